@@ -1,0 +1,163 @@
+"""A recipe: a named set of policies for what an advisor is sent. Recipes are data.
+
+The built-in ones are `council` (seeds of parallel advisors) and `agent` (one agent, bookends).
+Users change any part by a table in the configuration, or through the API; `changed` applies such a
+change and refuses what it does not know. Texts are empty here when the prompt set supplies them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+
+from polyvox.errors import Invalid
+from polyvox.ids import content_hash
+from polyvox.values import Params
+
+Level = Literal["none", "last_turn", "thread"]
+_STRICT = ConfigDict(extra="forbid")
+
+
+@with_config(_STRICT)
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A protocol and for how many of an advisor's answers it holds (None: from then on)."""
+
+    name: str
+    answers: int | None = None
+    text: str = ""
+    """Empty: the prompt set's text of this name. `{k}` and `{n}` are filled in."""
+
+
+@with_config(_STRICT)
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The policy that decides what history fits, before the budget has its say."""
+
+    kind: Literal["graceful", "bookends", "recent"] = "graceful"
+    max_messages: int = 20
+    recent_messages: int = 17
+    system_messages: int = 3
+    last_messages: int = 8
+
+
+@with_config(_STRICT)
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What `viewer` may see of `seen` (advisor ids or slugs), against the default."""
+
+    viewer: str
+    seen: str
+    level: Level
+
+
+@with_config(_STRICT)
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """How much advisors see of each other."""
+
+    default: Level = "last_turn"
+    pairs: tuple[Pair, ...] = ()
+
+    def level(self, viewer: tuple[str, str], seen: tuple[str, str]) -> Level:
+        """What `viewer` (id, slug) may see of `seen` (id, slug). The last pair that fits wins."""
+        found = self.default
+        for pair in self.pairs:
+            if pair.viewer in viewer and pair.seen in seen:
+                found = pair.level
+        return found
+
+
+@with_config(_STRICT)
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything about how a thread becomes a request."""
+
+    name: str
+    blocks: tuple[str, ...] = ("identity", "shared", "protocol", "rules")
+    """System blocks in their order."""
+    phases: tuple[Phase, ...] = (Phase("early", 3), Phase("ongoing"))
+    count_turns: bool = False
+    """Tell the ongoing phase its turn number too (costs provider cache hits)."""
+    window: Window = field(default_factory=Window)
+    scope: Literal["conversation", "session"] = "conversation"
+    stamps: Literal["all", "history", "none"] = "all"
+    visibility: Visibility = field(default_factory=Visibility)
+    synthesis: Literal["on_request", "always"] = "on_request"
+    model: str = ""
+    params: Params = Params()
+    context: str = ""
+    """A limit of this recipe's own, with its unit; empty: `limits.context`."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Block texts of the user's own, by block name, in place of the prompt set's."""
+
+    @property
+    def hash(self) -> str:
+        """The name of exactly this recipe by its content."""
+        return content_hash(repr(asdict(self)))
+
+
+_adapter: TypeAdapter[Recipe] | None = None
+
+
+def _recipes() -> TypeAdapter[Recipe]:
+    global _adapter
+    if _adapter is None:
+        _adapter = TypeAdapter(Recipe)
+    return _adapter
+
+
+BUILT_IN: dict[str, Recipe] = {
+    "council": Recipe("council"),
+    "agent": Recipe(
+        "agent",
+        blocks=("identity",),
+        phases=(),
+        window=Window("bookends"),
+        stamps="none",
+        visibility=Visibility("none"),
+    ),
+}
+
+
+def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:
+    """`base` with `change` laid over it, table by table; what is unknown is refused."""
+    data = _recipes().dump_python(base, mode="json")
+    for key, value in change.items():
+        if key not in data or key == "name":
+            near = difflib.get_close_matches(key, [f.name for f in fields(Recipe)], 1, cutoff=0)
+            raise Invalid(
+                f"A recipe has no part {key!r}.", f"Did you mean {near[0]!r}?", param=key
+            )
+        if isinstance(data[key], dict) and isinstance(value, Mapping):
+            data[key] = {**data[key], **value}
+        else:
+            data[key] = value
+    try:
+        recipe = _recipes().validate_python(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Invalid(f"{where}: {first['msg']}.", param=where) from None
+    _check(recipe)
+    return recipe
+
+
+def as_data(recipe: Recipe) -> dict[str, Any]:
+    """The recipe as plain data, the inverse of `changed`."""
+    data: dict[str, Any] = _recipes().dump_python(recipe, mode="json")
+    return data
+
+
+def _check(recipe: Recipe) -> None:
+    window = recipe.window
+    if min(window.max_messages, window.recent_messages, window.last_messages) < 1:
+        raise Invalid("A window must keep at least one message.", param="window")
+    if window.system_messages < 0:
+        raise Invalid("system_messages cannot be negative.", param="window.system_messages")
+    if any(phase.answers is not None and phase.answers < 0 for phase in recipe.phases):
+        raise Invalid("A phase cannot last a negative number of answers.", param="phases")

@@ -1,0 +1,74 @@
+"""What is known of a conversation when an advisor is asked: the input of the pure compiler.
+
+Everything here was already filtered by the store to this advisor's branch and to answers that
+speak; the compiler decides what of it fits and in which words it is sent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polyvox.values import Advisor
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """An earlier answer of this advisor."""
+
+    answer_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """What another advisor said, labelled by the name it had."""
+
+    answer_id: str
+    advisor_id: str
+    slug: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One turn as this advisor may know it: the user's message and its own answers to it."""
+
+    turn_id: str
+    message_id: str
+    depth: int
+    text: str
+    said_at: int | None
+    session_id: str | None = None
+    own: tuple[Own, ...] = ()
+    others: tuple[Other, ...] = ()
+    """The other advisors' last words in that turn (filled only as far as visibility needs)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One advisor's thread up to the current message."""
+
+    advisor: Advisor
+    current: Said
+    """The message to answer (its `own` is what this advisor already said to it: exchange only)."""
+    past: tuple[Said, ...] = ()
+    """Earlier turns, oldest first, contiguous up to the newest; read from the newest end."""
+    unread: int = 0
+    """Turns before `past[0]` that were not even read, because `past` already passes any limit."""
+    head: tuple[Said, ...] = ()
+    """The first turns of the conversation (bookends only), where they are not in `past`."""
+    answers: int = 0
+    """Answers of this advisor in its thread, exchange rounds not counted."""
+    last: tuple[Other, ...] = ()
+    """What the others said in the most recent completed turn."""
+    words: tuple[Other, ...] = ()
+    """Exchange only: what the others said in the round before."""
+    round: int = 0
+    """The exchange round that is being written; 0: the answer itself."""
+    cut: int | None = None
+    """Depth of the first turn that was kept last time, once anything was cut."""
+    ratio: float = 1.0
+    """Provider-reported tokens over estimated ones, learned for this model."""
+    memory: tuple[tuple[str, str], ...] = field(default=())
+    """Per-turn memory blocks (name, text), dropped before the reference block when over."""

@@ -1,0 +1,65 @@
+"""The two databases behind one small contract: a transaction on a thread that may block.
+
+Rooms write SQL once, with `?` for parameters, and run it inside `read` or `write`. The work given
+to them is an ordinary function: it gets a `Tx`, runs statements, returns a value. It runs on a
+thread of the database's own, so it must touch nothing but its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol, TypeVar
+
+T = TypeVar("T")
+Dialect = Literal["sqlite", "postgresql"]
+Value = str | int | float | bytes | None
+Row = tuple[Any, ...]
+
+
+class Tx(Protocol):
+    """Statements of one transaction."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    def run(self, sql: str, params: Sequence[Value] = ()) -> int:
+        """Run one statement; answers how many rows it touched."""
+        ...
+
+    def many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        """Run one statement for each row of parameters."""
+        ...
+
+    def one(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
+        """The first row, or None."""
+        ...
+
+    def all(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
+        """All rows."""
+        ...
+
+
+class Database(Protocol):
+    """Where rows live. `write` is durable against a killed process when it returns."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    @property
+    def commits(self) -> int:
+        """Transactions committed by `write` so far."""
+        ...
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        """Run `work` in a transaction that may write. All of it is stored, or nothing.
+        Raises StoreFull / StoreError for a database that cannot take it; whatever `work` itself
+        raises passes through after a rollback."""
+        ...
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        """Run `work` in a snapshot that only reads. Readers never wait for the writer."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what is queued, then let go of every connection."""
+        ...
