@@ -8,6 +8,9 @@ listener who receives a piece twice can tell.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import msgspec
 
 from polyvox.values import Failure, Usage
 
@@ -110,3 +113,100 @@ class Numbered:
 
     number: int
     event: Event
+
+
+NANO = 1_000_000_000
+
+
+def usage_data(usage: Usage | None) -> dict[str, Any] | None:
+    """Usage as every door shows it: tokens, and the cost in USD or null where it is unknown."""
+    if usage is None:
+        return None
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cost": None if usage.cost is None else usage.cost / NANO,
+        "estimated": usage.estimated,
+    }
+
+
+def _usage(data: dict[str, Any] | None) -> Usage | None:
+    if data is None:
+        return None
+    cost = data["cost"]
+    return Usage(**{**data, "cost": None if cost is None else round(cost * NANO)})
+
+
+def payload(event: Event) -> bytes:
+    """The event as JSON, without its kind and number: what is stored and what listeners get."""
+    match event:
+        case TextDelta() | ThinkingDelta():
+            data: dict[str, Any] = {
+                "answer_id": event.answer_id, "text": event.text, "at": event.at
+            }
+        case TurnStarted():
+            data = {"turn_id": event.turn_id, "message_id": event.message_id}
+        case AnswerStarted():
+            data = {
+                "turn_id": event.turn_id,
+                "answer_id": event.answer_id,
+                "advisor_id": event.advisor_id,
+                "name": event.name,
+                "kind": event.answer_kind,
+                "round": event.round,
+                "replaces": event.replaces,
+            }
+        case AnswerCompleted():
+            data = {
+                "answer_id": event.answer_id,
+                "usage": usage_data(event.usage),
+                "model": event.model,
+            }
+        case AnswerFailed(answer_id, failure):
+            data = {
+                "answer_id": answer_id,
+                "category": failure.category,
+                "message": failure.message,
+                "hint": failure.hint,
+            }
+        case AnswerStopped():
+            data = {"answer_id": event.answer_id, "usage": usage_data(event.usage)}
+        case AnswerInterrupted():
+            data = {"answer_id": event.answer_id}
+        case TurnCompleted():
+            data = {"turn_id": event.turn_id}
+    return msgspec.json.encode(data)
+
+
+def restored(kind: str, data: str, answer_id: str | None, start: int) -> Event:
+    """The event that a stored row holds; the inverse of `payload` (deltas store bare text)."""
+    if kind == TextDelta.kind:
+        return TextDelta(str(answer_id), data, start)
+    if kind == ThinkingDelta.kind:
+        return ThinkingDelta(str(answer_id), data, start)
+    values: dict[str, Any] = msgspec.json.decode(data)
+    if kind == TurnStarted.kind:
+        return TurnStarted(values["turn_id"], values["message_id"])
+    if kind == AnswerStarted.kind:
+        return AnswerStarted(
+            values["turn_id"],
+            values["answer_id"],
+            values["advisor_id"],
+            values["name"],
+            values["kind"],
+            values["round"],
+            values["replaces"],
+        )
+    if kind == AnswerCompleted.kind:
+        usage = _usage(values["usage"]) or Usage(0, 0)
+        return AnswerCompleted(values["answer_id"], usage, values["model"])
+    if kind == AnswerFailed.kind:
+        failure = Failure(values["category"], values["message"], values["hint"])
+        return AnswerFailed(values["answer_id"], failure)
+    if kind == AnswerStopped.kind:
+        return AnswerStopped(values["answer_id"], _usage(values["usage"]))
+    if kind == AnswerInterrupted.kind:
+        return AnswerInterrupted(values["answer_id"])
+    return TurnCompleted(values["turn_id"])

@@ -85,6 +85,11 @@ class ModelFactsSetting(Section):
     )
     window: int | None = Field(None, ge=256, description="Tokens that fit the model's window.")
     max_tokens: int | None = Field(None, ge=1, description="Longest answer in tokens.")
+    requests_per_minute: float | None = Field(None, gt=0, description="Pace of requests.")
+    concurrency: int | None = Field(
+        None, ge=1, description="Requests to this model under way at once."
+    )
+    min_delay: float = Field(0, ge=0, description="Seconds between two requests.")
 
 
 class Models(Section):

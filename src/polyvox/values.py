@@ -210,6 +210,8 @@ class Answer:
     created_at: int = 0
     first_at: int | None = None
     ended_at: int | None = None
+    points: str | None = None
+    """A synthesis as data: its points with their attributions, as JSON."""
 
     @property
     def speaks(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
+from polyvox.context.promptset import prompt_set
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
 from polyvox.values import Params
@@ -89,11 +90,12 @@ class Recipe:
     visibility: Visibility = field(default_factory=Visibility)
     synthesis: Literal["on_request", "always"] = "on_request"
     model: str = ""
-    params: Params = Params()
+    params: Params = field(default_factory=Params)
     context: str = ""
     """A limit of this recipe's own, with its unit; empty: `limits.context`."""
     texts: dict[str, str] = field(default_factory=dict)
-    """Block texts of the user's own, by block name, in place of the prompt set's."""
+    """Block texts of the user's own, by block name, in place of the prompt set's. `{name}`,
+    `{identity}` and `{short}` (the identity's first sentences) are filled in."""
 
     @property
     def hash(self) -> str:
@@ -120,6 +122,7 @@ BUILT_IN: dict[str, Recipe] = {
         window=Window("bookends"),
         stamps="none",
         visibility=Visibility("none"),
+        texts={"identity": "{identity}"},
     ),
 }
 
@@ -130,9 +133,7 @@ def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:
     for key, value in change.items():
         if key not in data or key == "name":
             near = difflib.get_close_matches(key, [f.name for f in fields(Recipe)], 1, cutoff=0)
-            raise Invalid(
-                f"A recipe has no part {key!r}.", f"Did you mean {near[0]!r}?", param=key
-            )
+            raise Invalid(f"A recipe has no part {key!r}.", f"Did you mean {near[0]!r}?", param=key)
         if isinstance(data[key], dict) and isinstance(value, Mapping):
             data[key] = {**data[key], **value}
         else:
@@ -161,3 +162,18 @@ def _check(recipe: Recipe) -> None:
         raise Invalid("system_messages cannot be negative.", param="window.system_messages")
     if any(phase.answers is not None and phase.answers < 0 for phase in recipe.phases):
         raise Invalid("A phase cannot last a negative number of answers.", param="phases")
+    known = prompt_set("full").texts
+    for phase in recipe.phases:
+        if not phase.text and phase.name not in known:
+            raise Invalid(
+                f"The phase {phase.name!r} has no text.",
+                "Write one in its `text`, or name it early or ongoing to use ours.",
+                param="phases",
+            )
+    for block in recipe.blocks:
+        if block != "protocol" and block not in known and block not in recipe.texts:
+            raise Invalid(
+                f"The block {block!r} has no text.",
+                "Write one in the recipe's `texts` under this name, or leave the block out.",
+                param="blocks",
+            )

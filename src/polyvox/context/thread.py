@@ -46,6 +46,20 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Summary:
+    """A stored summary of a stretch of this thread, named by what stands around it. Who stores it
+    drops it when anything inside the stretch changes; it is used only for exactly this stretch."""
+
+    text: str
+    after_id: str
+    """The last turn before the stretch; empty: the stretch begins the conversation."""
+    before_id: str
+    """The first turn behind the stretch."""
+    messages: int
+    """How many messages (the person's and this advisor's) the stretch holds."""
+
+
+@dataclass(frozen=True, slots=True)
 class Thread:
     """One advisor's thread up to the current message."""
 
@@ -56,6 +70,9 @@ class Thread:
     """Earlier turns, oldest first, contiguous up to the newest; read from the newest end."""
     unread: int = 0
     """Turns before `past[0]` that were not even read, because `past` already passes any limit."""
+    unread_messages: int = 0
+    """Messages (the person's and this advisor's) in the turns before `past[0]`, those of `head`
+    included: what the note of a bookends window counts."""
     head: tuple[Said, ...] = ()
     """The first turns of the conversation (bookends only), where they are not in `past`."""
     answers: int = 0
@@ -72,3 +89,5 @@ class Thread:
     """Provider-reported tokens over estimated ones, learned for this model."""
     memory: tuple[tuple[str, str], ...] = field(default=())
     """Per-turn memory blocks (name, text), dropped before the reference block when over."""
+    summary: Summary | None = None
+    """A stored summary that may stand for what a bookends window leaves out."""

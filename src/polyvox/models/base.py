@@ -76,6 +76,11 @@ class Reply(Protocol):
     attempts: list[Attempt]
     """Every call made for this reply, the failed ones included, the one that gave it last."""
 
+    @property
+    def usage(self) -> Usage:
+        """What it has used up to now, priced: reported by the provider, else estimated."""
+        ...
+
     def __aiter__(self) -> AsyncIterator[Piece]: ...
 
     async def aclose(self) -> None: ...

@@ -152,6 +152,7 @@ CREATE TABLE answers (
     model TEXT NOT NULL,
     prompt_version_id TEXT,
     failure TEXT,
+    points TEXT,
     input_tokens BIGINT,
     output_tokens BIGINT,
     reasoning_tokens BIGINT,
@@ -180,17 +181,21 @@ CREATE TABLE events (
     turn_id TEXT,
     answer_id TEXT,
     data TEXT NOT NULL,
-    at BIGINT NOT NULL,
+    start INTEGER NOT NULL,
     PRIMARY KEY (user_id, conversation_id, number)
 );
 CREATE INDEX events_answer ON events (user_id, answer_id, number);
 
+-- A text is kept once for each conversation that sends it, so that deleting a conversation
+-- deletes its texts without a look at the receipts of all others.
 CREATE TABLE spans (
     user_id TEXT NOT NULL,
     hash TEXT NOT NULL,
+    conversation_id TEXT NOT NULL,
     text TEXT NOT NULL,
-    PRIMARY KEY (user_id, hash)
+    PRIMARY KEY (user_id, hash, conversation_id)
 );
+CREATE INDEX spans_conversation ON spans (user_id, conversation_id);
 
 CREATE TABLE receipts (
     user_id TEXT NOT NULL,
@@ -229,6 +234,7 @@ CREATE TABLE usage (
 );
 CREATE INDEX usage_day ON usage (user_id, day);
 CREATE INDEX usage_conversation ON usage (user_id, conversation_id);
+CREATE INDEX usage_answer ON usage (user_id, answer_id);
 
 CREATE TABLE runners (
     id TEXT PRIMARY KEY,

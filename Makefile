@@ -1,0 +1,43 @@
+# What people do with Polyvox. `make` alone lists it. Python 3.11 or newer and make are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint docs bench lock clean ready
+
+help:  ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:  ## get everything: packages, the embedded model, the tools for tests
+	@$(PYTHON) tools/environment.py develop
+
+ready:
+	@$(PYTHON) tools/environment.py run
+
+run: ready  ## set up what is missing, then start the app (ARGS="--port 5000")
+	@$(BIN)/polyvox serve $(ARGS)
+
+test: lint  ## every check and every test, the fast ones first
+	$(BIN)/python -m polyvox.docs --check
+	$(BIN)/pytest $(ARGS)
+
+lint: setup  ## style, types, import rules
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: setup  ## write the generated pages anew
+	$(BIN)/python -m polyvox.docs
+
+bench: setup  ## measure, side by side with others
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lock:  ## pin the requirements anew (ARGS=--upgrade for the newest)
+	$(PYTHON) tools/lock.py $(ARGS)
+
+clean:  ## remove everything that was made here, .venv too; conversations are kept elsewhere
+	rm -rf .venv .cache build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests tools -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf src/*.egg-info

@@ -1,0 +1,229 @@
+"""Polyvox: builds everything from the settings and owns its lifetime; delegates the rest."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Self
+
+from polyvox.advisors import starter_council
+from polyvox.errors import NotFound
+from polyvox.events import Numbered, TurnCompleted
+from polyvox.ids import Clock, system_clock
+from polyvox.models.registry import Models
+from polyvox.session.inspect import Inspected, View, inspect, view
+from polyvox.session.recovery import recover
+from polyvox.session.road import Road
+from polyvox.session.turns import Turns
+from polyvox.settings import Settings, load
+from polyvox.store import advisors as advisor_rows
+from polyvox.store import conversations as conversation_rows
+from polyvox.store import turns as turn_rows
+from polyvox.store.advisors import Advisors
+from polyvox.store.conversations import Conversations
+from polyvox.store.councils import Councils
+from polyvox.store.database import Database, Tx
+from polyvox.store.open import open_database
+from polyvox.store.recipes import Recipes
+from polyvox.store.runners import Runner, register
+from polyvox.stream import follow
+from polyvox.stream.hub import Hub
+from polyvox.stream.journal import Journal
+from polyvox.transport import Transport
+from polyvox.values import Answer, Conversation, Scope, Turn
+
+log = logging.getLogger("polyvox")
+
+
+class Polyvox:
+    """The whole program, for every door and for library use:
+
+    async with Polyvox() as polyvox:
+        conversation, turn = await polyvox.ask("Should I take the job?")
+        async for event in polyvox.events(conversation.id, until=turn.id):
+            ...
+    """
+
+    database: Database
+    models: Models
+    road: Road
+    turns: Turns
+    hub: Hub
+    journal: Journal
+    advisors: Advisors
+    councils: Councils
+    conversations: Conversations
+    recipes: Recipes
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        clock: Clock = system_clock,
+        env: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.settings = settings or load(env=env)
+        self.clock = clock
+        self.recovered = 0
+        self._env = env
+        self._runner: Runner | None = None
+        self._transport = Transport()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Open the database (making or migrating it), close what a crash left open, get ready."""
+        settings = self.settings
+        self.database = await open_database(settings.database_url, settings.home)
+        try:
+            self._runner = await register(self.database, self.clock)
+            self.recovered = await recover(self.database, self._runner, self.clock)
+            self.hub = Hub()
+            self.journal = Journal(self.database, self.hub, self.clock)
+            self.models = Models(settings, self._transport, self._env)
+            self.road = Road(
+                settings,
+                self.database,
+                self.models,
+                self.journal,
+                self.hub,
+                self.clock,
+                self._runner.id,
+            )
+            self.turns = Turns(self.road)
+            self.advisors = Advisors(self.database, self.clock)
+            self.councils = Councils(self.database, self.clock)
+            self.conversations = Conversations(self.database, self.clock)
+            self.recipes = Recipes(self.database, self.clock)
+            await self.database.write(self._first_run)
+        except BaseException:
+            await self.database.close()
+            raise
+
+    def _first_run(self, tx: Tx, scope: Scope = Scope()) -> None:  # noqa: B008 - a frozen value
+        """The local user and, once, the starter council."""
+        now = self.clock()
+        new = tx.run(
+            "INSERT INTO users (id, name, timezone, created_at) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
+            (scope.user, "You", self.settings.timezone or None, now),
+        )
+        if new:
+            for one in starter_council(now):
+                advisor_rows.create(
+                    tx,
+                    scope,
+                    now,
+                    "starter council",
+                    {
+                        "slug": one.slug,
+                        "name": one.name,
+                        "description": one.description,
+                        "color": one.color,
+                    },
+                )
+
+    async def close(self, drain: float = 0) -> None:
+        """Let answers come to an end for a while, then keep what they have; let go of everything."""
+        await self.turns.conductor.drain(drain)
+        await self.turns.conductor.close()
+        await self.journal.close()
+        self.hub.end()
+        await self.models.close()
+        await self._transport.close()
+        if self._runner is not None:
+            await self._runner.close()
+        await self.database.close()
+
+    def check_model(self, name: str | None) -> None:
+        """Refuse a model whose provider nobody knows."""
+        if name:
+            self.models.facts(name)
+
+    async def ask(
+        self,
+        content: str,
+        *,
+        conversation: str | None = None,
+        advisors: Sequence[str] | None = None,
+        recipe: str | None = None,
+        scope: Scope = Scope(),  # noqa: B008 - a frozen value
+    ) -> tuple[Conversation, str]:
+        """Send a message, in a new conversation if none is named; answers the turn's id."""
+        if conversation is None:
+            made = await self.conversations.create(scope, **({"recipe": recipe} if recipe else {}))
+        else:
+            made = await self.conversations.get(scope, conversation)
+        begun = await self.turns.send(scope, made.id, content, advisors=advisors)
+        return made, begun.turn.id
+
+    async def events(
+        self,
+        conversation: str,
+        *,
+        after: int = 0,
+        until: str | None = None,
+        scope: Scope = Scope(),  # noqa: B008 - a frozen value
+    ) -> AsyncIterator[Numbered]:
+        """What happens in a conversation; `until` ends it when that turn is complete."""
+        listener = self.hub.listen(conversation)
+        async for item in follow.watch(self.database, listener, scope, conversation, after):
+            yield item
+            if isinstance(item.event, TurnCompleted) and item.event.turn_id == until:
+                return
+
+    async def answer(self, answer_id: str, scope: Scope = Scope()) -> Answer:  # noqa: B008
+        """One answer as it is stored."""
+        return await self.turns.answer(scope, answer_id)
+
+    async def view(
+        self, scope: Scope, conversation_id: str, before: int | None = None, limit: int = 200
+    ) -> View:
+        """A conversation's current branch."""
+        return await self.database.read(lambda tx: view(tx, scope, conversation_id, before, limit))
+
+    async def receipt(self, scope: Scope, answer_id: str) -> Inspected:
+        """What an advisor was sent for an answer, and why."""
+        return await self.database.read(lambda tx: inspect(tx, scope, answer_id))
+
+    async def move_head(self, scope: Scope, conversation_id: str, turn_id: str) -> Conversation:
+        """Go on from another turn: the next message answers to that one."""
+
+        def write(tx: Tx) -> Conversation:
+            turn = turn_rows.get_turn(tx, scope, turn_id)
+            if turn.conversation_id != conversation_id:
+                raise NotFound(f"There is no turn {turn_id} in this conversation.")
+            tx.run(
+                "UPDATE conversations SET head_id = ? WHERE user_id = ? AND id = ?",
+                (turn.id, scope.user, conversation_id),
+            )
+            return conversation_rows.get(tx, scope, conversation_id)
+
+        return await self.database.write(write)
+
+    async def delete_conversation(self, scope: Scope, conversation_id: str) -> None:
+        """Stop what runs in a conversation, delete it, and end whoever listens to it."""
+        await self.conversations.get(scope, conversation_id)
+        await self.turns.stop_conversation(scope, conversation_id)
+        await self.conversations.delete(scope, conversation_id)
+        self.hub.end(conversation_id)
+
+    async def turn_of_message(self, scope: Scope, message_id: str) -> tuple[Turn, list[Answer]]:
+        """A message's turn and its answers."""
+
+        def read(tx: Tx) -> tuple[Turn, list[Answer]]:
+            turn = turn_rows.turn_of_message(tx, scope, message_id)
+            return turn, turn_rows.answers_of(tx, scope, turn.id)
+
+        return await self.database.read(read)
+
+    async def warm(self) -> None:
+        """Load the embedded model where it is the default one."""
+        await self.models.warm()
+

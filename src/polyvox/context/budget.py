@@ -1,0 +1,266 @@
+"""The budget: how much may be sent, and the order in which things are given up when it is more.
+
+Sizes are the seeds' estimate, characters / 4 rounded up, per message. A limit in characters is
+held against that estimate itself; a limit in tokens and the model's window are held against the
+estimate times the ratio learned for the model. All of them come down to one number of estimated
+tokens, the allowance, so a changed ratio moves the allowance and nothing else.
+
+Once the allowance is passed, history is trimmed to a low-water mark below it and the cut is
+remembered: later turns keep it while they fit, so the beginning of the request stays the same.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from polyvox.errors import ContextTooLong, Invalid
+from polyvox.models.base import ModelFacts
+from polyvox.settings import Limits
+from polyvox.values import Params
+
+CHARS_PER_TOKEN = 4
+REFILL = 0.5
+"""A remembered cut is widened only when less than this part of the low-water mark is in use: the
+limit was raised or much was excluded. A ratio that wavers never gets there."""
+RATIOS = (0.1, 10.0)
+DECAY = 0.5
+"""Weight of what was learned before each new report: after three reports at twice the estimate the
+ratio is at least 2 - 0.5³ = 1.875, whatever came before."""
+
+
+def estimate(chars: int) -> int:
+    """Estimated tokens of one message."""
+    return (chars + CHARS_PER_TOKEN - 1) // CHARS_PER_TOKEN
+
+
+def sane_ratio(ratio: float) -> float:
+    """A ratio that can be calculated with."""
+    if not math.isfinite(ratio) or ratio <= 0:
+        return 1.0
+    return min(max(ratio, RATIOS[0]), RATIOS[1])
+
+
+def learn(reported: float, estimated: float, tokens: int, guess: int) -> tuple[float, float]:
+    """The two running sums whose quotient is the ratio, after a provider reported `tokens` for a
+    request whose uncorrected estimate was `guess`. Start with 0, 0."""
+    if tokens <= 0 or guess <= 0:
+        return reported, estimated
+    return reported * DECAY + sane_ratio(tokens / guess), estimated * DECAY + 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A size with its unit."""
+
+    amount: int
+    unit: Literal["chars", "tokens"]
+
+    @classmethod
+    def parse(cls, text: str) -> Limit:
+        """A limit as people write it: "150000 chars" or "32000 tokens"."""
+        found = re.fullmatch(r"\s*(\d[\d_]*)\s*(chars|tokens)\s*", text)
+        if found is None or int(found[1]) == 0:
+            raise Invalid(
+                f"{text!r} is not a limit.",
+                'Write a number with its unit, such as "150000 chars" or "32000 tokens".',
+                param="context",
+            )
+        return cls(int(found[1]), "chars" if found[2] == "chars" else "tokens")
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How much may be sent, in uncorrected estimated tokens, and where that number comes from."""
+
+    tokens: int
+    limit: str
+    window: int | None
+    answer: int
+    by_window: bool
+    """Whether the model's window is what binds, rather than the limit."""
+
+    @classmethod
+    def of(cls, limit: Limit, window: int | None, answer: int, ratio: float) -> Allowance:
+        """The smaller of the limit and the model's window less the longest answer."""
+        ratio = sane_ratio(ratio)
+        asked = (
+            limit.amount // CHARS_PER_TOKEN
+            if limit.unit == "chars"
+            else math.floor(limit.amount / ratio)
+        )
+        if window is None:
+            return cls(asked, str(limit), None, answer, by_window=False)
+        fits = max(0, math.floor((window - answer) / ratio))
+        return cls(min(asked, fits), str(limit), window, answer, by_window=fits < asked)
+
+    @property
+    def chars(self) -> int:
+        """Characters that could fit at the very most: as far as history need be read."""
+        return self.tokens * CHARS_PER_TOKEN
+
+
+def allowance_for(
+    limits: Limits, facts: ModelFacts, params: Params, ratio: float = 1.0, context: str = ""
+) -> Allowance:
+    """How much this model may be sent; its `chars` say how far history need be read. `context` is
+    a recipe's own limit, in place of the general one. Thinking counts as part of the answer."""
+    answer = params.max_tokens or facts.max_tokens or limits.max_tokens
+    limit = Limit.parse(context or limits.context)
+    return Allowance.of(limit, facts.window, answer + (params.reasoning or 0), ratio)
+
+
+class TooLong(ContextTooLong):
+    """What can never be dropped does not fit by itself. Nothing was asked."""
+
+    def __init__(
+        self,
+        size: int,
+        allowance: Allowance,
+        ratio: float,
+        what: str = "The advisor's instructions and the message",
+        remedy: str = "Shorten the message",
+    ) -> None:
+        self.size = size
+        """Estimated tokens that cannot be dropped, uncorrected like `allowance` and `over`."""
+        self.allowance = allowance
+        self.over = size - allowance.tokens
+        self.over_chars = self.over * CHARS_PER_TOKEN
+        need, fits, over = (round(n * ratio) for n in (size, allowance.tokens, self.over))
+        super().__init__(
+            f"{what} need about {need:,} tokens; {fits:,} fit. "
+            f"That is about {over:,} tokens ({self.over_chars:,} characters) too much.",
+            f"{remedy}, {self._else(allowance)}",
+        )
+
+    @staticmethod
+    def _else(allowance: Allowance) -> str:
+        if allowance.by_window:
+            return (
+                f"lower max_tokens, or choose a model with a larger window: this one takes "
+                f"{allowance.window:,} tokens, and {allowance.answer:,} are kept for its answer."
+            )
+        return f"or raise limits.context (now {allowance.limit!r})."
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Everything that wants to be sent, as sizes in estimated tokens."""
+
+    fixed: int
+    """System text and current message: never dropped."""
+    memory: int
+    units: Sequence[int]
+    """History, oldest first."""
+    reference: int = 0
+    """Characters of the reference block apart from what hangs on a unit; 0: there is none."""
+    words: Sequence[int] = ()
+    """Characters that each unit adds to the reference block (visibility `thread`)."""
+    frame: int = 0
+    """Characters of the block's frame, needed when only `words` fill it."""
+    note: Callable[[int], int] | None = None
+    """Size of the note when this many units were dropped here (bookends)."""
+    exchange: bool = False
+    """The others' words are what is being answered: part of `fixed`, and the newest unit stays
+    as long as it would beside a reference block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What stays: units from `start` on, and whether memory and the reference block do."""
+
+    start: int
+    memory: bool
+    reference: bool
+    note: bool
+    size: int
+    trimmed: bool
+    """Whether the cut moved this time."""
+
+
+class _Scale:
+    """Weighs a load for any beginning, in constant time."""
+
+    def __init__(self, load: Load) -> None:
+        self.load = load
+        self.units = _sums(load.units)
+        self.words = _sums(load.words) if load.words else None
+        self.memory = self.reference = self.note = True
+
+    def has_reference(self, start: int) -> bool:
+        return self.reference and self._chars(start) > 0
+
+    def _chars(self, start: int) -> int:
+        hung = self.words[start] if self.words else 0
+        if hung and not self.load.reference:
+            hung += self.load.frame
+        return self.load.reference + hung
+
+    def weigh(self, start: int) -> int:
+        load = self.load
+        total = load.fixed + self.units[start]
+        if self.memory:
+            total += load.memory
+        if self.reference:
+            total += estimate(self._chars(start))
+        if load.note is not None and self.note:
+            total += load.note(start)
+        return total
+
+
+def _sums(sizes: Sequence[int]) -> list[int]:
+    """For each index, the sum from there to the end; one more than there are sizes."""
+    sums = [0] * (len(sizes) + 1)
+    total = 0
+    for at in range(len(sizes) - 1, -1, -1):
+        total += sizes[at]
+        sums[at] = total
+    return sums
+
+
+def fit(load: Load, allowance: int, low_water: float, start: int = 0) -> Fit | int:
+    """What of the load stays within the allowance, beginning with the remembered cut `start`;
+    or, when what can never be dropped is too much by itself, its size.
+
+    The order of giving up: oldest units (the newest one stays while there is a reference block),
+    memory, the reference block whole, the newest unit.
+    """
+    scale = _Scale(load)
+    count, target = len(load.units), math.floor(allowance * low_water)
+    begin = start
+    if start and scale.weigh(start) <= target * REFILL:
+        while start and scale.weigh(start - 1) <= target:
+            start -= 1
+    if scale.weigh(start) > allowance:
+        while start < count - 1 and scale.weigh(start) > target:
+            start += 1
+        over = scale.weigh(start) > allowance
+        beside = load.exchange or scale.has_reference(start)
+        if over and start < count and not beside:
+            start, over = count, scale.weigh(count) > allowance
+        if over and load.memory:
+            scale.memory = False
+            over = scale.weigh(start) > allowance
+        if over and scale.has_reference(start):
+            scale.reference = False
+            over = scale.weigh(start) > allowance
+        if over and start < count:
+            start, over = count, scale.weigh(count) > allowance
+        if over:
+            scale.note = False
+            if scale.weigh(start) > allowance:
+                return scale.weigh(start)
+    return Fit(
+        start,
+        scale.memory,
+        scale.has_reference(start),
+        scale.note,
+        scale.weigh(start),
+        start != begin,
+    )

@@ -1,0 +1,162 @@
+"""A draft or a receipt in words and numbers, for the terminal and the page: what was sent, how
+much of the budget it took, and what was left out and why."""
+
+from __future__ import annotations
+
+import msgspec
+
+from polyvox.context.draft import Draft, Span, describe_omitted, spans_of
+from polyvox.context.rebuild import Receipt
+from polyvox.context.receipt import Seat, Sent
+
+NAMES: dict[str, str] = {
+    "identity": "identity",
+    "shared": "shared context",
+    "protocol": "protocol",
+    "rules": "response rules",
+    "memory": "memory",
+    "user": "the person's messages",
+    "own": "its own answers",
+    "note": "note on what is not shown",
+    "reference": "what the others said",
+    "current": "the current message",
+    "exchange": "the others' words to respond to",
+    "synthesis": "the message and its answers",
+}
+
+
+class Share(msgspec.Struct, frozen=True):
+    """One kind of span: how many pieces, how large, and its part of the budget (0 to 1)."""
+
+    kind: str
+    name: str
+    pieces: int
+    chars: int
+    tokens: int
+    share: float
+
+
+class Description(msgspec.Struct, frozen=True):
+    """Everything there is to show of a receipt."""
+
+    answer_id: str
+    advisor_id: str
+    turn_id: str
+    recipe: str
+    prompts: str
+    phase: str
+    k: int
+    n: int | None
+    tokens: int
+    """Of the whole request, corrected by the learned ratio."""
+    budget: int
+    """Tokens that would have fitted, in the same measure."""
+    limit: str
+    system_tokens: int
+    ratio: float
+    messages: int
+    messages_omitted: int
+    cut: int | None
+    shares: tuple[Share, ...]
+    """The bar: kinds of span in the order they are sent."""
+    spans: tuple[Span, ...]
+    left_out: tuple[str, ...]
+    council: tuple[Seat, ...]
+    sent: Sent | None
+    exact: bool
+    missing: tuple[str, ...]
+
+
+def describe(receipt: Receipt | Draft) -> Description:
+    """A receipt (or a draft that was not sent yet) as values to show."""
+    draft = receipt if isinstance(receipt, Draft) else receipt.draft
+    stored = None if isinstance(receipt, Draft) else receipt
+    spans = spans_of(draft)
+    room = draft.allowance
+    budget = round(room.tokens * draft.ratio)
+    return Description(
+        answer_id=stored.answer_id if stored else "",
+        advisor_id=draft.advisor_id,
+        turn_id=draft.turn_id,
+        recipe=draft.recipe,
+        prompts=draft.prompts,
+        phase=draft.phase,
+        k=draft.k,
+        n=draft.n,
+        tokens=draft.input_tokens,
+        budget=budget,
+        limit=_limit(draft),
+        system_tokens=draft.system_tokens,
+        ratio=draft.ratio,
+        messages=len(draft.lines),
+        messages_omitted=draft.messages_omitted,
+        cut=draft.cut,
+        shares=_shares(spans, budget),
+        spans=tuple(spans),
+        left_out=_left_out(draft, spans),
+        council=stored.council if stored else (),
+        sent=stored.sent if stored else None,
+        exact=stored.exact if stored else True,
+        missing=stored.missing if stored else (),
+    )
+
+
+def as_lines(told: Description) -> list[str]:
+    """The description as plain lines for a terminal."""
+    phase = f"{told.phase}, " if told.phase else ""
+    of = f" of {told.n}" if told.n is not None else ""
+    lines = [
+        f"{told.tokens:,} of {told.budget:,} tokens ({told.limit})",
+        f"recipe {told.recipe}, {phase}turn {told.k}{of}, {told.prompts} prompts",
+        "",
+    ]
+    width = max((len(share.name) for share in told.shares), default=0)
+    for share in told.shares:
+        pieces = f"  ×{share.pieces}" if share.pieces > 1 else ""
+        lines.append(
+            f"  {share.name:<{width}}  {share.tokens:>8,} tokens  {share.share:>6.1%}{pieces}"
+        )
+    if told.left_out:
+        lines += ["", "Left out:", *(f"  {entry}" for entry in told.left_out)]
+    if told.sent is not None:
+        tries = len(told.sent.attempts)
+        after = f", attempt {tries}" if tries > 1 else ""
+        lines += ["", f"Sent to {told.sent.model_id} ({told.sent.wire_bytes:,} bytes){after}."]
+    if not told.exact:
+        lines += ["", f"Not exact: {len(told.missing)} of its texts no longer exist."]
+    return lines
+
+
+def _shares(spans: list[Span], budget: int) -> tuple[Share, ...]:
+    grouped: dict[str, list[Span]] = {}
+    for span in spans:
+        if span.included:
+            grouped.setdefault(span.kind, []).append(span)
+    return tuple(
+        Share(
+            kind,
+            NAMES.get(kind, kind),
+            len(group),
+            sum(span.chars for span in group),
+            tokens := sum(span.tokens for span in group),
+            tokens / budget if budget else 0.0,
+        )
+        for kind, group in grouped.items()
+    )
+
+
+def _left_out(draft: Draft, spans: list[Span]) -> tuple[str, ...]:
+    told = [describe_omitted(entry) for entry in draft.omitted]
+    told += [
+        f"{NAMES.get(span.kind, span.kind)} ({span.tokens:,} tokens): {span.reason}"
+        for span in spans
+        if not span.included and span.kind != "omitted"
+    ]
+    return tuple(told)
+
+
+def _limit(draft: Draft) -> str:
+    room = draft.allowance
+    if room.by_window:
+        return f"the model's window of {room.window:,} tokens less {room.answer:,} for the answer"
+    return f"limit {room.limit}"

@@ -1,0 +1,54 @@
+"""Which protocol holds: a pure function of the recipe and how often this advisor has answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polyvox.context.promptset import PromptSet, fill
+from polyvox.context.recipe import Phase, Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the phases a turn stands: turn k of n, or turn k of an open phase (n is None)."""
+
+    phase: Phase | None
+    k: int
+    n: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The phase's name; empty where the recipe has none for this turn."""
+        return self.phase.name if self.phase else ""
+
+
+def phase_for(recipe: Recipe, answers: int) -> Place:
+    """The phase for an advisor's next answer, when it has given `answers` so far."""
+    before = 0
+    for phase in recipe.phases:
+        if phase.answers is None:
+            return Place(phase, answers + 1)
+        if answers < before + phase.answers:
+            return Place(phase, answers - before + 1, phase.answers)
+        before += phase.answers
+    return Place(None, answers + 1)
+
+
+def exchange_phase(recipe: Recipe, answers: int) -> Place:
+    """The phase of an exchange round: the open one, if the recipe has one. Who asks advisors to
+    respond to each other wants their views, which an early protocol would forbid."""
+    for phase in recipe.phases:
+        if phase.answers is None:
+            return Place(phase, answers + 1)
+    return phase_for(recipe, answers)
+
+
+def protocol(recipe: Recipe, place: Place, prompts: PromptSet) -> str:
+    """The protocol's text. An open phase reads the same every turn unless turns are counted."""
+    if place.phase is None:
+        return ""
+    text = place.phase.text or prompts.text(place.phase.name)
+    if recipe.count_turns and place.n is None:
+        text = f"{text}\n\n{prompts.text('turn')}".strip()
+    n = str(place.n) if place.n is not None else ""
+    return fill(text, {"k": str(place.k), "n": n})

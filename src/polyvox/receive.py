@@ -1,0 +1,78 @@
+"""① Any door's input becomes one validated message, or a clear error; never something between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polyvox.errors import Invalid
+from polyvox.ids import content_hash
+from polyvox.values import Advisor
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_MENTION = re.compile(r"(?<![\w@/.])@([\w][\w-]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What a person said, and whom they asked. `asked` is None when they named nobody."""
+
+    content: str
+    asked: tuple[str, ...] | None = None
+    idempotency_key: str | None = None
+
+    @property
+    def body_hash(self) -> str:
+        """Tells whether a repeated idempotency key came with the same body."""
+        return content_hash(repr((self.content, self.asked)))
+
+
+def clean(text: str, what: str, limit: int, *, empty: bool = False) -> str:
+    """`text` if it can be stored, sent and shown as it is; else Invalid, saying why."""
+    if not empty and not text.strip():
+        raise Invalid(f"The {what} is empty.", "Write something.", param=what)
+    if len(text) > limit:
+        raise Invalid(
+            f"The {what} has {len(text):,} characters; {limit:,} is the most.",
+            "Shorten it, or raise the limit in the settings.",
+            param=what,
+        )
+    if (found := _CONTROL.search(text)) is not None:
+        raise Invalid(
+            f"The {what} holds a control character (U+{ord(found[0]):04X}) at position"
+            f" {found.start()}.",
+            "Remove it; tabs and line breaks are fine.",
+            param=what,
+        )
+    return text
+
+
+def receive(
+    content: str,
+    *,
+    known: Sequence[Advisor],
+    limit: int,
+    advisors: Sequence[str] | None = None,
+    idempotency_key: str | None = None,
+) -> UserMessage:
+    """A message from any door. Advisors named by the caller win over @mentions in the text; an @
+    that names no advisor is just text."""
+    clean(content, "content", limit)
+    if idempotency_key is not None:
+        clean(idempotency_key, "idempotency_key", 200)
+    by_name = {key: a.id for a in known for key in (a.slug.casefold(), a.id)}
+    if advisors is not None:
+        asked = []
+        for name in advisors:
+            key = name.removeprefix("@").casefold()
+            if key not in by_name:
+                slugs = ", ".join(sorted(a.slug for a in known)) or "none yet"
+                raise Invalid(
+                    f"There is no advisor {name!r}.", f"Known advisors: {slugs}.", param="advisors"
+                )
+            asked.append(by_name[key])
+        return UserMessage(content, tuple(dict.fromkeys(asked)), idempotency_key)
+    mentioned = [by_name.get(found.casefold()) for found in _MENTION.findall(content)]
+    named = tuple(dict.fromkeys(one for one in mentioned if one is not None))
+    return UserMessage(content, named or None, idempotency_key)

@@ -1,0 +1,202 @@
+"""One answer: compile, call, journal, end. Whatever happens to it is its own event.
+
+Nothing raised here reaches another answer. The task ends in exactly one state, and the commit that
+stores that state also stores the whole text, the usage and the sealed receipt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from polyvox.context.draft import Compiled
+from polyvox.context.receipt import Packed, sealed
+from polyvox.errors import CapReached, ContextTooLong, ModelError, QuotaExceeded
+from polyvox.events import Event
+from polyvox.models.base import AttemptLog, Request
+from polyvox.models.prices import cost_of
+from polyvox.session.road import Job, Road
+from polyvox.session.spending import check_caps
+from polyvox.store import ratios, receipts, turns
+from polyvox.store.database import Tx
+from polyvox.store.turns import Ending
+from polyvox.values import AnswerState, Failure, Usage
+
+log = logging.getLogger("polyvox.turn")
+
+INTERNAL = Failure(
+    "unavailable",
+    "Polyvox itself failed while this answer was being written.",
+    "Retry it; `polyvox doctor` and the log tell more.",
+)
+
+
+@dataclass(slots=True)
+class Call:
+    """What an answer is about to be asked with."""
+
+    model: str
+    compiled: Compiled | None
+    packed: Packed | None = None
+    refusal: ModelError | None = None
+    """Why there is nothing to ask (the request does not fit)."""
+    points: Callable[[str], str] | None = None
+    """Reads a finished synthesis: its points with their attributions, as JSON."""
+    tried: AttemptLog = field(default_factory=AttemptLog)
+    usage: Usage | None = None
+
+
+async def answer(road: Road, job: Job, call: Call) -> None:
+    """Write one answer from its compiled request to its end."""
+    state: AnswerState = "completed"
+    failure: Failure | None = None
+    job.started = True
+    try:
+        await _stream(road, job, call)
+    except ModelError as error:
+        state, failure = "failed", error.failure
+    except asyncio.CancelledError:
+        if job.halt is None:
+            job.halt = "interrupted"
+        state = job.halt
+    except Exception:
+        log.exception("answer %s", job.answer_id)
+        state, failure = "failed", INTERNAL
+    text = "".join(job.received)
+    ending = Ending(
+        answer_id=job.answer_id,
+        state=state,
+        failure=failure,
+        usage=call.usage or _sent_in_vain(call, state),
+        model=call.tried.model or call.model,
+        attempts=tuple(call.tried.attempts),
+        points=call.points(text) if call.points is not None and text.strip() else None,
+    )
+    try:
+        await asyncio.shield(_end(road, job, call, ending))
+    finally:
+        job.ended.set()
+
+
+async def _stream(road: Road, job: Job, call: Call) -> None:
+    """Ask the model and journal what comes."""
+    if job.halt is not None:
+        raise asyncio.CancelledError
+    if call.compiled is None:
+        raise call.refusal or ContextTooLong("There is nothing to send.")
+    await _afford(road, job)
+    model = road.models.chain(call.model)
+    request = call.compiled.request
+    reply = await model.stream(request, call.tried)
+    conversation, answer_id = job.turn.conversation_id, job.answer_id
+    add, scope, received = road.journal.add, job.scope, job.received
+    try:
+        async for piece in reply:
+            if piece.text or piece.thinking:
+                received.append(piece.text)
+                full = add(scope, conversation, answer_id, piece.text, piece.thinking)
+                if full is not None:
+                    await full.wait()
+    finally:
+        await reply.aclose()
+        call.usage = reply.usage
+
+
+async def _afford(road: Road, job: Job) -> None:
+    """A cap that is reached ends the answer before its call."""
+    limits = road.settings.limits
+    if limits.cost_per_turn is limits.cost_per_conversation is limits.cost_per_day is None:
+        return
+    turn = job.turn
+    try:
+        await road.database.read(
+            lambda tx: check_caps(
+                tx, job.scope, limits, turn.conversation_id, turn.id, road.clock()
+            )
+        )
+    except CapReached as error:
+        raise QuotaExceeded(error.message, error.hint) from None
+
+
+def _sent_in_vain(call: Call, state: AnswerState) -> Usage | None:
+    """What was sent and then stopped before the first word: read by the provider all the same."""
+    if state != "stopped" or not call.tried.attempts or call.compiled is None:
+        return None
+    sent = Usage(call.compiled.draft.input_tokens, 0, estimated=True)
+    return replace(sent, cost=cost_of(call.tried.model or call.model, sent))
+
+
+async def _end(road: Road, job: Job, call: Call, ending: Ending) -> None:
+    """Store the end, and all that belongs to it, in one commit."""
+
+    def act(tx: Tx) -> list[Event]:
+        now = road.clock()
+        ended, happened = turns.end(tx, job.scope, ending, now)
+        if ended is None:
+            return []
+        spent = ending.usage
+        if spent is not None and not spent.estimated and call.compiled is not None:
+            ratios.observe(
+                tx, job.scope, ending.model, spent.input_tokens, call.compiled.draft.size
+            )
+        if call.packed is not None:
+            seal(tx, job, call)
+        return happened
+
+    await road.journal.do(job.scope, job.turn.conversation_id, act, ends=job.answer_id)
+    _debug(job, call, ending)
+
+
+def seal(tx: Tx, job: Job, call: Call) -> None:
+    """Store the receipt with what was put on the wire, as far as it got."""
+    packed, tried = call.packed, call.tried
+    if packed is None:
+        return
+    if tried.encoded is not None:
+        packed = sealed(packed, tried.encoded, tried.model or call.model, tried.attempts)
+    receipts.put(
+        tx,
+        job.scope,
+        job.answer_id,
+        job.turn.conversation_id,
+        packed.base_id,
+        packed.data,
+        packed.spans,
+    )
+
+
+def _debug(job: Job, call: Call, ending: Ending) -> None:
+    """One structured line per advisor call; texts only at trace level, secrets never."""
+    if not log.isEnabledFor(logging.DEBUG) or call.compiled is None:
+        return
+    draft = call.compiled.draft
+    last = ending.attempts[-1] if ending.attempts else None
+    log.debug(
+        "call advisor=%s turn=%d phase=%s system_tokens=%d input_tokens=%d messages=%d omitted=%d"
+        " model=%s status=%s first_byte_ms=%s attempt=%d state=%s",
+        job.advisor.slug,
+        draft.k,
+        draft.phase or "-",
+        draft.system_tokens,
+        draft.input_tokens,
+        len(draft.lines),
+        draft.messages_omitted,
+        ending.model,
+        last.status if last else None,
+        None if last is None or last.first_byte_ms is None else round(last.first_byte_ms, 1),
+        len(ending.attempts),
+        ending.state,
+    )
+    if log.isEnabledFor(5):
+        _trace(call.compiled.request, "".join(job.received))
+
+
+def _trace(request: Request, text: str) -> None:
+    for part in request.system:
+        log.log(5, "system %s", part.text)
+    for message in request.messages:
+        log.log(5, "%s %s", message.role, message.text)
+    log.log(5, "answer %s", text)
+

@@ -1,0 +1,142 @@
+"""Who runs when: one running turn per conversation, the next messages waiting, every task owned.
+
+Tasks live here, not in requests. Stopping, and the end of the program, go through here too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+
+from polyvox.events import Event
+from polyvox.session.road import Job, Road
+from polyvox.store import turns
+from polyvox.store.database import Tx
+from polyvox.store.turns import Ending
+from polyvox.values import AnswerState, Scope
+
+log = logging.getLogger("polyvox.turn")
+
+Work = Callable[[], Awaitable[None]]
+
+
+class _Line:
+    """The turns of one conversation, one after another."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[tuple[Work, list[Job]]] = deque()
+        self.task: asyncio.Task[None] | None = None
+
+
+class Conductor:
+    """Every answer under way in this process."""
+
+    def __init__(self, road: Road) -> None:
+        self._road = road
+        self._lines: dict[str, _Line] = {}
+        self._side: set[asyncio.Task[None]] = set()
+        self.jobs: dict[str, Job] = {}
+        self.closing = False
+
+    def in_turn(self, conversation_id: str, jobs: list[Job], work: Work) -> None:
+        """Run `work` when the conversation's earlier turns are over."""
+        self.remember(jobs)
+        line = self._lines.setdefault(conversation_id, _Line())
+        line.waiting.append((work, jobs))
+        if line.task is None:
+            line.task = asyncio.create_task(
+                self._walk(conversation_id, line), name=f"conversation {conversation_id}"
+            )
+
+    def beside(self, jobs: list[Job], work: Work) -> None:
+        """Run `work` now, beside whatever else the conversation does (a retry, a synthesis)."""
+        self.remember(jobs)
+        task = asyncio.create_task(self._guarded(work, jobs), name="beside")
+        self._side.add(task)
+        task.add_done_callback(self._side.discard)
+
+    def remember(self, jobs: Sequence[Job]) -> None:
+        """From now on these answers can be stopped."""
+        for job in jobs:
+            self.jobs[job.answer_id] = job
+
+    async def _walk(self, conversation_id: str, line: _Line) -> None:
+        while line.waiting:
+            work, jobs = line.waiting.popleft()
+            await self._guarded(work, jobs)
+        del self._lines[conversation_id]
+
+    async def _guarded(self, work: Work, jobs: list[Job]) -> None:
+        """Run work; whatever goes wrong in it, its answers end and the line goes on."""
+        try:
+            await work()
+        except Exception:
+            log.exception("a turn failed")
+        finally:
+            left = [job for job in jobs if job.task is None and not job.ended.is_set()]
+            if left:
+                await self.end_unstarted(left, "interrupted")
+            for job in jobs:
+                self.jobs.pop(job.answer_id, None)
+
+    async def end_unstarted(self, jobs: Sequence[Job], state: AnswerState) -> None:
+        """End answers whose task never began."""
+        for job in jobs:
+
+            def act(tx: Tx, job: Job = job) -> list[Event]:
+                ending = Ending(job.answer_id, job.halt or state)
+                return turns.end(tx, job.scope, ending, self._road.clock())[1]
+
+            await self._road.journal.do(
+                job.scope, job.turn.conversation_id, act, ends=job.answer_id
+            )
+            job.ended.set()
+            self.jobs.pop(job.answer_id, None)
+
+    async def stop(self, scope: Scope, answer_ids: Sequence[str]) -> None:
+        """Stop answers now and return once their partial texts are stored."""
+        jobs = [self.jobs[one] for one in answer_ids if one in self.jobs]
+        jobs = [job for job in jobs if job.scope == scope]
+        for job in jobs:
+            job.end_early("stopped")
+        await self._settled(jobs)
+
+    async def _settled(self, jobs: Sequence[Job]) -> None:
+        """Wait until these answers have ended: running ones by themselves, waiting ones here."""
+        waiting = {
+            id(job) for line in self._lines.values() for _, group in line.waiting for job in group
+        }
+        unstarted = [job for job in jobs if id(job) in waiting]
+        for line in self._lines.values():
+            line.waiting = deque(
+                entry
+                for entry in line.waiting
+                if not all(job.halt is not None for job in entry[1])
+            )
+        await self.end_unstarted(unstarted, "stopped")
+        for job in jobs:
+            await job.ended.wait()
+
+    @property
+    def busy(self) -> bool:
+        """Whether any answer is under way or waiting."""
+        return bool(self.jobs)
+
+    async def drain(self, seconds: float) -> None:
+        """Let what runs come to its end, but no longer than this."""
+        tasks = [line.task for line in self._lines.values() if line.task] + list(self._side)
+        if tasks and seconds > 0:
+            await asyncio.wait(tasks, timeout=seconds)
+
+    async def close(self) -> None:
+        """End everything as interrupted, keeping what came."""
+        self.closing = True
+        jobs = list(self.jobs.values())
+        for job in jobs:
+            job.end_early("interrupted")
+        await self._settled(jobs)
+        rest = [line.task for line in self._lines.values() if line.task] + list(self._side)
+        if rest:
+            await asyncio.wait(rest)

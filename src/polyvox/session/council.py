@@ -1,0 +1,48 @@
+"""Who is asked: the advisors of a conversation, and by which recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polyvox.advisors import plain_assistant
+from polyvox.context.recipe import BUILT_IN, Recipe, changed
+from polyvox.errors import Invalid
+from polyvox.settings import Settings
+from polyvox.store import advisors as advisor_rows
+from polyvox.store import recipes as recipe_rows
+from polyvox.store.database import Tx
+from polyvox.values import ASSISTANT_ID, Advisor, Conversation, Scope
+
+
+def find_recipe(tx: Tx, scope: Scope, settings: Settings, name: str) -> Recipe:
+    """A recipe as it is in force: built in, changed by the configuration, then by the user."""
+    base = BUILT_IN.get(name)
+    if base is None:
+        raise Invalid(
+            f"There is no recipe {name!r}.",
+            f"Known recipes: {', '.join(sorted(BUILT_IN))}.",
+            param="recipe",
+        )
+    recipe = changed(base, settings.recipes.get(name, {}))
+    stored = recipe_rows.get(tx, scope, name)
+    return changed(recipe, stored) if stored is not None else recipe
+
+
+def everyone(tx: Tx, scope: Scope) -> list[Advisor]:
+    """Every advisor of this user, the inactive ones too."""
+    return advisor_rows.list_all(tx, scope)
+
+
+def council_of(
+    conversation: Conversation, known: Sequence[Advisor], asked: Sequence[str] | None
+) -> tuple[Advisor, ...]:
+    """Whom a message goes to: those it names, else the conversation's council, else every active
+    advisor, else the plain assistant."""
+    by_id = {advisor.id: advisor for advisor in known} | {ASSISTANT_ID: plain_assistant()}
+    if asked is not None:
+        chosen = [by_id[one] for one in asked if one in by_id]
+    elif conversation.advisors is not None:
+        chosen = [by_id[one] for one in conversation.advisors if one in by_id]
+    else:
+        chosen = [advisor for advisor in known if advisor.active]
+    return tuple(chosen) or (plain_assistant(),)

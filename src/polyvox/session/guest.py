@@ -1,0 +1,248 @@
+"""Requests of other programs: they bring their own history, and nothing is stored but the usage.
+
+`advisor:<slug>` is one advisor, `council:<slug>` a whole council as one labelled answer, and any
+`provider:model` passes through. A council's isolation holds here too: each advisor gets only its
+own sections of earlier labelled answers as its own, and the others' last ones as reference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+from polyvox.context.compile import compile_request
+from polyvox.context.recipe import Recipe
+from polyvox.context.thread import Other, Own, Said, Thread
+from polyvox.errors import Invalid, ModelError, NotFound
+from polyvox.models.base import AttemptLog, ChatMessage, Request, SystemPart
+from polyvox.receive import clean
+from polyvox.session import council
+from polyvox.session.road import Road
+from polyvox.session.spending import check_caps
+from polyvox.session.turn import model_for, params_for
+from polyvox.store import advisors as advisor_rows
+from polyvox.store import councils as council_rows
+from polyvox.store import ratios, usage
+from polyvox.store.database import Tx
+from polyvox.values import Advisor, Params, Scope, Usage
+
+DOOR = "door"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What another program asks: a model by its public name, a system text, its own history."""
+
+    model: str
+    system: tuple[str, ...]
+    messages: tuple[ChatMessage, ...]
+    params: Params = Params()
+
+
+@dataclass(slots=True)
+class Voice:
+    """One call made for a visit."""
+
+    name: str
+    model: str
+    request: Request
+    advisor_id: str = DOOR
+    tried: AttemptLog = field(default_factory=AttemptLog)
+    usage: Usage | None = None
+
+
+async def plan(road: Road, scope: Scope, visit: Visit) -> tuple[list[Voice], bool]:
+    """The calls a visit needs, and whether their answers are to be labelled. Refuses what is
+    unknown, empty, too long or over a cap."""
+    _check(road, visit)
+    kind, _, name = visit.model.partition(":")
+
+    def read(tx: Tx) -> tuple[list[Voice], bool]:
+        check_caps(tx, scope, road.settings.limits, "", None, road.clock())
+        if kind == "advisor":
+            advisor = advisor_rows.get(tx, scope, name)
+            return [_advised(tx, road, scope, visit, advisor, [advisor], "council")], False
+        if kind == "council":
+            found = council_rows.get(tx, scope, name)
+            known = {one.id: one for one in council.everyone(tx, scope)}
+            members = [known[one] for one in found.advisors if one in known]
+            if not members:
+                raise NotFound(f"The council {name!r} has no advisors.", "Add some to it.")
+            return [
+                _advised(tx, road, scope, visit, one, members, found.recipe) for one in members
+            ], True
+        return [_passed(road, visit)], False
+
+    return await road.database.read(read)
+
+
+def _check(road: Road, visit: Visit) -> None:
+    if not visit.messages or visit.messages[-1].role != "user":
+        raise Invalid("The last message must be the user's.", param="messages")
+    most = road.settings.limits.message_chars
+    for message in visit.messages:
+        clean(message.text, "messages", most, empty=message is not visit.messages[-1])
+    kind = visit.model.partition(":")[0]
+    if kind not in ("advisor", "council"):
+        road.models.facts(visit.model)
+
+
+def _passed(road: Road, visit: Visit) -> Voice:
+    """Any configured model, as it is."""
+    facts = road.models.facts(visit.model)
+    base = Params(max_tokens=facts.max_tokens)
+    request = Request(
+        tuple(SystemPart(text) for text in visit.system), visit.messages, visit.params.over(base)
+    )
+    return Voice(visit.model, visit.model, request)
+
+
+def _advised(
+    tx: Tx,
+    road: Road,
+    scope: Scope,
+    visit: Visit,
+    advisor: Advisor,
+    members: Sequence[Advisor],
+    recipe_name: str,
+) -> Voice:
+    """One advisor's call, compiled by the same road as everybody's."""
+    recipe = council.find_recipe(tx, scope, road.settings, recipe_name)
+    model = model_for(road, recipe, advisor)
+    facts = road.models.facts(model)
+    params = visit.params.over(params_for(road, recipe, advisor, facts))
+    thread = _thread(visit, advisor, members, recipe)
+    thread = replace(thread, ratio=ratios.ratio(tx, scope, model))
+    compiled = compile_request(recipe, thread, road.settings.limits, facts, params)
+    return Voice(advisor.name, model, compiled.request, advisor.id)
+
+
+def _thread(visit: Visit, advisor: Advisor, members: Sequence[Advisor], recipe: Recipe) -> Thread:
+    """The caller's history as this advisor may know it. Times are unknown, so nothing is stamped;
+    texts without an id of ours are numbered."""
+    past: list[Said] = []
+    last: tuple[Other, ...] = ()
+    for number, message in enumerate(visit.messages[:-1]):
+        if message.role == "user":
+            past.append(Said(f"t{number}", f"m{number}", len(past) + 1, message.text, None))
+        elif past:
+            parts = _sections(message.text, members)
+            own = parts.get(advisor.id, "")
+            last = tuple(
+                Other(f"a{number}", one.id, one.slug, one.name, parts[one.id])
+                for one in members
+                if one.id in parts and one.id != advisor.id
+            )
+            if own:
+                said = past[-1]
+                past[-1] = replace(said, own=(*said.own, Own(f"a{number}", own)))
+    current = Said("now", "now", len(past) + 1, visit.messages[-1].text, None)
+    return Thread(
+        advisor=advisor,
+        current=current,
+        past=tuple(past),
+        answers=sum(bool(said.own) for said in past),
+        last=last,
+        memory=tuple(("memory", text) for text in visit.system),
+    )
+
+
+def label_of(name: str) -> str:
+    """How a council's answer marks whose section follows."""
+    return f"## {' '.join(name.split())}\n\n"
+
+
+def _sections(text: str, members: Sequence[Advisor]) -> dict[str, str]:
+    """An earlier labelled answer taken apart again, by advisor. One advisor alone has no label."""
+    if len(members) == 1:
+        return {members[0].id: text}
+    by_label = {" ".join(one.name.split()): one.id for one in members}
+    names = "|".join(re.escape(name) for name in by_label)
+    parts = re.split(rf"(?m)^## ({names})\s*$", text)
+    found: dict[str, str] = {}
+    for name, body in zip(parts[1::2], parts[2::2], strict=False):
+        if body.strip():
+            found[by_label[name]] = body.strip()
+    return found
+
+
+async def single(road: Road, voice: Voice) -> AsyncGenerator[str, None]:
+    """One call's text as it comes."""
+    reply = await road.models.chain(voice.model).stream(voice.request, voice.tried)
+    try:
+        async for piece in reply:
+            if piece.text:
+                yield piece.text
+    finally:
+        await reply.aclose()
+        voice.usage = reply.usage
+
+
+async def labelled(road: Road, voices: Sequence[Voice]) -> AsyncGenerator[str, None]:
+    """A council's answers as one text, in the council's order, all written at the same time. One
+    that fails says so in its section; when all fail, the first one's error is raised."""
+    queues: list[asyncio.Queue[str | ModelError | None]] = [asyncio.Queue() for _ in voices]
+    tasks = [
+        asyncio.create_task(_collect(road, voice, queue))
+        for voice, queue in zip(voices, queues, strict=True)
+    ]
+    failed: list[ModelError] = []
+    held = ""
+    try:
+        for number, (voice, queue) in enumerate(zip(voices, queues, strict=True)):
+            head = ("\n\n" if number else "") + label_of(voice.name)
+            while (part := await queue.get()) is not None:
+                if isinstance(part, ModelError):
+                    failed.append(part)
+                    text = f"*(No answer: {part.message})*"
+                else:
+                    text = part
+                held, text, head = "", held + head + text, ""
+                if len(failed) > number:  # nobody has spoken yet: it may be an error after all
+                    held = text
+                else:
+                    yield text
+        if len(failed) == len(voices):
+            raise failed[0]
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _collect(
+    road: Road, voice: Voice, queue: asyncio.Queue[str | ModelError | None]
+) -> None:
+    try:
+        async with aclosing(single(road, voice)) as texts:
+            async for text in texts:
+                queue.put_nowait(text)
+    except ModelError as error:
+        queue.put_nowait(error)
+    finally:
+        queue.put_nowait(None)
+
+
+async def record(road: Road, scope: Scope, voices: Sequence[Voice]) -> None:
+    """Note what the calls consumed."""
+    spent = [(voice, voice.usage) for voice in voices if voice.usage is not None]
+    if not spent:
+        return
+    now = road.clock()
+
+    def write(tx: Tx) -> None:
+        for voice, used in spent:
+            usage.record(
+                tx,
+                scope,
+                usage=used,
+                model=voice.tried.model or voice.model,
+                advisor_id=voice.advisor_id,
+                at=now,
+                purpose=DOOR,
+            )
+
+    await road.database.write(write)

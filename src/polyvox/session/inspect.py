@@ -1,0 +1,119 @@
+"""Looking at what happened: a conversation's branch, and the receipt of an answer rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polyvox.context.rebuild import Loaded, Receipt, needs, rebuild
+from polyvox.models.wire import encode
+from polyvox.store import conversations, receipts, threads, turns
+from polyvox.store.database import Tx
+from polyvox.values import Answer, Conversation, Scope, Turn
+
+PAGE = 200
+"""Turns of a conversation that are shown at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A conversation's current branch, oldest first, with what runs beside it."""
+
+    conversation: Conversation
+    turns: tuple[tuple[Turn, tuple[Answer, ...]], ...]
+    branches: Mapping[str, tuple[str, ...]]
+    more: bool
+
+
+def view(
+    tx: Tx, scope: Scope, conversation_id: str, before: int | None = None, limit: int = PAGE
+) -> View:
+    """The newest turns of the current branch (or those before a depth)."""
+    conversation = conversations.get(tx, scope, conversation_id)
+    if conversation.head_id is None:
+        return View(conversation, (), {}, more=False)
+    head = turns.get_turn(tx, scope, conversation.head_id)
+    upto = head.depth if before is None else min(before - 1, head.depth)
+    after = max(0, upto - limit)
+    found: list[Turn] = []
+    for segment in threads.path(tx, scope, head.branch_id, head.depth):
+        rows = tx.all(
+            f"SELECT {turns.TURN} FROM turns WHERE user_id = ? AND conversation_id = ?"
+            " AND branch_id = ? AND depth > ? AND depth <= ? ORDER BY depth DESC",
+            (
+                scope.user,
+                conversation_id,
+                segment.branch_id,
+                max(after, segment.after),
+                min(upto, segment.upto),
+            ),
+        )
+        found += [turns.turn_of(row) for row in rows]
+    found.sort(key=lambda turn: turn.depth)
+    answers: dict[str, list[Answer]] = {turn.id: [] for turn in found}
+    for turn in found:
+        answers[turn.id] = _live(tx, scope, turns.answers_of(tx, scope, turn.id))
+    return View(
+        conversation,
+        tuple((turn, tuple(answers[turn.id])) for turn in found),
+        _branches(tx, scope, conversation_id),
+        more=after > 0,
+    )
+
+
+def _live(tx: Tx, scope: Scope, answers: list[Answer]) -> list[Answer]:
+    """Answers with their text so far, where they are still being written."""
+    return [
+        turns.with_text_so_far(tx, scope, answer) if answer.state == "streaming" else answer
+        for answer in answers
+    ]
+
+
+def _branches(tx: Tx, scope: Scope, conversation_id: str) -> dict[str, tuple[str, ...]]:
+    """Turns that share a parent, by that parent ("" for first turns), where there are several."""
+    forks = tx.all(
+        "SELECT DISTINCT fork_depth + 1 FROM branches WHERE user_id = ? AND conversation_id = ?"
+        " AND parent_id IS NOT NULL",
+        (scope.user, conversation_id),
+    )
+    shared: dict[str, list[str]] = {}
+    for (depth,) in forks:
+        rows = tx.all(
+            "SELECT parent_id, id FROM turns WHERE user_id = ? AND conversation_id = ?"
+            " AND depth = ? ORDER BY created_at, id",
+            (scope.user, conversation_id, depth),
+        )
+        for parent_id, turn_id in rows:
+            shared.setdefault(parent_id or "", []).append(turn_id)
+    return {parent: tuple(ids) for parent, ids in shared.items() if len(ids) > 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """A receipt with its texts, and the very bytes that were sent, where anything was."""
+
+    receipt: Receipt
+    answer: Answer
+    body: bytes | None
+    verified: bool
+    """Whether these bytes have the hash of those that went out."""
+
+
+def inspect(tx: Tx, scope: Scope, answer_id: str) -> Inspected:
+    """What an advisor was sent for an answer, rebuilt from references."""
+    answer = turns.get_answer(tx, scope, answer_id)
+    receipts.get(tx, scope, answer_id)
+    chain = receipts.chain(tx, scope, answer_id)
+    wanted = needs(answer_id, chain)
+    loaded = Loaded(
+        receipts=chain,
+        turns=receipts.messages(tx, scope, wanted.turns),
+        answers=receipts.answers(tx, scope, wanted.answers),
+        texts=receipts.spans(tx, scope, wanted.hashes),
+    )
+    receipt = rebuild(answer_id, loaded)
+    sent = receipt.sent
+    if sent is None:
+        return Inspected(receipt, answer, None, verified=False)
+    encoded = encode(sent.dialect, sent.model, receipt.request)
+    return Inspected(receipt, answer, encoded.body, verified=receipt.matches(encoded))

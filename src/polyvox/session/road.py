@@ -1,0 +1,54 @@
+"""The parts a turn is made with, in one hand. Built by the app, borrowed by every step."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from polyvox.context.recipe import Recipe
+from polyvox.ids import Clock
+from polyvox.models.registry import Models
+from polyvox.settings import Settings
+from polyvox.store.database import Database
+from polyvox.stream.hub import Hub
+from polyvox.stream.journal import Journal
+from polyvox.values import Advisor, AnswerState, Scope, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Road:
+    """What the road is built of."""
+
+    settings: Settings
+    database: Database
+    models: Models
+    journal: Journal
+    hub: Hub
+    clock: Clock
+    runner_id: str
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One answer under way: who answers what, and how it may be told to end early."""
+
+    scope: Scope
+    turn: Turn
+    answer_id: str
+    advisor: Advisor
+    recipe: Recipe
+    halt: AnswerState | None = None
+    """Why it is ending early: `stopped` by the user, `interrupted` by the end of the program."""
+    task: asyncio.Task[None] | None = None
+    started: bool = False
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    received: list[str] = field(default_factory=list)
+    """Text so far, to estimate what a stopped answer consumed."""
+
+    def end_early(self, state: AnswerState) -> None:
+        """Ask the answer to end now; it still stores what it has. One that has not begun sees
+        `halt` when it does: a task cancelled before its first step would never run at all."""
+        if self.halt is None:
+            self.halt = state
+            if self.task is not None and self.started:
+                self.task.cancel()

@@ -1,0 +1,104 @@
+"""A synthesis of a turn: one more answer, by nobody of the council, that reaches no one's thread.
+
+It is stored, streamed, stopped and retried like any answer; its attributions are read from what
+was written and checked against the advisors of the turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from polyvox.context.budget import TooLong
+from polyvox.context.receipt import Seat, pack
+from polyvox.context.recipe import Recipe
+from polyvox.context.synthesis import attributable, compile_synthesis, read_synthesis
+from polyvox.context.thread import Other, Said
+from polyvox.events import Event
+from polyvox.session.answer import Call, answer, seal
+from polyvox.session.conductor import Conductor
+from polyvox.session.road import Job, Road
+from polyvox.session.spending import check_caps
+from polyvox.store import ratios, threads, turns
+from polyvox.store.database import Tx
+from polyvox.values import SYNTHESIS_ID, Advisor, Answer, Params, Scope, Turn
+
+AUTHOR = Advisor(SYNTHESIS_ID, SYNTHESIS_ID, "Synthesis", "")
+
+
+async def write(
+    road: Road,
+    conductor: Conductor,
+    scope: Scope,
+    turn: Turn,
+    recipe: Recipe,
+    pending: Answer | None,
+    *,
+    wait: bool = True,
+) -> Answer:
+    """Have a synthesis written; `pending` is its stored place, where it has one already."""
+    made = pending or await _place(road, scope, turn)
+    job = Job(scope, turn, made.id, AUTHOR, recipe)
+
+    async def work() -> None:
+        call = await road.database.read(lambda tx: _call(tx, road, scope, turn))
+
+        def act(tx: Tx) -> list[Event]:
+            seal(tx, job, call)
+            return []
+
+        road.journal.soon(scope, turn.conversation_id, act)
+        job.task = asyncio.create_task(answer(road, job, call), name=f"synthesis {made.id}")
+        await asyncio.wait([job.task])
+
+    conductor.beside([job], work)
+    if wait:
+        await job.ended.wait()
+    return made
+
+
+async def _place(road: Road, scope: Scope, turn: Turn) -> Answer:
+    """A pending synthesis, in place of the one before it."""
+    made: list[Answer] = []
+
+    def act(tx: Tx) -> list[Event]:
+        made.clear()
+        now = road.clock()
+        check_caps(tx, scope, road.settings.limits, turn.conversation_id, turn.id, now)
+        olds = [a for a in turns.answers_of(tx, scope, turn.id) if a.kind == "synthesis"]
+        old = olds[-1] if olds else None
+        answers, started = turns.add(
+            tx, scope, turn, [(AUTHOR, old)], "synthesis", 0, road.runner_id, now
+        )
+        made.append(answers[0])
+        return started
+
+    await road.journal.do(scope, turn.conversation_id, act, now=True)
+    return made[0]
+
+
+def _call(tx: Tx, road: Road, scope: Scope, turn: Turn) -> Call:
+    """The request: the message and every answer to it, labelled."""
+    name = road.settings.models.synthesis or road.models.default
+    facts = road.models.facts(name)
+    limits = road.settings.limits
+    params = Params(max_tokens=facts.max_tokens or limits.max_tokens)
+    words = [
+        Other(answer_id, advisor_id, "", label, text)
+        for answer_id, advisor_id, label, text, _ in threads.words_of(tx, scope, turn.id)
+    ]
+    question = Said(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)
+    who = attributable(words)
+    try:
+        ratio = ratios.ratio(tx, scope, name)
+        compiled = compile_synthesis(question, words, limits, facts, params, ratio)
+    except TooLong as refusal:
+        return Call(name, None, refusal=refusal)
+    council = [Seat(one.advisor_id, one.label, "", "") for one in who]
+    return Call(
+        name,
+        compiled,
+        pack(compiled.draft, None, council),
+        points=lambda text: msgspec.json.encode(read_synthesis(text, who)).decode(),
+    )

@@ -1,0 +1,131 @@
+"""The whole story of a message, from what is stored of it to its last answer.
+
+    read each advisor's thread → compile its request → ask all of them at once → wait for the last
+
+A turn belongs to the app, never to a request: nobody has to listen for it to go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from polyvox.context.budget import TooLong, allowance_for
+from polyvox.context.compile import compile_request
+from polyvox.context.draft import Compiled
+from polyvox.context.receipt import BaseHistory, Seat, base_of, pack
+from polyvox.context.recipe import Recipe
+from polyvox.context.thread import Other, Own, Thread
+from polyvox.events import Event
+from polyvox.models.base import ModelFacts
+from polyvox.session.answer import Call, answer, seal
+from polyvox.session.road import Job, Road
+from polyvox.store import ratios, receipts
+from polyvox.store.database import Tx
+from polyvox.store.threads import Need, Reach, read_threads, words_of
+from polyvox.values import Advisor, Params, Scope, Turn
+
+
+async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
+    """Ask every job's advisor at the same time; return when each answer has ended, however."""
+    known = await road.database.read(lambda tx: _names(tx, jobs[0].scope))
+    calls = await road.database.read(lambda tx: prepare(tx, road, jobs, known, round_))
+    _store_receipts(road, jobs, calls)
+    for job, call in zip(jobs, calls, strict=True):
+        job.task = asyncio.create_task(answer(road, job, call), name=f"answer {job.answer_id}")
+    await asyncio.wait([job.task for job in jobs if job.task is not None])
+
+
+def model_for(road: Road, recipe: Recipe, advisor: Advisor) -> str:
+    """The model an advisor is asked with: its own, else the recipe's, else the default."""
+    return advisor.model or recipe.model or road.models.default
+
+
+def params_for(road: Road, recipe: Recipe, advisor: Advisor, facts: ModelFacts) -> Params:
+    """How it is asked: the advisor's word, then the recipe's, then the model's and the settings'."""
+    base = Params(max_tokens=facts.max_tokens or road.settings.limits.max_tokens)
+    return advisor.params.over(recipe.params.over(base))
+
+
+def prepare(
+    tx: Tx, road: Road, jobs: Sequence[Job], slugs: Mapping[str, str], round_: int = 0
+) -> list[Call]:
+    """For every job: its thread, read from the newest end, compiled to a request. Only reads."""
+    recipe, turn, scope = jobs[0].recipe, jobs[0].turn, jobs[0].scope
+    limits = road.settings.limits
+    asked, needs, bases = [], [], []
+    for job in jobs:
+        name = model_for(road, recipe, job.advisor)
+        facts = road.models.facts(name)
+        params = params_for(road, recipe, job.advisor, facts)
+        ratio = ratios.ratio(tx, scope, name)
+        room = allowance_for(limits, facts, params, ratio, recipe.context)
+        base = _base(tx, scope, turn, job)
+        asked.append((name, facts, params))
+        bases.append(base)
+        needs.append(Need(job.advisor, room.chars, base.cut if base else None, ratio))
+    threads = read_threads(tx, scope, turn, _reach(recipe), needs, slugs)
+    if round_:
+        threads = [_in_exchange(tx, scope, turn, thread, round_, slugs) for thread in threads]
+    council = [
+        Seat(job.advisor.id, job.advisor.name, job.advisor.version_id, name)
+        for job, (name, _, _) in zip(jobs, asked, strict=True)
+    ]
+    calls = []
+    for thread, base, (name, facts, params) in zip(threads, bases, asked, strict=True):
+        try:
+            compiled: Compiled = compile_request(recipe, thread, limits, facts, params)
+        except TooLong as refusal:
+            calls.append(Call(name, None, refusal=refusal))
+        else:
+            calls.append(Call(name, compiled, pack(compiled.draft, base, council)))
+    return calls
+
+
+def _names(tx: Tx, scope: Scope) -> dict[str, str]:
+    rows = tx.all("SELECT id, slug FROM advisors WHERE user_id = ?", (scope.user,))
+    return {row[0]: row[1] for row in rows}
+
+
+def _reach(recipe: Recipe) -> Reach:
+    levels = {recipe.visibility.default, *(pair.level for pair in recipe.visibility.pairs)}
+    window = recipe.window
+    return Reach(
+        session_only=recipe.scope == "session" or window.kind == "recent",
+        whole_threads="thread" in levels,
+        first_turns=window.system_messages if window.kind == "bookends" else 0,
+        count_upto=None if recipe.count_turns else sum(p.answers or 0 for p in recipe.phases),
+    )
+
+
+def _base(tx: Tx, scope: Scope, turn: Turn, job: Job) -> BaseHistory | None:
+    """The advisor's previous receipt, as far as the next one builds on it."""
+    stored = receipts.latest(tx, scope, turn.conversation_id, job.advisor.id, job.answer_id)
+    return None if stored is None else base_of(stored.answer_id, stored.data)
+
+
+def _in_exchange(
+    tx: Tx, scope: Scope, turn: Turn, thread: Thread, round_: int, slugs: Mapping[str, str]
+) -> Thread:
+    """The thread as it stands inside a turn, before an exchange round."""
+    me = thread.advisor.id
+    spoken = words_of(tx, scope, turn.id)
+    own = tuple(Own(i, text) for i, who, _, text, n in spoken if who == me and n < round_)
+    words = tuple(
+        Other(i, who, slugs.get(who, ""), name, text)
+        for i, who, name, text, n in spoken
+        if who != me and n == round_ - 1
+    )
+    return replace(thread, current=replace(thread.current, own=own), words=words, round=round_)
+
+
+def _store_receipts(road: Road, jobs: Sequence[Job], calls: Sequence[Call]) -> None:
+    """Put the receipts in the journal's next commit. Nobody waits for it: the calls go out now."""
+
+    def act(tx: Tx) -> list[Event]:
+        for job, call in zip(jobs, calls, strict=True):
+            seal(tx, job, call)
+        return []
+
+    road.journal.soon(jobs[0].scope, jobs[0].turn.conversation_id, act)

@@ -1,0 +1,320 @@
+"""Advisors as rows, and every text their identity ever had.
+
+Invariants: an identity changes only by a new, immutable version, in the same commit; a removed
+advisor keeps its row, its versions and its answers; a slug names one advisor that is not removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypedDict, Unpack
+
+import msgspec
+
+from polyvox.errors import Conflict, Invalid, NotFound
+from polyvox.ids import Clock, new_id, system_clock
+from polyvox.store import versions
+from polyvox.store.database import Database, Row, Tx
+from polyvox.store.slug import candidates, check_slug
+from polyvox.values import Advisor, Params, PromptVersion, Scope
+
+ADVISOR = (
+    "id, slug, name, description, prompt, model, color, voice, active, params, position,"
+    " version_id, created_at, updated_at"
+)
+
+
+class Details(TypedDict, total=False):
+    """What can be said of an advisor; what is left out stays as it is."""
+
+    slug: str
+    name: str
+    description: str
+    prompt: str | None
+    model: str | None
+    color: str
+    voice: str | None
+    active: bool
+    params: Params
+
+
+def advisor_of(row: Row) -> Advisor:
+    """A row of ADVISOR columns as a value."""
+    values: list[Any] = list(row)
+    values[8] = bool(row[8])
+    values[9] = msgspec.json.decode(row[9], type=Params)
+    return Advisor(*values)
+
+
+def find(tx: Tx, scope: Scope, key: str) -> Advisor | None:
+    """The advisor with this id or slug (an @ before it is fine), unless it was removed."""
+    key = key.removeprefix("@")
+    row = tx.one(
+        f"SELECT {ADVISOR} FROM advisors WHERE user_id = ? AND id = ? AND removed_at IS NULL",
+        (scope.user, key),
+    ) or tx.one(
+        f"SELECT {ADVISOR} FROM advisors WHERE user_id = ? AND slug = ? AND removed_at IS NULL",
+        (scope.user, key.lower()),
+    )
+    return None if row is None else advisor_of(row)
+
+
+def get(tx: Tx, scope: Scope, key: str) -> Advisor:
+    """The advisor with this id or slug, or NotFound."""
+    found = find(tx, scope, key)
+    if found is None:
+        slugs = ", ".join(advisor.slug for advisor in list_all(tx, scope))
+        raise NotFound(
+            f"There is no advisor {key!r}.",
+            f"Known advisors: {slugs}." if slugs else "There are no advisors yet.",
+        )
+    return found
+
+
+def list_all(tx: Tx, scope: Scope, *, active: bool = False) -> list[Advisor]:
+    """Every advisor in its order (`active`: only those)."""
+    only = " AND active = 1" if active else ""
+    rows = tx.all(
+        f"SELECT {ADVISOR} FROM advisors WHERE user_id = ? AND removed_at IS NULL{only}"
+        " ORDER BY position, id",
+        (scope.user,),
+    )
+    return [advisor_of(row) for row in rows]
+
+
+def create(tx: Tx, scope: Scope, now: int, reason: str, details: Details) -> Advisor:
+    """A new advisor at the end of the list, with the first version of its identity."""
+    advisor = Advisor(
+        new_id(),
+        slug="",
+        name=details["name"],
+        description=details["description"],
+        prompt=details.get("prompt"),
+        model=details.get("model"),
+        color=details.get("color", ""),
+        voice=details.get("voice"),
+        active=details.get("active", True),
+        params=details.get("params", Params()),
+        version_id=new_id(),
+        created_at=now,
+        updated_at=now,
+    )
+    last = tx.one("SELECT MAX(position) FROM advisors WHERE user_id = ?", (scope.user,))
+    if last is not None and last[0] is not None:
+        advisor = replace(advisor, position=last[0] + 1)
+    if (wanted := details.get("slug")) is not None:
+        advisor = replace(advisor, slug=check_slug(wanted))
+        if not _insert(tx, scope, advisor):
+            raise _taken(wanted)
+    else:
+        for slug in candidates(advisor.name, "advisor"):
+            advisor = replace(advisor, slug=slug)
+            if _insert(tx, scope, advisor):
+                break
+    versions.add(tx, scope, advisor, None, reason, now)
+    return advisor
+
+
+def update(tx: Tx, scope: Scope, key: str, now: int, reason: str, details: Details) -> Advisor:
+    """Change what `details` names. Another identity text makes a new version."""
+    return _change(tx, scope, key, now, reason, lambda old: replace(old, **details))
+
+
+def remove(tx: Tx, scope: Scope, key: str, now: int) -> None:
+    """Take an advisor off the list and out of every council. Its answers and versions stay."""
+    advisor = get(tx, scope, key)
+    tx.run(
+        "UPDATE advisors SET removed_at = ?, updated_at = ? WHERE user_id = ? AND id = ?",
+        (now, now, scope.user, advisor.id),
+    )
+    for council_id, members in tx.all(
+        "SELECT id, advisors FROM councils WHERE user_id = ?", (scope.user,)
+    ):
+        left = [one for one in msgspec.json.decode(members) if one != advisor.id]
+        tx.run(
+            "UPDATE councils SET advisors = ? WHERE user_id = ? AND id = ? AND advisors <> ?",
+            (text := msgspec.json.encode(left).decode(), scope.user, council_id, text),
+        )
+
+
+def rollback(tx: Tx, scope: Scope, key: str, which: int | str, now: int) -> Advisor:
+    """Give an advisor an earlier identity again, as a new version."""
+    advisor = get(tx, scope, key)
+    wanted = str(which)
+    for old in versions.list_all(tx, scope, advisor.id):
+        if wanted in (old.id, str(old.number)):
+            break
+    else:
+        raise NotFound(
+            f"{advisor.name} has no version {which}.", "Its history lists the versions it has."
+        )
+
+    def restored(current: Advisor) -> Advisor:
+        if old.field == "prompt":
+            return replace(current, prompt=old.text)
+        return replace(current, prompt=None, description=old.text)
+
+    return _change(tx, scope, advisor.id, now, f"rolled back to {old.number}", restored)
+
+
+def instruct(tx: Tx, scope: Scope, key: str, instruction: str, now: int) -> Advisor:
+    """Add an instruction to the end of an advisor's prompt, as a new version."""
+    words = instruction.strip()
+    if not words:
+        raise Invalid("The instruction is empty.", "Say what to do differently.")
+
+    def instructed(current: Advisor) -> Advisor:
+        before = current.identity.rstrip()
+        return replace(current, prompt=f"{before}\n\n{words}" if before else words)
+
+    return _change(tx, scope, key, now, "instructed", instructed)
+
+
+def reorder(tx: Tx, scope: Scope, names: Sequence[str], now: int) -> list[Advisor]:
+    """Put the named advisors first, in this order; the others follow in the order they had."""
+    first = [get(tx, scope, name).id for name in names]
+    if len(set(first)) < len(first):
+        raise Invalid("An advisor is named twice.", "Name each one once.")
+    rest = [advisor.id for advisor in list_all(tx, scope) if advisor.id not in first]
+    for position, advisor_id in enumerate([*first, *rest]):
+        tx.run(
+            "UPDATE advisors SET position = ?, updated_at = ? WHERE user_id = ? AND id = ?"
+            " AND position <> ?",
+            (position, now, scope.user, advisor_id, position),
+        )
+    return list_all(tx, scope)
+
+
+class Advisors:
+    """The verbs, each in a transaction of its own."""
+
+    def __init__(self, database: Database, clock: Clock = system_clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def create(
+        self, scope: Scope, *, reason: str = "created", **details: Unpack[Details]
+    ) -> Advisor:
+        """A new advisor; `name` and `description` are needed."""
+        now = self._clock()
+        return await self._database.write(lambda tx: create(tx, scope, now, reason, details))
+
+    async def get(self, scope: Scope, key: str) -> Advisor:
+        """The advisor with this id or slug, or NotFound."""
+        return await self._database.read(lambda tx: get(tx, scope, key))
+
+    async def list(self, scope: Scope, *, active: bool = False) -> list[Advisor]:
+        """Every advisor in its order (`active`: only those)."""
+        return await self._database.read(lambda tx: list_all(tx, scope, active=active))
+
+    async def update(
+        self, scope: Scope, key: str, *, reason: str = "edited", **details: Unpack[Details]
+    ) -> Advisor:
+        """Change what is named. Another identity text makes a new version."""
+        now = self._clock()
+        return await self._database.write(lambda tx: update(tx, scope, key, now, reason, details))
+
+    async def remove(self, scope: Scope, key: str) -> None:
+        """Take an advisor off the list. Its answers stay."""
+        now = self._clock()
+        await self._database.write(lambda tx: remove(tx, scope, key, now))
+
+    async def versions(self, scope: Scope, key: str) -> Sequence[PromptVersion]:
+        """Every text an advisor's identity has had, newest first."""
+
+        def listed(tx: Tx) -> Sequence[PromptVersion]:
+            return versions.list_all(tx, scope, get(tx, scope, key).id)
+
+        return await self._database.read(listed)
+
+    async def rollback(self, scope: Scope, key: str, which: int | str) -> Advisor:
+        """Give an advisor an earlier identity (by number or id) again, as a new version."""
+        now = self._clock()
+        return await self._database.write(lambda tx: rollback(tx, scope, key, which, now))
+
+    async def instruct(self, scope: Scope, key: str, instruction: str) -> Advisor:
+        """Add an instruction to the end of an advisor's prompt, as a new version."""
+        now = self._clock()
+        return await self._database.write(lambda tx: instruct(tx, scope, key, instruction, now))
+
+    async def reorder(self, scope: Scope, names: Sequence[str]) -> Sequence[Advisor]:
+        """Put the named advisors first, in this order."""
+        now = self._clock()
+        return await self._database.write(lambda tx: reorder(tx, scope, names, now))
+
+
+def _change(
+    tx: Tx,
+    scope: Scope,
+    key: str,
+    now: int,
+    reason: str,
+    change: Callable[[Advisor], Advisor],
+) -> Advisor:
+    found = get(tx, scope, key)
+    # Touching the row first locks it: two changes at once make two versions, one after the other.
+    tx.run(
+        "UPDATE advisors SET updated_at = ? WHERE user_id = ? AND id = ?",
+        (now, scope.user, found.id),
+    )
+    old = get(tx, scope, found.id)
+    new = replace(change(old), updated_at=now)
+    if new.slug != old.slug:
+        other = find(tx, scope, check_slug(new.slug))
+        if other is not None:
+            raise _taken(new.slug)
+    if new.identity != old.identity:
+        new = replace(new, version_id=new_id())
+        versions.add(tx, scope, new, versions.get(tx, scope, old.version_id), reason, now)
+    tx.run(
+        "UPDATE advisors SET slug = ?, name = ?, description = ?, prompt = ?, model = ?,"
+        " color = ?, voice = ?, active = ?, params = ?, version_id = ?"
+        " WHERE user_id = ? AND id = ?",
+        (
+            new.slug,
+            new.name,
+            new.description,
+            new.prompt,
+            new.model,
+            new.color,
+            new.voice,
+            int(new.active),
+            msgspec.json.encode(new.params).decode(),
+            new.version_id,
+            scope.user,
+            new.id,
+        ),
+    )
+    return new
+
+
+def _insert(tx: Tx, scope: Scope, advisor: Advisor) -> bool:
+    """Whether the slug was free, also against somebody who is just taking it."""
+    touched = tx.run(
+        "INSERT INTO advisors (user_id, id, slug, name, description, prompt, model, color, voice,"
+        " active, params, position, version_id, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            scope.user,
+            advisor.id,
+            advisor.slug,
+            advisor.name,
+            advisor.description,
+            advisor.prompt,
+            advisor.model,
+            advisor.color,
+            advisor.voice,
+            int(advisor.active),
+            msgspec.json.encode(advisor.params).decode(),
+            advisor.position,
+            advisor.version_id,
+            advisor.created_at,
+            advisor.updated_at,
+        ),
+    )
+    return touched > 0
+
+
+def _taken(slug: str) -> Conflict:
+    return Conflict(f"There is already an advisor {slug!r}.", "Choose another slug.", param="slug")

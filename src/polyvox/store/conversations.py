@@ -1,0 +1,245 @@
+"""Conversations as rows: beginning, finding, changing and really deleting them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict, Unpack
+
+import msgspec
+
+from polyvox.errors import Invalid, NotFound
+from polyvox.ids import Clock, new_id, system_clock
+from polyvox.store import councils, search
+from polyvox.store.database import Database, Row, Tx, Value
+from polyvox.store.scrub import scrub
+from polyvox.values import Conversation, Scope
+
+CONVERSATION = (
+    "id, title, recipe, advisors, council_id, head_id, last_number, created_at, updated_at"
+)
+OWNED = ("events", "receipts", "spans", "answers", "turns", "sessions", "branches")
+"""Tables whose rows belong to one conversation and go with it."""
+DEFAULT_RECIPE = "council"
+
+
+class Details(TypedDict, total=False):
+    """What can be said of a conversation; what is left out stays as it is."""
+
+    title: str
+    recipe: str
+    advisors: Sequence[str] | None
+    """Ids or slugs; None: every active advisor."""
+    council: str | None
+    """A council's id or slug: its advisors and its recipe, unless these are given too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some conversations, newest first."""
+
+    items: tuple[Conversation, ...]
+    next: str | None
+    """What to give as `after` for the next page; None on the last one."""
+
+
+def find(tx: Tx, scope: Scope, conversation_id: str) -> Conversation | None:
+    """One conversation, or None."""
+    row = tx.one(
+        f"SELECT {CONVERSATION} FROM conversations WHERE user_id = ? AND id = ?",
+        (scope.user, conversation_id),
+    )
+    return None if row is None else conversation_of(row)
+
+
+def get(tx: Tx, scope: Scope, conversation_id: str) -> Conversation:
+    """One conversation, or NotFound."""
+    found = find(tx, scope, conversation_id)
+    if found is None:
+        raise NotFound(
+            f"There is no conversation {conversation_id}.",
+            "The list of conversations has the ids of all there are.",
+        )
+    return found
+
+
+def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Page:
+    """Conversations by their newest message, newest first; `after` is a page's `next`."""
+    where, params = "", (scope.user,)
+    values: tuple[Value, ...] = params
+    if after is not None:
+        stamp, _, last = after.partition(".")
+        if not stamp.isdecimal() or len(stamp) > 18:
+            raise Invalid(
+                f"{after!r} is not a place in the list.", "Use `next` of a page.", param="after"
+            )
+        where = " AND (updated_at < ? OR (updated_at = ? AND id < ?))"
+        values = (*params, int(stamp), int(stamp), last)
+    rows = tx.all(
+        f"SELECT {CONVERSATION} FROM conversations WHERE user_id = ?{where}"
+        " ORDER BY updated_at DESC, id DESC LIMIT ?",
+        (*values, limit + 1),
+    )
+    items = tuple(conversation_of(row) for row in rows[:limit])
+    more = len(rows) > limit and items
+    return Page(items, f"{items[-1].updated_at}.{items[-1].id}" if more else None)
+
+
+def latest(
+    tx: Tx, scope: Scope, *, recipe: str | None = None, advisor_id: str | None = None
+) -> Conversation | None:
+    """The conversation spoken in last; of one recipe, or with one advisor alone, if given."""
+    where: list[tuple[str, Value]] = [("user_id = ?", scope.user)]
+    if recipe is not None:
+        where.append(("recipe = ?", recipe))
+    if advisor_id is not None:
+        where.append(("advisors = ?", _ids((advisor_id,))))
+    row = tx.one(
+        f"SELECT {CONVERSATION} FROM conversations WHERE {' AND '.join(sql for sql, _ in where)}"
+        " ORDER BY updated_at DESC, id DESC LIMIT 1",
+        tuple(value for _, value in where),
+    )
+    return None if row is None else conversation_of(row)
+
+
+def create(tx: Tx, scope: Scope, now: int, details: Details) -> Conversation:
+    """A new, empty conversation."""
+    empty = Conversation(new_id(), "", DEFAULT_RECIPE, None, None, None, 0, now, now)
+    conversation = _with(tx, scope, empty, details)
+    tx.run(
+        f"INSERT INTO conversations (user_id, {CONVERSATION})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            scope.user,
+            conversation.id,
+            conversation.title,
+            conversation.recipe,
+            _ids(conversation.advisors),
+            conversation.council_id,
+            conversation.head_id,
+            conversation.last_number,
+            conversation.created_at,
+            conversation.updated_at,
+        ),
+    )
+    _index(tx, scope, conversation)
+    return conversation
+
+
+def update(tx: Tx, scope: Scope, conversation_id: str, details: Details) -> Conversation:
+    """Change what `details` names. Its place in the list, by its newest message, stays."""
+    old = get(tx, scope, conversation_id)
+    new = _with(tx, scope, old, details)
+    # Only these columns: the head and the last number may be moving at this moment.
+    tx.run(
+        "UPDATE conversations SET title = ?, recipe = ?, advisors = ?, council_id = ?"
+        " WHERE user_id = ? AND id = ?",
+        (new.title, new.recipe, _ids(new.advisors), new.council_id, scope.user, new.id),
+    )
+    if new.title != old.title:
+        _index(tx, scope, new)
+    return new
+
+
+def delete(tx: Tx, scope: Scope, conversation_id: str) -> None:
+    """Delete a conversation with everything in it. What it cost stays in the sums of its day,
+    advisors and models, without a trace of where it was spent."""
+    get(tx, scope, conversation_id)
+    where = (scope.user, conversation_id)
+    search.remove_conversation(tx, scope, conversation_id)
+    tx.run(
+        "UPDATE usage SET conversation_id = NULL, answer_id = NULL"
+        " WHERE user_id = ? AND conversation_id = ?",
+        where,
+    )
+    for table in OWNED:
+        tx.run(f"DELETE FROM {table} WHERE user_id = ? AND conversation_id = ?", where)
+    tx.run("DELETE FROM conversations WHERE user_id = ? AND id = ?", where)
+
+
+class Conversations:
+    """The verbs, each in a transaction of its own."""
+
+    def __init__(self, database: Database, clock: Clock = system_clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def create(self, scope: Scope, **details: Unpack[Details]) -> Conversation:
+        """A new, empty conversation."""
+        now = self._clock()
+        return await self._database.write(lambda tx: create(tx, scope, now, details))
+
+    async def get(self, scope: Scope, conversation_id: str) -> Conversation:
+        """One conversation, or NotFound."""
+        return await self._database.read(lambda tx: get(tx, scope, conversation_id))
+
+    async def list(self, scope: Scope, *, limit: int = 50, after: str | None = None) -> Page:
+        """Conversations by their newest message, newest first."""
+        return await self._database.read(lambda tx: list_page(tx, scope, limit, after))
+
+    async def latest(
+        self, scope: Scope, *, recipe: str | None = None, advisor_id: str | None = None
+    ) -> Conversation | None:
+        """The conversation spoken in last; of one recipe, or with one advisor alone, if given."""
+        return await self._database.read(
+            lambda tx: latest(tx, scope, recipe=recipe, advisor_id=advisor_id)
+        )
+
+    async def update(
+        self, scope: Scope, conversation_id: str, **details: Unpack[Details]
+    ) -> Conversation:
+        """Change what is named."""
+        return await self._database.write(lambda tx: update(tx, scope, conversation_id, details))
+
+    async def delete(self, scope: Scope, conversation_id: str) -> None:
+        """Delete a conversation with everything in it, from the files too."""
+        await self._database.write(lambda tx: delete(tx, scope, conversation_id))
+        await scrub(self._database)
+
+
+def conversation_of(row: Row) -> Conversation:
+    """A row of CONVERSATION columns as a value."""
+    values: list[Any] = list(row)
+    values[3] = None if row[3] is None else tuple(msgspec.json.decode(row[3]))
+    return Conversation(*values)
+
+
+def _with(tx: Tx, scope: Scope, old: Conversation, details: Details) -> Conversation:
+    new = old
+    if "council" in details:
+        new = replace(new, council_id=None)
+        if (named := details["council"]) is not None:
+            council = councils.get(tx, scope, named)
+            new = replace(
+                new, council_id=council.id, advisors=council.advisors, recipe=council.recipe
+            )
+    if "advisors" in details:
+        chosen = details["advisors"]
+        new = replace(
+            new, advisors=None if chosen is None else _members(tx, scope, chosen, old.advisors)
+        )
+    return replace(
+        new, title=details.get("title", new.title), recipe=details.get("recipe", new.recipe)
+    )
+
+
+def _members(
+    tx: Tx, scope: Scope, chosen: Sequence[str], before: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Ids of the chosen; whoever is in already may have been removed from the list since."""
+    found: dict[str, None] = {}
+    for name in chosen:
+        ids = (name,) if before and name in before else councils.members(tx, scope, (name,))
+        found |= dict.fromkeys(ids)
+    return tuple(found)
+
+
+def _index(tx: Tx, scope: Scope, conversation: Conversation) -> None:
+    if conversation.title:
+        search.index(tx, scope, conversation.id, "title", conversation.id, conversation.title)
+    else:
+        search.remove(tx, scope, "title", conversation.id)
+
+
+def _ids(advisors: Sequence[str] | None) -> str | None:
+    return None if advisors is None else msgspec.json.encode(advisors).decode()

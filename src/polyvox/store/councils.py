@@ -1,0 +1,187 @@
+"""Councils as rows: a named set of advisors with the recipe they are asked by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypedDict, Unpack
+
+import msgspec
+
+from polyvox.errors import Conflict, Invalid, NotFound
+from polyvox.ids import Clock, new_id, system_clock
+from polyvox.store import advisors as advisor_rows
+from polyvox.store.database import Database, Row, Tx
+from polyvox.store.slug import candidates, check_slug
+from polyvox.values import ASSISTANT_ID, Council, Scope
+
+COUNCIL = "id, slug, name, advisors, recipe, created_at, updated_at"
+
+
+class Details(TypedDict, total=False):
+    """What can be said of a council; what is left out stays as it is."""
+
+    slug: str
+    name: str
+    advisors: Sequence[str]
+    recipe: str
+
+
+def members(tx: Tx, scope: Scope, names: Sequence[str]) -> tuple[str, ...]:
+    """Ids for the ids or slugs of advisors, each once; Invalid where one is unknown."""
+    found: dict[str, None] = {}
+    for name in names:
+        if name.removeprefix("@") == ASSISTANT_ID:
+            found[ASSISTANT_ID] = None
+            continue
+        advisor = advisor_rows.find(tx, scope, name)
+        if advisor is None:
+            slugs = ", ".join(one.slug for one in advisor_rows.list_all(tx, scope)) or "none yet"
+            raise Invalid(
+                f"There is no advisor {name!r}.", f"Known advisors: {slugs}.", param="advisors"
+            )
+        found[advisor.id] = None
+    return tuple(found)
+
+
+def find(tx: Tx, scope: Scope, key: str) -> Council | None:
+    """The council with this id or slug."""
+    row = tx.one(
+        f"SELECT {COUNCIL} FROM councils WHERE user_id = ? AND id = ?", (scope.user, key)
+    ) or tx.one(
+        f"SELECT {COUNCIL} FROM councils WHERE user_id = ? AND slug = ?",
+        (scope.user, key.lower()),
+    )
+    return None if row is None else _council_of(row)
+
+
+def get(tx: Tx, scope: Scope, key: str) -> Council:
+    """The council with this id or slug, or NotFound."""
+    found = find(tx, scope, key)
+    if found is None:
+        slugs = ", ".join(council.slug for council in list_all(tx, scope))
+        raise NotFound(
+            f"There is no council {key!r}.",
+            f"Known councils: {slugs}." if slugs else "There are no councils yet.",
+        )
+    return found
+
+
+def list_all(tx: Tx, scope: Scope) -> list[Council]:
+    """Every council, oldest first."""
+    rows = tx.all(f"SELECT {COUNCIL} FROM councils WHERE user_id = ? ORDER BY id", (scope.user,))
+    return [_council_of(row) for row in rows]
+
+
+def create(tx: Tx, scope: Scope, now: int, details: Details) -> Council:
+    """A new council."""
+    council = Council(
+        new_id(),
+        slug="",
+        name=details["name"],
+        advisors=members(tx, scope, details.get("advisors", ())),
+        recipe=details.get("recipe", "council"),
+        created_at=now,
+        updated_at=now,
+    )
+    if (wanted := details.get("slug")) is not None:
+        council = replace(council, slug=check_slug(wanted))
+        if not _insert(tx, scope, council):
+            raise _taken(wanted)
+        return council
+    for slug in candidates(council.name, "council"):
+        council = replace(council, slug=slug)
+        if _insert(tx, scope, council):
+            break
+    return council
+
+
+def update(tx: Tx, scope: Scope, key: str, now: int, details: Details) -> Council:
+    """Change what `details` names."""
+    old = get(tx, scope, key)
+    new = replace(old, updated_at=now)
+    if "advisors" in details:
+        new = replace(new, advisors=members(tx, scope, details["advisors"]))
+    if (slug := details.get("slug", old.slug)) != old.slug:
+        if find(tx, scope, check_slug(slug)) is not None:
+            raise _taken(slug)
+        new = replace(new, slug=slug)
+    new = replace(new, name=details.get("name", old.name), recipe=details.get("recipe", old.recipe))
+    tx.run(
+        "UPDATE councils SET slug = ?, name = ?, recipe = ?, advisors = ?, updated_at = ?"
+        " WHERE user_id = ? AND id = ?",
+        (new.slug, new.name, new.recipe, _ids(new.advisors), now, scope.user, new.id),
+    )
+    return new
+
+
+def remove(tx: Tx, scope: Scope, key: str) -> None:
+    """Delete a council. Conversations that began with it keep their advisors."""
+    council = get(tx, scope, key)
+    tx.run("DELETE FROM councils WHERE user_id = ? AND id = ?", (scope.user, council.id))
+    tx.run(
+        "UPDATE conversations SET council_id = NULL WHERE user_id = ? AND council_id = ?",
+        (scope.user, council.id),
+    )
+
+
+class Councils:
+    """The verbs, each in a transaction of its own."""
+
+    def __init__(self, database: Database, clock: Clock = system_clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def create(self, scope: Scope, **details: Unpack[Details]) -> Council:
+        """A new council; `name` is needed."""
+        now = self._clock()
+        return await self._database.write(lambda tx: create(tx, scope, now, details))
+
+    async def get(self, scope: Scope, key: str) -> Council:
+        """The council with this id or slug, or NotFound."""
+        return await self._database.read(lambda tx: get(tx, scope, key))
+
+    async def list(self, scope: Scope) -> list[Council]:
+        """Every council, oldest first."""
+        return await self._database.read(lambda tx: list_all(tx, scope))
+
+    async def update(self, scope: Scope, key: str, **details: Unpack[Details]) -> Council:
+        """Change what is named."""
+        now = self._clock()
+        return await self._database.write(lambda tx: update(tx, scope, key, now, details))
+
+    async def remove(self, scope: Scope, key: str) -> None:
+        """Delete a council."""
+        await self._database.write(lambda tx: remove(tx, scope, key))
+
+
+def _council_of(row: Row) -> Council:
+    values: list[Any] = list(row)
+    values[3] = tuple(msgspec.json.decode(row[3]))
+    return Council(*values)
+
+
+def _ids(advisors: Sequence[str]) -> str:
+    return msgspec.json.encode(advisors).decode()
+
+
+def _insert(tx: Tx, scope: Scope, council: Council) -> bool:
+    touched = tx.run(
+        f"INSERT INTO councils (user_id, {COUNCIL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        (
+            scope.user,
+            council.id,
+            council.slug,
+            council.name,
+            _ids(council.advisors),
+            council.recipe,
+            council.created_at,
+            council.updated_at,
+        ),
+    )
+    return touched > 0
+
+
+def _taken(slug: str) -> Conflict:
+    return Conflict(f"There is already a council {slug!r}.", "Choose another slug.", param="slug")

@@ -1,0 +1,174 @@
+"""The numbered log of a conversation: appending, folding an ended answer, reading since a number.
+
+Invariant: the rows and folded answers with a number up to N hold exactly what any listener who has
+seen N was shown. Numbers are assigned inside the transaction that stores the row.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from polyvox.errors import NotFound
+from polyvox.events import (
+    AnswerStarted,
+    Delta,
+    Event,
+    Numbered,
+    TextDelta,
+    ThinkingDelta,
+    TurnCompleted,
+    TurnStarted,
+    payload,
+    restored,
+)
+from polyvox.store.database import Tx
+from polyvox.values import Scope
+
+EXACT_ROWS = 64
+"""Up to so many folded rows are replayed one by one; more are condensed to one per answer."""
+PAGE = 4096
+"""Numbers that one read of the log covers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """One event of a replay and the range of numbers that it stands for."""
+
+    first: int
+    last: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of the log: everything after `after` up to `upto`."""
+
+    stretches: list[Stretch]
+    upto: int
+    more: bool
+
+
+def append(
+    tx: Tx, scope: Scope, conversation_id: str, events: Sequence[Event], now: int
+) -> list[Numbered]:
+    """Store events with the next numbers of their conversation."""
+    if not events:
+        return []
+    row = tx.one(
+        "UPDATE conversations SET last_number = last_number + ?, updated_at = ?"
+        " WHERE user_id = ? AND id = ? RETURNING last_number",
+        (len(events), now, scope.user, conversation_id),
+    )
+    if row is None:
+        raise NotFound(f"There is no conversation {conversation_id}.")
+    number = int(row[0]) - len(events)
+    numbered = [Numbered(number + i, event) for i, event in enumerate(events, 1)]
+    tx.many(
+        "INSERT INTO events (user_id, conversation_id, number, kind, turn_id, answer_id, data,"
+        " start) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(scope.user, conversation_id, *_row(item)) for item in numbered],
+    )
+    return numbered
+
+
+def _row(item: Numbered) -> tuple[int, str, str | None, str | None, str, int]:
+    event = item.event
+    if isinstance(event, TextDelta | ThinkingDelta):
+        return item.number, event.kind, None, event.answer_id, event.text, event.at
+    has_turn = isinstance(event, TurnStarted | AnswerStarted | TurnCompleted)
+    turn_id = event.turn_id if has_turn else None
+    answer_id = None if isinstance(event, TurnStarted | TurnCompleted) else event.answer_id
+    return item.number, event.kind, turn_id, answer_id, payload(event).decode(), 0
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """An answer's whole text and thinking with the marks of how it came."""
+
+    text: str
+    thinking: str
+    marks: bytes
+    last: int
+
+
+def fold(tx: Tx, scope: Scope, answer_id: str) -> Folded:
+    """Take an answer's delta rows out of the log; give back what they said and the marks."""
+    rows = tx.all(
+        "SELECT number, kind, data FROM events WHERE user_id = ? AND answer_id = ?"
+        " AND kind IN ('answer.delta', 'answer.thinking') ORDER BY number",
+        (scope.user, answer_id),
+    )
+    parts: dict[str, list[str]] = {TextDelta.kind: [], ThinkingDelta.kind: []}
+    marks: dict[str, list[tuple[int, int]]] = {TextDelta.kind: [], ThinkingDelta.kind: []}
+    ends = dict.fromkeys(parts, 0)
+    for number, kind, data in rows:
+        parts[kind].append(data)
+        ends[kind] += len(data)
+        marks[kind].append((number, ends[kind]))
+    if rows:
+        tx.run(
+            "DELETE FROM events WHERE user_id = ? AND answer_id = ?"
+            " AND kind IN ('answer.delta', 'answer.thinking')",
+            (scope.user, answer_id),
+        )
+    return Folded(
+        "".join(parts[TextDelta.kind]),
+        "".join(parts[ThinkingDelta.kind]),
+        msgspec.msgpack.encode((marks[TextDelta.kind], marks[ThinkingDelta.kind])),
+        rows[-1][0] if rows else 0,
+    )
+
+
+def since(tx: Tx, scope: Scope, conversation_id: str, after: int) -> Page:
+    """What came after a number, a page of it, in order."""
+    row = tx.one(
+        "SELECT last_number FROM conversations WHERE user_id = ? AND id = ?",
+        (scope.user, conversation_id),
+    )
+    if row is None:
+        raise NotFound(f"There is no conversation {conversation_id}.")
+    upto = min(int(row[0]), after + PAGE)
+    found = [
+        Stretch(number, number, restored(kind, data, answer_id, start))
+        for number, kind, answer_id, data, start in tx.all(
+            "SELECT number, kind, answer_id, data, start FROM events"
+            " WHERE user_id = ? AND conversation_id = ? AND number > ? AND number <= ?",
+            (scope.user, conversation_id, after, upto),
+        )
+    ]
+    folded = tx.all(
+        "SELECT id, text, thinking, marks FROM answers WHERE user_id = ? AND conversation_id = ?"
+        " AND last_number > ? AND first_number <= ? AND marks IS NOT NULL",
+        (scope.user, conversation_id, after, upto),
+    )
+    found += _unfolded(folded, after, upto)
+    found.sort(key=lambda item: item.last)
+    return Page(found, upto, upto < int(row[0]))
+
+
+def _unfolded(rows: Sequence[tuple[str, str, str, bytes]], after: int, upto: int) -> list[Stretch]:
+    """The deltas of folded answers with numbers in (after, upto]."""
+    channels: list[tuple[str, type[Delta], str, list[tuple[int, int]], int]] = []
+    for answer_id, text, thinking, marks in rows:
+        said, thought = msgspec.msgpack.decode(bytes(marks))
+        for kind, whole, pairs in ((TextDelta, text, said), (ThinkingDelta, thinking, thought)):
+            numbers = [number for number, _ in pairs]
+            first, last = bisect.bisect_right(numbers, after), bisect.bisect_right(numbers, upto)
+            if first < last:
+                begin = pairs[first - 1][1] if first else 0
+                channels.append((answer_id, kind, whole, pairs[first:last], begin))
+    exact = sum(len(pairs) for *_, pairs, _ in channels) <= EXACT_ROWS
+    found = []
+    for answer_id, kind, whole, pairs, begin in channels:
+        if exact:
+            for number, end in pairs:
+                found.append(Stretch(number, number, kind(answer_id, whole[begin:end], begin)))
+                begin = end
+        else:
+            delta = kind(answer_id, whole[begin : pairs[-1][1]], begin)
+            found.append(Stretch(pairs[0][0], pairs[-1][0], delta))
+    return found

@@ -1,0 +1,147 @@
+"""A lane: work handed from the event loop to threads that may block, and answers handed back.
+
+Each thread owns one worker (a connection) for its whole life. A job that was accepted is always
+run, even if nobody waits for it any more, and its outcome is delivered exactly once. Handing over
+is one queue put and one wake-up of the loop per batch, because this hop is paid for every commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+from polyvox.errors import StoreError
+from polyvox.store.database import Tx
+
+T = TypeVar("T")
+
+
+class Job(Generic[T]):
+    """Work on its way through a lane, and later its outcome."""
+
+    __slots__ = ("error", "future", "loop", "result", "work")
+
+    def __init__(self, work: Callable[[Tx], T], loop: asyncio.AbstractEventLoop) -> None:
+        self.work = work
+        self.loop = loop
+        self.future: asyncio.Future[T] = loop.create_future()
+        self.result: T | None = None
+        self.error: BaseException | None = None
+
+
+class Worker(Protocol):
+    """What a thread of a lane works with: one connection."""
+
+    def run(self, jobs: list[Job[Any]]) -> None:
+        """Run every job and note its result or its error in it."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        ...
+
+
+class Lane:
+    """A queue of jobs and the threads that serve it, started as they are needed."""
+
+    def __init__(
+        self, name: str, connect: Callable[[], Worker], *, threads: int = 1, batch: int = 1
+    ) -> None:
+        self._name = name
+        self._connect = connect
+        self._most = threads
+        self._batch = batch
+        self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._waiting = 0
+        self._closed = False
+
+    async def run(self, work: Callable[[Tx], T]) -> T:
+        """Have `work` run on a thread of this lane; answers what it answers, raises what it
+        raises. Work handed over by one task is begun in the order it was handed over."""
+        if self._closed:
+            raise StoreError("The database is closed.", "Start Polyvox again.")
+        job = Job(work, asyncio.get_running_loop())
+        self._waiting += 1
+        if self._waiting > len(self._threads) and len(self._threads) < self._most:
+            self._start()
+        self._jobs.put(job)
+        try:
+            return await job.future
+        finally:
+            self._waiting -= 1
+
+    async def close(self) -> None:
+        """Let the threads finish what is queued, then end them."""
+        self._closed = True
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            # What is queued may take as long as a busy timeout, which the loop must not wait for.
+            await asyncio.to_thread(thread.join)
+        self._threads.clear()
+
+    def _start(self) -> None:
+        # Daemon: a program that ends without closing must not hang. Whatever was acknowledged
+        # is committed by then.
+        name = f"polyvox-{self._name}-{len(self._threads)}"
+        thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _serve(self) -> None:
+        worker: Worker | None = None
+        ending = False
+        while not ending:
+            first = self._jobs.get()
+            if first is None:
+                break
+            jobs = [first]
+            while len(jobs) < self._batch:
+                try:
+                    job = self._jobs.get_nowait()
+                except queue.Empty:
+                    break
+                if job is None:
+                    ending = True
+                    break
+                jobs.append(job)
+            try:
+                if worker is None:
+                    worker = self._connect()
+                worker.run(jobs)
+            except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
+                for job in jobs:
+                    job.error = job.error or error
+            _deliver(jobs)
+            del jobs, first
+        if worker is not None:
+            worker.close()
+
+
+def _deliver(jobs: list[Job[Any]]) -> None:
+    """Hand outcomes back, with one wake-up for each loop that waits (nearly always one)."""
+    loops = {job.loop for job in jobs}
+    for loop in loops:
+        mine = jobs if len(loops) == 1 else [job for job in jobs if job.loop is loop]
+        try:
+            loop.call_soon_threadsafe(_settle, mine)
+        except RuntimeError:
+            # The loop is closed: nobody is left who could be told.
+            continue
+
+
+def _settle(jobs: list[Job[Any]]) -> None:
+    for job in jobs:
+        if job.future.done():
+            continue
+        if job.error is None:
+            job.future.set_result(job.result)
+        elif isinstance(job.error, StopIteration):
+            # A future refuses to carry it.
+            job.future.set_exception(RuntimeError(f"work raised {job.error!r}"))
+        else:
+            job.future.set_exception(job.error)

@@ -1,0 +1,83 @@
+"""A runner's presence on PostgreSQL: an advisory lock on a session of its own.
+
+Invariant: while the runner lives, its session is kept: a thread watches the connection and makes a
+new one when the server drops it, so that a restart of the server does not make a living runner
+look dead for longer than the restart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import threading
+from collections.abc import Iterable
+
+import psycopg
+
+from polyvox.errors import PolyvoxError
+from polyvox.store.database import Row, Tx
+from polyvox.store.postgres import connect
+
+RETRY_SECONDS = 1.0
+
+
+def key_of(runner_id: str) -> int:
+    """The runner's lock: a signed 64-bit number."""
+    digest = hashlib.sha256(f"polyvox runner {runner_id}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def holders(tx: Tx, ids: Iterable[str]) -> set[str]:
+    """Which of these runners hold their lock."""
+    rows = tx.all(
+        "SELECT classid, objid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
+        " AND granted AND database ="
+        " (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+    held = {(int(row[0]) << 32) | int(row[1]) for row in rows}
+    return {one for one in ids if key_of(one) % (1 << 64) in held}
+
+
+class SessionHold:
+    """A session that holds the lock, and the thread that keeps it."""
+
+    def __init__(self, url: str, runner_id: str) -> None:
+        self._url = url
+        self._key = key_of(runner_id)
+        self._connection: psycopg.Connection[Row] = self._take()
+        self._wake, self._bell = os.pipe()
+        name = "polyvox-presence"
+        self._thread = threading.Thread(target=self._watch, name=name, daemon=True)
+        self._thread.start()
+
+    def release(self) -> None:
+        """Let go of the lock and end the watch."""
+        os.write(self._bell, b"x")
+        self._thread.join()
+        self._connection.close()
+        os.close(self._wake)
+        os.close(self._bell)
+
+    def _take(self) -> psycopg.Connection[Row]:
+        connection = connect(self._url)
+        connection.execute(f"SELECT pg_advisory_lock_shared({self._key})".encode())
+        return connection
+
+    def _watch(self) -> None:
+        """A session at rest becomes readable only when the server ends it."""
+        lost = False
+        while True:
+            sources = [self._wake] if lost else [self._wake, self._connection.fileno()]
+            readable, _, _ = select.select(sources, [], [], RETRY_SECONDS if lost else None)
+            if self._wake in readable:
+                return
+            try:
+                if not lost:
+                    self._connection.execute(b"SELECT 1")
+                    continue
+                self._connection = self._take()
+                lost = False
+            except (psycopg.Error, PolyvoxError, OSError):
+                self._connection.close()
+                lost = True

@@ -1,0 +1,113 @@
+"""Receipts as rows: references to what was sent, and loading what they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from polyvox.errors import NotFound
+from polyvox.store.database import Row, Tx
+from polyvox.values import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReceipt:
+    """A receipt as it is stored."""
+
+    answer_id: str
+    conversation_id: str
+    base_id: str | None
+    data: str
+
+
+def put(
+    tx: Tx,
+    scope: Scope,
+    answer_id: str,
+    conversation_id: str,
+    base_id: str | None,
+    data: str,
+    spans: Mapping[str, str],
+) -> None:
+    """Store a receipt (again, once it is sealed) and the texts that it is the first to use."""
+    tx.many(
+        "INSERT INTO spans (user_id, hash, conversation_id, text) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        [(scope.user, name, conversation_id, text) for name, text in spans.items()],
+    )
+    tx.run(
+        "INSERT INTO receipts (user_id, answer_id, conversation_id, base_id, data)"
+        " VALUES (?, ?, ?, ?, ?) ON CONFLICT (user_id, answer_id) DO UPDATE SET"
+        " base_id = excluded.base_id, data = excluded.data",
+        (scope.user, answer_id, conversation_id, base_id, data),
+    )
+
+
+def get(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt:
+    """One receipt, or NotFound."""
+    row = tx.one(
+        "SELECT answer_id, conversation_id, base_id, data FROM receipts"
+        " WHERE user_id = ? AND answer_id = ?",
+        (scope.user, answer_id),
+    )
+    if row is None:
+        raise NotFound(
+            f"There is no receipt for the answer {answer_id}.",
+            "Nothing was compiled for it: it ended before its model could be asked.",
+        )
+    return StoredReceipt(*row)
+
+
+def latest(
+    tx: Tx, scope: Scope, conversation_id: str, advisor_id: str, before: str
+) -> StoredReceipt | None:
+    """The receipt of this advisor's newest answer in a conversation, older than `before`."""
+    row = tx.one(
+        "SELECT r.answer_id, r.conversation_id, r.base_id, r.data FROM answers a"
+        " JOIN receipts r ON r.user_id = a.user_id AND r.answer_id = a.id"
+        " WHERE a.user_id = ? AND a.conversation_id = ? AND a.advisor_id = ?"
+        " AND a.kind = 'advisor' AND a.id < ? ORDER BY a.depth DESC, a.id DESC LIMIT 1",
+        (scope.user, conversation_id, advisor_id, before),
+    )
+    return None if row is None else StoredReceipt(*row)
+
+
+def chain(tx: Tx, scope: Scope, answer_id: str) -> dict[str, str]:
+    """A receipt and all that it is an append to, by answer id, in one query."""
+    rows = tx.all(
+        "WITH RECURSIVE link (answer_id, base_id, data) AS ("
+        " SELECT answer_id, base_id, data FROM receipts WHERE user_id = ? AND answer_id = ?"
+        " UNION ALL SELECT r.answer_id, r.base_id, r.data FROM receipts r"
+        " JOIN link ON r.answer_id = link.base_id WHERE r.user_id = ?)"
+        " SELECT answer_id, data FROM link",
+        (scope.user, answer_id, scope.user),
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def spans(tx: Tx, scope: Scope, hashes: Iterable[str]) -> dict[str, str]:
+    """Texts by their hash."""
+    return dict(_in(tx, scope, "SELECT hash, text FROM spans WHERE user_id = ? AND hash", hashes))
+
+
+def messages(tx: Tx, scope: Scope, turn_ids: Iterable[str]) -> dict[str, tuple[str, int | None]]:
+    """User messages by their turn: (content, said at)."""
+    rows = _in(
+        tx, scope, "SELECT id, content, said_at FROM turns WHERE user_id = ? AND id", turn_ids
+    )
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def answers(tx: Tx, scope: Scope, answer_ids: Iterable[str]) -> dict[str, str]:
+    """Answers' texts by id."""
+    return dict(_in(tx, scope, "SELECT id, text FROM answers WHERE user_id = ? AND id", answer_ids))
+
+
+def _in(tx: Tx, scope: Scope, sql: str, keys: Iterable[str]) -> list[Row]:
+    """Rows for many keys, a few hundred at a time: both databases bound what one IN may list."""
+    wanted = sorted(set(keys))
+    rows: list[Row] = []
+    for start in range(0, len(wanted), 400):
+        some = wanted[start : start + 400]
+        rows += tx.all(f"{sql} IN ({', '.join('?' * len(some))})", (scope.user, *some))
+    return rows

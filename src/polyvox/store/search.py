@@ -1,0 +1,203 @@
+"""Full-text search over messages, answers and titles: FTS5 on SQLite, tsvector on PostgreSQL.
+
+One contract for both: all words of a query must occur (in any form of them: both stem), words in
+quotes as a phrase. A query is folded to bare words before a database sees it, so that nothing a
+person types can be a syntax error. A search never leaves its scope.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from polyvox.store.database import Database, Row, Tx
+from polyvox.store.folding import fold, places
+from polyvox.values import Scope
+
+Kind = Literal["message", "answer", "title"]
+
+INDEXED_CHARS = 200_000
+"""Of a longer text, so much is found: a tsvector holds one megabyte."""
+MOST_PHRASES = 32
+LONGEST_WORD = 255
+SNIPPET = 160
+LEAD = 40
+
+_PART = re.compile(r'"([^"]*)"|([^\s"]+)')
+_MARK = re.compile(r"<([^<>]*)>")
+_WORD = re.compile(r"\S+")
+_FOUND = (
+    "p.kind, p.id, p.conversation_id, COALESCE(t.content, a.text, c.title),"
+    " COALESCE(t.created_at, a.created_at, c.created_at), COALESCE(t.id, a.turn_id),"
+    " a.advisor_id, a.advisor_name, c.title"
+)
+_JOINS = (
+    " JOIN conversations c ON c.user_id = p.user_id AND c.id = p.conversation_id"
+    " LEFT JOIN turns t ON p.kind = 'message' AND t.user_id = p.user_id AND t.id = p.id"
+    " LEFT JOIN answers a ON p.kind = 'answer' AND a.user_id = p.user_id AND a.id = p.id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place where a query was found."""
+
+    conversation_id: str
+    title: str
+    """Of the conversation."""
+    kind: Kind
+    id: str
+    """Of the turn whose message it is, of the answer, or (a title) of the conversation."""
+    turn_id: str | None
+    advisor_id: str | None
+    advisor_name: str | None
+    snippet: str
+    marks: tuple[tuple[int, int], ...]
+    """Where in the snippet the words are: (start, end) each."""
+    at: int
+
+    def marked(self, before: str, after: str) -> str:
+        """The snippet with its words between `before` and `after`."""
+        text, done = "", 0
+        for start, end in self.marks:
+            text += f"{self.snippet[done:start]}{before}{self.snippet[start:end]}{after}"
+            done = end
+        return text + self.snippet[done:]
+
+
+def index(tx: Tx, scope: Scope, conversation_id: str, kind: Kind, row_id: str, text: str) -> None:
+    """Make a text findable, in place of what this thing said before."""
+    remove(tx, scope, kind, row_id)
+    words = fold(text[:INDEXED_CHARS])
+    if tx.dialect == "sqlite":
+        tx.run("INSERT INTO passage_words (owner, words) VALUES (?, ?)", (_owner(scope), words))
+        tx.run(
+            "INSERT INTO passages (user_id, kind, id, conversation_id, doc)"
+            " VALUES (?, ?, ?, ?, last_insert_rowid())",
+            (scope.user, kind, row_id, conversation_id),
+        )
+    else:
+        tx.run(
+            "INSERT INTO passages (user_id, kind, id, conversation_id, words) VALUES (?, ?, ?, ?,"
+            " to_tsvector('polyvox_words', CAST(? AS TEXT)) || CAST(? AS TSVECTOR))",
+            (scope.user, kind, row_id, conversation_id, words, _owner(scope)),
+        )
+
+
+def remove(tx: Tx, scope: Scope, kind: Kind, row_id: str) -> None:
+    """Make a thing unfindable."""
+    _remove(tx, "user_id = ? AND kind = ? AND id = ?", (scope.user, kind, row_id))
+
+
+def remove_conversation(tx: Tx, scope: Scope, conversation_id: str) -> None:
+    """Make everything of a conversation unfindable."""
+    _remove(tx, "user_id = ? AND conversation_id = ?", (scope.user, conversation_id))
+
+
+async def search(database: Database, scope: Scope, query: str, limit: int = 20) -> list[Hit]:
+    """Where the query is found, best first."""
+    phrases = phrases_of(query)
+    if not phrases or limit < 1:
+        return []
+    return await database.read(lambda tx: _search(tx, scope, phrases, limit))
+
+
+def phrases_of(query: str) -> list[list[str]]:
+    """What a person typed, as phrases of bare words; most are one word long."""
+    parts = [quoted or word for quoted, word in _PART.findall(query)]
+    folded = [[word[:LONGEST_WORD] for word in fold(part).split()] for part in parts]
+    return [words for words in folded if words][:MOST_PHRASES]
+
+
+def _search(tx: Tx, scope: Scope, phrases: list[list[str]], limit: int) -> list[Hit]:
+    if tx.dialect == "sqlite":
+        wanted = " AND ".join(f'"{" ".join(words)}"' for words in phrases)
+        rows = tx.all(
+            f"SELECT {_FOUND}, highlight(passage_words, 1, '<', '>') FROM passage_words"
+            f" JOIN passages p ON p.user_id = ? AND p.doc = passage_words.rowid{_JOINS}"
+            " WHERE passage_words MATCH ? ORDER BY bm25(passage_words, 0.0, 1.0), p.id DESC"
+            " LIMIT ?",
+            (scope.user, f'owner : "{_owner(scope)}" AND words : ({wanted})', limit),
+        )
+        return [_hit(row, row[9]) for row in rows]
+    wanted = " & ".join(f"({' <-> '.join(words)})" for words in phrases)
+    rows = tx.all(
+        f"SELECT {_FOUND} FROM passages p{_JOINS}"
+        " CROSS JOIN to_tsquery('polyvox_words', CAST(? AS TEXT)) AS wanted"
+        " WHERE p.user_id = ? AND p.words @@ (CAST(? AS TSQUERY) && wanted)"
+        " ORDER BY ts_rank(p.words, wanted) DESC, p.id DESC LIMIT ?",
+        (wanted, scope.user, _owner(scope), limit),
+    )
+    return [_hit(row, _highlight(tx, row[3], wanted)) for row in rows]
+
+
+def _highlight(tx: Tx, text: str, wanted: str) -> str:
+    row = tx.one(
+        "SELECT ts_headline('polyvox_words', CAST(? AS TEXT),"
+        " to_tsquery('polyvox_words', CAST(? AS TEXT)), 'HighlightAll=true,StartSel=<,StopSel=>')",
+        (fold(text[:INDEXED_CHARS]), wanted),
+    )
+    return "" if row is None else str(row[0])
+
+
+def _hit(row: Row, highlighted: str) -> Hit:
+    kind, row_id, conversation_id, text, at, turn_id, advisor_id, advisor_name, title = row[:9]
+    snippet, marks = _snippet(text, _spans(text, highlighted))
+    return Hit(
+        conversation_id, title, kind, row_id, turn_id, advisor_id, advisor_name, snippet, marks, at
+    )
+
+
+def _spans(text: str, highlighted: str) -> list[tuple[int, int]]:
+    """Where in `text` the words are that stand in angle brackets in its folded form (which has
+    no brackets of its own)."""
+    origin = places(text[:INDEXED_CHARS])
+    if len(highlighted.replace("<", "").replace(">", "")) != len(origin):
+        return []  # the text has changed since it was indexed
+    found: list[tuple[int, int]] = []
+    for count, mark in enumerate(_MARK.finditer(highlighted)):
+        for word in _WORD.finditer(mark[1]):
+            place = mark.start() - 2 * count + word.start()
+            start, end = origin[place], origin[place + len(word[0]) - 1] + 1
+            if found and found[-1][1] == start:
+                found[-1] = (found[-1][0], end)
+            else:
+                found.append((start, end))
+    return found
+
+
+def _snippet(text: str, spans: list[tuple[int, int]]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The stretch of a text that holds the most found words, and where they are in it."""
+    best = max(
+        range(len(spans)),
+        key=lambda i: (sum(spans[i][0] <= s < spans[i][0] + SNIPPET for s, _ in spans), -i),
+        default=None,
+    )
+    start = 0 if best is None else max(0, spans[best][0] - LEAD)
+    if start:
+        start = min(text.find(" ", start) + 1 or start, spans[best or 0][0])
+    end = min(len(text), start + SNIPPET)
+    if end < len(text):
+        space = text.rfind(" ", start + SNIPPET // 2, end)
+        end = space if space > 0 else end
+    opening, closing = "…" if start else "", "…" if end < len(text) else ""
+    shift = len(opening) - start
+    inside = [(s + shift, e + shift) for s, e in spans if start <= s and e <= end]
+    words = re.sub(r"\s", " ", text[start:end])
+    return f"{opening}{words}{closing}", tuple(inside)
+
+
+def _remove(tx: Tx, where: str, params: tuple[str, ...]) -> None:
+    if tx.dialect == "sqlite":
+        tx.run(
+            f"DELETE FROM passage_words WHERE rowid IN (SELECT doc FROM passages WHERE {where})",
+            params,
+        )
+    tx.run(f"DELETE FROM passages WHERE {where}", params)
+
+
+def _owner(scope: Scope) -> str:
+    """One word that stands for a user."""
+    return f"u{hashlib.sha256(scope.user.encode()).hexdigest()[:24]}"

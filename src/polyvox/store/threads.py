@@ -1,0 +1,304 @@
+"""Reading threads from the newest end: what each advisor may know of a conversation.
+
+One walk serves every advisor of a turn: user messages are shared, each advisor's own answers are
+picked out, and the walk ends where nobody's limit could take more. Cost grows with what fits, not
+with what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from polyvox.context.thread import Other, Own, Said, Thread
+from polyvox.store.database import Row, Tx
+from polyvox.values import Advisor, Scope, Segment, Turn
+
+STRIDE = 48
+"""Turns read at a time."""
+
+SPEAKS = (
+    "a.current = 1 AND a.excluded = 0 AND a.kind IN ('advisor', 'exchange')"
+    " AND (a.state = 'completed' OR (a.state = 'stopped' AND a.text <> ''))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one advisor's compiler may use: how much text, and down to which depth."""
+
+    advisor: Advisor
+    chars: int
+    cut: int | None = None
+    ratio: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far a recipe looks: into earlier sessions, at the others' whole threads, at the first
+    turns, and how many of an advisor's own answers its phases have to count (None: all)."""
+
+    session_only: bool = False
+    whole_threads: bool = False
+    first_turns: int = 0
+    count_upto: int | None = 0
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What has been read so far, newest first."""
+
+    turns: list[Row] = field(default_factory=list)
+    own: dict[str, dict[str, list[Own]]] = field(default_factory=dict)
+    others: dict[str, list[tuple[str, str, str, str, int]]] = field(default_factory=dict)
+    size: dict[str, int] = field(default_factory=dict)
+
+
+def path(tx: Tx, scope: Scope, branch_id: str, depth: int) -> list[Segment]:
+    """The way from a turn back to the first one, as stretches of branches, newest first."""
+    segments, upto, current = [], depth, branch_id
+    while True:
+        row = tx.one(
+            "SELECT parent_id, fork_depth FROM branches WHERE user_id = ? AND id = ?",
+            (scope.user, current),
+        )
+        after = int(row[1]) if row else 0
+        if upto > after:
+            segments.append(Segment(current, after, upto))
+        upto = min(upto, after)
+        if row is None or row[0] is None or upto <= 0:
+            return segments
+        current = row[0]
+
+
+def read_threads(
+    tx: Tx,
+    scope: Scope,
+    turn: Turn,
+    reach: Reach,
+    needs: Sequence[Need],
+    slugs: Mapping[str, str],
+) -> list[Thread]:
+    """Each advisor's thread for a turn. `slugs` names every advisor for the visibility rules."""
+    segments = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
+    walk = _Walk(size={need.advisor.id: 0 for need in needs})
+    session = turn.session_id if reach.session_only else None
+    whole = reach.whole_threads
+    bottom = _walk_back(tx, scope, turn, segments, needs, walk, session, whole)
+    head = _head(tx, scope, turn, reach, segments, bottom, needs)
+    last = _last_words(tx, scope, turn, segments, slugs)
+    return [
+        Thread(
+            advisor=need.advisor,
+            current=Said(
+                turn.id, turn.message_id, turn.depth, turn.content, turn.said_at, turn.session_id
+            ),
+            past=_past(walk, need.advisor.id, slugs, whole),
+            unread=max(0, bottom - 1) if session is None else 0,
+            head=head.get(need.advisor.id, ()),
+            answers=_count(tx, scope, turn, segments, reach.count_upto, need.advisor.id),
+            last=tuple(other for other in last if other.advisor_id != need.advisor.id),
+            cut=need.cut,
+            ratio=need.ratio,
+        )
+        for need in needs
+    ]
+
+
+def _walk_back(
+    tx: Tx,
+    scope: Scope,
+    turn: Turn,
+    segments: Sequence[Segment],
+    needs: Sequence[Need],
+    walk: _Walk,
+    session: str | None,
+    whole: bool,
+) -> int:
+    """Fill `walk` newest first; answers the depth of the oldest turn read (1: all of them)."""
+    wanted = [need.advisor.id for need in needs]
+    for segment in segments:
+        upto = segment.upto
+        while upto > segment.after:
+            after = max(segment.after, upto - STRIDE)
+            rows = tx.all(
+                "SELECT id, message_id, depth, content, said_at, session_id, excluded FROM turns"
+                " WHERE user_id = ? AND conversation_id = ? AND branch_id = ? AND depth > ?"
+                " AND depth <= ? ORDER BY depth DESC",
+                (scope.user, turn.conversation_id, segment.branch_id, after, upto),
+            )
+            ended = session is not None and any(row[5] != session for row in rows)
+            if session is not None:
+                rows = [row for row in rows if row[5] == session]
+            walk.turns.extend(rows)
+            _answers(tx, scope, turn, segment.branch_id, after, upto, wanted, walk, whole)
+            said = sum(len(row[3]) for row in rows if not row[6])
+            for advisor_id in wanted:
+                walk.size[advisor_id] += said
+            upto = after
+            if ended or all(_enough(need, walk, upto) for need in needs):
+                return upto + 1
+    return 1
+
+
+def _enough(need: Need, walk: _Walk, depth: int) -> bool:
+    return walk.size[need.advisor.id] > need.chars or (need.cut is not None and depth < need.cut)
+
+
+def _answers(
+    tx: Tx,
+    scope: Scope,
+    turn: Turn,
+    branch_id: str,
+    after: int,
+    upto: int,
+    wanted: Sequence[str],
+    walk: _Walk,
+    whole: bool,
+) -> None:
+    only = "" if whole else f" AND a.advisor_id IN ({', '.join('?' * len(wanted))})"
+    rows = tx.all(
+        "SELECT a.turn_id, a.advisor_id, a.id, a.text, a.advisor_name, a.round FROM answers a"
+        " WHERE a.user_id = ? AND a.conversation_id = ? AND a.branch_id = ? AND a.depth > ?"
+        f" AND a.depth <= ? AND {SPEAKS}{only} ORDER BY a.depth, a.round, a.position, a.id",
+        (scope.user, turn.conversation_id, branch_id, after, upto, *(() if whole else wanted)),
+    )
+    for turn_id, advisor_id, answer_id, text, name, round_ in rows:
+        if advisor_id in walk.size:
+            walk.own.setdefault(advisor_id, {}).setdefault(turn_id, []).append(Own(answer_id, text))
+            walk.size[advisor_id] += len(text)
+        if whole:
+            entry = (answer_id, advisor_id, name, text, round_)
+            walk.others.setdefault(turn_id, []).append(entry)
+
+
+def _past(walk: _Walk, advisor_id: str, slugs: Mapping[str, str], whole: bool) -> tuple[Said, ...]:
+    own = walk.own.get(advisor_id, {})
+    return tuple(
+        Said(
+            turn_id,
+            message_id,
+            depth,
+            content,
+            said_at,
+            session_id,
+            tuple(own.get(turn_id, ())),
+            _others(walk.others.get(turn_id, ()), advisor_id, slugs) if whole else (),
+        )
+        for turn_id, message_id, depth, content, said_at, session_id, excluded in reversed(
+            walk.turns
+        )
+        if not excluded
+    )
+
+
+def _others(
+    entries: Sequence[tuple[str, str, str, str, int]], advisor_id: str, slugs: Mapping[str, str]
+) -> tuple[Other, ...]:
+    """The last word of each other advisor, in the order they stand."""
+    last: dict[str, Other] = {}
+    for answer_id, other_id, name, text, _ in entries:
+        if other_id != advisor_id:
+            last[other_id] = Other(answer_id, other_id, slugs.get(other_id, ""), name, text)
+    return tuple(last.values())
+
+
+def _last_words(
+    tx: Tx, scope: Scope, turn: Turn, segments: Sequence[Segment], slugs: Mapping[str, str]
+) -> tuple[Other, ...]:
+    """What everybody said last in the most recent completed turn before this one."""
+    for segment in segments:
+        row = tx.one(
+            "SELECT id FROM turns WHERE user_id = ? AND conversation_id = ? AND branch_id = ?"
+            " AND depth > ? AND depth <= ? AND state = 'completed' AND excluded = 0"
+            " ORDER BY depth DESC LIMIT 1",
+            (scope.user, turn.conversation_id, segment.branch_id, segment.after, segment.upto),
+        )
+        if row is not None:
+            return _others(words_of(tx, scope, row[0]), "", slugs)
+    return ()
+
+
+def words_of(
+    tx: Tx, scope: Scope, turn_id: str, round_: int | None = None
+) -> list[tuple[str, str, str, str, int]]:
+    """What may be quoted of a turn, oldest round first (or of one round alone):
+    (answer, advisor, name, text, round)."""
+    only = "" if round_ is None else " AND a.round = ?"
+    rows = tx.all(
+        "SELECT a.id, a.advisor_id, a.advisor_name, a.text, a.round FROM answers a"
+        f" WHERE a.user_id = ? AND a.turn_id = ? AND {SPEAKS}{only}"
+        " ORDER BY a.round, a.position, a.id",
+        (scope.user, turn_id) if round_ is None else (scope.user, turn_id, round_),
+    )
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
+
+
+def _count(
+    tx: Tx,
+    scope: Scope,
+    turn: Turn,
+    segments: Sequence[Segment],
+    enough: int | None,
+    advisor_id: str,
+) -> int:
+    """How many answers this advisor has in its thread; no further than the phases need to know."""
+    found = 0
+    for segment in segments:
+        limit = "" if enough is None else f" LIMIT {max(0, enough - found)}"
+        row = tx.one(
+            "SELECT COUNT(*) FROM (SELECT 1 FROM answers a JOIN turns t"
+            " ON t.user_id = a.user_id AND t.id = a.turn_id"
+            " WHERE a.user_id = ? AND a.conversation_id = ? AND a.advisor_id = ?"
+            f" AND a.branch_id = ? AND a.depth > ? AND a.depth <= ? AND {SPEAKS}"
+            f" AND a.kind = 'advisor' AND t.excluded = 0{limit}) AS counted",
+            (
+                scope.user,
+                turn.conversation_id,
+                advisor_id,
+                segment.branch_id,
+                segment.after,
+                segment.upto,
+            ),
+        )
+        found += int(row[0]) if row else 0
+        if enough is not None and found >= enough:
+            break
+    return found
+
+
+def _head(
+    tx: Tx,
+    scope: Scope,
+    turn: Turn,
+    reach: Reach,
+    segments: Sequence[Segment],
+    bottom: int,
+    needs: Sequence[Need],
+) -> dict[str, tuple[Said, ...]]:
+    """The first turns of the conversation, where a bookends window wants them and the walk did
+    not come so far."""
+    if not reach.first_turns or bottom <= 1:
+        return {}
+    upto = min(bottom - 1, reach.first_turns)
+    walk = _Walk(size={need.advisor.id: 0 for need in needs})
+    for segment in segments:
+        rows = tx.all(
+            "SELECT id, message_id, depth, content, said_at, session_id, excluded FROM turns"
+            " WHERE user_id = ? AND conversation_id = ? AND branch_id = ? AND depth > ?"
+            " AND depth <= ? ORDER BY depth DESC",
+            (
+                scope.user,
+                turn.conversation_id,
+                segment.branch_id,
+                segment.after,
+                min(upto, segment.upto),
+            ),
+        )
+        if rows:
+            walk.turns.extend(rows)
+            wanted = list(walk.size)
+            _answers(
+                tx, scope, turn, segment.branch_id, segment.after, upto, wanted, walk, whole=False
+            )
+    return {advisor_id: _past(walk, advisor_id, {}, whole=False) for advisor_id in walk.size}

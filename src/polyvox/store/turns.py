@@ -1,0 +1,556 @@
+"""Turns and answers as rows: beginning a turn, adding answers to it, ending an answer.
+
+Invariant: a turn is stored before anyone is asked; an answer ends once, in the commit that holds
+its whole text; a turn is completed in the commit that ends its last open answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from polyvox.errors import Conflict, NotFound
+from polyvox.events import (
+    AnswerCompleted,
+    AnswerEnded,
+    AnswerFailed,
+    AnswerInterrupted,
+    AnswerStarted,
+    AnswerStopped,
+    Event,
+    TurnCompleted,
+    TurnStarted,
+)
+from polyvox.ids import new_id
+from polyvox.store import events, search, usage
+from polyvox.store.database import Row, Tx
+from polyvox.values import (
+    Advisor,
+    Answer,
+    AnswerKind,
+    AnswerState,
+    Attempt,
+    Failure,
+    Scope,
+    Turn,
+    Usage,
+)
+
+TURN = (
+    "id, conversation_id, message_id, session_id, parent_id, branch_id, depth, content, said_at,"
+    " asked, state, excluded, created_at, completed_at, idempotency_key"
+)
+ANSWER = (
+    "id, conversation_id, turn_id, advisor_id, advisor_name, kind, state, text, thinking, round,"
+    " position, version, replaces_id, current, excluded, model, prompt_version_id, failure,"
+    " input_tokens, output_tokens, reasoning_tokens, cached_tokens, cost, estimated, attempts,"
+    " created_at, first_at, ended_at, points"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """A validated message on its way into a conversation."""
+
+    content: str
+    asked: tuple[Advisor, ...]
+    said_at: int
+    idempotency_key: str | None = None
+    body_hash: str = ""
+    edits: str | None = None
+    """The turn whose message this one replaces, on a branch of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A stored turn; `existing` when the idempotency key had already made it."""
+
+    turn: Turn
+    answers: tuple[Answer, ...]
+    opening: list[Event] = field(default_factory=list)
+    """Its first events, for the caller to append in the same transaction."""
+    existing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an answer ended, with all that is stored in the same commit."""
+
+    answer_id: str
+    state: AnswerState
+    failure: Failure | None = None
+    usage: Usage | None = None
+    model: str = ""
+    attempts: tuple[Attempt, ...] = field(default=())
+    purpose: str = "turn"
+    points: str | None = None
+    """A synthesis once it is read: its points and who they are attributed to, as JSON."""
+
+
+def turn_of(row: Row) -> Turn:
+    """A row of TURN columns as a value."""
+    values: list[Any] = list(row)
+    values[9] = tuple(msgspec.json.decode(row[9]))
+    values[11] = bool(row[11])
+    return Turn(*values)
+
+
+def answer_of(row: Row) -> Answer:
+    """A row of ANSWER columns as a value."""
+    spent = None
+    if row[18] is not None:
+        spent = Usage(row[18], row[19], row[20] or 0, row[21] or 0, row[22], bool(row[23]))
+    values: list[Any] = list(row[:13])
+    return Answer(
+        *values,
+        bool(row[13]),
+        bool(row[14]),
+        row[15],
+        row[16],
+        None if row[17] is None else msgspec.json.decode(row[17], type=Failure),
+        spent,
+        msgspec.json.decode(row[24], type=tuple[Attempt, ...]),
+        *row[25:],
+    )
+
+
+def get_turn(tx: Tx, scope: Scope, turn_id: str) -> Turn:
+    """One turn, or NotFound."""
+    row = tx.one(f"SELECT {TURN} FROM turns WHERE user_id = ? AND id = ?", (scope.user, turn_id))
+    if row is None:
+        raise NotFound(f"There is no turn {turn_id}.")
+    return turn_of(row)
+
+
+def turn_of_message(tx: Tx, scope: Scope, message_id: str) -> Turn:
+    """The turn that a user message opened, or NotFound."""
+    row = tx.one(
+        f"SELECT {TURN} FROM turns WHERE user_id = ? AND message_id = ?", (scope.user, message_id)
+    )
+    if row is None:
+        raise NotFound(f"There is no message {message_id}.")
+    return turn_of(row)
+
+
+def get_answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
+    """One answer, or NotFound."""
+    row = tx.one(
+        f"SELECT {ANSWER} FROM answers WHERE user_id = ? AND id = ?", (scope.user, answer_id)
+    )
+    if row is None:
+        raise NotFound(f"There is no answer {answer_id}.")
+    return answer_of(row)
+
+
+def answers_of(tx: Tx, scope: Scope, turn_id: str) -> list[Answer]:
+    """Every answer of a turn, older versions included, in the order they are shown."""
+    return [
+        answer_of(row)
+        for row in tx.all(
+            f"SELECT {ANSWER} FROM answers WHERE user_id = ? AND turn_id = ?"
+            " ORDER BY round, position, version, id",
+            (scope.user, turn_id),
+        )
+    ]
+
+
+def with_text_so_far(tx: Tx, scope: Scope, answer: Answer) -> Answer:
+    """An answer under way with what is stored of it."""
+    rows = tx.all(
+        "SELECT kind, data FROM events WHERE user_id = ? AND answer_id = ?"
+        " AND kind IN ('answer.delta', 'answer.thinking') ORDER BY number",
+        (scope.user, answer.id),
+    )
+    return replace(
+        answer,
+        text="".join(data for kind, data in rows if kind == "answer.delta"),
+        thinking="".join(data for kind, data in rows if kind == "answer.thinking"),
+    )
+
+
+def find_repeat(
+    tx: Tx, scope: Scope, conversation_id: str, key: str, body_hash: str
+) -> tuple[Turn, tuple[Answer, ...]] | None:
+    """The turn an idempotency key has already made; Conflict when its body was another."""
+    row = tx.one(
+        f"SELECT {TURN}, body_hash FROM turns"
+        " WHERE user_id = ? AND conversation_id = ? AND idempotency_key = ?",
+        (scope.user, conversation_id, key),
+    )
+    if row is None:
+        return None
+    if row[-1] != body_hash:
+        raise Conflict(
+            f"The idempotency key {key!r} was used for another message.",
+            "Use a new key for a new message.",
+            param="idempotency_key",
+        )
+    turn = turn_of(row[:-1])
+    firsts = [a for a in answers_of(tx, scope, turn.id) if a.version == 1 and a.kind == "advisor"]
+    return turn, tuple(firsts)
+
+
+def begin(
+    tx: Tx,
+    scope: Scope,
+    conversation_id: str,
+    new: NewTurn,
+    session: Callable[[], str],
+    runner_id: str,
+    limit: int,
+    now: int,
+) -> Begun:
+    """Store a message and its pending answers; move the head. `session` names the session it
+    belongs to, and is asked only when the message is new."""
+    lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
+    found = tx.one(
+        f"SELECT head_id, title FROM conversations WHERE user_id = ? AND id = ?{lock}",
+        (scope.user, conversation_id),
+    )
+    if found is None:
+        raise NotFound(f"There is no conversation {conversation_id}.")
+    if new.idempotency_key is not None:
+        repeat = find_repeat(tx, scope, conversation_id, new.idempotency_key, new.body_hash)
+        if repeat is not None:
+            return Begun(*repeat, existing=True)
+    waiting = tx.one(
+        "SELECT COUNT(*) FROM turns WHERE user_id = ? AND conversation_id = ?"
+        " AND state <> 'completed'",
+        (scope.user, conversation_id),
+    )
+    busy = int(waiting[0]) if waiting else 0
+    if busy > limit:
+        raise Conflict(
+            f"{busy} messages are already waiting in this conversation.",
+            "Wait for answers to end, or stop them.",
+        )
+    parent_id, branch_id, depth = _place(tx, scope, conversation_id, found[0], new.edits, now)
+    turn = Turn(
+        id=new_id(),
+        conversation_id=conversation_id,
+        message_id=new_id(),
+        session_id=session(),
+        parent_id=parent_id,
+        branch_id=branch_id,
+        depth=depth,
+        content=new.content,
+        said_at=new.said_at,
+        asked=tuple(advisor.id for advisor in new.asked),
+        state="queued" if busy else "running",
+        excluded=False,
+        created_at=now,
+        idempotency_key=new.idempotency_key,
+    )
+    insert_turn(tx, scope, turn, new.body_hash, runner_id)
+    tx.run(
+        "UPDATE conversations SET head_id = ?, title = ?, updated_at = ?"
+        " WHERE user_id = ? AND id = ?",
+        (turn.id, found[1] or short_title(new.content), now, scope.user, conversation_id),
+    )
+    search.index(tx, scope, conversation_id, "message", turn.id, new.content)
+    answers, started = add(
+        tx, scope, turn, [(advisor, None) for advisor in new.asked], "advisor", 0, runner_id, now
+    )
+    return Begun(turn, answers, [TurnStarted(turn.id, turn.message_id), *started])
+
+
+def short_title(content: str) -> str:
+    """What a conversation is called until somebody names it: the start of its first message."""
+    line = " ".join(content.split())
+    return line if len(line) <= 64 else line[:64].rsplit(" ", 1)[0].rstrip(",;:.-– ") + "…"
+
+
+def insert_turn(tx: Tx, scope: Scope, turn: Turn, body_hash: str, runner_id: str | None) -> None:
+    """One row of turns."""
+    tx.run(
+        "INSERT INTO turns (user_id, id, conversation_id, message_id, session_id, parent_id,"
+        " branch_id, depth, content, said_at, asked, state, excluded, idempotency_key, body_hash,"
+        " runner_id, created_at, completed_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            scope.user,
+            turn.id,
+            turn.conversation_id,
+            turn.message_id,
+            turn.session_id,
+            turn.parent_id,
+            turn.branch_id,
+            turn.depth,
+            turn.content,
+            turn.said_at,
+            msgspec.json.encode(turn.asked).decode(),
+            turn.state,
+            int(turn.excluded),
+            turn.idempotency_key,
+            body_hash,
+            runner_id,
+            turn.created_at,
+            turn.completed_at,
+        ),
+    )
+
+
+def _place(
+    tx: Tx, scope: Scope, conversation_id: str, head_id: str | None, edits: str | None, now: int
+) -> tuple[str | None, str, int]:
+    """Where a new turn stands: (parent, branch, depth)."""
+    if edits is not None:
+        edited = get_turn(tx, scope, edits)
+        if edited.conversation_id != conversation_id:
+            raise NotFound(f"There is no turn {edits} in this conversation.")
+        branch = _branch(tx, scope, conversation_id, edited.branch_id, edited.depth - 1, now)
+        return edited.parent_id, branch, edited.depth
+    if head_id is not None:
+        head = get_turn(tx, scope, head_id)
+        taken = tx.one(
+            "SELECT 1 FROM turns WHERE user_id = ? AND conversation_id = ? AND branch_id = ?"
+            " AND depth = ?",
+            (scope.user, conversation_id, head.branch_id, head.depth + 1),
+        )
+        branch_id = head.branch_id
+        if taken is not None:  # the head was moved back: what followed it stays, on its branch
+            branch_id = _branch(tx, scope, conversation_id, head.branch_id, head.depth, now)
+        return head.id, branch_id, head.depth + 1
+    return None, _branch(tx, scope, conversation_id, None, 0, now), 1
+
+
+def _branch(
+    tx: Tx, scope: Scope, conversation_id: str, parent: str | None, depth: int, now: int
+) -> str:
+    branch_id = new_id()
+    tx.run(
+        "INSERT INTO branches (user_id, id, conversation_id, parent_id, fork_depth, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (scope.user, branch_id, conversation_id, parent, depth, now),
+    )
+    return branch_id
+
+
+def add(
+    tx: Tx,
+    scope: Scope,
+    turn: Turn,
+    who: Sequence[tuple[Advisor, Answer | None]],
+    kind: AnswerKind,
+    round_: int,
+    runner_id: str,
+    now: int,
+) -> tuple[tuple[Answer, ...], list[Event]]:
+    """Pending answers for a turn, each perhaps in place of an older one; with their events, which
+    the caller stores in the same transaction."""
+    answers = []
+    for position, (advisor, old) in enumerate(who):
+        answers.append(
+            Answer(
+                id=new_id(),
+                conversation_id=turn.conversation_id,
+                turn_id=turn.id,
+                advisor_id=advisor.id,
+                advisor_name=advisor.name,
+                kind=kind,
+                state="pending",
+                round=round_,
+                position=position if old is None else old.position,
+                version=1 if old is None else old.version + 1,
+                replaces_id=None if old is None else old.id,
+                prompt_version_id=advisor.version_id or None,
+                created_at=now,
+            )
+        )
+        if old is not None:
+            tx.run(
+                "UPDATE answers SET current = 0 WHERE user_id = ? AND turn_id = ?"
+                " AND advisor_id = ? AND kind = ? AND round = ?",
+                (scope.user, turn.id, advisor.id, kind, round_),
+            )
+    for answer in answers:
+        insert_answer(tx, scope, turn, answer, runner_id)
+    tx.run(
+        "UPDATE turns SET state = CASE WHEN state = 'completed' THEN 'running' ELSE state END,"
+        " runner_id = ? WHERE user_id = ? AND id = ?",
+        (runner_id, scope.user, turn.id),
+    )
+    started: list[Event] = [
+        AnswerStarted(turn.id, a.id, a.advisor_id, a.advisor_name, kind, round_, a.replaces_id)
+        for a in answers
+    ]
+    return tuple(answers), started
+
+
+def insert_answer(tx: Tx, scope: Scope, turn: Turn, answer: Answer, runner_id: str | None) -> None:
+    """One row of answers (an imported one may already have ended)."""
+    spent = answer.usage
+    values: dict[str, Any] = {
+        "user_id": scope.user,
+        "id": answer.id,
+        "conversation_id": answer.conversation_id,
+        "turn_id": answer.turn_id,
+        "branch_id": turn.branch_id,
+        "depth": turn.depth,
+        "advisor_id": answer.advisor_id,
+        "advisor_name": answer.advisor_name,
+        "kind": answer.kind,
+        "round": answer.round,
+        "position": answer.position,
+        "version": answer.version,
+        "replaces_id": answer.replaces_id,
+        "current": int(answer.current),
+        "excluded": int(answer.excluded),
+        "state": answer.state,
+        "text": answer.text,
+        "thinking": answer.thinking,
+        "model": answer.model,
+        "prompt_version_id": answer.prompt_version_id,
+        "failure": _json(answer.failure),
+        "points": answer.points,
+        "input_tokens": spent.input_tokens if spent else None,
+        "output_tokens": spent.output_tokens if spent else None,
+        "reasoning_tokens": spent.reasoning_tokens if spent else None,
+        "cached_tokens": spent.cached_tokens if spent else None,
+        "cost": spent.cost if spent else None,
+        "estimated": int(spent.estimated) if spent else None,
+        "attempts": msgspec.json.encode(answer.attempts).decode(),
+        "runner_id": runner_id,
+        "first_number": 0,
+        "last_number": 0,
+        "created_at": answer.created_at,
+        "first_at": answer.first_at,
+        "ended_at": answer.ended_at,
+    }
+    marks = ", ".join("?" * len(values))
+    tx.run(f"INSERT INTO answers ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))
+
+
+def _json(failure: Failure | None) -> str | None:
+    return None if failure is None else msgspec.json.encode(failure).decode()
+
+
+def set_running(tx: Tx, scope: Scope, turn_id: str) -> None:
+    """A waiting turn is under way."""
+    tx.run(
+        "UPDATE turns SET state = 'running' WHERE user_id = ? AND id = ? AND state = 'queued'",
+        (scope.user, turn_id),
+    )
+
+
+def set_streaming(tx: Tx, scope: Scope, answer_id: str, number: int, now: int) -> None:
+    """The first words of an answer are stored, under this number."""
+    tx.run(
+        "UPDATE answers SET state = 'streaming', first_at = ?, first_number = ?"
+        " WHERE user_id = ? AND id = ? AND state = 'pending'",
+        (now, number, scope.user, answer_id),
+    )
+
+
+def end(tx: Tx, scope: Scope, ending: Ending, now: int) -> tuple[Answer | None, list[Event]]:
+    """End an answer that is still open: fold its deltas, store everything, and complete the turn
+    with its last one. Answers the events for the caller to append; (None, []) if it had ended."""
+    answer = get_answer(tx, scope, ending.answer_id)
+    if answer.state not in ("pending", "streaming"):
+        return None, []
+    folded = events.fold(tx, scope, answer.id)
+    spent = ending.usage
+    tx.run(
+        "UPDATE answers SET state = ?, text = ?, thinking = ?, marks = ?, model = ?, failure = ?,"
+        " input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, cost = ?,"
+        " estimated = ?, attempts = ?, points = ?, last_number = ?, ended_at = ?"
+        " WHERE user_id = ? AND id = ?",
+        (
+            ending.state,
+            folded.text,
+            folded.thinking,
+            folded.marks,
+            ending.model or answer.model,
+            _json(ending.failure),
+            spent.input_tokens if spent else None,
+            spent.output_tokens if spent else None,
+            spent.reasoning_tokens if spent else None,
+            spent.cached_tokens if spent else None,
+            spent.cost if spent else None,
+            int(spent.estimated) if spent else None,
+            msgspec.json.encode(ending.attempts).decode(),
+            ending.points,
+            folded.last,
+            now,
+            scope.user,
+            answer.id,
+        ),
+    )
+    if folded.text:
+        search.index(tx, scope, answer.conversation_id, "answer", answer.id, folded.text)
+    if spent is not None:
+        usage.record(
+            tx,
+            scope,
+            usage=spent,
+            model=ending.model,
+            advisor_id=answer.advisor_id,
+            conversation_id=answer.conversation_id,
+            answer_id=answer.id,
+            purpose=answer.kind,
+            at=now,
+        )
+    ended = replace(
+        answer,
+        state=ending.state,
+        text=folded.text,
+        thinking=folded.thinking,
+        failure=ending.failure,
+        usage=spent,
+        model=ending.model or answer.model,
+        attempts=ending.attempts,
+        points=ending.points,
+        ended_at=now,
+    )
+    return ended, [_ended_event(ended), *_completed(tx, scope, answer.turn_id, now)]
+
+
+def _ended_event(answer: Answer) -> AnswerEnded:
+    match answer.state:
+        case "completed":
+            return AnswerCompleted(answer.id, answer.usage or Usage(0, 0), answer.model)
+        case "failed":
+            return AnswerFailed(answer.id, answer.failure or Failure("unavailable", "Unknown."))
+        case "stopped":
+            return AnswerStopped(answer.id, answer.usage)
+        case _:
+            return AnswerInterrupted(answer.id)
+
+
+def _completed(tx: Tx, scope: Scope, turn_id: str, now: int) -> list[Event]:
+    still = tx.one(
+        "SELECT 1 FROM answers WHERE user_id = ? AND turn_id = ?"
+        " AND state IN ('pending', 'streaming') LIMIT 1",
+        (scope.user, turn_id),
+    )
+    if still is not None:
+        return []
+    tx.run(
+        "UPDATE turns SET state = 'completed', completed_at = ? WHERE user_id = ? AND id = ?",
+        (now, scope.user, turn_id),
+    )
+    return [TurnCompleted(turn_id)]
+
+
+def set_excluded(tx: Tx, scope: Scope, table: str, row_id: str, excluded: bool) -> None:
+    """Keep a message's turn or an answer out of later requests, or let it in again."""
+    if table not in ("turns", "answers"):
+        raise ValueError(table)
+    tx.run(
+        f"UPDATE {table} SET excluded = ? WHERE user_id = ? AND id = ?",
+        (int(excluded), scope.user, row_id),
+    )
+
+
+def open_answers(tx: Tx) -> list[tuple[Scope, str, str, str | None]]:
+    """Every answer of any user that has not ended: (scope, conversation, answer, runner)."""
+    return [
+        (Scope(row[0]), row[1], row[2], row[3])
+        for row in tx.all(
+            "SELECT user_id, conversation_id, id, runner_id FROM answers"
+            " WHERE state IN ('pending', 'streaming') ORDER BY id"
+        )
+    ]

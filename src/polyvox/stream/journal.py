@@ -1,0 +1,313 @@
+"""The journal: what models say, stored by group commit before anybody sees it.
+
+Pieces are merged per answer and committed together, one row per commit and answer. The first words
+of an answer go at once, then there is at most one commit per 50 ms and conversation. What a commit
+stored is published; what it could not store (a full disk, a locked database) is kept and tried
+again, so nothing is shown that is not stored, and nothing that was received is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from polyvox.errors import NotFound, PolyvoxError, StoreError
+from polyvox.events import Delta, Event, Numbered, TextDelta, ThinkingDelta
+from polyvox.ids import Clock
+from polyvox.store import events, turns
+from polyvox.store.database import Database, Tx
+from polyvox.stream.hub import Hub
+from polyvox.values import Scope
+
+log = logging.getLogger("polyvox.stream")
+
+INTERVAL = 0.06
+"""Seconds between two commits of a conversation: 16 a second, which with a few urgent ones stays
+under 20."""
+URGENT = 3
+"""Commits a second that need not wait: first words, last words."""
+ROOM = 2_000_000
+"""Characters of a conversation that may wait for the disk before its models are slowed down."""
+
+Act = Callable[[Tx], list[Event]]
+"""Work for the same commit, answering the events to append."""
+
+
+@dataclass(slots=True)
+class _Voice:
+    """What has come of one answer and is not committed yet."""
+
+    text: list[str] = field(default_factory=list)
+    thinking: list[str] = field(default_factory=list)
+    text_at: int = 0
+    thinking_at: int = 0
+    stored: bool = False
+
+
+@dataclass(slots=True)
+class _Deed:
+    """Work that somebody waits for."""
+
+    act: Act
+    done: asyncio.Future[list[Numbered]]
+    answer_id: str | None
+
+
+@dataclass(slots=True)
+class _Commit:
+    """What one commit is about to store."""
+
+    deltas: list[Delta]
+    fresh: set[str]
+    deeds: list[_Deed]
+
+
+class _Page:
+    """The journal of one conversation."""
+
+    def __init__(self, journal: Journal, scope: Scope, conversation: str) -> None:
+        self._journal = journal
+        self._scope = scope
+        self._conversation = conversation
+        self._voices: dict[str, _Voice] = {}
+        self._deeds: list[_Deed] = []
+        self._unstored: _Commit | None = None
+        self._waiting = 0
+        self._urgent = False
+        self._credit = float(URGENT)
+        self._refilled = 0.0
+        self._last = float("-inf")
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
+        self._task: asyncio.Task[None] | None = None
+        self._room = asyncio.Event()
+        self._room.set()
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def idle(self) -> bool:
+        return not (self._voices or self._deeds or self._task or self._timer or self._unstored)
+
+    @property
+    def room(self) -> asyncio.Event:
+        return self._room
+
+    def add(self, answer_id: str, text: str, thinking: str) -> None:
+        voice = self._voices.get(answer_id)
+        first = voice is None
+        if voice is None:
+            voice = self._voices[answer_id] = _Voice()
+        if text:
+            voice.text.append(text)
+        if thinking:
+            voice.thinking.append(thinking)
+        self._waiting += len(text) + len(thinking)
+        if self._waiting > ROOM:
+            self._room.clear()
+        if first or self._timer is None:
+            self._schedule(urgent=first)
+
+    def do(
+        self, act: Act, answer_id: str | None, urgent: bool = True, now: bool = False
+    ) -> asyncio.Future[list[Numbered]]:
+        done: asyncio.Future[list[Numbered]] = self._loop.create_future()
+        self._deeds.append(_Deed(act, done, answer_id))
+        if now:
+            self._last = float("-inf")  # somebody waits for this one: the pace starts anew
+        self._schedule(urgent)
+        return done
+
+    def _schedule(self, urgent: bool) -> None:
+        """Plan the next commit, no sooner than the pace allows."""
+        if self._task is not None:
+            self._urgent = self._urgent or urgent
+            return
+        now = self._loop.time()
+        due = self._last + INTERVAL
+        if urgent and due > now and (self._timer is None or self._due > now) and self._spend(now):
+            due = now
+        if self._timer is not None:
+            if due >= self._due:
+                return
+            self._timer.cancel()
+        self._due = max(due, now)
+        self._timer = self._loop.call_at(self._due, self._start)
+
+    def _spend(self, now: float) -> bool:
+        """Whether one more commit may go at once."""
+        self._credit = min(URGENT, self._credit + (now - self._refilled) * URGENT)
+        self._refilled = now
+        if self._credit < 1:
+            return False
+        self._credit -= 1
+        return True
+
+    def _start(self) -> None:
+        self._timer = None
+        self._urgent = False
+        self._last = self._loop.time()
+        self._task = self._loop.create_task(self._commit())
+
+    def _gather(self) -> _Commit:
+        deltas: list[Delta] = []
+        fresh: set[str] = set()
+        for answer_id, voice in self._voices.items():
+            if not voice.stored and (voice.text or voice.thinking):
+                fresh.add(answer_id)
+                voice.stored = True
+            if voice.thinking:
+                thought = "".join(voice.thinking)
+                deltas.append(ThinkingDelta(answer_id, thought, voice.thinking_at))
+                voice.thinking_at += len(thought)
+                voice.thinking.clear()
+            if voice.text:
+                said = "".join(voice.text)
+                deltas.append(TextDelta(answer_id, said, voice.text_at))
+                voice.text_at += len(said)
+                voice.text.clear()
+        deeds, self._deeds = self._deeds, []
+        self._waiting = 0
+        return _Commit(deltas, fresh, deeds)
+
+    async def _commit(self) -> None:
+        """One commit; when the store cannot take it, it is kept and tried again."""
+        commit = self._unstored or self._gather()
+        self._unstored = None
+        stored: list[list[Numbered] | PolyvoxError] = []
+        try:
+            stored = await self._journal.database.write(lambda tx: self._write(tx, commit))
+        except StoreError as error:
+            self._unstored = commit
+            self._task = None
+            self._journal.trouble = error.message
+            log.warning("journal: not stored, will try again: %s", error.message)
+            self._due = self._loop.time() + self._journal.patience
+            self._timer = self._loop.call_at(self._due, self._start)
+            return
+        except NotFound as error:  # the conversation was deleted meanwhile
+            self._fail(commit, error)
+        except BaseException as error:
+            self._fail(commit, error)
+            self._task = None
+            raise
+        self._journal.trouble = ""
+        self._task = None
+        self._room.set()
+        numbered = [item for batch in stored if not isinstance(batch, PolyvoxError) for item in batch]
+        self._journal.hub.publish(self._conversation, numbered)
+        for deed, batch in zip(commit.deeds, stored[1:], strict=False):
+            if deed.answer_id is not None:
+                self._voices.pop(deed.answer_id, None)
+            if deed.done.done():
+                continue
+            if isinstance(batch, PolyvoxError):
+                deed.done.set_exception(batch)
+            else:
+                deed.done.set_result(batch)
+        if self._deeds or any(voice.text or voice.thinking for voice in self._voices.values()):
+            self._schedule(self._urgent)
+
+    async def close(self) -> None:
+        """Commit what waits, now."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._start()
+        while self._task is not None:
+            await asyncio.wait([self._task])
+            if self._unstored is not None:
+                self._fail(self._unstored, StoreError(self._journal.trouble))
+                return
+            if self._timer is not None:
+                self._timer.cancel()
+                self._start()
+
+    def _fail(self, commit: _Commit, error: BaseException) -> None:
+        self._voices.clear()
+        for deed in commit.deeds:
+            if not deed.done.done():
+                deed.done.set_exception(error)
+
+    def _write(self, tx: Tx, commit: _Commit) -> list[list[Numbered] | PolyvoxError]:
+        """In the transaction: the deltas, then each deed with the events it answers. A deed that
+        refuses does so before it writes, and only for itself."""
+        now = self._journal.clock()
+        first = events.append(tx, self._scope, self._conversation, commit.deltas, now)
+        for item in first:
+            if isinstance(item.event, TextDelta | ThinkingDelta):
+                answer_id = item.event.answer_id
+                if answer_id in commit.fresh:
+                    turns.set_streaming(tx, self._scope, answer_id, item.number, now)
+        stored: list[list[Numbered] | PolyvoxError] = [first]
+        for deed in commit.deeds:
+            try:
+                happened = deed.act(tx)
+            except StoreError:
+                raise
+            except PolyvoxError as refusal:
+                stored.append(refusal)
+            else:
+                stored.append(events.append(tx, self._scope, self._conversation, happened, now))
+        return stored
+
+
+class Journal:
+    """The journals of every conversation that is being written to."""
+
+    patience = 1.0
+    """Seconds before a commit that failed is tried again."""
+
+    def __init__(self, database: Database, hub: Hub, clock: Clock) -> None:
+        self.database = database
+        self.hub = hub
+        self.clock = clock
+        self.trouble = ""
+        """Why the last commit was not stored; empty when it was."""
+        self._pages: dict[str, _Page] = {}
+
+    def _page(self, scope: Scope, conversation: str) -> _Page:
+        page = self._pages.get(conversation)
+        if page is None:
+            if len(self._pages) > 64:
+                self._pages = {k: p for k, p in self._pages.items() if not p.idle}
+            page = self._pages[conversation] = _Page(self, scope, conversation)
+        return page
+
+    def add(
+        self, scope: Scope, conversation: str, answer_id: str, text: str, thinking: str = ""
+    ) -> asyncio.Event | None:
+        """Take a piece of an answer. Where the disk is behind, answers what to wait for."""
+        page = self._page(scope, conversation)
+        page.add(answer_id, text, thinking)
+        return None if page.room.is_set() else page.room
+
+    async def do(
+        self,
+        scope: Scope,
+        conversation: str,
+        act: Act,
+        *,
+        ends: str | None = None,
+        now: bool = False,
+    ) -> Sequence[Numbered]:
+        """Run work in the next commit, behind what came before it; answers once that is stored.
+        `ends` names the answer that is over with it; `now` does not wait for the pace."""
+        return await self._page(scope, conversation).do(act, ends, now=now)
+
+    def soon(self, scope: Scope, conversation: str, act: Act) -> None:
+        """Run work in the next commit without waiting for it."""
+        done = self._page(scope, conversation).do(act, None, urgent=False)
+        done.add_done_callback(_heard)
+
+    async def close(self) -> None:
+        """Store what has come. What a broken store does not take now is given up: it was never
+        shown to anybody."""
+        for page in list(self._pages.values()):
+            await page.close()
+
+
+def _heard(done: asyncio.Future[list[Numbered]]) -> None:
+    error = done.exception()
+    if error is not None:
+        log.warning("journal: %s", error)

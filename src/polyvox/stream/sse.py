@@ -1,0 +1,39 @@
+"""Events as the bytes of a server-sent event stream. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from polyvox.events import Event, Numbered, payload
+from polyvox.store.events import Stretch
+
+COMMENT = b": still here\n\n"
+"""Sent when nothing happens, so that neither side takes the silence for a lost connection."""
+
+
+def frame(number: int, event: Event) -> bytes:
+    """One event. `id` is the number to come back with after a lost connection."""
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (number, event.kind.encode(), payload(event))
+
+
+def frames(batch: Iterable[Numbered]) -> bytes:
+    """A batch as it is published live: every event under its own number."""
+    return b"".join(frame(item.number, item.event) for item in batch)
+
+
+def replay(stretches: Sequence[Stretch]) -> bytes:
+    """Stored events, each under the highest number that is safe to come back with.
+
+    A condensed delta stands for a range of numbers, and the ranges of parallel answers overlap. So
+    an event's id is its own number only if nothing that follows reaches back before it; otherwise
+    it is the number just before the earliest of what is still to come. Coming back with any id then
+    gives everything that was not received, perhaps a piece again, never a gap; `at` tells.
+    """
+    parts: list[bytes] = []
+    reach: int | None = None
+    for item in reversed(stretches):
+        safe = item.last if reach is None else min(item.last, reach - 1)
+        parts.append(frame(safe, item.event))
+        reach = item.first if reach is None else min(reach, item.first)
+    parts.reverse()
+    return b"".join(parts)

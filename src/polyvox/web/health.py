@@ -1,0 +1,72 @@
+"""Whether the server is well, for people and for machines."""
+
+from __future__ import annotations
+
+import resource
+import sys
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from polyvox import __version__
+from polyvox.web.context import App
+from polyvox.web.failures import responses
+
+router = APIRouter(tags=["health"])
+
+
+class Health(BaseModel):
+    """How the server is."""
+
+    status: str
+    """`ok`, or `degraded` when the database did not take the last commit."""
+    version: str
+    database: str
+    default_model: str
+    note: str
+    """What to know of the default model (the embedded one is tiny)."""
+    answers: int
+    """Answers under way."""
+    listeners: int
+    trouble: str
+
+
+@router.get("/healthz", responses=responses())
+async def healthz(app: App) -> Health:
+    """Ready, and how it is."""
+    trouble = app.journal.trouble
+    return Health(
+        status="degraded" if trouble else "ok",
+        version=__version__,
+        database=app.database.dialect,
+        default_model=app.models.default,
+        note=app.models.facts(app.models.default).note,
+        answers=len(app.turns.conductor.jobs),
+        listeners=len(app.hub),
+        trouble=trouble,
+    )
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={
+        **responses(),
+        200: {"description": "Plain-text metrics.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+    },
+)
+async def metrics(app: App) -> Response:
+    """Counters and gauges in the Prometheus text format."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    rows = {
+        "polyvox_answers_running": len(app.turns.conductor.jobs),
+        "polyvox_listeners": len(app.hub),
+        "polyvox_commits_total": app.database.commits,
+        "polyvox_resident_bytes_peak": peak if sys.platform == "darwin" else peak * 1024,
+        "polyvox_store_ok": int(not app.journal.trouble),
+    }
+    text = "".join(
+        f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}\n{name} {value}\n"
+        for name, value in rows.items()
+    )
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

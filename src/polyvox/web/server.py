@@ -1,0 +1,140 @@
+"""The HTTP door: builds the ASGI app around a running Polyvox, and serves it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import uvicorn
+from fastapi import FastAPI
+
+from polyvox import __version__
+from polyvox.app import Polyvox
+from polyvox.errors import ConfigError
+from polyvox.web import advisors, catalogue, conversations, door, failures, health, turns
+from polyvox.web.guard import Asgi, Guard, is_loopback
+
+BEAT = 15.0
+DRAIN = 5.0
+"""Seconds that running answers get to finish when the server is asked to stop."""
+
+
+def build_api(polyvox: Polyvox) -> FastAPI:
+    """The API without its guard; for the OpenAPI page and for `build`."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        beating = asyncio.create_task(_beat(polyvox))
+        try:
+            yield
+        finally:
+            beating.cancel()
+
+    api = FastAPI(
+        title="Polyvox",
+        version=__version__,
+        description="Several advisors at once, each in its own thread. Errors have one shape.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    api.state.polyvox = polyvox
+    failures.install(api)
+    for module in (health, advisors, conversations, turns, catalogue, door):
+        api.include_router(module.router)
+    return api
+
+
+def build(polyvox: Polyvox) -> Asgi:
+    """The whole ASGI app."""
+    server = polyvox.settings.server
+    return Guard(
+        build_api(polyvox),
+        hosts=frozenset(name.lower() for name in server.hosts),
+        token=server.token.reveal(),
+        max_body=server.max_body,
+    )
+
+
+async def _beat(polyvox: Polyvox) -> None:
+    while True:
+        await asyncio.sleep(BEAT)
+        polyvox.hub.beat()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handling: we drain before we close."""
+
+    @asynccontextmanager
+    async def _nothing(self) -> AsyncIterator[None]:
+        yield
+
+    def capture_signals(self) -> object:  # type: ignore[override]  # replaced on purpose
+        """Leave signals to us."""
+        return suppress()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket, or a clear error."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((host, port))
+    except OSError as error:
+        sock.close()
+        raise ConfigError(
+            f"Cannot listen on {host}:{port}: {error.strerror or error}.",
+            "Choose another port with --port, or stop the program that uses it.",
+        ) from None
+    sock.listen(2048)
+    sock.setblocking(False)
+    return sock
+
+
+async def serve(polyvox: Polyvox, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve until asked to stop; then drain and close. Calls `ready` with the address."""
+    if not is_loopback(host) and not polyvox.settings.server.token.reveal():
+        raise ConfigError(
+            f"To listen on {host}, which other machines can reach, a token is needed.",
+            "Set server.token (POLYVOX_SERVER_TOKEN), or listen on 127.0.0.1.",
+        )
+    sock = bind(host, port)
+    config = uvicorn.Config(
+        build(polyvox),
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        http="httptools",
+        ws="none",
+        timeout_graceful_shutdown=2,
+        server_header=False,
+        date_header=False,
+    )
+    server = _Server(config)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+    serving = asyncio.create_task(server.serve(sockets=[sock]))
+    try:
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.005)
+        shown = f"[{host}]" if ":" in host else host
+        ready(f"http://{shown}:{sock.getsockname()[1]}")
+        warming = asyncio.create_task(polyvox.warm())
+        await asyncio.wait(
+            [asyncio.create_task(stop.wait()), serving], return_when=asyncio.FIRST_COMPLETED
+        )
+        warming.cancel()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(name)
+        await polyvox.turns.conductor.drain(DRAIN)
+        await polyvox.turns.conductor.close()
+        polyvox.hub.end()
+    finally:
+        server.should_exit = True
+        await serving

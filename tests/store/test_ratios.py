@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from polyvox.store import ratios
+from polyvox.store.database import Database, Tx
+from polyvox.values import Scope
+
+ME = Scope("me")
+
+
+def report(model: str, reported: float, estimated: float, tx: Tx) -> None:
+    ratios.observe(tx, ME, model, reported, estimated)
+
+
+async def learn(database: Database, *reports: tuple[float, float], model: str = "lab:a") -> float:
+    for reported, estimated in reports:
+        await database.write(partial(report, model, reported, estimated))
+    return await database.read(lambda tx: ratios.ratio(tx, ME, model))
+
+
+async def test_nothing_is_assumed_before_a_report(database: Database) -> None:
+    assert await learn(database) == 1.0
+
+
+async def test_three_reports_at_twice_the_estimate(database: Database) -> None:
+    assert await learn(database, (200, 100), (2000, 1000), (500, 250)) == 2.0
+
+
+async def test_three_reports_outweigh_a_long_past(database: Database) -> None:
+    learned = await learn(database, *[(1000, 1000)] * 30, *[(2000, 1000)] * 3)
+
+    assert learned == pytest.approx(2.0, rel=0.1)
+
+
+async def test_models_and_users_learn_apart(database: Database) -> None:
+    await learn(database, (300, 100), model="lab:b")
+
+    assert await learn(database) == 1.0
+    assert await learn(database, model="lab:b") == 3.0
+    assert await database.read(lambda tx: ratios.ratio(tx, Scope("you"), "lab:b")) == 1.0
+
+
+async def test_nonsense_is_not_learned(database: Database) -> None:
+    assert await learn(database, (0, 100), (100, 0), (-5, 10)) == 1.0
+    assert await learn(database, (1_000_000, 1)) == ratios.HIGHEST
+
+
+async def test_reports_at_the_same_time_are_all_counted(database: Database) -> None:
+    await asyncio.gather(
+        *(database.write(lambda tx: ratios.observe(tx, ME, "lab:a", 2, 1)) for _ in range(20))
+    )
+
+    row = await database.read(lambda tx: tx.one("SELECT samples FROM ratios"))
+    assert row == (20,)

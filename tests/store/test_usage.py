@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from polyvox.store import usage
+from polyvox.store.database import Database, Tx
+from polyvox.store.usage import Total
+from polyvox.values import Scope, Usage
+
+ME = Scope("me")
+DAY = 86_400_000_000
+
+
+def spend(
+    tx: Tx,
+    cost: int | None,
+    *,
+    at: int = 0,
+    scope: Scope = ME,
+    conversation: str | None = "c1",
+    advisor: str = "a1",
+    model: str = "lab:x",
+    answer: str | None = None,
+    estimated: bool = False,
+) -> None:
+    usage.record(
+        tx,
+        scope,
+        usage=Usage(100, 10, cost=cost, estimated=estimated),
+        model=model,
+        advisor_id=advisor,
+        conversation_id=conversation,
+        answer_id=answer,
+        at=at,
+    )
+
+
+def several(tx: Tx) -> None:
+    spend(tx, 5)
+    spend(tx, None, at=DAY, conversation="c2", model="lab:y", estimated=True)
+    spend(tx, 2**40, at=DAY + 1, advisor="a2")
+    spend(tx, 1000, scope=Scope("you"))
+
+
+async def test_an_unknown_price_is_counted_apart(database: Database) -> None:
+    await database.write(several)
+
+    assert await usage.summary(database, ME) == [Total(None, 3, 300, 30, 2**40 + 5, 1, 1)]
+    assert await usage.summary(database, ME, "model") == [
+        Total("lab:x", 2, 200, 20, 2**40 + 5, 0, 0),
+        Total("lab:y", 1, 100, 10, 0, 1, 1),
+    ]
+
+
+async def test_sums_by_everything(database: Database) -> None:
+    await database.write(several)
+
+    by_day = await usage.summary(database, ME, "day")
+    assert [(one.key, one.answers) for one in by_day] == [("1970-01-02", 2), ("1970-01-01", 1)]
+    by_advisor = await usage.summary(database, ME, "advisor")
+    assert [(one.key, one.cost) for one in by_advisor] == [("a2", 2**40), ("a1", 5)]
+    by_conversation = await usage.summary(database, ME, "conversation")
+    assert [(one.key, one.unpriced) for one in by_conversation] == [("c1", 0), ("c2", 1)]
+    assert await usage.summary(database, ME, "model", conversation_id="c2", since=DAY) == [
+        Total("lab:y", 1, 100, 10, 0, 1, 1)
+    ]
+
+
+async def test_nothing_spent(database: Database) -> None:
+    assert await usage.summary(database, ME) == [Total(None, 0, 0, 0, 0, 0, 0)]
+    assert await usage.summary(database, ME, "day") == []
+    assert await database.read(lambda tx: usage.spent(tx, ME, day="1970-01-01")) == 0
+
+
+async def test_what_a_cap_looks_at(database: Database) -> None:
+    await database.write(several)
+
+    def look(tx: Tx) -> list[int]:
+        return [
+            usage.spent(tx, ME),
+            usage.spent(tx, ME, conversation_id="c1"),
+            usage.spent(tx, ME, conversation_id="c2"),
+            usage.spent(tx, ME, day="1970-01-01"),
+            usage.spent(tx, ME, since=DAY),
+            usage.spent(tx, ME, conversation_id="c1", since=DAY),
+        ]
+
+    assert await database.read(look) == [2**40 + 5, 2**40 + 5, 0, 5, 2**40, 2**40]
+    assert all(isinstance(one, int) for one in await database.read(look))
+
+
+async def test_what_a_turn_has_cost(database: Database) -> None:
+    def work(tx: Tx) -> int:
+        for answer, turn, owner in (("x", "t1", "me"), ("y", "t1", "me"), ("z", "t2", "me")):
+            tx.run(
+                "INSERT INTO answers (user_id, id, conversation_id, turn_id, branch_id, depth,"
+                " advisor_id, advisor_name, kind, round, position, version, current, excluded,"
+                " state, text, thinking, model, attempts, first_number, last_number, created_at)"
+                " VALUES (?, ?, 'c1', ?, 'b', 1, 'a', 'A', 'advisor', 0, 0, 1, 1, 0, 'completed',"
+                " '', '', '', '[]', 0, 0, 0)",
+                (owner, answer, turn),
+            )
+            spend(tx, 10, answer=answer)
+        spend(tx, 99)
+        return usage.spent(tx, ME, turn_id="t1")
+
+    assert await database.write(work) == 20
