@@ -28,7 +28,6 @@ ELSEWHERE = re.compile(
             r"index" + r"[-_]url\s*[=:]",
             r"(?<![\w.])/wo" + r"rk/",
             r"(?<![\w.])/ro" + r"ot/",
-            r"(?<![\w.])/ho" + r"me/\w",
         )
     )
 )

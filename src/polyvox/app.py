@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Self
 
 from polyvox.advisors import starter_council
@@ -103,6 +104,8 @@ class Polyvox:
             self.recipes = Recipes(self.database, self.clock)
             await self.database.write(self._first_run)
         except BaseException:
+            if self._runner is not None:
+                await self._runner.close()
             await self.database.close()
             raise
 
@@ -173,10 +176,12 @@ class Polyvox:
     ) -> AsyncIterator[Numbered]:
         """What happens in a conversation; `until` ends it when that turn is complete."""
         listener = self.hub.listen(conversation)
-        async for item in follow.watch(self.database, listener, scope, conversation, after):
-            yield item
-            if isinstance(item.event, TurnCompleted) and item.event.turn_id == until:
-                return
+        seen = follow.watch(self.database, listener, scope, conversation, after)
+        async with aclosing(seen) as items:
+            async for item in items:
+                yield item
+                if isinstance(item.event, TurnCompleted) and item.event.turn_id == until:
+                    return
 
     async def answer(self, answer_id: str, scope: Scope = Scope()) -> Answer:  # noqa: B008
         """One answer as it is stored."""

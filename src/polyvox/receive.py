@@ -73,6 +73,11 @@ def receive(
                 )
             asked.append(by_name[key])
         return UserMessage(content, tuple(dict.fromkeys(asked)), idempotency_key)
-    mentioned = [by_name.get(found.casefold()) for found in _MENTION.findall(content)]
-    named = tuple(dict.fromkeys(one for one in mentioned if one is not None))
-    return UserMessage(content, named or None, idempotency_key)
+    return UserMessage(content, mentioned(content, known) or None, idempotency_key)
+
+
+def mentioned(content: str, known: Sequence[Advisor]) -> tuple[str, ...]:
+    """The advisors that a text names with an @, in the order it names them."""
+    by_slug = {advisor.slug.casefold(): advisor.id for advisor in known}
+    names = (by_slug.get(name.casefold()) for name in _MENTION.findall(content))
+    return tuple(dict.fromkeys(one for one in names if one is not None))

@@ -12,7 +12,7 @@ import ipaddress
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from polyvox.errors import ModelError, ModelTimeout, ProtocolError, Unavailable
@@ -31,7 +31,7 @@ LINGER = 1.0
 
 def is_loopback(url: str) -> bool:
     """Whether this address is on this machine."""
-    host = urlsplit(url).hostname or ""
+    host = _split(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -172,6 +172,8 @@ class Response:
         except Exception as error:
             # The buffer is checked after the error inside: what came before it is still ours.
             reason = mapped(error, self._url, begun=True)
+            self._raw.close()
+            self._rest()
             if data := bytes(content._read_nowait(-1)):  # noqa: SLF001 - no public way to it
                 self._reason = reason
                 return data
@@ -236,10 +238,17 @@ class Response:
             self._timer = self._loop.call_at(due, self._watch)
 
 
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
+
+
 def _proxy_for(url: str) -> str | None:
     if is_loopback(url):
         return None
-    parts = urlsplit(url)
+    parts = _split(url)
     proxies = getproxies()
     if not proxies or proxy_bypass(parts.hostname or ""):
         return None
@@ -247,7 +256,9 @@ def _proxy_for(url: str) -> str | None:
 
 
 def _where(url: str) -> str:
-    parts = urlsplit(url)
+    parts = _split(url)
+    if not parts.netloc:
+        return repr(url)
     return f"{parts.scheme}://{parts.netloc}"
 
 
@@ -285,7 +296,7 @@ def mapped(error: Exception, url: str, *, begun: bool = False) -> ModelError:
         )
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return Unavailable(
-            f"There is no address for {urlsplit(url).hostname!r}.",
+            f"There is no address for {_split(url).hostname!r}.",
             f"Check the network connection and base_url ({where}).",
         )
     if isinstance(error, aiohttp.ClientConnectorError):
@@ -295,7 +306,7 @@ def mapped(error: Exception, url: str, *, begun: bool = False) -> ModelError:
         return Unavailable(f"{where} closed the connection without an answer.", check)
     if isinstance(error, TimeoutError):
         return ModelTimeout(f"{where} did not answer in time.", "Try again, or use another model.")
-    if isinstance(error, aiohttp.InvalidURL):
+    if isinstance(error, aiohttp.InvalidURL | ValueError):
         return Unavailable(f"{url!r} is not an address that can be called.", check)
     if isinstance(error, aiohttp.ClientError | aiohttp.http.HttpProcessingError):
         return ProtocolError(f"{where} does not speak HTTP as expected: {error}.", check)

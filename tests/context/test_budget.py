@@ -135,6 +135,7 @@ def test_the_message_says_how_much_is_over() -> None:
     assert "200 characters" in error.message
     assert "limits.context (now '400 chars')" in error.hint
     assert error.failure.category == "context_too_long"
+    assert error.status == 422
     window = TooLong(150, Allowance.of(Limit(4_000, "chars"), 300, 200, 2.0), 2.0)
     assert "300 tokens; 100 fit" in window.message
     assert "larger window" in window.hint

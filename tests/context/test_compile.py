@@ -13,8 +13,8 @@ from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, changed
-from polyvox.context.thread import Other, Own, Said, Summary, Thread
 from polyvox.models.base import ModelFacts, Request, SystemPart
+from polyvox.thread import Other, Own, Said, Summary, Thread
 from polyvox.values import Advisor, Params
 
 COUNCIL, AGENT = BUILT_IN["council"], BUILT_IN["agent"]
@@ -243,6 +243,8 @@ def test_the_plain_assistant_has_an_identity_and_no_protocol() -> None:
     made = request(thread)
     assert made.system == (SystemPart(prompt_set("full").text("assistant")),)
     assert made.messages[-2].text.startswith("[For reference")
+    first = replace(thread, answers=0)
+    assert compile_request(COUNCIL, first, limits(), LARGE, Params()).draft.phase == ""
     own = replace(thread, advisor=replace(plain_assistant(), prompt="Be terse."))
     assert request(own).system == (SystemPart("Be terse."),)
 
@@ -383,6 +385,36 @@ def test_unread_turns_are_part_of_what_the_limit_left_out() -> None:
     assert partly.request == whole.request
     assert partly.draft.omitted == whole.draft.omitted
     assert partly.draft.cut == whole.draft.cut
+
+
+def test_own_and_empty_words_never_stand_in_the_block() -> None:
+    thread = talk(1).thread()
+    mine = Other("x1", thread.advisor.id, "other-slug", "Somebody", "MINE")
+    empty = Other("x2", "adv9", "slug9", "Nobody", " \n ")
+    for change in ({}, {"visibility": {"default": "thread"}}):
+        made = request(replace(thread, last=(*thread.last, mine, empty)), **change)
+        assert "MINE" not in shown(made)
+        assert "Nobody" not in shown(made)
+    assert len(request(replace(thread, last=(mine, empty))).messages) == 3
+
+
+def test_a_huge_answer_is_measured_not_copied() -> None:
+    world = talk(1)
+    world.turns[0].answers[1].text = "[" * 3_000_000
+    for level in ("last_turn", "thread"):
+        recipe = changed(COUNCIL, {"visibility": {"default": level}})
+        made = compile_request(recipe, world.thread(), limits(), LARGE, Params())
+        assert made.draft.unsent[0].chars > 3_000_000
+        assert [m.role for m in made.request.messages] == ["user", "assistant", "user"]
+
+
+def test_the_note_goes_before_the_message_does() -> None:
+    world = agent_talk(30)
+    system = compile_request(AGENT, world.thread(), limits(), LARGE, Params()).draft.system_tokens
+    made = compile_request(
+        AGENT, world.thread(), limits(f"{system * 4 + 4} chars"), LARGE, Params()
+    )
+    assert plain(made.request) == [("user", "now")]
 
 
 def test_same_input_same_request() -> None:

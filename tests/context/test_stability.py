@@ -22,8 +22,9 @@ COUNCIL = BUILT_IN["council"]
 def test_between_two_trims_history_only_grows(seed: int, room: int, low: float) -> None:
     dice = random.Random(seed)
     world, cut, ratio = World(3), None, 1.0
-    trims, before, system = 0, [], set()
-    turns = 120
+    trims, turns = 0, 120
+    before: list[tuple[str, str]] = []
+    system: set[str] = set()
     for _ in range(turns):
         world.say("u" * dice.randint(5, 150))
         thread = world.thread(0, cut=cut, ratio=ratio)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.context.world import World, advisor
 
 from polyvox.context.recipe import BUILT_IN, Recipe, Window, changed
-from polyvox.context.thread import Own, Said, Thread
 from polyvox.context.window import messages_in, select
+from polyvox.thread import Own, Said, Thread
 
 AGENT = BUILT_IN["agent"]
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from polyvox.context.rebuild import Loaded, needs
-from polyvox.context.thread import Other, Own, Said, Thread
 from polyvox.models.base import ModelFacts, Request
 from polyvox.settings import Limits
+from polyvox.thread import Other, Own, Said, Thread
 from polyvox.values import Advisor
 
 START = 1_761_825_600_000_000  # 2025-10-30T12:00 UTC

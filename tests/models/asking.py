@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -23,7 +24,7 @@ REQUEST = Request((SystemPart("Be brief."),), (ChatMessage("user", "Is it so?"),
 
 class MakeModels(Protocol):
     def __call__(
-        self, limits: dict[str, float] | None = None, **more: dict[str, object]
+        self, limits: dict[str, float] | None = None, **more: Mapping[str, object]
     ) -> Models: ...
 
 

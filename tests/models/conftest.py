@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import pytest
 from tests.models.asking import MakeModels
@@ -22,6 +22,7 @@ async def provider() -> AsyncIterator[ProviderServer]:
 @pytest.fixture
 async def transport() -> AsyncIterator[Transport]:
     client = Transport()
+    await client.prepare()
     yield client
     await client.close()
 
@@ -30,7 +31,7 @@ async def transport() -> AsyncIterator[Transport]:
 def make_models(provider: ProviderServer, transport: Transport) -> MakeModels:
     """Models with two providers of the user's own: openai-like `lab`, anthropic-like `claude`."""
 
-    def make(limits: dict[str, float] | None = None, **more: dict[str, object]) -> Models:
+    def make(limits: dict[str, float] | None = None, **more: Mapping[str, object]) -> Models:
         settings = Settings.model_validate(
             {
                 "limits": {"retries": 0, **(limits or {})},

@@ -20,7 +20,7 @@ from polyvox.errors import ContextTooLong, ModelError, Unavailable
 from polyvox.models import llama_server
 from polyvox.models.base import AttemptLog, ChatMessage, Reply, Request, SystemPart
 from polyvox.models.llama_file import find_gguf, model_folders
-from polyvox.models.local import LocalModel, local_facts
+from polyvox.models.local import LocalModel
 from polyvox.models.wire import encode
 from polyvox.settings import Settings
 from polyvox.transport import Transport
@@ -92,12 +92,6 @@ def test_a_wrong_file_is_explained(
         find_gguf(settings_in(tmp_path), name)
     assert caught.value.hint
     assert not caught.value.transient, "trying again would not help"
-
-
-def test_facts_follow_the_settings(tmp_path: Path) -> None:
-    facts = local_facts(settings_in(tmp_path, limits__local_max_tokens=77), "smollm2")
-    assert (facts.id, facts.window, facts.max_tokens) == ("local:smollm2", 1024, 77)
-    assert facts.prompts == "compact"
 
 
 async def test_a_missing_file_is_an_attempt_that_failed(tmp_path: Path) -> None:

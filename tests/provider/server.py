@@ -420,7 +420,7 @@ class _Link(asyncio.Protocol):
             event = b": PROCESSING\n\n" + event
         if script.newline == "crlf":
             event = event.replace(b"\n", b"\r\n")
-        step = script.split or len(event)
+        step = script.split or len(event) or 1
         for start in range(0, len(event), step):
             piece = event[start : start + step]
             self.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))

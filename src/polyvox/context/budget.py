@@ -1,6 +1,6 @@
 """The budget: how much may be sent, and the order in which things are given up when it is more.
 
-Sizes are the seeds' estimate, characters / 4 rounded up, per message. A limit in characters is
+Sizes are estimates: characters / 4, rounded up, per message. A limit in characters is
 held against that estimate itself; a limit in tokens and the model's window are held against the
 estimate times the ratio learned for the model. All of them come down to one number of estimated
 tokens, the allowance, so a changed ratio moves the allowance and nothing else.
@@ -117,7 +117,9 @@ def allowance_for(
 
 
 class TooLong(ContextTooLong):
-    """What can never be dropped does not fit by itself. Nothing was asked."""
+    """What can never be dropped does not fit by itself. No model was asked."""
+
+    status = 422
 
     def __init__(
         self,

@@ -10,23 +10,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polyvox.context.budget import Fit, Load, TooLong, allowance_for, estimate, fit, sane_ratio
-from polyvox.context.draft import Block, Compiled, Draft, Line, request_of, size_of, system_size
+from polyvox.context.draft import (
+    Block,
+    Compiled,
+    Draft,
+    Line,
+    Unsent,
+    request_of,
+    size_of,
+    system_size,
+)
+from polyvox.context.note import Notes
 from polyvox.context.phase import Place, exchange_phase, phase_for, protocol
 from polyvox.context.promptset import PromptSet, fill, prompt_set, short
 from polyvox.context.recipe import Recipe
 from polyvox.context.reference import block_of, gather
-from polyvox.context.thread import Said, Thread
-from polyvox.context.window import (
-    NOTE_ABOVE,
-    Omitted,
-    Selected,
-    messages_in,
-    select,
-    stretch,
-)
-from polyvox.context.words import STAMP_CHARS, Made, label, quoted, stamp
+from polyvox.context.window import Omitted, Selected, messages_in, select, stretch
+from polyvox.context.words import STAMP_CHARS, Made, label, stamp
 from polyvox.models.base import ModelFacts
 from polyvox.settings import Limits
+from polyvox.thread import Said, Thread
 from polyvox.values import ASSISTANT_ID, Advisor, Params
 
 
@@ -37,14 +40,14 @@ def compile_request(
     message alone are more than fits."""
     prompts = prompt_set(facts.prompts)
     ratio = sane_ratio(thread.ratio)
-    place = (exchange_phase if thread.round else phase_for)(recipe, thread.answers)
+    place = _place(recipe, thread)
     blocks = system_blocks(recipe, thread.advisor, place, prompts)
     memory = tuple(Block(name, text) for name, text in thread.memory if text)
     selected = select(recipe, thread)
-    reference = gather(recipe, thread, selected.units, prompts)
-    tail = _tail(recipe, thread, prompts)
     room = allowance_for(limits, facts, params, ratio, recipe.context)
-    notes = _Notes(thread, selected, prompts)
+    reference = gather(recipe, thread, selected.units, prompts, room.chars)
+    tail = _tail(recipe, thread, prompts)
+    notes = Notes(thread, selected, prompts)
     load = Load(
         fixed=system_size(blocks, ()) + sum(estimate(len(line.text)) for line in tail),
         memory=system_size((), memory),
@@ -64,9 +67,8 @@ def compile_request(
     ahead = messages_in(selected.units[kept.start : selected.head])
     if note is not None:
         history.insert(ahead, note)
-    said = block_of(reference, selected.units[kept.start :], prompts)
-    sent = (said,) if said is not None and kept.reference else ()
-    lines = (*history, *sent, *tail)
+    said = block_of(reference, selected.units[kept.start :], prompts, sent=kept.reference)
+    lines = (*history, *((said,) if isinstance(said, Line) else ()), *tail)
     # In an exchange the tail repeats as well, all but the others' words: further rounds follow.
     moves = selected.slides or note is not None
     settled = ahead if moves else len(history) + len(tail) - 1
@@ -85,7 +87,7 @@ def compile_request(
         memory_sent=kept.memory and bool(memory),
         lines=lines,
         history=len(history),
-        unsent=(said,) if said is not None and not kept.reference else (),
+        unsent=(said,) if isinstance(said, Unsent) else (),
         omitted=_omitted(recipe, thread, selected, kept.start),
         stamps=recipe.stamps,
         cut=_cut(recipe, thread, selected.units, kept.start),
@@ -96,6 +98,12 @@ def compile_request(
         settled=settled,
     )
     return Compiled(request_of(draft), draft)
+
+
+def _place(recipe: Recipe, thread: Thread) -> Place:
+    if thread.advisor.id == ASSISTANT_ID:
+        return Place(None, thread.answers + 1)
+    return (exchange_phase if thread.round else phase_for)(recipe, thread.answers)
 
 
 def system_blocks(
@@ -129,7 +137,7 @@ def _tail(recipe: Recipe, thread: Thread, prompts: PromptSet) -> tuple[Line, ...
     if not thread.round:
         return (current,)
     own = [Line("own", "assistant", f"a{answer.answer_id}", answer.text) for answer in said.own]
-    seen = gather(recipe, thread, (), prompts, words=thread.words)
+    seen = gather(recipe, thread, (), prompts, 0, words=thread.words)
     made = Made(prompts.text("exchange"), seen.last_group)
     return (current, *own, Line("exchange", "user", "", made.render(seen.texts), made))
 
@@ -175,62 +183,8 @@ def _cut(recipe: Recipe, thread: Thread, units: Sequence[Said], start: int) -> i
 
 def _omitted(recipe: Recipe, thread: Thread, selected: Selected, start: int) -> tuple[Omitted, ...]:
     """The window's stretches and the budget's, with what was never read as part of the latter."""
-    dropped = stretch("limit", selected.units[:start])
     if thread.unread > 0 and recipe.window.kind == "graceful" and recipe.scope == "conversation":
-        upto = (
-            dropped[0].last
-            if dropped
-            else thread.past[0].depth - 1
-            if thread.past
-            else (thread.current.depth - 1)
-        )
+        kept = (*selected.units[start : start + 1], thread.current)[0]
         messages = thread.unread_messages + messages_in(selected.units[:start])
-        return (Omitted("limit", thread.unread + start, messages, 1, upto),)
-    return (*dropped, *selected.omitted)
-
-
-class _Notes:
-    """The note of a bookends window, for any number of units that the budget drops as well."""
-
-    def __init__(self, thread: Thread, selected: Selected, prompts: PromptSet) -> None:
-        self._thread = thread
-        self._selected = selected
-        self._prompts = prompts
-
-    def size(self, dropped: int) -> int:
-        """Estimated tokens of the note, 0 where there is none."""
-        line = self.line(dropped)
-        return estimate(len(line.text)) if line is not None else 0
-
-    def line(self, dropped: int) -> Line | None:
-        """The note: exactly how many messages are left out, or the summary of exactly those."""
-        units = self._selected.units
-        count = self._selected.missing + messages_in(units[:dropped])
-        if count <= NOTE_ABOVE:
-            return None
-        values = (("count", f"{count}"),)
-        summary = self._thread.summary
-        if summary is None or summary.messages != count or not self._between(dropped):
-            made = Made(self._prompts.text("note"), values=values)
-        else:
-            # A summary is stored whole, as a text of its own: it belongs to no answer.
-            text = fill(
-                self._prompts.text("summary"),
-                {"count": f"{count}", "summary": quoted(summary.text)},
-            )
-            return Line("note", "user", "", text, Made(text))
-        return Line("note", "user", "", made.render({}), made)
-
-    def _between(self, dropped: int) -> bool:
-        """Whether the stored summary is of what lies between the turns that are shown."""
-        summary, units, head = self._thread.summary, self._selected.units, self._selected.head
-        after = units[head - 1].turn_id if dropped < head else ""
-        rest = units[max(head, dropped) :]
-        before = rest[0].turn_id if rest else self._thread.current.turn_id
-        # Two stretches (head partly dropped) are no one stretch that could have been summarised.
-        whole = dropped == 0 or dropped >= head
-        return (
-            summary is not None
-            and whole
-            and (summary.after_id, summary.before_id) == (after, before)
-        )
+        return (Omitted("limit", thread.unread + start, messages, 1, kept.depth - 1),)
+    return (*stretch("limit", selected.units[:start]), *selected.omitted)

@@ -51,6 +51,14 @@ class Line(msgspec.Struct, frozen=True):
         return asked + told
 
 
+class Unsent(msgspec.Struct, frozen=True):
+    """A text that was left out whole: the reference block. It is not even put together."""
+
+    kind: str
+    sources: tuple[str, ...]
+    chars: int
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """One request before any wire format, with the reasons for its shape."""
@@ -71,8 +79,7 @@ class Draft:
     """Every message in its order."""
     history: int
     """How many of the leading lines are history, a note among them included."""
-    unsent: tuple[Line, ...]
-    """Texts that were made and then left out: the reference block."""
+    unsent: tuple[Unsent, ...]
     omitted: tuple[Omitted, ...]
     stamps: Literal["all", "history", "none"]
     cut: int | None
@@ -169,7 +176,7 @@ IN: dict[str, str] = {
     "synthesis": "the message and every answer to it, labelled",
 }
 OUT: dict[str, str] = {
-    "memory": "left out: history and reference were already given up and it was still too much",
+    "memory": "left out: with only the newest turn kept it was still too much",
     "reference": "left out whole: it did not fit beside the message",
 }
 OMITTED: dict[Why, str] = {
@@ -210,7 +217,17 @@ def spans_of(draft: Draft) -> list[Span]:
     ]
     spans += [span(line.kind, line.role, line.sources, line.text) for line in draft.lines]
     spans += [
-        span(line.kind, line.role, line.sources, line.text, included=False) for line in draft.unsent
+        Span(
+            left.kind,
+            "user",
+            left.sources,
+            "",
+            left.chars,
+            round(estimate(left.chars) * ratio),
+            False,
+            OUT[left.kind],
+        )
+        for left in draft.unsent
     ]
     return spans
 

@@ -105,9 +105,9 @@ def needs(answer_id: str, receipts: Mapping[str, str]) -> Needs:
 def rebuild(answer_id: str, loaded: Loaded) -> Receipt:
     """The receipt with all its texts."""
     stored = read(loaded.receipts[answer_id])
-    # What was not sent may be gone without making the request inexact.
-    source, aside = _Source(loaded), _Source(loaded)
-    memory = source if stored.memory_sent else aside
+    source = _Source(loaded)
+    # Memory that was not sent may be gone without making the request inexact.
+    memory = source if stored.memory_sent else _Source(loaded)
     refs, broken = _history(answer_id, loaded.receipts)
     source.missing += broken
     stamped = stored.stamps != "none"
@@ -134,7 +134,7 @@ def rebuild(answer_id: str, loaded: Loaded) -> Receipt:
         memory_sent=stored.memory_sent,
         lines=tuple(lines),
         history=history,
-        unsent=tuple(aside.piece(piece, stored.stamps) for piece in stored.unsent),
+        unsent=tuple(stored.unsent),
         omitted=tuple(Omitted(cast("Why", why), *rest) for why, *rest in stored.omitted),
         stamps=cast('Literal["all", "history", "none"]', stored.stamps),
         cut=stored.cut,
@@ -194,7 +194,7 @@ class _Source:
 
 def _pieces(stored: Stored) -> list[Piece]:
     note = [stored.note] if stored.note is not None else []
-    return [*note, *stored.tail, *stored.unsent]
+    return [*note, *stored.tail]
 
 
 def _history(answer_id: str, receipts: Mapping[str, str]) -> tuple[list[str], list[str]]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from polyvox.context.draft import Draft, Line
+from polyvox.context.draft import Draft, Line, Unsent
 from polyvox.context.words import Group, Made
 from polyvox.ids import content_hash
 from polyvox.models.base import Encoded
@@ -42,6 +42,7 @@ class Piece(msgspec.Struct, frozen=True, omit_defaults=True):
     groups: tuple[Group, ...] = ()
     values: tuple[tuple[str, str], ...] = ()
     question: str = ""
+    whole: bool = False
 
 
 class Seat(msgspec.Struct, frozen=True):
@@ -90,7 +91,7 @@ class Stored(msgspec.Struct, frozen=True, omit_defaults=True):
     memory_sent: bool = False
     note: Piece | None = None
     note_at: int = 0
-    unsent: list[Piece] = []
+    unsent: list[Unsent] = []
     omitted: list[tuple[str, int, int, int, int]] = []
     cut: int | None = None
     params: Params = Params()
@@ -172,7 +173,7 @@ def pack(draft: Draft, base: BaseHistory | None = None, council: Sequence[Seat] 
         note=None if note_at is None else _piece(history[note_at], keep),
         note_at=note_at or 0,
         tail=[_piece(line, keep) for line in draft.lines[draft.history :]],
-        unsent=[_piece(line, keep) for line in draft.unsent],
+        unsent=list(draft.unsent),
         omitted=[(o.reason, o.turns, o.messages, o.first, o.last) for o in draft.omitted],
         stamps=draft.stamps,
         cut=draft.cut,
@@ -238,9 +239,10 @@ def _piece(line: Line, keep: Callable[[str], str]) -> Piece:
         groups=made.groups,
         values=made.values,
         question=made.question,
+        whole=made.whole,
     )
 
 
 def made_of(piece: Piece, template: str) -> Made:
     """How a stored piece was made, given its template's text."""
-    return Made(template, piece.groups, piece.values, piece.question)
+    return Made(template, piece.groups, piece.values, piece.question, piece.whole)

@@ -1,6 +1,6 @@
 """A recipe: a named set of policies for what an advisor is sent. Recipes are data.
 
-The built-in ones are `council` (seeds of parallel advisors) and `agent` (one agent, bookends).
+The built-in ones are `council` (several advisors in parallel) and `agent` (one agent, bookends).
 Users change any part by a table in the configuration, or through the API; `changed` applies such a
 change and refuses what it does not know. Texts are empty here when the prompt set supplies them.
 """

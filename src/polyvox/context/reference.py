@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from polyvox.context.draft import Line
+from polyvox.context.draft import Line, Unsent
 from polyvox.context.promptset import PromptSet, fill
 from polyvox.context.recipe import Level, Recipe
-from polyvox.context.thread import Other, Said, Thread
 from polyvox.context.words import Entry, Group, Made, label, quoted
+from polyvox.thread import Other, Said, Thread
 
 _BREAK = 2
 """Characters between two parts of a block."""
@@ -45,10 +45,14 @@ def gather(
     thread: Thread,
     units: Sequence[Said],
     prompts: PromptSet,
+    most: int,
     words: Sequence[Other] | None = None,
 ) -> Reference:
     """What this advisor may see of the others: the last turn's words and, where it sees whole
-    threads, those of `units`; or of given `words` alone. An exchange has no other block."""
+    threads, those of `units`; or of given `words` alone. An exchange has no other block.
+
+    A text of more than `most` characters is not put together only to be measured: it cannot be
+    sent anyway, and its bare length says so."""
     if words is None and thread.round:
         return Reference()
     level = _levels(recipe, thread)
@@ -67,22 +71,25 @@ def gather(
     if not earlier:
         if not last:
             return Reference()
-        made = Made(prompts.text("reference"), (("", last),))
-        return Reference(last, texts, chars=len(made.render(texts)))
+        bare = len(prompts.text("reference")) - len("{words}")
+        return Reference(last, texts, chars=bare + _width(last, texts, most) - _BREAK)
     frame = len(prompts.text("reference_thread"))
     heading = len(prompts.text("last")) + _BREAK
     return Reference(
         last,
         texts,
         earlier,
-        chars=frame + heading + _width(last, texts) if last else 0,
-        hung=tuple(_hangs(earlier.get(unit.turn_id), texts, prompts) for unit in units),
+        chars=frame + heading + _width(last, texts, most) if last else 0,
+        hung=tuple(_hangs(earlier.get(unit.turn_id), texts, prompts, most) for unit in units),
         frame=frame,
     )
 
 
-def block_of(reference: Reference, kept: Sequence[Said], prompts: PromptSet) -> Line | None:
-    """The block for the turns that are kept, or None where it would be empty."""
+def block_of(
+    reference: Reference, kept: Sequence[Said], prompts: PromptSet, *, sent: bool
+) -> Line | Unsent | None:
+    """The block for the turns that are kept, or what was left out where it is not sent, or None
+    where there is nothing to show."""
     groups: list[Group] = []
     for unit in kept if reference.earlier else ():
         if unit.turn_id in reference.earlier:
@@ -96,7 +103,10 @@ def block_of(reference: Reference, kept: Sequence[Said], prompts: PromptSet) -> 
         made = Made(prompts.text("reference"), reference.last_group)
     else:
         return None
-    return Line("reference", "user", "", made.render(reference.texts), made)
+    if sent:
+        return Line("reference", "user", "", made.render(reference.texts), made)
+    sources = tuple(f"a{answer}" for _, entries in made.groups for answer, _ in entries)
+    return Unsent("reference", sources, sum(len(reference.texts[ref[1:]]) for ref in sources))
 
 
 def _levels(recipe: Recipe, thread: Thread) -> Callable[[Other], Level]:
@@ -128,13 +138,21 @@ def _heading(ago: int, prompts: PromptSet) -> str:
     return prompts.text("last") if ago == 1 else fill(prompts.text("ago"), {"count": str(ago)})
 
 
-def _width(entries: Sequence[Entry], texts: dict[str, str]) -> int:
-    return sum(len(name) + 2 + len(quoted(texts[answer])) + _BREAK for answer, name in entries)
+def _width(entries: Sequence[Entry], texts: dict[str, str], most: int) -> int:
+    width = 0
+    for answer, name in entries:
+        text = texts[answer]
+        size = len(text) if len(text) > most else len(quoted(text))
+        width += len(name) + len(": ") + size + _BREAK
+    return width
 
 
 def _hangs(
-    shown: tuple[int, tuple[Entry, ...]] | None, texts: dict[str, str], prompts: PromptSet
+    shown: tuple[int, tuple[Entry, ...]] | None,
+    texts: dict[str, str],
+    prompts: PromptSet,
+    most: int,
 ) -> int:
     if shown is None:
         return 0
-    return len(_heading(shown[0], prompts)) + _BREAK + _width(shown[1], texts)
+    return len(_heading(shown[0], prompts)) + _BREAK + _width(shown[1], texts, most)

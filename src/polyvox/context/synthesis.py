@@ -1,30 +1,32 @@
 """Synthesis: one call that lays a turn's answers side by side, and reading what comes back.
 
-Every claim carries the advisors who make it, as data. What the model attributes is checked against
-the turn's advisors: an unknown name is dropped and reported, never guessed. Prose instead of JSON
-is kept as it is, and the synthesis then says that nothing in it is attributed.
+The model writes lists that read well while they stream, each claim with the names of those who make
+it in square brackets; from the finished text, claims and names are read as data. What it attributes
+is checked against the turn's advisors: an unknown name is dropped and reported, never guessed. A
+text without such lists is kept as prose, and the synthesis then says that it is not attributed.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from polyvox.context.budget import TooLong, allowance_for, sane_ratio
 from polyvox.context.draft import Block, Compiled, Draft, Line, request_of, size_of
 from polyvox.context.promptset import prompt_set
-from polyvox.context.thread import Other, Said
 from polyvox.context.words import Made, label
 from polyvox.ids import content_hash
 from polyvox.models.base import ModelFacts
 from polyvox.settings import Limits
+from polyvox.thread import Other, Said
 from polyvox.values import SYNTHESIS_ID, Params
 
-TRIES = 40
-"""Opening braces that are tried as the beginning of the JSON object."""
+_ITEM = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(\S.*)")
+_APART = re.compile(r"disagree|pull apart", re.IGNORECASE)
+_NAMES_FIRST = re.compile(r"\**\[(?P<names>[^\[\]]{1,400})\]\**(?P<text>.*)")
+_NAMES_LAST = re.compile(r"(?P<text>.*)\[(?P<names>[^\[\]]{1,400})\][\s.*]*$")
+_AND = re.compile(r"[,;/&]|\band\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,61 +135,46 @@ def compile_synthesis(
         size=size,
         params=params,
         settled=0,
-        schema=schema(tuple(names.values())),
     )
     return Compiled(request_of(draft), draft)
 
 
-def schema(labels: Sequence[str]) -> str:
-    """The JSON schema of a synthesis by advisors with these labels."""
-
-    def thing(**properties: object) -> dict[str, object]:
-        return {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
-
-    def some(item: dict[str, object]) -> dict[str, object]:
-        return {"type": "array", "items": item}
-
-    text: dict[str, object] = {"type": "string"}
-    advisors = some({"type": "string", "enum": list(labels)})
-    whole = thing(
-        points=some(thing(text=text, advisors=advisors)),
-        disagreements=some(thing(text=text, sides=some(thing(advisors=advisors, text=text)))),
-    )
-    return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-
-
 def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
-    """What the model wrote, with its attributions checked. Fences and prose around the JSON are
-    passed over; without usable JSON the text is kept as prose."""
-    found = _find(text)
-    if found is None:
-        return Synthesis(prose=text.strip())
+    """What the model wrote, with its attributions checked; without any, it is kept as prose.
+
+    Items up to a line about disagreement are points. After it, an item that names nobody opens a
+    question, and the items below it that name somebody are its sides.
+    """
     who = _Who(advisors)
-    points = tuple(
-        Point(said, who.are(_of(row, "advisors")))
-        for row in _rows(found.get("points"))
-        if (said := _said(row))
-    )
-    disagreements = tuple(
-        Disagreement(
-            said,
-            tuple(
-                Point(held, who.are(_of(side, "advisors")))
-                for side in _rows(_of(row, "sides"))
-                if (held := _said(side))
-            ),
-        )
-        for row in _rows(found.get("disagreements"))
-        if (said := _said(row))
-    )
-    if not points and not disagreements:
+    points: list[Point] = []
+    questions: list[Disagreement] = []
+    apart = False
+    for line in text.splitlines():
+        item = _ITEM.match(line)
+        if item is None:
+            apart = apart or _APART.search(line) is not None
+            continue
+        claim = _claim(item[1], who)
+        if not apart:
+            points.append(claim)
+        elif claim.advisors and questions:
+            questions[-1] = replace(questions[-1], sides=(*questions[-1].sides, claim))
+        else:
+            questions.append(Disagreement(claim.text))
+    sides = [side for question in questions for side in question.sides]
+    if not any(claim.advisors for claim in (*points, *sides)):
         return Synthesis(prose=text.strip())
-    return Synthesis(points, disagreements, unknown=tuple(dict.fromkeys(who.unknown)))
+    return Synthesis(tuple(points), tuple(questions), unknown=tuple(dict.fromkeys(who.unknown)))
+
+
+def _claim(item: str, who: _Who) -> Point:
+    """An item without the names in brackets before or behind it."""
+    found = _NAMES_FIRST.match(item) or _NAMES_LAST.match(item)
+    if found is None:
+        return Point(item.strip())
+    names = found["names"]
+    said = [names] if who.knows(names) else _AND.split(names)
+    return Point(found["text"].strip(" :–"), who.are(said))
 
 
 def as_markdown(synthesis: Synthesis, advisors: Sequence[Attributable]) -> str:
@@ -230,62 +217,20 @@ class _Who:
         self._ids |= {_plain(advisor.label): advisor.advisor_id for advisor in advisors}
         self._ids.pop("", None)
 
-    def are(self, given: object) -> tuple[str, ...]:
+    def knows(self, name: str) -> bool:
+        """Whether one advisor is called so."""
+        return _plain(name) in self._ids
+
+    def are(self, names: Sequence[str]) -> tuple[str, ...]:
         """The advisors' ids, each once."""
-        names = [given] if isinstance(given, str) else given if isinstance(given, list) else []
         found: dict[str, None] = {}
         for name in names:
-            if (advisor := self._ids.get(_plain(str(name)))) is not None:
+            if (advisor := self._ids.get(_plain(name))) is not None:
                 found[advisor] = None
-            else:
-                self.unknown.append(str(name))
+            elif name.strip():
+                self.unknown.append(name.strip())
         return tuple(found)
 
 
 def _plain(name: str) -> str:
     return " ".join(name.split()).removeprefix("@").rstrip(":").casefold()
-
-
-def _find(text: str) -> dict[str, Any] | None:
-    """The first JSON object in the text that looks like a synthesis, or what there is of one."""
-    decoder, at = json.JSONDecoder(), -1
-    for _ in range(TRIES):
-        at = text.find("{", at + 1)
-        if at < 0:
-            break
-        try:
-            value, _ = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and ("points" in value or "disagreements" in value):
-            return value
-    rows = {key: _whole_rows(text, key) for key in ("points", "disagreements")}
-    return rows if any(rows.values()) else None
-
-
-def _whole_rows(text: str, key: str) -> list[object]:
-    """The whole rows of a list in JSON that was cut off at the answer's maximum."""
-    begin = re.search(rf'"{key}"\s*:\s*\[', text)
-    rows: list[object] = []
-    at = begin.end() if begin else len(text)
-    decoder = json.JSONDecoder()
-    while row := re.compile(r"[\s,]*(?=\{)").match(text, at):
-        try:
-            value, at = decoder.raw_decode(text, row.end())
-        except (ValueError, RecursionError):
-            break
-        rows.append(value)
-    return rows
-
-
-def _rows(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _of(row: object, key: str) -> object:
-    return row.get(key) if isinstance(row, dict) else None
-
-
-def _said(row: object) -> str:
-    text = row if isinstance(row, str) else _of(row, "text")
-    return " ".join(text.split()) if isinstance(text, str) else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.context.recipe import Recipe, Window
-from polyvox.context.thread import Said, Thread
+from polyvox.thread import Said, Thread
 
 NOTE_ABOVE = 10
 """A bookends window says how many messages it left out when they are more than this."""
@@ -108,12 +108,12 @@ def _bookends(
     # The current message counts; in an exchange so do the answers to it and the others' words.
     now = 1 if thread.round == 0 else 2 + len(thread.current.own)
     total = unread + messages_in(past) + now
-    if total <= window.max_messages and not unread:
+    if total <= window.max_messages and not thread.unread:
         return Selected(past, noted=True, omitted=omitted)
     reserved = min(window.system_messages, window.max_messages - 1)
     recent = min(window.recent_messages, window.max_messages - reserved)
     at = _newest(past, max(0, recent - now))
-    openers = first if unread else past[:at]
+    openers = first if thread.unread else past[:at]
     ends, room = 0, max(0, reserved - 1)
     while ends < len(openers) and 1 + len(openers[ends].own) <= room:
         room -= 1 + len(openers[ends].own)

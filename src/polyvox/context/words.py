@@ -40,9 +40,13 @@ class Made(msgspec.Struct, frozen=True):
     values: tuple[tuple[str, str], ...] = ()
     question: str = ""
     """The turn whose message fills the slot `question`."""
+    whole: bool = False
+    """The template is the text itself; what looks like a slot in it is none."""
 
     def render(self, texts: Mapping[str, str], question: str = "") -> str:
         """The text, given the texts of the answers by id."""
+        if self.whole:
+            return self.template
         values = dict(self.values)
         if "{words}" in self.template:
             values["words"] = words(self.groups, texts)

@@ -1,1 +1,1 @@
-
+"""Models: a request becomes a reply, whoever gives it."""

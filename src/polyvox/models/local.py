@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from polyvox.errors import ModelError, Unavailable
 from polyvox.ids import Clock, system_clock
-from polyvox.models.base import AttemptLog, Encoded, ModelFacts, Request
+from polyvox.models.base import AttemptLog, Encoded, Request
 from polyvox.models.endpoint import Bounds, Endpoint
 from polyvox.models.llama_file import find_gguf
 from polyvox.models.llama_server import LlamaServer, Reached
@@ -26,17 +26,6 @@ PROVIDER = "local"
 DIALECT = "llama"
 _MOURNING = 0.5
 """Seconds after a cut connection within which a dead process is known to be dead."""
-
-
-def local_facts(settings: Settings, name: str) -> ModelFacts:
-    """What is known of `local:name`. Small models get the compact prompts."""
-    return ModelFacts(
-        id=f"{PROVIDER}:{name}",
-        window=settings.local.slot_tokens,
-        prompts="compact",
-        max_tokens=settings.limits.local_max_tokens,
-        note="runs on this machine, free of charge; tiny, so expect little of it",
-    )
 
 
 class LocalModel:

@@ -49,6 +49,7 @@ class Parser:
         self._who, self._limit, self._explain = who, limit, explain
         self._size = 0
         self._spoke = False
+        self._thought = False
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._declined: list[str] = []
@@ -220,6 +221,8 @@ class Parser:
             thinking = thinking.replace("\0", "\ufffd")
         if not self._spoke and text and not text.isspace():
             self._spoke = True
+        if thinking:
+            self._thought = True
         self.characters += len(text) + len(thinking)
         self._size += _bytes_of(text) + _bytes_of(thinking)
         if self._size > self._limit and self.error is None:
@@ -233,7 +236,7 @@ class Parser:
         )
 
     def _nothing(self) -> tuple[str, str]:
-        thought = self.characters or self._thinking
+        thought = self._thought or any(self._thinking)
         if self.finish == "length":
             return (
                 f"{self._who} used up its maximum before it said a word.",

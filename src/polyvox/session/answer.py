@@ -13,15 +13,15 @@ from dataclasses import dataclass, field, replace
 
 from polyvox.context.draft import Compiled
 from polyvox.context.receipt import Packed, sealed
-from polyvox.errors import CapReached, ContextTooLong, ModelError, QuotaExceeded
+from polyvox.errors import CapReached, ContextTooLong, ModelError, PolyvoxError, QuotaExceeded
 from polyvox.events import Event
 from polyvox.models.base import AttemptLog, Request
 from polyvox.models.prices import cost_of
 from polyvox.session.road import Job, Road
 from polyvox.session.spending import check_caps
-from polyvox.store import ratios, receipts, turns
+from polyvox.store import endings, ratios, receipts
 from polyvox.store.database import Tx
-from polyvox.store.turns import Ending
+from polyvox.store.endings import Ending
 from polyvox.values import AnswerState, Failure, Usage
 
 log = logging.getLogger("polyvox.turn")
@@ -52,7 +52,7 @@ async def answer(road: Road, job: Job, call: Call) -> None:
     """Write one answer from its compiled request to its end."""
     state: AnswerState = "completed"
     failure: Failure | None = None
-    job.started = True
+    job.calling = True
     try:
         await _stream(road, job, call)
     except ModelError as error:
@@ -64,6 +64,8 @@ async def answer(road: Road, job: Job, call: Call) -> None:
     except Exception:
         log.exception("answer %s", job.answer_id)
         state, failure = "failed", INTERNAL
+    finally:
+        job.calling = False
     text = "".join(job.received)
     ending = Ending(
         answer_id=job.answer_id,
@@ -76,6 +78,10 @@ async def answer(road: Road, job: Job, call: Call) -> None:
     )
     try:
         await asyncio.shield(_end(road, job, call, ending))
+    except PolyvoxError as error:
+        # Its conversation was deleted, or the program ends on a broken store; then the next start
+        # closes it as interrupted.
+        log.warning("answer %s: its end was not stored: %s", job.answer_id, error.message)
     finally:
         job.ended.set()
 
@@ -133,7 +139,7 @@ async def _end(road: Road, job: Job, call: Call, ending: Ending) -> None:
 
     def act(tx: Tx) -> list[Event]:
         now = road.clock()
-        ended, happened = turns.end(tx, job.scope, ending, now)
+        ended, happened = endings.end(tx, job.scope, ending, now)
         if ended is None:
             return []
         spent = ending.usage
@@ -199,4 +205,3 @@ def _trace(request: Request, text: str) -> None:
     for message in request.messages:
         log.log(5, "%s %s", message.role, message.text)
     log.log(5, "answer %s", text)
-

@@ -8,17 +8,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 
+from polyvox.errors import PolyvoxError
 from polyvox.events import Event
 from polyvox.session.road import Job, Road
-from polyvox.store import turns
+from polyvox.store import endings
 from polyvox.store.database import Tx
-from polyvox.store.turns import Ending
+from polyvox.store.endings import Ending
 from polyvox.values import AnswerState, Scope
 
 log = logging.getLogger("polyvox.turn")
 
+T = TypeVar("T")
 Work = Callable[[], Awaitable[None]]
 
 
@@ -36,7 +39,8 @@ class Conductor:
     def __init__(self, road: Road) -> None:
         self._road = road
         self._lines: dict[str, _Line] = {}
-        self._side: set[asyncio.Task[None]] = set()
+        self._side: set[asyncio.Task[Any]] = set()
+        self._ahead: dict[str, set[asyncio.Task[Any]]] = {}
         self.jobs: dict[str, Job] = {}
         self.closing = False
 
@@ -50,22 +54,50 @@ class Conductor:
                 self._walk(conversation_id, line), name=f"conversation {conversation_id}"
             )
 
-    def beside(self, jobs: list[Job], work: Work) -> None:
-        """Run `work` now, beside whatever else the conversation does (a retry, a synthesis)."""
+    def beside(self, jobs: list[Job], work: Work, *, heard: bool) -> None:
+        """Run `work` now, beside whatever else the conversation does. What can be `heard` (a
+        retry; not a synthesis) is waited for by every message that has not begun yet."""
         self.remember(jobs)
-        task = asyncio.create_task(self._guarded(work, jobs), name="beside")
+        task = self._own(self._guarded(work, jobs))
+        if heard:
+            conversation_id = jobs[0].turn.conversation_id
+            ahead = self._ahead.setdefault(conversation_id, set())
+            ahead.add(task)
+            task.add_done_callback(lambda done: self._heard(conversation_id, done))
+
+    def _heard(self, conversation_id: str, task: asyncio.Task[Any]) -> None:
+        ahead = self._ahead[conversation_id]
+        ahead.discard(task)
+        if not ahead:
+            del self._ahead[conversation_id]
+
+    async def see_through(self, work: Coroutine[Any, Any, T]) -> T:
+        """Finish what was begun though whoever asked for it goes away: between a message that is
+        stored and its answers being written nothing may come."""
+        task = self._own(work)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(task)
+
+    def _own(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
         self._side.add(task)
         task.add_done_callback(self._side.discard)
+        return task
 
     def remember(self, jobs: Sequence[Job]) -> None:
-        """From now on these answers can be stopped."""
+        """From now on these answers can be stopped; while the program ends, they are."""
         for job in jobs:
             self.jobs[job.answer_id] = job
+            if self.closing:
+                job.end_early("interrupted")
 
     async def _walk(self, conversation_id: str, line: _Line) -> None:
         while line.waiting:
-            work, jobs = line.waiting.popleft()
-            await self._guarded(work, jobs)
+            if ahead := self._ahead.get(conversation_id):
+                await asyncio.wait(ahead)
+            else:
+                work, jobs = line.waiting.popleft()
+                await self._guarded(work, jobs)
         del self._lines[conversation_id]
 
     async def _guarded(self, work: Work, jobs: list[Job]) -> None:
@@ -87,11 +119,14 @@ class Conductor:
 
             def act(tx: Tx, job: Job = job) -> list[Event]:
                 ending = Ending(job.answer_id, job.halt or state)
-                return turns.end(tx, job.scope, ending, self._road.clock())[1]
+                return endings.end(tx, job.scope, ending, self._road.clock())[1]
 
-            await self._road.journal.do(
-                job.scope, job.turn.conversation_id, act, ends=job.answer_id
-            )
+            try:
+                await self._road.journal.do(
+                    job.scope, job.turn.conversation_id, act, ends=job.answer_id
+                )
+            except PolyvoxError as error:  # as in `answer`: deleted, or ending on a broken store
+                log.warning("answer %s: its end was not stored: %s", job.answer_id, error.message)
             job.ended.set()
             self.jobs.pop(job.answer_id, None)
 
@@ -111,9 +146,7 @@ class Conductor:
         unstarted = [job for job in jobs if id(job) in waiting]
         for line in self._lines.values():
             line.waiting = deque(
-                entry
-                for entry in line.waiting
-                if not all(job.halt is not None for job in entry[1])
+                entry for entry in line.waiting if not all(job.halt is not None for job in entry[1])
             )
         await self.end_unstarted(unstarted, "stopped")
         for job in jobs:
@@ -124,19 +157,21 @@ class Conductor:
         """Whether any answer is under way or waiting."""
         return bool(self.jobs)
 
+    def _tasks(self) -> list[asyncio.Task[Any]]:
+        return [line.task for line in self._lines.values() if line.task] + list(self._side)
+
     async def drain(self, seconds: float) -> None:
         """Let what runs come to its end, but no longer than this."""
-        tasks = [line.task for line in self._lines.values() if line.task] + list(self._side)
-        if tasks and seconds > 0:
+        if (tasks := self._tasks()) and seconds > 0:
             await asyncio.wait(tasks, timeout=seconds)
 
     async def close(self) -> None:
         """End everything as interrupted, keeping what came."""
         self.closing = True
+        self._road.journal.patient = False
         jobs = list(self.jobs.values())
         for job in jobs:
             job.end_early("interrupted")
         await self._settled(jobs)
-        rest = [line.task for line in self._lines.values() if line.task] + list(self._side)
-        if rest:
-            await asyncio.wait(rest)
+        while tasks := self._tasks():
+            await asyncio.wait(tasks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from polyvox.advisors import plain_assistant
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
@@ -46,3 +47,8 @@ def council_of(
     else:
         chosen = [advisor for advisor in known if advisor.active]
     return tuple(chosen) or (plain_assistant(),)
+
+
+def with_model(asked: Sequence[Advisor], model: str | None) -> tuple[Advisor, ...]:
+    """The same advisors, all asked with one model where one is given."""
+    return tuple(replace(one, model=model) if model else one for one in asked)

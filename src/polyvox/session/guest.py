@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 
 from polyvox.context.compile import compile_request
 from polyvox.context.recipe import Recipe
-from polyvox.context.thread import Other, Own, Said, Thread
 from polyvox.errors import Invalid, ModelError, NotFound
 from polyvox.models.base import AttemptLog, ChatMessage, Request, SystemPart
 from polyvox.receive import clean
@@ -27,6 +26,7 @@ from polyvox.store import advisors as advisor_rows
 from polyvox.store import councils as council_rows
 from polyvox.store import ratios, usage
 from polyvox.store.database import Tx
+from polyvox.thread import Other, Own, Said, Thread
 from polyvox.values import Advisor, Params, Scope, Usage
 
 DOOR = "door"
@@ -213,9 +213,7 @@ async def labelled(road: Road, voices: Sequence[Voice]) -> AsyncGenerator[str, N
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _collect(
-    road: Road, voice: Voice, queue: asyncio.Queue[str | ModelError | None]
-) -> None:
+async def _collect(road: Road, voice: Voice, queue: asyncio.Queue[str | ModelError | None]) -> None:
     try:
         async with aclosing(single(road, voice)) as texts:
             async for text in texts:

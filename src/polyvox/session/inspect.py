@@ -35,38 +35,22 @@ def view(
     head = turns.get_turn(tx, scope, conversation.head_id)
     upto = head.depth if before is None else min(before - 1, head.depth)
     after = max(0, upto - limit)
-    found: list[Turn] = []
-    for segment in threads.path(tx, scope, head.branch_id, head.depth):
-        rows = tx.all(
-            f"SELECT {turns.TURN} FROM turns WHERE user_id = ? AND conversation_id = ?"
-            " AND branch_id = ? AND depth > ? AND depth <= ? ORDER BY depth DESC",
-            (
-                scope.user,
-                conversation_id,
-                segment.branch_id,
-                max(after, segment.after),
-                min(upto, segment.upto),
-            ),
-        )
-        found += [turns.turn_of(row) for row in rows]
-    found.sort(key=lambda turn: turn.depth)
-    answers: dict[str, list[Answer]] = {turn.id: [] for turn in found}
-    for turn in found:
-        answers[turn.id] = _live(tx, scope, turns.answers_of(tx, scope, turn.id))
+    segments = threads.path(tx, scope, head.branch_id, upto)
+    found = turns.on_path(tx, scope, conversation_id, segments, after)
     return View(
         conversation,
-        tuple((turn, tuple(answers[turn.id])) for turn in found),
+        tuple((turn, _live(tx, scope, turns.answers_of(tx, scope, turn.id))) for turn in found),
         _branches(tx, scope, conversation_id),
         more=after > 0,
     )
 
 
-def _live(tx: Tx, scope: Scope, answers: list[Answer]) -> list[Answer]:
+def _live(tx: Tx, scope: Scope, answers: list[Answer]) -> tuple[Answer, ...]:
     """Answers with their text so far, where they are still being written."""
-    return [
+    return tuple(
         turns.with_text_so_far(tx, scope, answer) if answer.state == "streaming" else answer
         for answer in answers
-    ]
+    )
 
 
 def _branches(tx: Tx, scope: Scope, conversation_id: str) -> dict[str, tuple[str, ...]]:

@@ -6,15 +6,15 @@ Only answers of runners that are gone are touched, so a terminal and a server sh
 from __future__ import annotations
 
 from polyvox.ids import Clock
-from polyvox.store import events, turns
+from polyvox.store import endings, events
 from polyvox.store.database import Database, Tx
+from polyvox.store.endings import Ending
 from polyvox.store.runners import Runner
-from polyvox.store.turns import Ending
 
 
 async def recover(database: Database, runner: Runner, clock: Clock) -> int:
     """Close what nobody is writing any more; answers how many answers that were."""
-    left = await database.read(turns.open_answers)
+    left = await database.read(endings.open_answers)
     gone = await runner.dead({who for *_, who in left if who is not None})
     orphans = [entry for entry in left if entry[3] is None or entry[3] in gone]
 
@@ -22,10 +22,9 @@ async def recover(database: Database, runner: Runner, clock: Clock) -> int:
         closed = 0
         for scope, conversation_id, answer_id, _ in orphans:
             now = clock()
-            ended, happened = turns.end(tx, scope, Ending(answer_id, "interrupted"), now)
+            ended, happened = endings.end(tx, scope, Ending(answer_id, "interrupted"), now)
             events.append(tx, scope, conversation_id, happened, now)
             closed += ended is not None
         return closed
 
     return await database.write(close) if orphans else 0
-

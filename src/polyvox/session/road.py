@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from polyvox.context.recipe import Recipe
@@ -12,7 +13,7 @@ from polyvox.settings import Settings
 from polyvox.store.database import Database
 from polyvox.stream.hub import Hub
 from polyvox.stream.journal import Journal
-from polyvox.values import Advisor, AnswerState, Scope, Turn
+from polyvox.values import Advisor, Answer, AnswerState, Scope, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +41,31 @@ class Job:
     halt: AnswerState | None = None
     """Why it is ending early: `stopped` by the user, `interrupted` by the end of the program."""
     task: asyncio.Task[None] | None = None
-    started: bool = False
+    calling: bool = False
+    """Whether its model is being asked: only then is there anything to break off."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     received: list[str] = field(default_factory=list)
     """Text so far, to estimate what a stopped answer consumed."""
 
     def end_early(self, state: AnswerState) -> None:
         """Ask the answer to end now; it still stores what it has. One that has not begun sees
-        `halt` when it does: a task cancelled before its first step would never run at all."""
+        `halt` when it does (a task cancelled before its first step would never run at all), and
+        one that is being stored is left to it."""
         if self.halt is None:
             self.halt = state
-            if self.task is not None and self.started:
+            if self.task is not None and self.calling:
                 self.task.cancel()
+
+
+def jobs_for(
+    scope: Scope,
+    turn: Turn,
+    answers: Sequence[Answer],
+    asked: Sequence[Advisor],
+    recipe: Recipe,
+) -> list[Job]:
+    """A job for each pending answer of a turn."""
+    return [
+        Job(scope, turn, answer.id, advisor, recipe)
+        for answer, advisor in zip(answers, asked, strict=True)
+    ]

@@ -14,14 +14,13 @@ from polyvox.context.budget import TooLong
 from polyvox.context.receipt import Seat, pack
 from polyvox.context.recipe import Recipe
 from polyvox.context.synthesis import attributable, compile_synthesis, read_synthesis
-from polyvox.context.thread import Other, Said
 from polyvox.events import Event
 from polyvox.session.answer import Call, answer, seal
 from polyvox.session.conductor import Conductor
 from polyvox.session.road import Job, Road
-from polyvox.session.spending import check_caps
 from polyvox.store import ratios, threads, turns
 from polyvox.store.database import Tx
+from polyvox.thread import Other, Said
 from polyvox.values import SYNTHESIS_ID, Advisor, Answer, Params, Scope, Turn
 
 AUTHOR = Advisor(SYNTHESIS_ID, SYNTHESIS_ID, "Synthesis", "")
@@ -52,7 +51,7 @@ async def write(
         job.task = asyncio.create_task(answer(road, job, call), name=f"synthesis {made.id}")
         await asyncio.wait([job.task])
 
-    conductor.beside([job], work)
+    conductor.beside([job], work, heard=False)
     if wait:
         await job.ended.wait()
     return made
@@ -65,7 +64,6 @@ async def _place(road: Road, scope: Scope, turn: Turn) -> Answer:
     def act(tx: Tx) -> list[Event]:
         made.clear()
         now = road.clock()
-        check_caps(tx, scope, road.settings.limits, turn.conversation_id, turn.id, now)
         olds = [a for a in turns.answers_of(tx, scope, turn.id) if a.kind == "synthesis"]
         old = olds[-1] if olds else None
         answers, started = turns.add(

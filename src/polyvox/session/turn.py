@@ -16,14 +16,14 @@ from polyvox.context.compile import compile_request
 from polyvox.context.draft import Compiled
 from polyvox.context.receipt import BaseHistory, Seat, base_of, pack
 from polyvox.context.recipe import Recipe
-from polyvox.context.thread import Other, Own, Thread
 from polyvox.events import Event
 from polyvox.models.base import ModelFacts
 from polyvox.session.answer import Call, answer, seal
 from polyvox.session.road import Job, Road
-from polyvox.store import ratios, receipts
+from polyvox.store import ratios, receipts, turns
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, read_threads, words_of
+from polyvox.thread import Other, Own, Thread
 from polyvox.values import Advisor, Params, Scope, Turn
 
 
@@ -43,7 +43,7 @@ def model_for(road: Road, recipe: Recipe, advisor: Advisor) -> str:
 
 
 def params_for(road: Road, recipe: Recipe, advisor: Advisor, facts: ModelFacts) -> Params:
-    """How it is asked: the advisor's word, then the recipe's, then the model's and the settings'."""
+    """How it is asked: the advisor's word, then the recipe's, the model's, the settings'."""
     base = Params(max_tokens=facts.max_tokens or road.settings.limits.max_tokens)
     return advisor.params.over(recipe.params.over(base))
 
@@ -65,7 +65,7 @@ def prepare(
         asked.append((name, facts, params))
         bases.append(base)
         needs.append(Need(job.advisor, room.chars, base.cut if base else None, ratio))
-    threads = read_threads(tx, scope, turn, _reach(recipe), needs, slugs)
+    threads = read_threads(tx, scope, turn, reach_of(recipe), needs, slugs)
     if round_:
         threads = [_in_exchange(tx, scope, turn, thread, round_, slugs) for thread in threads]
     council = [
@@ -88,7 +88,8 @@ def _names(tx: Tx, scope: Scope) -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
-def _reach(recipe: Recipe) -> Reach:
+def reach_of(recipe: Recipe) -> Reach:
+    """How far back a recipe has to look."""
     levels = {recipe.visibility.default, *(pair.level for pair in recipe.visibility.pairs)}
     window = recipe.window
     return Reach(
@@ -121,11 +122,14 @@ def _in_exchange(
 
 
 def _store_receipts(road: Road, jobs: Sequence[Job], calls: Sequence[Call]) -> None:
-    """Put the receipts in the journal's next commit. Nobody waits for it: the calls go out now."""
+    """Put the receipts in the journal's next commit, and that the turn is under way. Nobody waits
+    for it: the calls go out now."""
+    scope, turn = jobs[0].scope, jobs[0].turn
 
     def act(tx: Tx) -> list[Event]:
+        turns.set_running(tx, scope, turn.id)
         for job, call in zip(jobs, calls, strict=True):
             seal(tx, job, call)
         return []
 
-    road.journal.soon(jobs[0].scope, jobs[0].turn.conversation_id, act)
+    road.journal.soon(scope, turn.conversation_id, act)

@@ -6,31 +6,26 @@ Each verb checks, stores, and hands the work to the conductor; none of them wait
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polyvox.advisors import plain_assistant
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.context.recipe import Recipe
-from polyvox.context.thread import Said, Thread
 from polyvox.errors import Conflict, Invalid, NotFound, StoreError
 from polyvox.events import Event
 from polyvox.ids import new_id
 from polyvox.models.prices import cost_of
-from polyvox.receive import UserMessage, receive
-from polyvox.session import council, lifecycle, synthesis
+from polyvox.receive import UserMessage, mentioned, receive
+from polyvox.session import council, exchange, lifecycle, synthesis
 from polyvox.session.conductor import Conductor
-from polyvox.session.road import Job, Road
+from polyvox.session.road import Job, Road, jobs_for
 from polyvox.session.spending import Estimate, check_caps
-from polyvox.session.turn import (
-    model_for,
-    params_for,
-    prepare,
-    take_turn,
-)
-from polyvox.store import conversations, threads, turns
+from polyvox.session.turn import model_for, params_for, prepare, reach_of, take_turn
+from polyvox.store import conversations, ratios, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
+from polyvox.thread import Said, Thread
 from polyvox.values import (
     ASSISTANT_ID,
     ENDED,
@@ -72,14 +67,21 @@ class Turns:
         advisors: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         edits: str | None = None,
+        model: str | None = None,
     ) -> Begun:
-        """Store a message and have it answered. Returns as soon as it is stored."""
+        """Store a message and have it answered. Returns as soon as it is stored. `model` asks
+        everyone with that model, this once."""
         if self.conductor.closing:
             raise StoreError("Polyvox is shutting down.", "Send it again in a moment.")
         road = self._road
         plan = await road.database.read(
-            lambda tx: self._plan(tx, scope, conversation_id, content, advisors, idempotency_key)
+            lambda tx: self._plan(
+                tx, scope, conversation_id, content, advisors, idempotency_key, model, edits
+            )
         )
+        return await self.conductor.see_through(self._send(scope, plan, edits))
+
+    async def _send(self, scope: Scope, plan: _Plan, edits: str | None) -> Begun:
         made: list[Begun] = []
 
         def act(tx: Tx) -> list[Event]:
@@ -87,7 +89,7 @@ class Turns:
             made.append(self._begin(tx, scope, plan, edits))
             return made[0].opening
 
-        await road.journal.do(scope, conversation_id, act, now=True)
+        await self._road.journal.do(scope, plan.conversation.id, act, now=True)
         begun = made[0]
         if not begun.existing:
             self._run(scope, begun.turn, begun.answers, plan.asked, plan.recipe)
@@ -101,6 +103,8 @@ class Turns:
         content: str,
         advisors: Sequence[str] | None,
         key: str | None,
+        model: str | None,
+        edits: str | None,
     ) -> _Plan:
         road, limits = self._road, self._road.settings.limits
         conversation = conversations.get(tx, scope, conversation_id)
@@ -109,25 +113,33 @@ class Turns:
             content, known=known, limit=limits.message_chars, advisors=advisors, idempotency_key=key
         )
         recipe = council.find_recipe(tx, scope, road.settings, conversation.recipe)
-        asked = council.council_of(conversation, known, message.asked)
-        if key is None or not turns.find_repeat(
-            tx, scope, conversation_id, key, message.body_hash
-        ):
+        asked = council.with_model(council.council_of(conversation, known, message.asked), model)
+        if key is None or not turns.find_repeat(tx, scope, conversation_id, key, message.body_hash):
             check_caps(tx, scope, limits, conversation_id, None, road.clock())
-            self._refuse_too_long(recipe, asked, content)
+            turn = _next_turn(tx, scope, conversation, content, road.clock(), edits)
+            self._refuse_too_long(tx, scope, recipe, asked, turn)
         return _Plan(conversation, message, recipe, asked)
 
-    def _refuse_too_long(self, recipe: Recipe, asked: Sequence[Advisor], content: str) -> None:
-        """A message that fits none of its advisors is refused before anything is stored."""
-        said = Said("", "", 1, content, self._road.clock())
+    def _refuse_too_long(
+        self, tx: Tx, scope: Scope, recipe: Recipe, asked: Sequence[Advisor], turn: Turn
+    ) -> None:
+        """A message that fits none of its advisors is refused before anything is stored. All that
+        bears on it is read, and no history: that can be dropped."""
+        road, said = self._road, Said(turn.id, turn.message_id, 1, turn.content, turn.said_at)
+        enough = reach_of(recipe).count_upto
         refusal: TooLong | None = None
         for advisor in asked:
-            facts = self._road.models.facts(model_for(self._road, recipe, advisor))
-            params = params_for(self._road, recipe, advisor, facts)
+            name = model_for(road, recipe, advisor)
+            facts = road.models.facts(name)
+            params = params_for(road, recipe, advisor, facts)
+            thread = Thread(
+                advisor,
+                said,
+                answers=threads.count_answers(tx, scope, turn, advisor.id, enough),
+                ratio=ratios.ratio(tx, scope, name),
+            )
             try:
-                compile_request(
-                    recipe, Thread(advisor, said), self._road.settings.limits, facts, params
-                )
+                compile_request(recipe, thread, road.settings.limits, facts, params)
             except TooLong as error:
                 refusal = error
             else:
@@ -168,21 +180,19 @@ class Turns:
     ) -> None:
         """Have the answers of a new turn written, after those of the turns before it."""
         road = self._road
-        jobs = _jobs(scope, turn, answers, asked, recipe)
+        jobs = jobs_for(scope, turn, answers, asked, recipe)
 
         async def work() -> None:
-            if turn.state == "queued":
-                await road.database.write(lambda tx: turns.set_running(tx, scope, turn.id))
             await take_turn(road, jobs)
-            if recipe.synthesis == "always" and await self._many_spoke(scope, turn.id):
+            if recipe.synthesis != "always" or any(job.halt for job in jobs):
+                return
+            if await self._many_spoke(scope, turn.id):
                 await synthesis.write(road, self.conductor, scope, turn, recipe, None)
 
         self.conductor.in_turn(turn.conversation_id, jobs, work)
 
     async def _many_spoke(self, scope: Scope, turn_id: str) -> bool:
-        words = await self._road.database.read(
-            lambda tx: threads.words_of(tx, scope, turn_id, 0)
-        )
+        words = await self._road.database.read(lambda tx: threads.words_of(tx, scope, turn_id, 0))
         return len(words) > 1
 
     # -- again -----------------------------------------------------------------------------------
@@ -190,6 +200,9 @@ class Turns:
     async def again(self, scope: Scope, answer_id: str, *, retry: bool) -> Answer:
         """Retry an answer that did not complete, or regenerate one that did. The new answer takes
         the old one's place; the old one is kept as a version."""
+        return await self.conductor.see_through(self._again(scope, answer_id, retry=retry))
+
+    async def _again(self, scope: Scope, answer_id: str, *, retry: bool) -> Answer:
         road = self._road
         made: list[tuple[Turn, Answer, Advisor, Recipe]] = []
 
@@ -215,8 +228,8 @@ class Turns:
         if new.kind == "synthesis":
             await synthesis.write(road, self.conductor, scope, turn, recipe, new, wait=False)
             return new
-        jobs = _jobs(scope, turn, [new], [advisor], recipe)
-        self.conductor.beside(jobs, lambda: take_turn(road, jobs, new.round))
+        jobs = jobs_for(scope, turn, [new], [advisor], recipe)
+        self.conductor.beside(jobs, lambda: take_turn(road, jobs, new.round), heard=True)
         return new
 
     def _advisor(self, tx: Tx, scope: Scope, answer: Answer) -> Advisor:
@@ -236,13 +249,14 @@ class Turns:
     async def stop_answer(self, scope: Scope, answer_id: str) -> Answer:
         """Stop one answer now; its partial text is kept. One that has ended stays as it is."""
         found = await self.answer(scope, answer_id)
-        await self.conductor.stop(scope, [found.id])
+        if found.state not in ENDED:
+            await self.conductor.stop(scope, [found.id])
         return await self.answer(scope, answer_id)
 
     async def stop_turn(self, scope: Scope, turn_id: str) -> list[Answer]:
-        """Stop every answer of a turn."""
+        """Stop every answer of a turn, and the rounds of an exchange that are still to come."""
         answers = await self._answers(scope, turn_id)
-        await self.conductor.stop(scope, [a.id for a in answers if a.state not in ENDED])
+        await self.conductor.stop(scope, [a.id for a in answers])
         return await self._answers(scope, turn_id)
 
     async def stop_conversation(self, scope: Scope, conversation_id: str) -> None:
@@ -257,8 +271,8 @@ class Turns:
     # -- what is said of it ----------------------------------------------------------------------
 
     async def answer(self, scope: Scope, answer_id: str) -> Answer:
-        """One answer as it is stored."""
-        return await self._road.database.read(lambda tx: turns.get_answer(tx, scope, answer_id))
+        """One answer as it is stored, with its text so far while it is being written."""
+        return await self._road.database.read(lambda tx: turns.seen_answer(tx, scope, answer_id))
 
     async def _answers(self, scope: Scope, turn_id: str) -> list[Answer]:
         def read(tx: Tx) -> list[Answer]:
@@ -273,7 +287,7 @@ class Turns:
         def write(tx: Tx) -> Answer:
             turns.get_answer(tx, scope, answer_id)
             turns.set_excluded(tx, scope, "answers", answer_id, excluded)
-            return turns.get_answer(tx, scope, answer_id)
+            return turns.seen_answer(tx, scope, answer_id)
 
         return await self._road.database.write(write)
 
@@ -292,30 +306,32 @@ class Turns:
         turn = await self._road.database.read(
             lambda tx: turns.turn_of_message(tx, scope, message_id)
         )
-        known = {ASSISTANT_ID, *(a.id for a in await self._everyone(scope))}
-        asked = [one for one in turn.asked if one in known and one != ASSISTANT_ID]
-        return await self.send(
-            scope, turn.conversation_id, content, advisors=asked or None, edits=turn.id
-        )
-
-    async def _everyone(self, scope: Scope) -> list[Advisor]:
-        return await self._road.database.read(lambda tx: council.everyone(tx, scope))
+        known = await self._road.database.read(lambda tx: council.everyone(tx, scope))
+        ids = {advisor.id for advisor in known}
+        asked = None
+        if not mentioned(content, known):  # else they say themselves whom they ask now
+            asked = [one for one in turn.asked if one in ids] or None
+        return await self.send(scope, turn.conversation_id, content, advisors=asked, edits=turn.id)
 
     # -- on request ------------------------------------------------------------------------------
 
     async def synthesize(self, scope: Scope, turn_id: str) -> Answer:
         """A synthesis of a turn's answers, written like an answer; again makes a new version."""
         road = self._road
-        turn, recipe = await road.database.read(lambda tx: self._turn(tx, scope, turn_id))
-        if not await self._spoken(scope, turn_id):
-            raise Conflict(
-                "There is no answer to bring together yet.", "Wait for an answer, or retry one."
-            )
-        return await synthesis.write(road, self.conductor, scope, turn, recipe, None, wait=False)
 
-    async def _spoken(self, scope: Scope, turn_id: str) -> list[str]:
-        words = await self._road.database.read(lambda tx: threads.words_of(tx, scope, turn_id))
-        return list(dict.fromkeys(word[1] for word in words))
+        def read(tx: Tx) -> tuple[Turn, Recipe]:
+            turn, recipe = self._turn(tx, scope, turn_id)
+            if not threads.words_of(tx, scope, turn_id):
+                raise Conflict(
+                    "There is no answer to bring together yet.", "Wait for an answer, or retry one."
+                )
+            check_caps(tx, scope, road.settings.limits, turn.conversation_id, turn_id, road.clock())
+            return turn, recipe
+
+        turn, recipe = await road.database.read(read)
+        return await self.conductor.see_through(
+            synthesis.write(road, self.conductor, scope, turn, recipe, None, wait=False)
+        )
 
     def _turn(self, tx: Tx, scope: Scope, turn_id: str) -> tuple[Turn, Recipe]:
         turn = turns.get_turn(tx, scope, turn_id)
@@ -326,9 +342,11 @@ class Turns:
         conversation = conversations.get(tx, scope, turn.conversation_id)
         return turn, council.find_recipe(tx, scope, self._road.settings, conversation.recipe)
 
-    async def exchange(self, scope: Scope, turn_id: str, rounds: int) -> tuple[Turn, list[Answer]]:
+    async def exchange(
+        self, scope: Scope, turn_id: str, rounds: int, model: str | None = None
+    ) -> tuple[Turn, list[Answer]]:
         """Let the advisors of a turn respond to each other for some rounds. Answers the first
-        round's pending answers."""
+        round's pending answers. `model` asks everyone with that model, this once."""
         road = self._road
         most = road.settings.limits.exchange_rounds
         if not 1 <= rounds <= most:
@@ -338,62 +356,10 @@ class Turns:
                 param="rounds",
             )
         turn, recipe = await road.database.read(lambda tx: self._turn(tx, scope, turn_id))
-        jobs = await self._round(scope, turn, recipe, now=True)
-        tracked = list(jobs)
-
-        async def work() -> None:
-            current = jobs
-            for left in range(rounds - 1, -1, -1):
-                await take_turn(road, current, await self._round_of(scope, current))
-                if not left or any(job.halt for job in current) or self.conductor.closing:
-                    return
-                current = await self._round(scope, turn, recipe, now=False)
-                if not current:
-                    return
-                tracked.extend(current)
-                self.conductor.remember(current)
-
-        self.conductor.in_turn(turn.conversation_id, tracked, work)
-        answers = [await self.answer(scope, job.answer_id) for job in jobs]
-        return turn, answers
-
-    async def _round_of(self, scope: Scope, jobs: Sequence[Job]) -> int:
-        return (await self.answer(scope, jobs[0].answer_id)).round
-
-    async def _round(self, scope: Scope, turn: Turn, recipe: Recipe, *, now: bool) -> list[Job]:
-        """Pending answers for the next round: everyone who spoke in the round before. A first
-        round needs two; a later one that finds fewer, or a spent cap, ends the exchange."""
-        road = self._road
-        made: list[list[Job]] = []
-
-        def act(tx: Tx) -> list[Event]:
-            made.clear()
-            at = road.clock()
-            words = threads.words_of(tx, scope, turn.id)
-            last = max((word[4] for word in words), default=0)
-            spoke = {word[1] for word in words if word[4] == last}
-            everyone = [plain_assistant(), *council.everyone(tx, scope)]
-            who = [advisor for advisor in everyone if advisor.id in spoke]
-            if len(who) < 2:
-                raise Conflict(
-                    "An exchange needs at least two answers.", "Ask several advisors, or retry."
-                )
-            check_caps(tx, scope, road.settings.limits, turn.conversation_id, turn.id, at)
-            order = {one: place for place, one in enumerate(turn.asked)}
-            who.sort(key=lambda advisor: order.get(advisor.id, len(order)))
-            answers, started = turns.add(
-                tx, scope, turn, [(a, None) for a in who], "exchange", last + 1, road.runner_id, at
-            )
-            made.append(_jobs(scope, turn, answers, who, recipe))
-            return started
-
-        try:
-            await road.journal.do(scope, turn.conversation_id, act, now=now)
-        except Conflict:
-            if now:
-                raise
-            return []
-        return made[0]
+        answers = await self.conductor.see_through(
+            exchange.hold(road, self.conductor, scope, turn, recipe, rounds, model)
+        )
+        return turn, list(answers)
 
     async def estimate(
         self,
@@ -423,7 +389,9 @@ class Turns:
             for job, call in zip(jobs, prepare(tx, road, jobs, slugs), strict=True):
                 if call.compiled is None:
                     raise Invalid(
-                        str(call.refusal), call.refusal.hint if call.refusal else "", param="content"
+                        str(call.refusal),
+                        call.refusal.hint if call.refusal else "",
+                        param="content",
                     )
                 tokens = call.compiled.draft.input_tokens
                 most = call.compiled.request.params.max_tokens or 0
@@ -436,19 +404,6 @@ class Turns:
         return await road.database.read(read)
 
 
-def _jobs(
-    scope: Scope,
-    turn: Turn,
-    answers: Sequence[Answer],
-    asked: Sequence[Advisor],
-    recipe: Recipe,
-) -> list[Job]:
-    return [
-        Job(scope, turn, answer.id, advisor, recipe)
-        for answer, advisor in zip(answers, asked, strict=True)
-    ]
-
-
 def _check_again(old: Answer, retry: bool) -> None:
     if old.state not in ENDED:
         raise Conflict("This answer is still being written.", "Stop it first, or wait.")
@@ -459,9 +414,17 @@ def _check_again(old: Answer, retry: bool) -> None:
 
 
 def _next_turn(
-    tx: Tx, scope: Scope, conversation: Conversation, content: str, now: int
+    tx: Tx,
+    scope: Scope,
+    conversation: Conversation,
+    content: str,
+    now: int,
+    edits: str | None = None,
 ) -> Turn:
     """The turn a message would become."""
+    if edits is not None:
+        edited = turns.get_turn(tx, scope, edits)
+        return replace(edited, id=new_id(), content=content, said_at=now)
     head = turns.get_turn(tx, scope, conversation.head_id) if conversation.head_id else None
     return Turn(
         id=new_id(),

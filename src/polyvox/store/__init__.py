@@ -1,1 +1,1 @@
-
+"""The store: tables, and the verbs the road needs."""

@@ -2,7 +2,8 @@
 
 Rooms write SQL once, with `?` for parameters, and run it inside `read` or `write`. The work given
 to them is an ordinary function: it gets a `Tx`, runs statements, returns a value. It runs on a
-thread of the database's own, so it must touch nothing but its arguments.
+thread of the database's own, so it must touch nothing but its arguments. It may run again when a
+transaction failed under it, so it must not remember anything from one run to the next.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ class Tx(Protocol):
     """Statements of one transaction."""
 
     @property
-    def dialect(self) -> Dialect: ...
+    def dialect(self) -> Dialect:
+        """Which database this is."""
+        ...
 
     def run(self, sql: str, params: Sequence[Value] = ()) -> int:
         """Run one statement; answers how many rows it touched."""
@@ -43,7 +46,9 @@ class Database(Protocol):
     """Where rows live. `write` is durable against a killed process when it returns."""
 
     @property
-    def dialect(self) -> Dialect: ...
+    def dialect(self) -> Dialect:
+        """Which database this is."""
+        ...
 
     @property
     def commits(self) -> int:

@@ -79,8 +79,9 @@ def _row(item: Numbered) -> tuple[int, str, str | None, str | None, str, int]:
     event = item.event
     if isinstance(event, TextDelta | ThinkingDelta):
         return item.number, event.kind, None, event.answer_id, event.text, event.at
-    has_turn = isinstance(event, TurnStarted | AnswerStarted | TurnCompleted)
-    turn_id = event.turn_id if has_turn else None
+    turn_id = (
+        event.turn_id if isinstance(event, TurnStarted | AnswerStarted | TurnCompleted) else None
+    )
     answer_id = None if isinstance(event, TurnStarted | TurnCompleted) else event.answer_id
     return item.number, event.kind, turn_id, answer_id, payload(event).decode(), 0
 

@@ -7,6 +7,7 @@ look dead for longer than the restart.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import select
@@ -55,6 +56,9 @@ class SessionHold:
         """Let go of the lock and end the watch."""
         os.write(self._bell, b"x")
         self._thread.join()
+        # A server notices a closed connection on its own time; an unlock holds at once.
+        with contextlib.suppress(psycopg.Error):
+            self._connection.execute(f"SELECT pg_advisory_unlock_shared({self._key})".encode())
         self._connection.close()
         os.close(self._wake)
         os.close(self._bell)
@@ -65,19 +69,29 @@ class SessionHold:
         return connection
 
     def _watch(self) -> None:
-        """A session at rest becomes readable only when the server ends it."""
-        lost = False
-        while True:
-            sources = [self._wake] if lost else [self._wake, self._connection.fileno()]
-            readable, _, _ = select.select(sources, [], [], RETRY_SECONDS if lost else None)
-            if self._wake in readable:
-                return
+        """A session at rest becomes readable only when the server has something to say, and
+        nearly always that is its end."""
+        while self._quiet(self._connection.fileno(), None):
             try:
-                if not lost:
-                    self._connection.execute(b"SELECT 1")
-                    continue
-                self._connection = self._take()
-                lost = False
-            except (psycopg.Error, PolyvoxError, OSError):
+                self._connection.execute(b"SELECT 1")
+            except psycopg.Error:
                 self._connection.close()
-                lost = True
+                if not self._take_again():
+                    return
+
+    def _take_again(self) -> bool:
+        """Try until the lock is held again; False when the runner ends before that."""
+        while True:
+            try:
+                self._connection = self._take()
+            except (psycopg.Error, PolyvoxError):
+                if not self._quiet(None, RETRY_SECONDS):
+                    return False
+            else:
+                return True
+
+    def _quiet(self, source: int | None, seconds: float | None) -> bool:
+        """Wait for the source or the time; False when the runner is ending."""
+        sources = [self._wake] if source is None else [self._wake, source]
+        readable, _, _ = select.select(sources, [], [], seconds)
+        return self._wake not in readable

@@ -8,19 +8,21 @@ with what is stored.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from polyvox.context.thread import Other, Own, Said, Thread
 from polyvox.store.database import Row, Tx
+from polyvox.thread import Other, Own, Said, Thread
 from polyvox.values import Advisor, Scope, Segment, Turn
 
 STRIDE = 48
 """Turns read at a time."""
 
+BLANK = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 SPEAKS = (
     "a.current = 1 AND a.excluded = 0 AND a.kind IN ('advisor', 'exchange')"
-    " AND (a.state = 'completed' OR (a.state = 'stopped' AND a.text <> ''))"
+    f" AND (a.state = 'completed' OR (a.state = 'stopped' AND TRIM(a.text, '{BLANK}') <> ''))"
 )
+"""`Answer.speaks`, for the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,11 @@ def read_threads(
             ),
             past=_past(walk, need.advisor.id, slugs, whole),
             unread=max(0, bottom - 1) if session is None else 0,
+            unread_messages=_unread(tx, scope, turn, reach, segments, bottom, need.advisor.id),
             head=head.get(need.advisor.id, ()),
-            answers=_count(tx, scope, turn, segments, reach.count_upto, need.advisor.id),
+            answers=_count(
+                tx, scope, turn, segments, reach.count_upto, need.advisor.id, "'advisor'"
+            ),
             last=tuple(other for other in last if other.advisor_id != need.advisor.id),
             cut=need.cut,
             ratio=need.ratio,
@@ -206,12 +211,15 @@ def _others(
 def _last_words(
     tx: Tx, scope: Scope, turn: Turn, segments: Sequence[Segment], slugs: Mapping[str, str]
 ) -> tuple[Other, ...]:
-    """What everybody said last in the most recent completed turn before this one."""
+    """What everybody said last in the most recent completed turn before this one. A synthesis
+    that is being written does not make a turn less complete."""
     for segment in segments:
         row = tx.one(
-            "SELECT id FROM turns WHERE user_id = ? AND conversation_id = ? AND branch_id = ?"
-            " AND depth > ? AND depth <= ? AND state = 'completed' AND excluded = 0"
-            " ORDER BY depth DESC LIMIT 1",
+            "SELECT t.id FROM turns t WHERE t.user_id = ? AND t.conversation_id = ?"
+            " AND t.branch_id = ? AND t.depth > ? AND t.depth <= ? AND t.excluded = 0"
+            " AND NOT EXISTS (SELECT 1 FROM answers a WHERE a.user_id = t.user_id"
+            " AND a.turn_id = t.id AND a.state IN ('pending', 'streaming')"
+            " AND a.kind <> 'synthesis') ORDER BY t.depth DESC LIMIT 1",
             (scope.user, turn.conversation_id, segment.branch_id, segment.after, segment.upto),
         )
         if row is not None:
@@ -234,6 +242,44 @@ def words_of(
     return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
 
 
+def count_answers(
+    tx: Tx, scope: Scope, turn: Turn, advisor_id: str, enough: int | None = None
+) -> int:
+    """How many answers an advisor has in its thread before a turn, exchange rounds not counted; no
+    further than is `enough`."""
+    segments = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
+    return _count(tx, scope, turn, segments, enough, advisor_id, "'advisor'")
+
+
+def _unread(
+    tx: Tx,
+    scope: Scope,
+    turn: Turn,
+    reach: Reach,
+    segments: Sequence[Segment],
+    bottom: int,
+    advisor_id: str,
+) -> int:
+    """How many messages there are before the oldest turn that was read; only a bookends window
+    says such a number."""
+    if not reach.first_turns or reach.session_only or bottom <= 1:
+        return 0
+    before = [
+        replace(segment, upto=min(segment.upto, bottom - 1))
+        for segment in segments
+        if segment.after < bottom - 1
+    ]
+    said = 0
+    for segment in before:
+        row = tx.one(
+            "SELECT COUNT(*) FROM turns WHERE user_id = ? AND conversation_id = ?"
+            " AND branch_id = ? AND depth > ? AND depth <= ? AND excluded = 0",
+            (scope.user, turn.conversation_id, segment.branch_id, segment.after, segment.upto),
+        )
+        said += int(row[0]) if row else 0
+    return said + _count(tx, scope, turn, before, None, advisor_id, "'advisor', 'exchange'")
+
+
 def _count(
     tx: Tx,
     scope: Scope,
@@ -241,8 +287,9 @@ def _count(
     segments: Sequence[Segment],
     enough: int | None,
     advisor_id: str,
+    kinds: str,
 ) -> int:
-    """How many answers this advisor has in its thread; no further than the phases need to know."""
+    """How many answers of these kinds an advisor has there, counting no further than `enough`."""
     found = 0
     for segment in segments:
         limit = "" if enough is None else f" LIMIT {max(0, enough - found)}"
@@ -251,7 +298,7 @@ def _count(
             " ON t.user_id = a.user_id AND t.id = a.turn_id"
             " WHERE a.user_id = ? AND a.conversation_id = ? AND a.advisor_id = ?"
             f" AND a.branch_id = ? AND a.depth > ? AND a.depth <= ? AND {SPEAKS}"
-            f" AND a.kind = 'advisor' AND t.excluded = 0{limit}) AS counted",
+            f" AND a.kind IN ({kinds}) AND t.excluded = 0{limit}) AS counted",
             (
                 scope.user,
                 turn.conversation_id,

@@ -1,7 +1,6 @@
-"""Turns and answers as rows: beginning a turn, adding answers to it, ending an answer.
+"""Turns and answers as rows: beginning a turn, adding answers to it, finding them again.
 
-Invariant: a turn is stored before anyone is asked; an answer ends once, in the commit that holds
-its whole text; a turn is completed in the commit that ends its last open answer.
+Invariant: a turn is stored before anyone is asked. How an answer ends is in `endings`.
 """
 
 from __future__ import annotations
@@ -13,28 +12,18 @@ from typing import Any
 import msgspec
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.events import (
-    AnswerCompleted,
-    AnswerEnded,
-    AnswerFailed,
-    AnswerInterrupted,
-    AnswerStarted,
-    AnswerStopped,
-    Event,
-    TurnCompleted,
-    TurnStarted,
-)
+from polyvox.events import AnswerStarted, Event, TurnStarted
 from polyvox.ids import new_id
-from polyvox.store import events, search, usage
+from polyvox.store import search
 from polyvox.store.database import Row, Tx
 from polyvox.values import (
     Advisor,
     Answer,
     AnswerKind,
-    AnswerState,
     Attempt,
     Failure,
     Scope,
+    Segment,
     Turn,
     Usage,
 )
@@ -75,21 +64,6 @@ class Begun:
     existing: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How an answer ended, with all that is stored in the same commit."""
-
-    answer_id: str
-    state: AnswerState
-    failure: Failure | None = None
-    usage: Usage | None = None
-    model: str = ""
-    attempts: tuple[Attempt, ...] = field(default=())
-    purpose: str = "turn"
-    points: str | None = None
-    """A synthesis once it is read: its points and who they are attributed to, as JSON."""
-
-
 def turn_of(row: Row) -> Turn:
     """A row of TURN columns as a value."""
     values: list[Any] = list(row)
@@ -103,18 +77,17 @@ def answer_of(row: Row) -> Answer:
     spent = None
     if row[18] is not None:
         spent = Usage(row[18], row[19], row[20] or 0, row[21] or 0, row[22], bool(row[23]))
-    values: list[Any] = list(row[:13])
-    return Answer(
-        *values,
+    values: list[Any] = [
+        *row[:13],
         bool(row[13]),
         bool(row[14]),
-        row[15],
-        row[16],
+        *row[15:17],
         None if row[17] is None else msgspec.json.decode(row[17], type=Failure),
         spent,
         msgspec.json.decode(row[24], type=tuple[Attempt, ...]),
         *row[25:],
-    )
+    ]
+    return Answer(*values)
 
 
 def get_turn(tx: Tx, scope: Scope, turn_id: str) -> Turn:
@@ -135,6 +108,27 @@ def turn_of_message(tx: Tx, scope: Scope, message_id: str) -> Turn:
     return turn_of(row)
 
 
+def on_path(
+    tx: Tx, scope: Scope, conversation_id: str, path: Sequence[Segment], after: int = 0
+) -> list[Turn]:
+    """The turns of a path that are deeper than `after`, oldest first."""
+    found = []
+    for segment in reversed(path):
+        rows = tx.all(
+            f"SELECT {TURN} FROM turns WHERE user_id = ? AND conversation_id = ?"
+            " AND branch_id = ? AND depth > ? AND depth <= ? ORDER BY depth",
+            (
+                scope.user,
+                conversation_id,
+                segment.branch_id,
+                max(after, segment.after),
+                segment.upto,
+            ),
+        )
+        found += [turn_of(row) for row in rows]
+    return found
+
+
 def get_answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
     """One answer, or NotFound."""
     row = tx.one(
@@ -151,7 +145,7 @@ def answers_of(tx: Tx, scope: Scope, turn_id: str) -> list[Answer]:
         answer_of(row)
         for row in tx.all(
             f"SELECT {ANSWER} FROM answers WHERE user_id = ? AND turn_id = ?"
-            " ORDER BY round, position, version, id",
+            " ORDER BY CASE kind WHEN 'synthesis' THEN 1 ELSE 0 END, round, position, version, id",
             (scope.user, turn_id),
         )
     ]
@@ -169,6 +163,12 @@ def with_text_so_far(tx: Tx, scope: Scope, answer: Answer) -> Answer:
         text="".join(data for kind, data in rows if kind == "answer.delta"),
         thinking="".join(data for kind, data in rows if kind == "answer.thinking"),
     )
+
+
+def seen_answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
+    """One answer as a person sees it now, or NotFound."""
+    answer = get_answer(tx, scope, answer_id)
+    return with_text_so_far(tx, scope, answer) if answer.state == "streaming" else answer
 
 
 def find_repeat(
@@ -404,7 +404,7 @@ def insert_answer(tx: Tx, scope: Scope, turn: Turn, answer: Answer, runner_id: s
         "thinking": answer.thinking,
         "model": answer.model,
         "prompt_version_id": answer.prompt_version_id,
-        "failure": _json(answer.failure),
+        "failure": failure_json(answer.failure),
         "points": answer.points,
         "input_tokens": spent.input_tokens if spent else None,
         "output_tokens": spent.output_tokens if spent else None,
@@ -424,7 +424,8 @@ def insert_answer(tx: Tx, scope: Scope, turn: Turn, answer: Answer, runner_id: s
     tx.run(f"INSERT INTO answers ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))
 
 
-def _json(failure: Failure | None) -> str | None:
+def failure_json(failure: Failure | None) -> str | None:
+    """A failure as it is stored."""
     return None if failure is None else msgspec.json.encode(failure).decode()
 
 
@@ -445,96 +446,6 @@ def set_streaming(tx: Tx, scope: Scope, answer_id: str, number: int, now: int) -
     )
 
 
-def end(tx: Tx, scope: Scope, ending: Ending, now: int) -> tuple[Answer | None, list[Event]]:
-    """End an answer that is still open: fold its deltas, store everything, and complete the turn
-    with its last one. Answers the events for the caller to append; (None, []) if it had ended."""
-    answer = get_answer(tx, scope, ending.answer_id)
-    if answer.state not in ("pending", "streaming"):
-        return None, []
-    folded = events.fold(tx, scope, answer.id)
-    spent = ending.usage
-    tx.run(
-        "UPDATE answers SET state = ?, text = ?, thinking = ?, marks = ?, model = ?, failure = ?,"
-        " input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, cost = ?,"
-        " estimated = ?, attempts = ?, points = ?, last_number = ?, ended_at = ?"
-        " WHERE user_id = ? AND id = ?",
-        (
-            ending.state,
-            folded.text,
-            folded.thinking,
-            folded.marks,
-            ending.model or answer.model,
-            _json(ending.failure),
-            spent.input_tokens if spent else None,
-            spent.output_tokens if spent else None,
-            spent.reasoning_tokens if spent else None,
-            spent.cached_tokens if spent else None,
-            spent.cost if spent else None,
-            int(spent.estimated) if spent else None,
-            msgspec.json.encode(ending.attempts).decode(),
-            ending.points,
-            folded.last,
-            now,
-            scope.user,
-            answer.id,
-        ),
-    )
-    if folded.text:
-        search.index(tx, scope, answer.conversation_id, "answer", answer.id, folded.text)
-    if spent is not None:
-        usage.record(
-            tx,
-            scope,
-            usage=spent,
-            model=ending.model,
-            advisor_id=answer.advisor_id,
-            conversation_id=answer.conversation_id,
-            answer_id=answer.id,
-            purpose=answer.kind,
-            at=now,
-        )
-    ended = replace(
-        answer,
-        state=ending.state,
-        text=folded.text,
-        thinking=folded.thinking,
-        failure=ending.failure,
-        usage=spent,
-        model=ending.model or answer.model,
-        attempts=ending.attempts,
-        points=ending.points,
-        ended_at=now,
-    )
-    return ended, [_ended_event(ended), *_completed(tx, scope, answer.turn_id, now)]
-
-
-def _ended_event(answer: Answer) -> AnswerEnded:
-    match answer.state:
-        case "completed":
-            return AnswerCompleted(answer.id, answer.usage or Usage(0, 0), answer.model)
-        case "failed":
-            return AnswerFailed(answer.id, answer.failure or Failure("unavailable", "Unknown."))
-        case "stopped":
-            return AnswerStopped(answer.id, answer.usage)
-        case _:
-            return AnswerInterrupted(answer.id)
-
-
-def _completed(tx: Tx, scope: Scope, turn_id: str, now: int) -> list[Event]:
-    still = tx.one(
-        "SELECT 1 FROM answers WHERE user_id = ? AND turn_id = ?"
-        " AND state IN ('pending', 'streaming') LIMIT 1",
-        (scope.user, turn_id),
-    )
-    if still is not None:
-        return []
-    tx.run(
-        "UPDATE turns SET state = 'completed', completed_at = ? WHERE user_id = ? AND id = ?",
-        (now, scope.user, turn_id),
-    )
-    return [TurnCompleted(turn_id)]
-
-
 def set_excluded(tx: Tx, scope: Scope, table: str, row_id: str, excluded: bool) -> None:
     """Keep a message's turn or an answer out of later requests, or let it in again."""
     if table not in ("turns", "answers"):
@@ -543,14 +454,3 @@ def set_excluded(tx: Tx, scope: Scope, table: str, row_id: str, excluded: bool) 
         f"UPDATE {table} SET excluded = ? WHERE user_id = ? AND id = ?",
         (int(excluded), scope.user, row_id),
     )
-
-
-def open_answers(tx: Tx) -> list[tuple[Scope, str, str, str | None]]:
-    """Every answer of any user that has not ended: (scope, conversation, answer, runner)."""
-    return [
-        (Scope(row[0]), row[1], row[2], row[3])
-        for row in tx.all(
-            "SELECT user_id, conversation_id, id, runner_id FROM answers"
-            " WHERE state IN ('pending', 'streaming') ORDER BY id"
-        )
-    ]

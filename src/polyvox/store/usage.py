@@ -112,7 +112,9 @@ def totals(
     where, params = _where(scope, conversation_id, day, since)
     key = "NULL" if by is None else _KEYS[by]
     group = "" if by is None else f" GROUP BY {key}"
-    order = {None: "", "day": " ORDER BY 1 DESC"}.get(by, " ORDER BY 5 DESC, 3 DESC, 1")
+    # The two databases sort NULL to different ends.
+    dearest = f" ORDER BY 5 DESC, 3 DESC, {key} IS NULL, 1"
+    order = {None: "", "day": " ORDER BY 1 DESC"}.get(by, dearest)
     rows = tx.all(
         f"SELECT {key}, COUNT(*), COALESCE(SUM(input_tokens), 0), COALESCE(SUM(output_tokens), 0),"
         " COALESCE(SUM(cost), 0), COUNT(*) - COUNT(cost), COALESCE(SUM(estimated), 0)"

@@ -1,1 +1,1 @@
-
+"""The stream: what happens is stored, then shown."""

@@ -40,17 +40,13 @@ async def follow(
 
 async def watch(
     database: Database, listener: Listener, scope: Scope, conversation: str, after: int
-) -> AsyncIterator[Numbered]:
-    """The same as values, for the terminal and for library users. A replayed event carries the
-    last number of the stretch it stands for."""
+) -> AsyncGenerator[Numbered, None]:
+    """The same as values, for the terminal and for library users: every number is one to come
+    back with."""
     async with aclosing(_parts(database, listener, scope, conversation, after)) as parts:
         async for part in parts:
-            if isinstance(part, Batch):
-                for item in part.events:
-                    yield item
-            else:
-                for stretch in part.stretches:
-                    yield Numbered(stretch.last, stretch.event)
+            for item in part.events if isinstance(part, Batch) else sse.safe(part.stretches):
+                yield item
 
 
 async def _parts(

@@ -23,11 +23,11 @@ from polyvox.values import Scope
 
 log = logging.getLogger("polyvox.stream")
 
-INTERVAL = 0.06
-"""Seconds between two commits of a conversation: 16 a second, which with a few urgent ones stays
-under 20."""
+INTERVAL = 0.072
+"""Seconds between two commits of a conversation: at most 14 in any second, beside urgent ones."""
 URGENT = 3
-"""Commits a second that need not wait: first words, last words."""
+"""Commits a second, and as many in reserve, that need not wait: first words, last words. So there
+are never more than 20 in a second."""
 ROOM = 2_000_000
 """Characters of a conversation that may wait for the disk before its models are slowed down."""
 
@@ -46,13 +46,19 @@ class _Voice:
     stored: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Deed:
     """Work that somebody waits for."""
 
     act: Act
     done: asyncio.Future[list[Numbered]]
     answer_id: str | None
+    now: bool
+    """Somebody waits for an answer: when the store cannot take it, they are told at once."""
+
+    def fail(self, error: BaseException) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
 
 
 @dataclass(slots=True)
@@ -62,6 +68,8 @@ class _Commit:
     deltas: list[Delta]
     fresh: set[str]
     deeds: list[_Deed]
+    current: _Deed | None = None
+    """The deed that is being done: to blame when the transaction breaks."""
 
 
 class _Page:
@@ -75,7 +83,7 @@ class _Page:
         self._deeds: list[_Deed] = []
         self._unstored: _Commit | None = None
         self._waiting = 0
-        self._urgent = False
+        self._urgent = self._at_once = False
         self._credit = float(URGENT)
         self._refilled = 0.0
         self._last = float("-inf")
@@ -113,20 +121,21 @@ class _Page:
         self, act: Act, answer_id: str | None, urgent: bool = True, now: bool = False
     ) -> asyncio.Future[list[Numbered]]:
         done: asyncio.Future[list[Numbered]] = self._loop.create_future()
-        self._deeds.append(_Deed(act, done, answer_id))
-        if now:
-            self._last = float("-inf")  # somebody waits for this one: the pace starts anew
-        self._schedule(urgent)
+        self._deeds.append(_Deed(act, done, answer_id, now))
+        self._schedule(urgent, now)
         return done
 
-    def _schedule(self, urgent: bool) -> None:
-        """Plan the next commit, no sooner than the pace allows."""
+    def _schedule(self, urgent: bool, at_once: bool = False) -> None:
+        """Plan the next commit, no sooner than the pace allows; what somebody waits for goes
+        `at_once`, on credit where there is none left."""
         if self._task is not None:
             self._urgent = self._urgent or urgent
+            self._at_once = self._at_once or at_once
             return
         now = self._loop.time()
         due = self._last + INTERVAL
-        if urgent and due > now and (self._timer is None or self._due > now) and self._spend(now):
+        early = urgent and due > now and (self._timer is None or self._due > now)
+        if early and self._spend(now, force=at_once):
             due = now
         if self._timer is not None:
             if due >= self._due:
@@ -135,18 +144,18 @@ class _Page:
         self._due = max(due, now)
         self._timer = self._loop.call_at(self._due, self._start)
 
-    def _spend(self, now: float) -> bool:
-        """Whether one more commit may go at once."""
+    def _spend(self, now: float, *, force: bool) -> bool:
+        """Whether one more commit may go before its time."""
         self._credit = min(URGENT, self._credit + (now - self._refilled) * URGENT)
         self._refilled = now
-        if self._credit < 1:
+        if self._credit < 1 and not force:
             return False
-        self._credit -= 1
+        self._credit = max(-URGENT, self._credit - 1)
         return True
 
     def _start(self) -> None:
         self._timer = None
-        self._urgent = False
+        self._urgent = self._at_once = False
         self._last = self._loop.time()
         self._task = self._loop.create_task(self._commit())
 
@@ -172,67 +181,95 @@ class _Page:
         return _Commit(deltas, fresh, deeds)
 
     async def _commit(self) -> None:
-        """One commit; when the store cannot take it, it is kept and tried again."""
+        """One commit; what the store cannot take is kept and tried again."""
         commit = self._unstored or self._gather()
         self._unstored = None
-        stored: list[list[Numbered] | PolyvoxError] = []
         try:
-            stored = await self._journal.database.write(lambda tx: self._write(tx, commit))
+            stored = await self._stored(commit)
         except StoreError as error:
-            self._unstored = commit
             self._task = None
-            self._journal.trouble = error.message
-            log.warning("journal: not stored, will try again: %s", error.message)
-            self._due = self._loop.time() + self._journal.patience
-            self._timer = self._loop.call_at(self._due, self._start)
+            self._keep(commit, error)
             return
-        except NotFound as error:  # the conversation was deleted meanwhile
-            self._fail(commit, error)
-        except BaseException as error:
-            self._fail(commit, error)
+        except Exception as error:
+            if not isinstance(error, NotFound):  # else the conversation was deleted meanwhile
+                log.exception("journal: given up")
             self._task = None
-            raise
+            self._give_up(commit, error)
+            return
         self._journal.trouble = ""
         self._task = None
         self._room.set()
-        numbered = [item for batch in stored if not isinstance(batch, PolyvoxError) for item in batch]
-        self._journal.hub.publish(self._conversation, numbered)
-        for deed, batch in zip(commit.deeds, stored[1:], strict=False):
+        batches = [batch for batch in stored if not isinstance(batch, PolyvoxError)]
+        self._journal.hub.publish(self._conversation, [i for batch in batches for i in batch])
+        for deed, batch in zip(commit.deeds, stored[1:], strict=True):
             if deed.answer_id is not None:
                 self._voices.pop(deed.answer_id, None)
-            if deed.done.done():
-                continue
             if isinstance(batch, PolyvoxError):
-                deed.done.set_exception(batch)
-            else:
+                deed.fail(batch)
+            elif not deed.done.done():
                 deed.done.set_result(batch)
         if self._deeds or any(voice.text or voice.thinking for voice in self._voices.values()):
-            self._schedule(self._urgent)
+            self._schedule(self._urgent, self._at_once)
+
+    async def _stored(self, commit: _Commit) -> list[list[Numbered] | PolyvoxError]:
+        """The commit as it was stored, without deeds that turned out to be broken."""
+        while True:
+            try:
+                return await self._journal.database.write(lambda tx: self._write(tx, commit))
+            except StoreError:
+                raise
+            except Exception as error:
+                broken = commit.current
+                if broken is None:
+                    raise
+                log.exception("journal: left out of the commit")
+                commit.deeds.remove(broken)
+                broken.fail(error)
+
+    def _keep(self, commit: _Commit, error: StoreError) -> None:
+        """Try again later; but tell those who wait for an answer now."""
+        log.warning("journal: not stored, will try again: %s", error.message)
+        self._journal.trouble = error.message
+        commit.deeds[:] = self._kept(commit.deeds, error)
+        self._deeds = self._kept(self._deeds, error)
+        if commit.deltas or commit.deeds:
+            self._unstored = commit
+        if self._unstored or self._deeds:
+            self._due = self._loop.time() + self._journal.patience
+            self._timer = self._loop.call_at(self._due, self._start)
+
+    def _kept(self, deeds: Sequence[_Deed], error: StoreError) -> list[_Deed]:
+        patient = [deed for deed in deeds if self._journal.patient and not deed.now]
+        for deed in deeds:
+            if deed not in patient:
+                deed.fail(error)
+        return patient
 
     async def close(self) -> None:
-        """Commit what waits, now."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._start()
-        while self._task is not None:
-            await asyncio.wait([self._task])
-            if self._unstored is not None:
-                self._fail(self._unstored, StoreError(self._journal.trouble))
-                return
+        """Commit what waits, now, once."""
+        while self._timer is not None or self._task is not None:
             if self._timer is not None:
                 self._timer.cancel()
                 self._start()
+            if self._task is not None:
+                await asyncio.wait([self._task])
+            if self._unstored is not None and self._timer is not None:
+                self._timer.cancel()
+                self._give_up(self._unstored, StoreError(self._journal.trouble))
+                return
 
-    def _fail(self, commit: _Commit, error: BaseException) -> None:
+    def _give_up(self, commit: _Commit, error: Exception) -> None:
         self._voices.clear()
-        for deed in commit.deeds:
-            if not deed.done.done():
-                deed.done.set_exception(error)
+        self._unstored = None
+        self._room.set()
+        for deed in (*commit.deeds, *self._deeds):
+            deed.fail(error)
+        self._deeds.clear()
 
     def _write(self, tx: Tx, commit: _Commit) -> list[list[Numbered] | PolyvoxError]:
         """In the transaction: the deltas, then each deed with the events it answers. A deed that
         refuses does so before it writes, and only for itself."""
-        now = self._journal.clock()
+        now, commit.current = self._journal.clock(), None
         first = events.append(tx, self._scope, self._conversation, commit.deltas, now)
         for item in first:
             if isinstance(item.event, TextDelta | ThinkingDelta):
@@ -241,6 +278,7 @@ class _Page:
                     turns.set_streaming(tx, self._scope, answer_id, item.number, now)
         stored: list[list[Numbered] | PolyvoxError] = [first]
         for deed in commit.deeds:
+            commit.current = deed
             try:
                 happened = deed.act(tx)
             except StoreError:
@@ -249,6 +287,7 @@ class _Page:
                 stored.append(refusal)
             else:
                 stored.append(events.append(tx, self._scope, self._conversation, happened, now))
+        commit.current = None
         return stored
 
 
@@ -257,6 +296,8 @@ class Journal:
 
     patience = 1.0
     """Seconds before a commit that failed is tried again."""
+    patient = True
+    """Whether to keep trying at all: a program that ends does not wait for a disk."""
 
     def __init__(self, database: Database, hub: Hub, clock: Clock) -> None:
         self.database = database

@@ -17,11 +17,11 @@ def frame(number: int, event: Event) -> bytes:
 
 
 def frames(batch: Iterable[Numbered]) -> bytes:
-    """A batch as it is published live: every event under its own number."""
+    """Events under the numbers they have; those of a live batch have their own."""
     return b"".join(frame(item.number, item.event) for item in batch)
 
 
-def replay(stretches: Sequence[Stretch]) -> bytes:
+def safe(stretches: Sequence[Stretch]) -> list[Numbered]:
     """Stored events, each under the highest number that is safe to come back with.
 
     A condensed delta stands for a range of numbers, and the ranges of parallel answers overlap. So
@@ -29,11 +29,16 @@ def replay(stretches: Sequence[Stretch]) -> bytes:
     it is the number just before the earliest of what is still to come. Coming back with any id then
     gives everything that was not received, perhaps a piece again, never a gap; `at` tells.
     """
-    parts: list[bytes] = []
+    found: list[Numbered] = []
     reach: int | None = None
     for item in reversed(stretches):
-        safe = item.last if reach is None else min(item.last, reach - 1)
-        parts.append(frame(safe, item.event))
+        number = item.last if reach is None else min(item.last, reach - 1)
+        found.append(Numbered(number, item.event))
         reach = item.first if reach is None else min(reach, item.first)
-    parts.reverse()
-    return b"".join(parts)
+    found.reverse()
+    return found
+
+
+def replay(stretches: Sequence[Stretch]) -> bytes:
+    """Stored events as bytes, each under a number that is safe to come back with."""
+    return frames(safe(stretches))

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 
 import uvicorn
 from fastapi import FastAPI
 
 from polyvox import __version__
 from polyvox.app import Polyvox
-from polyvox.errors import ConfigError
+from polyvox.errors import ConfigError, PolyvoxError
 from polyvox.web import advisors, catalogue, conversations, door, failures, health, turns
 from polyvox.web.guard import Asgi, Guard, is_loopback
+
+log = logging.getLogger("polyvox.web")
 
 BEAT = 15.0
 DRAIN = 5.0
@@ -65,16 +68,29 @@ async def _beat(polyvox: Polyvox) -> None:
         polyvox.hub.beat()
 
 
+async def _warm(polyvox: Polyvox) -> None:
+    """Load the embedded model. Where that fails, each answer will say so for itself."""
+    try:
+        await polyvox.warm()
+    except PolyvoxError as error:
+        log.warning("the embedded model is not ready: %s %s", error.message, error.hint)
+
+
 class _Server(uvicorn.Server):
     """uvicorn without its own signal handling: we drain before we close."""
 
-    @asynccontextmanager
-    async def _nothing(self) -> AsyncIterator[None]:
-        yield
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
 
-    def capture_signals(self) -> object:  # type: ignore[override]  # replaced on purpose
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]  # theirs: a generator
         """Leave signals to us."""
-        return suppress()
+        return nullcontext()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does it, and say so."""
+        await super().startup(sockets)
+        self.listening.set()
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -95,14 +111,15 @@ def bind(host: str, port: int) -> socket.socket:
     return sock
 
 
-async def serve(polyvox: Polyvox, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve until asked to stop; then drain and close. Calls `ready` with the address."""
-    if not is_loopback(host) and not polyvox.settings.server.token.reveal():
-        raise ConfigError(
-            f"To listen on {host}, which other machines can reach, a token is needed.",
-            "Set server.token (POLYVOX_SERVER_TOKEN), or listen on 127.0.0.1.",
-        )
-    sock = bind(host, port)
+def address_of(sock: socket.socket) -> str:
+    """Where a listening socket is reached."""
+    host, port = sock.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@asynccontextmanager
+async def running(polyvox: Polyvox, sock: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Answer requests on `sock`, as the task that is given, until the block is left."""
     config = uvicorn.Config(
         build(polyvox),
         log_config=None,
@@ -115,26 +132,38 @@ async def serve(polyvox: Polyvox, host: str, port: int, ready: Callable[[str], N
         date_header=False,
     )
     server = _Server(config)
-    stop = asyncio.Event()
+    serving = asyncio.create_task(server.serve(sockets=[sock]), name="server")
+    listening = asyncio.create_task(server.listening.wait())
+    try:
+        await asyncio.wait([listening, serving], return_when=asyncio.FIRST_COMPLETED)
+        yield serving
+    finally:
+        listening.cancel()
+        server.should_exit = True
+        await serving
+
+
+async def serve(polyvox: Polyvox, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve until asked to stop; then drain and close. Calls `ready` with the address."""
+    if not is_loopback(host) and not polyvox.settings.server.token.reveal():
+        raise ConfigError(
+            f"To listen on {host}, which other machines can reach, a token is needed.",
+            "Set server.token (POLYVOX_SERVER_TOKEN), or listen on 127.0.0.1.",
+        )
+    sock = bind(host, port)
     loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
-    serving = asyncio.create_task(server.serve(sockets=[sock]))
-    try:
-        while not server.started and not serving.done():
-            await asyncio.sleep(0.005)
-        shown = f"[{host}]" if ":" in host else host
-        ready(f"http://{shown}:{sock.getsockname()[1]}")
-        warming = asyncio.create_task(polyvox.warm())
-        await asyncio.wait(
-            [asyncio.create_task(stop.wait()), serving], return_when=asyncio.FIRST_COMPLETED
-        )
+    async with running(polyvox, sock) as serving:
+        ready(address_of(sock))
+        warming = asyncio.create_task(_warm(polyvox))
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait([stopping, serving], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
         warming.cancel()
         for name in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(name)
         await polyvox.turns.conductor.drain(DRAIN)
         await polyvox.turns.conductor.close()
         polyvox.hub.end()
-    finally:
-        server.should_exit = True
-        await serving

@@ -1,6 +1,6 @@
 -- Full-text search over messages, answers and titles. The text itself stays where it is; here are
--- only its words, folded (see polyvox.store.folding). The owner is one of the words, so that each
--- search is confined to one user inside the index too.
+-- only its words, folded (see polyvox.store.folding). An index of words cannot be led by the user;
+-- each search joins it with the user's own passages, and on PostgreSQL the owner is one of the words.
 
 -- sqlite:
 CREATE TABLE passages (
@@ -13,7 +13,7 @@ CREATE TABLE passages (
 );
 CREATE UNIQUE INDEX passages_doc ON passages (user_id, doc);
 CREATE VIRTUAL TABLE passage_words USING fts5 (
-    owner, words, tokenize = "porter unicode61 remove_diacritics 0 categories 'L* N* Co M*'"
+    words, tokenize = "porter unicode61 remove_diacritics 0 categories 'L* N* Co M*'"
 );
 
 -- postgresql:

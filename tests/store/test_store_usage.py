@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from tests.store.rows import insert_answer
+
 from polyvox.store import usage
 from polyvox.store.database import Database, Tx
 from polyvox.store.usage import Total
@@ -89,15 +91,8 @@ async def test_what_a_cap_looks_at(database: Database) -> None:
 
 async def test_what_a_turn_has_cost(database: Database) -> None:
     def work(tx: Tx) -> int:
-        for answer, turn, owner in (("x", "t1", "me"), ("y", "t1", "me"), ("z", "t2", "me")):
-            tx.run(
-                "INSERT INTO answers (user_id, id, conversation_id, turn_id, branch_id, depth,"
-                " advisor_id, advisor_name, kind, round, position, version, current, excluded,"
-                " state, text, thinking, model, attempts, first_number, last_number, created_at)"
-                " VALUES (?, ?, 'c1', ?, 'b', 1, 'a', 'A', 'advisor', 0, 0, 1, 1, 0, 'completed',"
-                " '', '', '', '[]', 0, 0, 0)",
-                (owner, answer, turn),
-            )
+        for answer, turn in (("x", "t1"), ("y", "t1"), ("z", "t2")):
+            insert_answer(tx, ME, "c1", turn, answer, "words")
             spend(tx, 10, answer=answer)
         spend(tx, 99)
         return usage.spent(tx, ME, turn_id="t1")

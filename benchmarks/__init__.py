@@ -1,0 +1,1 @@
+"""`make bench`: Polyvox measured side by side with a direct reader and with LiteLLM."""

@@ -1,0 +1,63 @@
+"""Which conversation and which message a command means."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from polyvox.errors import Invalid, NotFound
+from polyvox.values import Conversation, Scope
+
+if TYPE_CHECKING:
+    from polyvox.app import Polyvox
+
+SCOPE = Scope()
+
+
+async def find_conversation(app: Polyvox, name: str) -> Conversation:
+    """A conversation by its id, or the `last` one that was spoken in."""
+    if name != "last":
+        return await app.conversations.get(SCOPE, name)
+    found = await app.conversations.latest(SCOPE)
+    if found is None:
+        raise NotFound("There is no conversation yet.", 'Begin one: polyvox ask "…"')
+    return found
+
+
+async def check_recipe(app: Polyvox, name: str | None, chosen: Conversation | None) -> None:
+    """Refuse a recipe that does not exist, or that is not the conversation's own."""
+    if name is None:
+        return
+    from polyvox.session.council import find_recipe
+
+    await app.database.read(lambda tx: find_recipe(tx, SCOPE, app.settings, name))
+    if chosen is not None and chosen.recipe != name:
+        raise Invalid(
+            f"That conversation has the recipe {chosen.recipe}, not {name}.",
+            "Leave --recipe away, or begin a new conversation.",
+        )
+
+
+def read_message(given: str | None, longest: int) -> str:
+    """The message: the one given, or what stands on stdin where it is `-` or a pipe."""
+    if given is not None and given != "-":
+        return given
+    if given is None and sys.stdin.isatty():
+        raise Invalid("There is no message.", 'Write polyvox ask "…", or send it through a pipe.')
+    try:
+        return sys.stdin.buffer.read(longest * 4 + 1).decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise Invalid("The message on stdin is not UTF-8 text.", "Send text.") from None
+
+
+async def tiny_note(app: Polyvox, names: Sequence[str] | None = None) -> str:
+    """What to say of the default model, if any of those who are asked uses it: the embedded one is
+    tiny."""
+    told = app.models.facts(app.models.default).note
+    if not told:
+        return ""
+    wanted = {name.removeprefix("@").casefold() for name in names or ()}
+    everyone = await app.advisors.list(SCOPE)
+    asked = [one for one in everyone if (one.slug in wanted if names else one.active)]
+    return told if not asked or any(one.model is None for one in asked) else ""

@@ -1,0 +1,144 @@
+"""`polyvox councils`: named sets of advisors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyvox.cli.invocation import command
+from polyvox.cli.options import Json, Yes, new_group, sure
+
+if TYPE_CHECKING:
+    from polyvox.app import Polyvox
+    from polyvox.store.councils import Details
+
+group = new_group("Named sets of advisors.")
+
+Name = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is called.")]
+Slug = Annotated[str | None, typer.Option(help="How it is typed: letters, digits, hyphens.")]
+Members = Annotated[
+    list[str] | None,
+    typer.Option("--advisor", "-a", metavar="SLUG", help="Who is in it; repeatable."),
+]
+RecipeName = Annotated[str | None, typer.Option(metavar="NAME", help="How they are asked.")]
+
+
+@group.callback()
+def councils(context: typer.Context) -> None:
+    """Named sets of advisors."""
+    if context.invoked_subcommand is None:
+        list_councils(json=False)
+
+
+@command(group, "list")
+def list_councils(json: Json = False) -> None:
+    """Every council."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say_json, table
+        from polyvox.cli.people import People
+        from polyvox.web.schemas import CouncilOut
+
+        found = await app.councils.list(SCOPE)
+        if json:
+            say_json([CouncilOut.of(one).model_dump() for one in found])
+            return
+        people = await People.of(app, SCOPE)
+        rows = [
+            (one.slug, one.name, one.recipe, ", ".join(people.get(a).slug for a in one.advisors))
+            for one in found
+        ]
+        empty = "There are no councils yet. Add one: polyvox councils add NAME --advisor SLUG"
+        table(("slug", "name", "recipe", "advisors"), rows, empty=empty)
+
+    run(work)
+
+
+@command(group, "add")
+def add(
+    name: Annotated[str, typer.Argument(help="What it is called.")],
+    advisor: Members = None,
+    slug: Slug = None,
+    recipe: RecipeName = None,
+) -> None:
+    """A new council."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE, check_recipe
+        from polyvox.cli.output import say
+        from polyvox.receive import clean
+
+        clean(name, "name", 120)
+        await check_recipe(app, recipe, None)
+        details = _details(None, advisor, slug, recipe)
+        made = await app.councils.create(SCOPE, **{**details, "name": name})
+        say(f"added the council {made.slug}")
+
+    run(work)
+
+
+@command(group, "edit")
+def edit(
+    council: Annotated[str, typer.Argument(help="Its slug or id.")],
+    name: Name = None,
+    advisor: Members = None,
+    slug: Slug = None,
+    recipe: RecipeName = None,
+) -> None:
+    """Change a council; the advisors given replace those it has."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE, check_recipe
+        from polyvox.cli.output import say
+        from polyvox.errors import Invalid
+        from polyvox.receive import clean
+
+        if name is not None:
+            clean(name, "name", 120)
+        await check_recipe(app, recipe, None)
+        details = _details(name, advisor, slug, recipe)
+        if not details:
+            raise Invalid("Nothing to change.", "`polyvox councils edit --help` lists what can be.")
+        made = await app.councils.update(SCOPE, council, **details)
+        say(f"changed the council {made.slug}")
+
+    run(work)
+
+
+@command(group, "remove")
+def remove(
+    council: Annotated[str, typer.Argument(help="Its slug or id.")], yes: Yes = False
+) -> None:
+    """Delete a council; its advisors stay."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+
+        found = await app.councils.get(SCOPE, council)
+        sure(f"Delete the council {found.name}?", yes)
+        await app.councils.remove(SCOPE, found.id)
+        say(f"removed the council {found.slug}")
+
+    run(work)
+
+
+def _details(
+    name: str | None, advisors: list[str] | None, slug: str | None, recipe: str | None
+) -> Details:
+    details: Details = {}
+    if name is not None:
+        details["name"] = name
+    if advisors:
+        details["advisors"] = advisors
+    if slug is not None:
+        details["slug"] = slug
+    if recipe is not None:
+        details["recipe"] = recipe
+    return details

@@ -1,0 +1,81 @@
+"""Where a command writes what is for its makers: a file in the home, and stderr when asked to.
+
+The file gets warnings and worse, so that a live display stays clean; --debug adds a line per model
+call on stderr, POLYVOX_DEBUG=trace the texts too.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polyvox.settings import Settings
+
+TRACE = 5
+LARGEST = 2_000_000
+"""Bytes; a larger log is put aside as `.old` before the next run."""
+FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+def begin(settings: Settings, *, loud: bool = False) -> None:
+    """Set the logs up. `loud`: warnings also go to stderr (the server)."""
+    level = {"off": logging.WARNING, "debug": logging.DEBUG, "trace": TRACE}[settings.debug]
+    logging.addLevelName(TRACE, "TRACE")
+    root, ours = logging.getLogger(), logging.getLogger("polyvox")
+    root.addHandler(_file(settings.home))
+    if settings.debug != "off" or loud:
+        shown = logging.StreamHandler()
+        shown.setFormatter(logging.Formatter("%(name)s %(message)s"))
+        shown.setLevel(level)
+        ours.addHandler(shown)
+    ours.setLevel(level)
+
+
+def write_down(error: BaseException) -> Path | None:
+    """Add an error with its traceback to the log; answers where that is, if it could be written."""
+    from polyvox.cli.invocation import current
+
+    if current.home is None:
+        return None
+    place = _place(current.home)
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with place.open("a", encoding="utf-8") as file:
+            file.write("".join(traceback.format_exception(error)))
+    except OSError:
+        return None
+    return place
+
+
+class _Quiet(logging.FileHandler):
+    """A log file that is opened with its first line, and whose absence stops nothing."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            Path(self.baseFilename).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            super().emit(record)
+        except OSError:
+            return
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
+        """A log that cannot be written must not disturb what it would tell about."""
+
+
+def _file(home: Path) -> logging.Handler:
+    place = _place(home)
+    try:
+        if place.stat().st_size > LARGEST:
+            place.replace(place.with_suffix(".log.old"))
+    except OSError:
+        pass  # there is none yet, or it cannot be moved: then it goes on as it is
+    handler = _Quiet(place, encoding="utf-8", delay=True)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter(FORMAT))
+    return handler
+
+
+def _place(home: Path) -> Path:
+    return home / "polyvox.log"

@@ -1,0 +1,112 @@
+"""`polyvox models`: which models there are, and whether one answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyvox.cli.failing import FAILED
+from polyvox.cli.invocation import command
+from polyvox.cli.options import Json, new_group
+
+if TYPE_CHECKING:
+    from polyvox.app import Polyvox
+    from polyvox.models.registry import Check
+
+group = new_group("The models that can be asked, and whether they answer.")
+
+
+@group.callback()
+def models(context: typer.Context) -> None:
+    """The models that can be asked, and whether they answer."""
+    if context.invoked_subcommand is None:
+        list_models(json=False)
+
+
+@command(group, "list")
+def list_models(json: Json = False) -> None:
+    """Every provider, whether its key is there, and models of it that are known by name."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        import msgspec
+
+        from polyvox.cli.output import note, say_json, table
+
+        default = app.models.default
+        told = app.models.facts(default).note
+        if json:
+            say_json(
+                {
+                    "default": default,
+                    "note": told,
+                    "providers": msgspec.to_builtins(app.models.listing()),
+                }
+            )
+            return
+        rows = [
+            (
+                "* " + name if name == default else "  " + name,
+                provider.key if name == provider.models[0] else "",
+                provider.base_url if name == provider.models[0] else "",
+            )
+            for provider in app.models.listing()
+            for name in provider.models
+        ]
+        if not any(row[0] == f"* {default}" for row in rows):
+            rows.insert(0, (f"* {default}", "", ""))
+        rows += [
+            (f"  {provider.name}:…", provider.key, provider.base_url)
+            for provider in app.models.listing()
+            if not provider.models
+        ]
+        table(("  model (* is the default)", "key", "address"), rows, empty="There are no models.")
+        if told:
+            note(told)
+
+    run(work)
+
+
+@command(group, "check")
+def check(
+    model: Annotated[
+        str | None, typer.Argument(metavar="P:M", help="The model; else the default one.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Ask a model for one word, without retries or fallback, and tell how that went."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> int:
+        import msgspec
+
+        from polyvox.cli.output import say, say_json
+
+        found = await checked(app, model or app.models.default)
+        if json:
+            say_json(msgspec.to_builtins(found))
+        else:
+            say(told_of(found))
+        return 0 if found.ok else FAILED
+
+    run(work)
+
+
+async def checked(app: Polyvox, name: str) -> Check:
+    """One short call, with a word to who waits for a model that has to be loaded first."""
+    import sys
+
+    from polyvox.cli.output import note
+
+    if name.startswith("local:") and sys.stderr.isatty():
+        note("loading the embedded model…")
+    return await app.models.check(name)
+
+
+def told_of(found: Check) -> str:
+    """A check in one line."""
+    if found.ok:
+        waited = "" if found.first_byte_ms is None else f" after {found.first_byte_ms:.0f} ms"
+        return f"ok    {found.model} answers{waited}"
+    return f"fail  {found.model}: {found.message} {found.hint}".rstrip()

@@ -1,0 +1,31 @@
+"""Options that several commands have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only show what would be taken; change nothing.")
+]
+
+
+def new_group(help_text: str) -> typer.Typer:
+    """A group of commands; its name alone lists what there is."""
+    return typer.Typer(help=help_text, rich_markup_mode=None, invoke_without_command=True)
+
+
+def sure(question: str, yes: bool) -> None:
+    """Ask before something that cannot be undone; without a terminal --yes is needed."""
+    import sys
+
+    from polyvox.errors import Invalid
+
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Invalid("This cannot be undone, and nobody can be asked here.", "Add --yes.")
+    typer.confirm(question, abort=True, err=True)

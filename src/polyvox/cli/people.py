@@ -1,0 +1,85 @@
+"""Who is who: names and colours of advisors, also of those that were removed since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Scope
+
+if TYPE_CHECKING:
+    from polyvox.app import Polyvox
+
+PALETTE = ("#2b7fa3", "#7d6bc9", "#bf4a7c", "#9c7000", "#4a8f41", "#c25a33")
+GREY = "#808080"
+DIMMEST = 0.19
+"""Relative luminance: as far from black as from white, so that it reads on both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Whose words they are."""
+
+    id: str
+    slug: str
+    name: str
+    color: str
+
+
+class People:
+    """Everyone who ever answered."""
+
+    def __init__(self, known: dict[str, Person]) -> None:
+        self._known = known
+
+    @classmethod
+    async def of(cls, app: Polyvox, scope: Scope) -> People:
+        """Those of this user."""
+        rows = await app.database.read(
+            lambda tx: tx.all(
+                "SELECT id, slug, name, color FROM advisors WHERE user_id = ? ORDER BY position",
+                (scope.user,),
+            )
+        )
+        known = {
+            row[0]: Person(row[0], row[1], row[2], legible(row[3] or PALETTE[at % len(PALETTE)]))
+            for at, row in enumerate(rows)
+        }
+        return cls(known)
+
+    def get(self, advisor_id: str, name: str = "") -> Person:
+        """That one, under the name it had at the time where one is given."""
+        found = self._known.get(advisor_id)
+        if found is None:
+            own = {ASSISTANT_ID: "Assistant", SYNTHESIS_ID: "Synthesis"}.get(advisor_id, "")
+            return Person(advisor_id, advisor_id, name or own or advisor_id, GREY)
+        return Person(found.id, found.slug, name or found.name, found.color)
+
+
+def look_up(name: str, known: list[Advisor]) -> Advisor | None:
+    """An advisor by slug, @slug, @ai-slug or name, in any case; by its id too."""
+    wanted = name.strip().casefold()
+    plain = wanted.removeprefix("@")
+    for key in (wanted, plain, plain.removeprefix("ai-")):
+        for advisor in known:
+            if key in (advisor.slug, advisor.name.casefold(), advisor.id):
+                return advisor
+    return None
+
+
+def legible(color: str) -> str:
+    """The colour, lightened where it would drown on a dark screen."""
+    try:
+        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    except ValueError:
+        return GREY
+    for _ in range(20):
+        if _luminance(parts) >= DIMMEST:
+            break
+        parts = [part + (1 - part) * 0.06 for part in parts]
+    return "#" + "".join(f"{round(part * 255):02x}" for part in parts)
+
+
+def _luminance(parts: list[float]) -> float:
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

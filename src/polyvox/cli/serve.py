@@ -1,0 +1,69 @@
+"""`polyvox serve`: the web app and the API, until Ctrl-C."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from polyvox.app import Polyvox
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on (server.host: 127.0.0.1).")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on (server.port: 4242); 0: any free one.")
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+) -> None:
+    """Serve the web app and the API. Ctrl-C lets running answers end, then leaves."""
+    from polyvox.cli.running import run
+
+    overrides: dict[str, str] = {}
+    if host is not None:
+        overrides["server.host"] = host
+    if port is not None:
+        overrides["server.port"] = str(port)
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.web.server import serve as serve_until_stopped
+
+        server = app.settings.server
+        await serve_until_stopped(
+            app, server.host, server.port, lambda address: _ready(app, address, open_)
+        )
+
+    run(work, overrides, loud=True, loop=_fast_loop)
+
+
+def _ready(app: Polyvox, address: str, open_: bool) -> None:
+    from polyvox.cli.output import note, write
+    from polyvox.cli.words import count
+
+    write(f"Polyvox is at {address}  (Ctrl-C ends it)\n")
+    if told := app.models.facts(app.models.default).note:
+        note(told)
+    if app.recovered:
+        answers = count(app.recovered, "answer")
+        note(f"{answers} had been cut off when Polyvox last ended; what had come of them is kept.")
+    if open_:
+        import webbrowser
+
+        if not webbrowser.open(address):
+            note(f"No browser could be opened; go to {address} yourself.")
+
+
+def _fast_loop() -> asyncio.AbstractEventLoop:
+    """uvloop relays twice as many tokens; where it is missing, Python's own loop does."""
+    try:
+        import uvloop
+    except ImportError:
+        import asyncio
+
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()

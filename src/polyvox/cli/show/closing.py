@@ -1,0 +1,31 @@
+"""The last line under some answers: what they took, and how to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polyvox.cli import words
+from polyvox.cli.output import console, is_terminal
+from polyvox.values import Answer
+
+
+def print_closing(conversation_id: str, answers: Sequence[Answer]) -> None:
+    """In a terminal only: a pipe gets the answers and nothing else."""
+    if not is_terminal():
+        return
+    parts = [total(answers), f"conversation {conversation_id}"]
+    console().print(" · ".join(part for part in parts if part), style="dim", soft_wrap=True)
+
+
+def total(answers: Sequence[Answer]) -> str:
+    """Tokens and cost of all of them; what has no known price is counted apart."""
+    spent = [answer.usage for answer in answers if answer.usage is not None]
+    if not spent:
+        return ""
+    tokens = sum(one.input_tokens + one.output_tokens for one in spent)
+    priced = [one.cost for one in spent if one.cost is not None]
+    cost = words.money(sum(priced) if priced else None)
+    unknown = len(spent) - len(priced)
+    if priced and unknown:
+        cost += f" and {words.count(unknown, 'answer')} of unknown price"
+    return f"{words.count(len(answers), 'answer')} · {words.count(tokens, 'token')} · {cost}"

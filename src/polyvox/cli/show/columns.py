@@ -1,0 +1,190 @@
+"""Answers side by side: columns in a wide terminal, one below the other in a narrow one.
+
+`draw` gives the lines of a whole picture. With a height it shows the newest lines of each answer,
+as many as fit; without one it shows all of everything.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from polyvox.cli import words
+from polyvox.cli.show import prose
+from polyvox.cli.show.board import Board, Place
+
+WIDE = 100
+"""Columns of the terminal from which answers stand side by side."""
+NARROWEST = 46
+READABLE = 96
+"""A single answer is not drawn wider than this: longer lines are hard to read."""
+GAP = 3
+MOST = 3
+STATES = {
+    "pending": "waiting",
+    "streaming": "writing",
+    "failed": "failed",
+    "stopped": "stopped",
+    "interrupted": "interrupted",
+}
+COLORS = {"failed": "red", "stopped": "yellow", "interrupted": "yellow"}
+
+
+class Picture:
+    """What is on the screen while answers come."""
+
+    def __init__(self, board: Board, waiting: Callable[[], str]) -> None:
+        self._board = board
+        self._waiting = waiting
+        """What those who have not begun are waiting for."""
+        self._since = time.monotonic()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        height = max(4, console.size.height - 2)
+        seconds = int(time.monotonic() - self._since)
+        elapsed = f" {seconds} s" if seconds >= 2 else ""
+        yield from draw(
+            console, self._board, options.max_width, height, f"{self._waiting()}{elapsed}"
+        )
+        yield Text("Ctrl-C stops the answers", "dim")
+
+
+def draw(
+    console: Console, board: Board, width: int, height: int | None = None, waiting: str = ""
+) -> list[Text]:
+    """The lines of a picture of that width, and of at most that height."""
+    groups = board.groups()
+    if not groups:
+        return [Text(waiting or "waiting", "dim")]
+    shown = groups if height is None else groups[-1:]
+    lines: list[Text] = []
+    for group in shown:
+        if lines:
+            lines.append(Text())
+        if group[0].kind == "exchange":
+            lines += [Text(f"Round {group[0].round}", "bold"), Text()]
+        room = None if height is None else height - len(lines)
+        lines += _group(console, group, width, room, waiting)
+    return lines
+
+
+def columns_for(number: int, width: int) -> int:
+    """How many answers stand side by side."""
+    if width < WIDE or number == 1:
+        return 1
+    most = min(MOST, number, (width + GAP) // (NARROWEST + GAP))
+    return 2 if number == 4 and most == 3 else most
+
+
+def _group(
+    console: Console, group: Sequence[Place], width: int, height: int | None, waiting: str
+) -> list[Text]:
+    across = columns_for(len(group), width)
+    each = (width - GAP * (across - 1)) // across if across > 1 else min(width, READABLE)
+    rows = [group[at : at + across] for at in range(0, len(group), across)]
+    if height is not None and height < 4 * len(rows) - 1:
+        return [_one_line(place, width, waiting) for place in group][:height]
+    limit = None if height is None else height - 3 * len(rows) + 1
+    bodies = [[_body(console, place, each, limit) for place in row] for row in rows]
+    tall = [max(len(body) for body in row) for row in bodies]
+    kept = tall if limit is None else share(tall, limit)
+    lines: list[Text] = []
+    for row, parts, most in zip(rows, bodies, kept, strict=True):
+        if lines:
+            lines.append(Text())
+        heads = [_head(place, each, waiting) for place in row]
+        cut = [part[len(part) - most :] if len(part) > most else part for part in parts]
+        lines += _beside([[*head, *body] for head, body in zip(heads, cut, strict=True)], each)
+    return lines
+
+
+def _one_line(place: Place, width: int, waiting: str) -> Text:
+    """An answer where there is no room for more: name, state, its newest words."""
+    line = Text(place.person.name, f"bold {place.person.color}", no_wrap=True)
+    line += Text("  ") + _state(place, waiting) + Text("  ")
+    room = width - cell_len(line.plain)
+    if room > 12:
+        line.append(" ".join(prose.tail(place.said, room, 0).split())[-room // 2 :])
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def share(wanted: Sequence[int], room: int) -> list[int]:
+    """How much of the room each gets: the modest what they want, the others equal parts."""
+    given = [0] * len(wanted)
+    left = room
+    for place, at in enumerate(sorted(range(len(wanted)), key=lambda i: wanted[i])):
+        given[at] = max(1, min(wanted[at], left // (len(wanted) - place)))
+        left -= given[at]
+    return given
+
+
+def _head(place: Place, width: int, waiting: str) -> list[Text]:
+    """Name and state in one line, and a rule under it."""
+    who = place.person
+    state = _state(place, waiting)
+    name = Text(who.name, f"bold {who.color}", no_wrap=True)
+    room = width - cell_len(state.plain) - 2
+    if place.state == "completed" and place.model:
+        short = place.model.partition(":")[2].rpartition("/")[2]
+        if cell_len(who.name) + cell_len(short) + 3 <= room:
+            state = Text(f"{short} · ", "dim") + state
+            room = width - cell_len(state.plain) - 2
+    if room >= 6:
+        name.truncate(room, overflow="ellipsis")
+        line = name + Text(" " * (width - cell_len(name.plain) - cell_len(state.plain))) + state
+    else:
+        line = name
+        line.truncate(width, overflow="ellipsis")
+    return [line, Text("─" * width, who.color)]
+
+
+def _state(place: Place, waiting: str) -> Text:
+    if place.state == "completed":
+        excluded = "excluded · " if place.excluded else ""
+        return Text(f"{excluded}{words.spent(place.usage)}", "dim")
+    word = STATES[place.state]
+    if place.state == "pending" and waiting:
+        word = waiting
+    elif place.state == "streaming" and not place.text:
+        word = "thinking"
+    return Text(word, COLORS.get(place.state, "dim"))
+
+
+def _body(console: Console, place: Place, width: int, limit: int | None) -> list[Text]:
+    if place.kind == "synthesis" and place.state in ("pending", "streaming"):
+        return [Text("bringing the answers together", "dim")]
+    text = place.said if limit is None else prose.tail(place.said, width, limit)
+    found: list[Text] = []
+    if text:
+        found = prose.lines(console, text, width)
+    elif place.thought and place.state == "streaming":
+        shown = prose.tail(place.thought, width, min(limit or 4, 4))
+        found = prose.lines(console, shown, width, "dim italic")[-4:]
+    if place.failure is not None:
+        if found:
+            found.append(Text())
+        found += prose.lines(console, place.failure.message, width)
+        if place.failure.hint:
+            found += prose.lines(console, place.failure.hint, width, "dim")
+    return found or [Text()]
+
+
+def _beside(parts: Sequence[Sequence[Text]], width: int) -> list[Text]:
+    if len(parts) == 1:
+        return list(parts[0])
+    lines = []
+    for at in range(max(len(part) for part in parts)):
+        line = Text(no_wrap=True)
+        for number, part in enumerate(parts):
+            cell = part[at].copy() if at < len(part) else Text()
+            cell.truncate(width, pad=number < len(parts) - 1)
+            line.append_text(cell)
+            if number < len(parts) - 1:
+                line.append(" " * GAP)
+        lines.append(line)
+    return lines

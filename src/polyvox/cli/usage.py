@@ -1,0 +1,108 @@
+"""`polyvox usage`: tokens and cost, in sums."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polyvox.cli.options import Json
+
+if TYPE_CHECKING:
+    from polyvox.app import Polyvox
+    from polyvox.store.usage import Total
+
+
+class By(StrEnum):
+    """What the sums are of."""
+
+    day = "day"
+    advisor = "advisor"
+    model = "model"
+    conversation = "conversation"
+
+
+def usage(
+    by: Annotated[By, typer.Option(help="What the sums are of.")] = By.day,
+    conversation: Annotated[
+        str | None, typer.Option("--conversation", "-c", metavar="ID", help="Of this one only.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Tokens and cost by day, advisor, model or conversation.
+
+    What has no known price is counted apart, never as free.
+    """
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE, find_conversation
+        from polyvox.cli.output import say_json, table
+        from polyvox.store.usage import summary
+
+        chosen = (await find_conversation(app, conversation)).id if conversation else None
+        rows = await summary(app.database, SCOPE, by.value, conversation_id=chosen)
+        whole = (await summary(app.database, SCOPE, conversation_id=chosen))[0]
+        names = await _names(app, by)
+        if json:
+            data = [_data(row, names) for row in rows]
+            say_json({"by": by.value, "rows": data, "total": _data(whole, {})})
+            return
+        cells = [_cells(row, names.get(row.key or "", row.key or "(deleted)")) for row in rows]
+        if len(cells) > 1:
+            cells.append(_cells(whole, "in all"))
+        headings = (by.value, "answers", "tokens in", "tokens out", "cost")
+        table(headings, cells, empty="Nothing has been used yet.")
+
+    run(work)
+
+
+async def _names(app: Polyvox, by: By) -> dict[str, str]:
+    """What to call the keys of the sums."""
+    from polyvox.cli.choosing import SCOPE
+    from polyvox.cli.words import one_line
+
+    tables = {
+        By.advisor: "SELECT id, name FROM advisors WHERE user_id = ?",
+        By.conversation: "SELECT id, title FROM conversations WHERE user_id = ?",
+    }
+    if by not in tables:
+        return {}
+    rows = await app.database.read(lambda tx: tx.all(tables[by], (SCOPE.user,)))
+    own = {"assistant": "Assistant", "synthesis": "Synthesis"} if by is By.advisor else {}
+    return own | {row[0]: one_line(row[1], 48) or row[0] for row in rows}
+
+
+def _cells(row: Total, name: str) -> tuple[str, ...]:
+    about = "≈" if row.estimated else ""
+    return (
+        name,
+        f"{row.answers:,}",
+        f"{about}{row.input_tokens:,}",
+        f"{about}{row.output_tokens:,}",
+        _cost(row),
+    )
+
+
+def _cost(row: Total) -> str:
+    from polyvox.cli.words import count, money
+
+    if row.unpriced == row.answers and row.answers:
+        return "unknown"
+    unknown = f" + {count(row.unpriced, 'answer')} of unknown price" if row.unpriced else ""
+    return money(row.cost) + unknown
+
+
+def _data(row: Total, names: dict[str, str]) -> dict[str, Any]:
+    known = row.unpriced < row.answers or not row.answers
+    return {
+        "key": row.key,
+        "name": names.get(row.key or ""),
+        "answers": row.answers,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "cost": row.cost / 1_000_000_000 if known else None,
+        "unpriced": row.unpriced,
+        "estimated": row.estimated,
+    }

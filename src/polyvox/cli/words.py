@@ -1,0 +1,62 @@
+"""Numbers as people read them: times, tokens, prices. An unknown price is called unknown."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+if TYPE_CHECKING:
+    from polyvox.values import Usage
+
+NANO = 1_000_000_000
+
+
+def when(stamp: int | None, zone: str = "") -> str:
+    """A time in the person's zone (the machine's where none is set)."""
+    if stamp is None:
+        return "at an unknown time"
+    place = ZoneInfo(zone) if zone else None
+    return datetime.fromtimestamp(stamp / 1_000_000, place).astimezone(place).strftime(
+        "%Y-%m-%d %H:%M"
+    )
+
+
+def money(nano: int | None) -> str:
+    """A price in dollars, with as many digits as it needs."""
+    if nano is None:
+        return "price unknown"
+    if nano == 0:
+        return "free"
+    dollars = nano / NANO
+    if dollars < 0.000001:
+        return "under $0.000001"
+    return f"${dollars:.2f}" if dollars >= 1 else f"${float(f'{dollars:.2g}'):f}".rstrip("0")
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """1 turn, 2 turns."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def spent(usage: Usage | None) -> str:
+    """What an answer took."""
+    if usage is None:
+        return ""
+    about = "≈" if usage.estimated else ""
+    return f"{about}{count(usage.output_tokens, 'token')} · {money(usage.cost)}"
+
+
+def size(number: float) -> str:
+    """Bytes."""
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def one_line(text: str, longest: int) -> str:
+    """The beginning of a text as one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

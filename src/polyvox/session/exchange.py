@@ -1,0 +1,121 @@
+"""An exchange: rounds in which the advisors of a turn respond to what the others said before.
+
+Each round is stored as pending answers before anyone is asked; caps, a stop and the end of the
+program hold between rounds. A round in which nobody spoke is had again, not skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polyvox.advisors import plain_assistant
+from polyvox.context.recipe import Recipe
+from polyvox.errors import CapReached, Conflict
+from polyvox.events import Event
+from polyvox.session import council
+from polyvox.session.conductor import Conductor
+from polyvox.session.road import Job, Road, jobs_for
+from polyvox.session.spending import check_caps
+from polyvox.session.turn import take_turn
+from polyvox.store import threads, turns
+from polyvox.store.database import Tx
+from polyvox.values import Advisor, Answer, Scope, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """One round's answers, about to be written."""
+
+    number: int
+    answers: tuple[Answer, ...]
+    jobs: list[Job]
+
+
+async def hold(
+    road: Road,
+    conductor: Conductor,
+    scope: Scope,
+    turn: Turn,
+    recipe: Recipe,
+    rounds: int,
+    model: str | None,
+) -> tuple[Answer, ...]:
+    """Have an exchange of so many rounds; answers the first round's pending answers."""
+    first = await _store(road, scope, turn, recipe, model, opening=True)
+    jobs = list(first.jobs)
+
+    async def work() -> None:
+        current: _Round | None = first
+        for left in reversed(range(rounds)):
+            if current is None:
+                return
+            await take_turn(road, current.jobs, current.number)
+            if not left or _stopped(current) or conductor.closing:
+                return
+            before, current = current, await _next(road, scope, turn, recipe, model)
+            if current is not None:
+                jobs.extend(current.jobs)
+                conductor.remember(current.jobs)
+                if _stopped(before):  # while the next round was being stored
+                    for job in current.jobs:
+                        job.end_early("stopped")
+
+    conductor.in_turn(turn.conversation_id, jobs, work)
+    return first.answers
+
+
+def _stopped(round_: _Round) -> bool:
+    return any(job.halt for job in round_.jobs)
+
+
+async def _next(
+    road: Road, scope: Scope, turn: Turn, recipe: Recipe, model: str | None
+) -> _Round | None:
+    """A further round; None where fewer than two spoke in the last one, or a cap is reached."""
+    try:
+        return await _store(road, scope, turn, recipe, model, opening=False)
+    except (Conflict, CapReached):
+        return None
+
+
+async def _store(
+    road: Road, scope: Scope, turn: Turn, recipe: Recipe, model: str | None, *, opening: bool
+) -> _Round:
+    made: list[_Round] = []
+
+    def act(tx: Tx) -> list[Event]:
+        made.clear()
+        now = road.clock()
+        if opening and turns.get_turn(tx, scope, turn.id).state != "completed":
+            raise Conflict("This turn is being answered already.", "Wait until it is complete.")
+        number, who = _who(tx, scope, turn)
+        check_caps(tx, scope, road.settings.limits, turn.conversation_id, turn.id, now)
+        silent = {
+            answer.advisor_id: answer
+            for answer in turns.answers_of(tx, scope, turn.id)
+            if answer.current and answer.kind == "exchange" and answer.round == number
+        }
+        asked = [(advisor, silent.get(advisor.id)) for advisor in who]
+        answers, started = turns.add(
+            tx, scope, turn, asked, "exchange", number, road.runner_id, now
+        )
+        jobs = jobs_for(scope, turn, answers, council.with_model(who, model), recipe)
+        made.append(_Round(number, answers, jobs))
+        return started
+
+    await road.journal.do(scope, turn.conversation_id, act, now=opening)
+    return made[0]
+
+
+def _who(tx: Tx, scope: Scope, turn: Turn) -> tuple[int, Sequence[Advisor]]:
+    """The next round's number, and everyone who spoke in the last one, in the turn's order."""
+    words = threads.words_of(tx, scope, turn.id)
+    last = max((word[4] for word in words), default=0)
+    spoke = {word[1] for word in words if word[4] == last}
+    everyone = [plain_assistant(), *council.everyone(tx, scope)]
+    who = [advisor for advisor in everyone if advisor.id in spoke]
+    if len(who) < 2:
+        raise Conflict("An exchange needs at least two answers.", "Ask several advisors, or retry.")
+    order = {one: place for place, one in enumerate(turn.asked)}
+    return last + 1, sorted(who, key=lambda advisor: order.get(advisor.id, len(order)))

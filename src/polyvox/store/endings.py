@@ -1,0 +1,138 @@
+"""How an answer ends, as rows: once, in the commit that holds its whole text and all that belongs
+to it. The turn is completed in the commit that ends its last open answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from polyvox.events import (
+    AnswerCompleted,
+    AnswerEnded,
+    AnswerFailed,
+    AnswerInterrupted,
+    AnswerStopped,
+    Event,
+    TurnCompleted,
+)
+from polyvox.store import events, search, usage
+from polyvox.store.database import Tx
+from polyvox.store.turns import failure_json, get_answer
+from polyvox.values import Answer, AnswerState, Attempt, Failure, Scope, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an answer ended, with all that is stored in the same commit."""
+
+    answer_id: str
+    state: AnswerState
+    failure: Failure | None = None
+    usage: Usage | None = None
+    model: str = ""
+    attempts: tuple[Attempt, ...] = field(default=())
+    points: str | None = None
+    """A synthesis once it is read: its points and who they are attributed to, as JSON."""
+
+
+def end(tx: Tx, scope: Scope, ending: Ending, now: int) -> tuple[Answer | None, list[Event]]:
+    """End an answer that is still open: fold its deltas, store everything, and complete the turn
+    with its last one. Answers the events for the caller to append; (None, []) if it had ended."""
+    answer = get_answer(tx, scope, ending.answer_id)
+    if answer.state not in ("pending", "streaming"):
+        return None, []
+    folded = events.fold(tx, scope, answer.id)
+    spent = ending.usage
+    tx.run(
+        "UPDATE answers SET state = ?, text = ?, thinking = ?, marks = ?, model = ?, failure = ?,"
+        " input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, cost = ?,"
+        " estimated = ?, attempts = ?, points = ?, last_number = ?, ended_at = ?"
+        " WHERE user_id = ? AND id = ?",
+        (
+            ending.state,
+            folded.text,
+            folded.thinking,
+            folded.marks,
+            ending.model or answer.model,
+            failure_json(ending.failure),
+            spent.input_tokens if spent else None,
+            spent.output_tokens if spent else None,
+            spent.reasoning_tokens if spent else None,
+            spent.cached_tokens if spent else None,
+            spent.cost if spent else None,
+            int(spent.estimated) if spent else None,
+            msgspec.json.encode(ending.attempts).decode(),
+            ending.points,
+            folded.last,
+            now,
+            scope.user,
+            answer.id,
+        ),
+    )
+    if folded.text:
+        search.index(tx, scope, answer.conversation_id, "answer", answer.id, folded.text)
+    if spent is not None:
+        usage.record(
+            tx,
+            scope,
+            usage=spent,
+            model=ending.model,
+            advisor_id=answer.advisor_id,
+            conversation_id=answer.conversation_id,
+            answer_id=answer.id,
+            purpose=answer.kind,
+            at=now,
+        )
+    ended = replace(
+        answer,
+        state=ending.state,
+        text=folded.text,
+        thinking=folded.thinking,
+        failure=ending.failure,
+        usage=spent,
+        model=ending.model or answer.model,
+        attempts=ending.attempts,
+        points=ending.points,
+        ended_at=now,
+    )
+    return ended, [_ended_event(ended), *_completed(tx, scope, answer.turn_id, now)]
+
+
+def _ended_event(answer: Answer) -> AnswerEnded:
+    match answer.state:
+        case "completed":
+            return AnswerCompleted(answer.id, answer.usage or Usage(0, 0), answer.model)
+        case "failed":
+            return AnswerFailed(answer.id, answer.failure or Failure("unavailable", "Unknown."))
+        case "stopped":
+            return AnswerStopped(answer.id, answer.usage)
+        case _:
+            return AnswerInterrupted(answer.id)
+
+
+def _completed(tx: Tx, scope: Scope, turn_id: str, now: int) -> list[Event]:
+    still = tx.one(
+        "SELECT 1 FROM answers WHERE user_id = ? AND turn_id = ?"
+        " AND state IN ('pending', 'streaming') LIMIT 1",
+        (scope.user, turn_id),
+    )
+    if still is not None:
+        return []
+    tx.run(
+        "UPDATE turns SET state = 'completed', completed_at = ? WHERE user_id = ? AND id = ?",
+        (now, scope.user, turn_id),
+    )
+    return [TurnCompleted(turn_id)]
+
+
+def open_answers(tx: Tx) -> list[tuple[Scope, str, str, str | None]]:
+    """Every answer of any user that has not ended: (scope, conversation, answer, runner)."""
+    return [
+        (Scope(row[0]), row[1], row[2], row[3])
+        for row in tx.all(
+            "SELECT user_id, conversation_id, id, runner_id FROM answers"
+            " WHERE state IN ('pending', 'streaming') ORDER BY id"
+        )
+    ]

@@ -1,0 +1,169 @@
+"""Every row belongs to somebody: the tables and the verbs, walked from end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from tests.store.rows import SHARED, columns, fill, tables
+
+from polyvox.errors import Invalid, NotFound
+from polyvox.store import (
+    advisors,
+    conversations,
+    councils,
+    ratios,
+    recipes,
+    search,
+    usage,
+    versions,
+)
+from polyvox.store.advisors import Advisors
+from polyvox.store.conversations import Conversations
+from polyvox.store.councils import Councils
+from polyvox.store.database import Database, Row, Tx
+from polyvox.store.recipes import Recipes
+from polyvox.values import Scope
+
+A, B = Scope("anna"), Scope("bert")
+WORDS_ALONE = {"passages_words"}
+"""PostgreSQL's index of words: a GIN index has no leading column. The owner is one of the words,
+and every search asks for it."""
+
+
+def leading(tx: Tx, table: str) -> dict[str, str]:
+    """The first column of each index of a table, the primary key's included."""
+    if tx.dialect == "postgresql":
+        rows = tx.all(
+            "SELECT i.relname, a.attname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid"
+            " JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]"
+            " WHERE x.indrelid = CAST(? AS regclass)",
+            (table,),
+        )
+        return {row[0]: row[1] for row in rows}
+    names = [row[0] for row in tx.all("SELECT name FROM pragma_index_list(?)", (table,))]
+    found = {}
+    for name in names:
+        row = tx.one("SELECT name FROM pragma_index_info(?) WHERE seqno = 0", (name,))
+        assert row is not None
+        found[name] = row[0]
+    return found
+
+
+async def test_the_user_leads_every_key_and_every_index(database: Database) -> None:
+    def walk(tx: Tx) -> dict[str, dict[str, str]]:
+        return {table: leading(tx, table) for table in tables(tx) if table not in SHARED}
+
+    found = await database.read(walk)
+
+    assert len(found) >= 15
+    for table, indexes in found.items():
+        assert indexes, f"{table} has no primary key"
+        wrong = {name for name, first in indexes.items() if first != "user_id"} - WORDS_ALONE
+        assert not wrong, f"{table}: {wrong}"
+
+
+async def test_every_row_says_whose_it_is(database: Database) -> None:
+    def walk(tx: Tx) -> dict[str, tuple[str, bool] | None]:
+        return {t: columns(tx, t).get("user_id") for t in tables(tx) if t not in SHARED}
+
+    assert set((await database.read(walk)).values()) == {("text", True)}
+
+
+def snapshot(scope: Scope) -> Callable[[Tx], dict[str, list[Row]]]:
+    def look(tx: Tx) -> dict[str, list[Row]]:
+        found = {}
+        for table in tables(tx):
+            if table not in SHARED:
+                rows = tx.all(f"SELECT * FROM {table} WHERE user_id = ?", (scope.user,))
+                found[table] = sorted(rows, key=repr)
+        return found
+
+    return look
+
+
+async def populate(database: Database, scope: Scope) -> dict[str, str]:
+    advisor = await Advisors(database).create(scope, name="Skeptic", description="doubts")
+    await Advisors(database).update(scope, advisor.id, prompt="doubts more")
+    council = await Councils(database).create(scope, name="Board", advisors=["skeptic"])
+    conversation = await Conversations(database).create(scope, title="Plans", council="board")
+    await Recipes(database).put(scope, "council", {"stamps": "none"})
+
+    def rest(tx: Tx) -> None:
+        fill(tx, scope, conversation.id, f"words of {scope.user}")
+        ratios.observe(tx, scope, "lab:x", 2, 1)
+
+    await database.write(rest)
+    return {
+        "advisor": advisor.id,
+        "version": advisor.version_id,
+        "council": council.id,
+        "conversation": conversation.id,
+    }
+
+
+async def test_two_users_with_the_same_names_do_not_meet(database: Database) -> None:
+    """Everything that B does with A's ids finds nothing and changes nothing of A's."""
+    theirs = await populate(database, A)
+    before = await database.read(snapshot(A))
+    assert [table for table, rows in before.items() if not rows] == []
+    mine = await populate(database, B)
+    a, c, v = Advisors(database), Councils(database), Conversations(database)
+
+    refused: list[Callable[[], Awaitable[object]]] = [
+        lambda: a.get(B, theirs["advisor"]),
+        lambda: a.update(B, theirs["advisor"], name="x", prompt="x"),
+        lambda: a.remove(B, theirs["advisor"]),
+        lambda: a.versions(B, theirs["advisor"]),
+        lambda: a.rollback(B, theirs["advisor"], 1),
+        lambda: a.rollback(B, mine["advisor"], theirs["version"]),
+        lambda: a.instruct(B, theirs["advisor"], "x"),
+        lambda: a.reorder(B, [theirs["advisor"]]),
+        lambda: c.get(B, theirs["council"]),
+        lambda: c.update(B, theirs["council"], name="x"),
+        lambda: c.remove(B, theirs["council"]),
+        lambda: c.create(B, name="x", advisors=[theirs["advisor"]]),
+        lambda: c.update(B, mine["council"], advisors=[theirs["advisor"]]),
+        lambda: v.get(B, theirs["conversation"]),
+        lambda: v.update(B, theirs["conversation"], title="x"),
+        lambda: v.delete(B, theirs["conversation"]),
+        lambda: v.create(B, advisors=[theirs["advisor"]]),
+        lambda: v.create(B, council=theirs["council"]),
+        lambda: database.read(lambda tx: versions.get(tx, B, theirs["version"])),
+    ]
+    for verb in refused:
+        with pytest.raises((NotFound, Invalid)):
+            await verb()
+
+    def look(tx: Tx) -> None:
+        assert [one.id for one in advisors.list_all(tx, B)] == [mine["advisor"]]
+        assert [one.id for one in councils.list_all(tx, B)] == [mine["council"]]
+        page = conversations.list_page(tx, B, 10)
+        assert [one.id for one in page.items] == [mine["conversation"]]
+        assert versions.list_all(tx, B, theirs["advisor"]) == []
+        assert usage.spent(tx, B, conversation_id=theirs["conversation"]) == 0
+        assert usage.spent(tx, B, turn_id=f"t{theirs['conversation']}") == 0
+        assert usage.totals(tx, B)[0].cost == 3
+        assert list(recipes.list_all(tx, B)) == ["council"]
+
+    await database.read(look)
+    assert {hit.conversation_id for hit in await search.search(database, B, "words")} == {
+        mine["conversation"]
+    }
+
+    def erase(tx: Tx) -> None:
+        search.remove(tx, B, "message", f"t{theirs['conversation']}")
+        search.remove_conversation(tx, B, theirs["conversation"])
+        ratios.observe(tx, B, "lab:x", 9, 1)
+        recipes.delete(tx, B, "council")
+
+    await database.write(erase)
+    await a.remove(B, "skeptic")
+    await c.remove(B, "board")
+    await v.delete(B, mine["conversation"])
+
+    assert await database.read(snapshot(A)) == before
+    left = await database.read(snapshot(B))
+    assert {table for table, rows in left.items() if rows} == {
+        "advisors", "prompt_versions", "ratios", "usage",
+    }  # fmt: skip
