@@ -19,7 +19,7 @@ run: ready  ## set up what is missing, then start the app (ARGS="--port 5000")
 	@$(BIN)/polyvox serve $(ARGS)
 
 test: lint  ## every check and every test, the fast ones first
-	$(BIN)/python -m polyvox.docs --check
+	$(BIN)/python tools/docs.py --check
 	$(BIN)/pytest $(ARGS)
 
 lint: setup  ## style, types, import rules
@@ -29,7 +29,7 @@ lint: setup  ## style, types, import rules
 	$(BIN)/lint-imports
 
 docs: setup  ## write the generated pages anew
-	$(BIN)/python -m polyvox.docs
+	$(BIN)/python tools/docs.py
 
 bench: setup  ## measure, side by side with others
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -39,5 +39,5 @@ lock:  ## pin the requirements anew (ARGS=--upgrade for the newest)
 
 clean:  ## remove everything that was made here, .venv too; conversations are kept elsewhere
 	rm -rf .venv .cache build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests tools -name __pycache__ -prune -exec rm -rf {} +
+	find src tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf src/*.egg-info

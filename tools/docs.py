@@ -1,7 +1,7 @@
 """Writes the pages of the documentation that the code itself tells: settings, commands, HTTP.
 
-    python tools/docs.py            write them
-    python tools/docs.py --check    fail, naming the pages, when one is not what the code says
+python tools/docs.py            write them
+python tools/docs.py --check    fail, naming the pages, when one is not what the code says
 """
 
 from __future__ import annotations
@@ -41,7 +41,13 @@ def settings_page() -> str:
         ("Providers", "providers.NAME", Provider),
         ("What to know of a model", 'models.known."PROVIDER:NAME"', ModelFactsSetting),
     ):
-        lines += ["", f"## {title}: `[{prefix}]`", "", "| key | default | what it does |", "|---|---|---|"]
+        lines += [
+            "",
+            f"## {title}: `[{prefix}]`",
+            "",
+            "| key | default | what it does |",
+            "|---|---|---|",
+        ]
         lines += [
             f"| `{name}` | {_default(field)} | {_cell(field.description)} |"
             for name, field in model.model_fields.items()
@@ -67,6 +73,7 @@ def _cell(text: str | None) -> str:
 def commands_page() -> str:
     """Every command with its arguments and options."""
     import typer
+
     from polyvox.cli import app
 
     command = typer.main.get_command(app)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Self
 
@@ -133,7 +133,7 @@ class Polyvox:
                 )
 
     async def close(self, drain: float = 0) -> None:
-        """Let answers come to an end for a while, then keep what they have; let go of everything."""
+        """Let answers end for a while, then keep what they have; let go of everything."""
         await self.turns.conductor.drain(drain)
         await self.turns.conductor.close()
         await self.journal.close()
@@ -173,7 +173,7 @@ class Polyvox:
         after: int = 0,
         until: str | None = None,
         scope: Scope = Scope(),  # noqa: B008 - a frozen value
-    ) -> AsyncIterator[Numbered]:
+    ) -> AsyncGenerator[Numbered, None]:
         """What happens in a conversation; `until` ends it when that turn is complete."""
         listener = self.hub.listen(conversation)
         seen = follow.watch(self.database, listener, scope, conversation, after)

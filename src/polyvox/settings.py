@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from polyvox.errors import ConfigError
 
+BUILT_IN_PROVIDERS = ("openrouter", "openai", "anthropic", "gemini", "ollama", "local", "scripted")
 MODEL = r"^[a-z0-9][a-z0-9_.-]*:\S+$"
 ModelName = Annotated[str, Field(pattern=MODEL)]
 OptionalModel = Annotated[str, Field(pattern=rf"{MODEL}|^$")]
@@ -146,7 +147,9 @@ class Provider(Section):
     """Any OpenAI- or Anthropic-compatible server."""
 
     kind: Literal["openai", "anthropic"] = Field("openai", description="The wire format.")
-    base_url: str = Field(description="Where its API begins, for instance http://127.0.0.1:8080/v1.")
+    base_url: str = Field(
+        "", description="Where its API begins, for instance http://127.0.0.1:8080/v1."
+    )
     api_key: Secret = Field(
         Secret(""), description="env:NAME, keyring:NAME, or (not advised) the key itself."
     )
@@ -160,7 +163,7 @@ class Provider(Section):
     @field_validator("base_url")
     @classmethod
     def _url(cls, value: str) -> str:
-        if not re.match(r"^https?://[^\s/]+", value):
+        if value and not re.match(r"^https?://[^\s/]+", value):
             raise ValueError("must be an address that begins with http:// or https://")
         return value.rstrip("/")
 
@@ -240,6 +243,14 @@ class Settings(Section):
             raise ValueError("must begin with sqlite:/// or postgresql://")
         return value
 
+    @field_validator("providers")
+    @classmethod
+    def _providers(cls, value: dict[str, Provider]) -> dict[str, Provider]:
+        for name, provider in value.items():
+            if not provider.base_url and name not in BUILT_IN_PROVIDERS:
+                raise ValueError(f"{name} needs a base_url")
+        return value
+
     @property
     def database_url(self) -> str:
         """The database, the default one in the home included."""
@@ -270,8 +281,8 @@ def load(
     overrides: Mapping[str, str] | None = None,
 ) -> Settings:
     """The settings in force. `overrides` (dotted names, from the command line) win."""
-    path, wanted = _config_path(config, env)
-    data: dict[str, Any] = _read_file(path, wanted) if path else {}
+    path = _config_path(config, env)
+    data: dict[str, Any] = _read_file(path) if path else {}
     _refuse_unknown(data, Settings, "", str(path))
     for name, value in env.items():
         if name.startswith("POLYVOX_") and name not in RESERVED:
@@ -291,17 +302,17 @@ def _default_home() -> Path:
     return platformdirs.user_data_path("polyvox", appauthor=False)
 
 
-def _config_path(config: str | Path | None, env: Mapping[str, str]) -> tuple[Path | None, bool]:
+def _config_path(config: str | Path | None, env: Mapping[str, str]) -> Path | None:
     named = config or env.get("POLYVOX_CONFIG")
     if named:
-        return Path(named).expanduser(), True
+        return Path(named).expanduser()
     import platformdirs
 
     path = platformdirs.user_config_path("polyvox", appauthor=False) / "polyvox.toml"
-    return (path, False) if path.exists() else (None, False)
+    return path if path.exists() else None
 
 
-def _read_file(path: Path, wanted: bool) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -229,7 +229,7 @@ class Response:
             self._timer = None if again is None else self._loop.call_later(again, self._watch)
             return
         due = (self._waiting or self._loop.time()) + limit
-        if self._waiting and self._loop.time() >= due - 0.001:
+        if self._loop.time() >= due - 0.001:
             error = (
                 _stalled(self._url, limit) if self._begun else _silent(self._url, self._first[0])
             )
@@ -259,7 +259,7 @@ def _where(url: str) -> str:
     parts = _split(url)
     if not parts.netloc:
         return repr(url)
-    return f"{parts.scheme}://{parts.netloc}"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"  # a password may stand before it
 
 
 def _silent(url: str, limit: float | None) -> ModelTimeout:
@@ -307,7 +307,7 @@ def mapped(error: Exception, url: str, *, begun: bool = False) -> ModelError:
     if isinstance(error, TimeoutError):
         return ModelTimeout(f"{where} did not answer in time.", "Try again, or use another model.")
     if isinstance(error, aiohttp.InvalidURL | ValueError):
-        return Unavailable(f"{url!r} is not an address that can be called.", check)
+        return Unavailable(f"{where} is not an address that can be called.", check)
     if isinstance(error, aiohttp.ClientError | aiohttp.http.HttpProcessingError):
         return ProtocolError(f"{where} does not speak HTTP as expected: {error}.", check)
     if isinstance(error, OSError):

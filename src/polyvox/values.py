@@ -78,7 +78,7 @@ class Advisor:
     color: str = ""
     voice: str | None = None
     active: bool = True
-    params: Params = Params()
+    params: Params = field(default_factory=Params)
     position: int = 0
     version_id: str = ""
     created_at: int = 0
@@ -87,7 +87,7 @@ class Advisor:
     @property
     def identity(self) -> str:
         """The versioned text: the prompt where there is one, else the description."""
-        return self.prompt if self.prompt else self.description
+        return self.prompt or self.description
 
 
 @dataclass(frozen=True, slots=True)

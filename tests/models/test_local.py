@@ -17,7 +17,7 @@ import pytest_asyncio
 
 from polyvox import settings as config
 from polyvox.errors import ContextTooLong, ModelError, Unavailable
-from polyvox.models import llama_server
+from polyvox.models import llama_process
 from polyvox.models.base import AttemptLog, ChatMessage, Reply, Request, SystemPart
 from polyvox.models.llama_file import find_gguf, model_folders
 from polyvox.models.local import LocalModel
@@ -49,6 +49,12 @@ def is_gone(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
+
+
+def _children() -> list[int]:
+    """The embedded models that this process runs."""
+    children = psutil.Process().children()
+    return [child.pid for child in children if "polyvox.models.llama_child" in child.cmdline()]
 
 
 # which file
@@ -107,10 +113,10 @@ async def test_a_missing_file_is_an_attempt_that_failed(tmp_path: Path) -> None:
 def test_the_log_stays_small(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "llama.log"
     for _ in range(20):
-        llama_server._append(log, b"x" * 100_000)
+        llama_process.append(log, b"x" * 100_000)
     sizes = [path.stat().st_size for path in log.parent.iterdir()]
     assert len(sizes) == 2
-    assert max(sizes) <= llama_server.LOG_BYTES + 100_000
+    assert max(sizes) <= llama_process.LOG_BYTES + 100_000
 
 
 # the process
@@ -161,6 +167,22 @@ async def test_it_ends_at_the_end_of_its_turn(model: LocalModel) -> None:
 
 @pytest.mark.slow
 @in_module
+async def test_it_takes_what_a_council_sends(model: LocalModel) -> None:
+    request = Request(
+        (SystemPart("You are a baker."), SystemPart("Answer plainly.", stable=False)),
+        (
+            ChatMessage("user", "Is rye harder than wheat?"),
+            ChatMessage("assistant", "It is stickier."),
+            ChatMessage("user", "[The others said: use less water.]"),
+            ChatMessage("user", "What would you do?"),
+        ),
+        Params(max_tokens=8),
+    )
+    assert await text_of(await model.stream(request))
+
+
+@pytest.mark.slow
+@in_module
 async def test_answers_are_written_together(model: LocalModel) -> None:
     order: list[tuple[str, str]] = []
 
@@ -197,18 +219,18 @@ async def test_a_schema_is_followed(model: LocalModel) -> None:
 @pytest.mark.slow
 @in_module
 async def test_strangers_are_refused_and_the_key_is_hidden(model: LocalModel) -> None:
-    _, reached = await model._reach()
+    run = await model._reach()
     transport = Transport()
     stranger = {"Authorization": "Bearer guess", "Origin": "http://elsewhere.example"}
-    response = await transport.get(f"{reached.address}/v1/models", stranger)
+    response = await transport.get(f"{run.address}/v1/models", stranger)
     assert response.status == 401
     assert not response.headers.get("Access-Control-Allow-Origin")
     response.close()
     await transport.close()
     process = psutil.Process(model.pid)
-    assert reached.key not in " ".join(process.cmdline())
-    assert reached.key not in " ".join(process.environ().values())
-    assert reached.address.startswith("http://127.0.0.1:")
+    assert run.key not in " ".join(process.cmdline())
+    assert run.key not in " ".join(process.environ().values())
+    assert run.address.startswith("http://127.0.0.1:")
 
 
 @pytest.mark.slow
@@ -231,6 +253,19 @@ async def test_death_in_the_middle_is_one_failed_answer_and_a_restart(model: Loc
     assert "Ask again" in caught.value.hint
     assert await text_of(await model.stream(QUESTION))
     assert model.pid not in {before, None}
+
+
+@pytest.mark.slow
+@in_module
+async def test_everybody_is_told_of_the_death_though_it_runs_again(model: LocalModel) -> None:
+    replies = [await model.stream(LONG) for _ in range(2)]
+    assert model.pid is not None
+    os.kill(model.pid, signal.SIGKILL)
+    with pytest.raises(Unavailable, match="SIGKILL"):
+        await text_of(replies[0])
+    assert await text_of(await model.stream(QUESTION))
+    with pytest.raises(Unavailable, match="SIGKILL"):
+        await text_of(replies[1])
 
 
 @pytest.mark.slow
@@ -259,12 +294,7 @@ async def test_those_who_ask_during_the_start_share_it(tmp_path: Path) -> None:
     await asyncio.sleep(0)
     impatient.cancel()  # leaves the start to the others
     replies = await asyncio.gather(*asked)
-    children = [
-        child.pid
-        for child in psutil.Process().children()
-        if "polyvox.models.llama_child" in child.cmdline() and child.pid == local.pid
-    ]
-    assert children == [local.pid]
+    assert _children() == [local.pid]
     assert all([await text_of(reply) for reply in replies])
     await local.close()
     await transport.close()
@@ -302,13 +332,12 @@ async def test_close_during_the_start_leaves_nothing(tmp_path: Path) -> None:
     transport = Transport()
     local = LocalModel(settings_in(tmp_path), "smollm2", transport)
     starting = asyncio.create_task(local.warm())
-    while local.pid is None:  # noqa: ASYNC110 - nothing tells when the process is there but not ready
+    while not (children := _children()):  # noqa: ASYNC110 - nothing tells that it is there, unready
         await asyncio.sleep(0)
-    pid = local.pid
     await local.close()
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(Unavailable, match="closed"):
         await starting
-    assert is_gone(pid)
+    assert all(is_gone(pid) for pid in children)
     await transport.close()
 
 

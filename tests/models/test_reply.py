@@ -146,11 +146,13 @@ async def test_whole_answers_leave_their_connection_for_the_next(
     assert provider.connections_made == 1
 
 
+@pytest.mark.parametrize("wire", WIRES)
 async def test_a_lost_connection_after_the_end_of_the_answer_is_no_failure(
-    provider: ProviderServer, make_models: MakeModels
+    wire: str, provider: ProviderServer, make_models: MakeModels
 ) -> None:
     """A server that says why it ended and then hangs up without its end mark."""
-    done = '{"choices":[{"delta":{"content":"all"},"finish_reason":"stop"}]}'
-    provider.script("m", Script(raw=f"data: {done}\n\n"))
-    reply = await begin(make_models(), "lab:m")
-    assert "".join([piece.text async for piece in reply]) == "all"
+    provider.script("m", Script(fault="hangup", text="That is all."))
+    reply = await begin(make_models(), f"{wire}:m")
+    pieces = [piece async for piece in reply]
+    assert "".join(piece.text for piece in pieces) == "That is all."
+    assert pieces[-1].finish == "stop"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import msgspec
 import pytest
@@ -107,9 +108,17 @@ async def test_it_can_be_stopped_and_aborted() -> None:
     with pytest.raises(ModelTimeout, match="Enough"):
         await waiting
     assert reply.usage.output_tokens == 1
-    other = await ScriptedModel("say=a_b;pace=1", sleep=forever).stream(REQUEST)
-    other.abort(ModelTimeout("Unheard."))
-    await other.aclose()
+
+
+async def test_an_abort_that_nobody_hears_is_not_complained_about() -> None:
+    complaints: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: complaints.append(what))
+    reply = await ScriptedModel("say=a_b;pace=1").stream(REQUEST)
+    reply.abort(ModelTimeout("Unheard."))
+    await reply.aclose()
+    del reply
+    gc.collect()
+    assert complaints == []
 
 
 async def test_through_the_registry(make_models: MakeModels) -> None:

@@ -26,14 +26,14 @@ async def serve(options: argparse.Namespace) -> None:
     server = ProviderServer(key=options.key, keep_log=not options.no_log)
     server.configure(configuration(options.model_config))
     await server.start(options.port)
-    sys.stdout.write(f"{server.base_url}\n")
-    sys.stdout.flush()
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, over.set)
     if options.until_eof:
         loop.add_reader(sys.stdin.fileno(), lambda: None if sys.stdin.read(1) else over.set())
+    sys.stdout.write(f"{server.base_url}\n")
+    sys.stdout.flush()
     await over.wait()
     await server.close()
 

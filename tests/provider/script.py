@@ -27,6 +27,7 @@ Fault = Literal[
     "error_event",  # `after` tokens, then an error inside the stream
     "refusal",  # `after` tokens, then ended by the provider's content filter
     "length",  # every token, but ended by max_tokens (not an error)
+    "hangup",  # every token and the finish mark, then the socket is closed (not an error)
     "no_done",  # OpenAI: a finish reason but no [DONE] (not an error)
     "no_finish",  # OpenAI: [DONE] but no finish reason (not an error)
 ]

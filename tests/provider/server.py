@@ -402,7 +402,10 @@ class _Link(asyncio.Protocol):
             named = {"refusal", "length", "no_finish"}
             for event in wire.end(script.fault if script.fault in named else "stop"):
                 await self._send(event, script)
-        self.transport.write(b"0\r\n\r\n")
+        if script.fault == "hangup":
+            self.transport.close()
+        else:
+            self.transport.write(b"0\r\n\r\n")
 
     async def _fast(self, request: Logged, events: list[bytes]) -> None:
         """Still one write per token and a yield after each, and nothing else."""

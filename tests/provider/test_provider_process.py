@@ -31,7 +31,8 @@ def start(*options: str) -> tuple[subprocess.Popen[str], str]:
 
 def end(process: subprocess.Popen[str]) -> None:
     """End it the gentle way: its standard input closes."""
-    process.communicate(timeout=20)
+    with process:  # closes its pipes and waits
+        pass
     assert process.returncode == 0
 
 
@@ -103,6 +104,6 @@ def test_a_key_and_a_configuration_file(tmp_path: Path) -> None:
 
 def test_it_ends_at_a_signal() -> None:
     process, _ = start()
-    process.terminate()
-    assert process.wait(timeout=20) == 0
-    process.communicate()
+    with process:
+        process.terminate()
+        assert process.wait(timeout=20) == 0

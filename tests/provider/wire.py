@@ -122,7 +122,7 @@ class OpenAI:
         if self.script.usage and (self.body.get("stream_options") or {}).get("include_usage"):
             usage = {**self.head, "choices": [], "usage": self.usage()}
             events.append(b"data: " + encode(usage) + b"\n\n")
-        return events if self.script.fault == "no_done" else [*events, self.done]
+        return events if self.script.fault in {"no_done", "hangup"} else [*events, self.done]
 
     def error_event(self) -> bytes:
         error = {
@@ -223,7 +223,8 @@ class Anthropic:
         if self.script.usage:
             delta["usage"] = {"output_tokens": self.output()}
         stopped = self.event({"type": "content_block_stop", "index": self.block})
-        return [stopped, self.event(delta), self.event({"type": "message_stop"})]
+        last = [] if self.script.fault == "hangup" else [self.event({"type": "message_stop"})]
+        return [stopped, self.event(delta), *last]
 
     def error_event(self) -> bytes:
         kind = self.script.code or "overloaded_error"

@@ -12,8 +12,11 @@ Tests that share a house keep apart by names: every advisor and every model has 
 
 from __future__ import annotations
 
+import asyncio
+import io
 import itertools
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,14 +73,24 @@ class House:
     client: aiohttp.ClientSession
     headers: dict[str, str] = field(default_factory=dict)
 
-    async def ask(self, method: str, path: str, data: Any = None, **more: Any) -> Reply:
-        """One request with a JSON body (when there is any), and its whole response."""
-        headers = {**self.headers, **more.pop("headers", {})}
-        if data is not None:
-            more["json"] = data
-        url = f"{self.url}{path}"
-        async with self.client.request(method, url, headers=headers, **more) as response:
-            return Reply(response.status, dict(response.headers), await response.read())
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        value: Any = None,
+        *,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """One request with a JSON body (or these very bytes), and its whole response."""
+        given = {**self.headers, **(headers or {})}
+        if value is not None:
+            given["Content-Type"] = "application/json"
+            body = json.dumps(value).encode()
+        async with self.client.request(
+            method, f"{self.url}{path}", headers=given, data=io.BytesIO(body) if body else None
+        ) as response:
+            return Reply(response.status, response.headers.copy(), await response.read())
 
     async def get(self, path: str, **more: Any) -> Reply:
         return await self.ask("GET", path, **more)
@@ -156,6 +169,12 @@ class House:
         """Every current answer's text by its id."""
         seen = (await self.get(f"/api/conversations/{conversation}")).json()
         return {a["answer_id"]: a["text"] for m in seen["messages"] for a in m["answers"]}
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        """Wait until something is so inside the app, looking after each answer of the server."""
+        async with asyncio.timeout(10):
+            while not true():
+                await self.get("/healthz")
 
     # what happens
 
@@ -260,7 +279,8 @@ async def open_house(home: Path, **settings: Any) -> AsyncIterator[House]:
     ):
         sock = bind("127.0.0.1", 0)
         url = address_of(sock)
-        async with running(polyvox, sock), aiohttp.ClientSession() as client:
+        patience = aiohttp.ClientTimeout(total=30)
+        async with running(polyvox, sock), aiohttp.ClientSession(timeout=patience) as client:
             token = polyvox.settings.server.token.reveal()
             headers = {"Authorization": f"Bearer {token}"} if token else {}
             yield House(polyvox, provider, url, client, headers)

@@ -142,9 +142,7 @@ async def test_a_removed_advisor_is_gone_but_its_answers_stay(house: House) -> N
         ({"active": "perhaps"}, "active"),
     ],
 )
-async def test_what_an_advisor_cannot_be(
-    house: House, change: dict[str, Any], param: str
-) -> None:
+async def test_what_an_advisor_cannot_be(house: House, change: dict[str, Any], param: str) -> None:
     before = (await house.get("/api/advisors")).json()
     for reply in (
         await house.post("/api/advisors", {"name": "A", "description": "B", **change}),

@@ -181,7 +181,9 @@ async def test_a_long_replay_is_condensed(house: House, long: Told) -> None:
     replay = await house.stored(long.conversation)
     deltas = [event for event in replay if event.kind == "answer.delta"]
     assert len(deltas) == 8, "one per answer"
-    bytes_ = len((await house.get(f"/api/conversations/{long.conversation}/events?live=false")).body)
+    bytes_ = len(
+        (await house.get(f"/api/conversations/{long.conversation}/events?live=false")).body
+    )
     text = sum(len(words.encode()) for words in long.whole.text.values())
     assert bytes_ - text < 8 * 1000, "what is around the text does not grow with it"
 
@@ -255,7 +257,6 @@ async def test_a_running_turn_is_resumed_at_every_number(house: House) -> None:
         asyncio.create_task(listened(house, conversation, turn["turn_id"], number))
         for number in range(last + 1)
     ]
-    await asyncio.sleep(0)
     house.provider.gate("running").set()
     heard = await asyncio.gather(*listeners)
     final = await house.texts(conversation)
@@ -286,9 +287,12 @@ async def test_everybody_hears_the_same(house: House) -> None:
     conversation = await house.conversation(*advisors)
     url = f"{house.url}/api/conversations/{conversation}/events"
 
+    connected = asyncio.Barrier(6)
+
     async def raw() -> bytes:
         data = b""
         async with house.client.get(url) as response:
+            await connected.wait()
             async for chunk in response.content.iter_any():
                 data += chunk
                 if b"event: turn.completed" in data and data.endswith(b"\n\n"):
@@ -297,26 +301,24 @@ async def test_everybody_hears_the_same(house: House) -> None:
 
     before = len(house.polyvox.hub)
     listeners = [asyncio.create_task(raw()) for _ in range(5)]
-    while len(house.polyvox.hub) < before + 5:
-        await asyncio.sleep(0)
+    await connected.wait()
     await house.send(conversation, "All ears?")
     heard = await asyncio.gather(*listeners)
     assert len(set(heard)) == 1
     assert page_of(Parser().feed(heard[0])).text == await house.texts(conversation)
-    while len(house.polyvox.hub) > before:  # everybody who left is forgotten
-        await asyncio.sleep(0)
+    await house.until(lambda: len(house.polyvox.hub) == before)  # who left is forgotten
 
 
 async def test_closing_the_page_changes_nothing(house: House) -> None:
     advisor = await house.advisor(script=Script(pieces=("One", " two"), gates={1: "closed"}))
     conversation = await house.conversation(advisor)
+    before = len(house.polyvox.hub)
     turn = await house.send(conversation, "Still there?")
     async with aclosing(house.events(conversation)) as events:
         async for event in events:
             if event.kind == "answer.delta":
                 break
-    while len(house.polyvox.hub):
-        await asyncio.sleep(0)
+    await house.until(lambda: len(house.polyvox.hub) == before)
     (request,) = house.provider.requests(advisor["model"].partition(":")[2])
     assert request.closed_at is None
     house.provider.gate("closed").set()
@@ -360,8 +362,6 @@ async def test_silence_is_broken_now_and_then(house: House) -> None:
     url = f"{house.url}/api/conversations/{conversation}/events"
     async with house.client.get(url) as response:
         assert await response.content.readuntil(b"\n\n") == b": connected\n\n"
-        while not len(house.polyvox.hub):
-            await asyncio.sleep(0)
         house.polyvox.hub.beat()
         assert await response.content.readuntil(b"\n\n") == b": still here\n\n"
 

@@ -75,7 +75,7 @@ def ask(
 
 
 def _check_rounds(app: Polyvox, rounds: int | None) -> None:
-    """Before anything is asked: an exchange that would be refused after the answers helps nobody."""
+    """Refuse before anything is asked, not after the answers have come."""
     from polyvox.errors import Invalid
 
     most = app.settings.limits.exchange_rounds
@@ -127,7 +127,7 @@ async def _finish(
     else:
         print_closing(conversation.id, answers)
     if any(outcome.stopped for outcome in outcomes):
-        kept = sum(bool(answer.text) for answer in answers if answer.state == "stopped")
+        kept = any(answer.text for answer in answers)
         tell("stopped; what had come is kept." if kept else "stopped before any words came.")
         return STOPPED
     if any(answer.state == "completed" for answer in outcomes[0].answers):

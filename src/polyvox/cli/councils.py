@@ -74,8 +74,7 @@ def add(
 
         clean(name, "name", 120)
         await check_recipe(app, recipe, None)
-        details = _details(None, advisor, slug, recipe)
-        made = await app.councils.create(SCOPE, **{**details, "name": name})
+        made = await app.councils.create(SCOPE, **_details(name, advisor, slug, recipe))
         say(f"added the council {made.slug}")
 
     run(work)

@@ -39,6 +39,11 @@ class Invocation:
     home: Path | None = None
     """Where this run keeps its data, once the settings are read."""
 
+    def reset(self) -> None:
+        """A new command begins."""
+        self.config = self.database = self.home = None
+        self.debug = False
+
     def take(self, config: str | None, database: str | None, debug: bool) -> None:
         """Note what was given; what was not stays."""
         self.config = config or self.config

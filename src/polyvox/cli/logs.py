@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,18 +22,27 @@ LARGEST = 2_000_000
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
-def begin(settings: Settings, *, loud: bool = False) -> None:
-    """Set the logs up. `loud`: warnings also go to stderr (the server)."""
+@contextmanager
+def kept(settings: Settings, *, loud: bool = False) -> Iterator[None]:
+    """Keep logs meanwhile. `loud`: warnings also go to stderr (the server)."""
     level = {"off": logging.WARNING, "debug": logging.DEBUG, "trace": TRACE}[settings.debug]
     logging.addLevelName(TRACE, "TRACE")
     root, ours = logging.getLogger(), logging.getLogger("polyvox")
-    root.addHandler(_file(settings.home))
+    handlers: list[tuple[logging.Logger, logging.Handler]] = [(root, _file(settings.home))]
     if settings.debug != "off" or loud:
         shown = logging.StreamHandler()
         shown.setFormatter(logging.Formatter("%(name)s %(message)s"))
         shown.setLevel(level)
-        ours.addHandler(shown)
+        handlers.append((ours, shown))
     ours.setLevel(level)
+    for logger, handler in handlers:
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        for logger, handler in handlers:
+            logger.removeHandler(handler)
+            handler.close()
 
 
 def write_down(error: BaseException) -> Path | None:

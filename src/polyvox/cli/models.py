@@ -47,21 +47,23 @@ def list_models(json: Json = False) -> None:
             return
         rows = [
             (
-                "* " + name if name == default else "  " + name,
+                "*" if name == default else "",
+                name,
                 provider.key if name == provider.models[0] else "",
                 provider.base_url if name == provider.models[0] else "",
             )
             for provider in app.models.listing()
             for name in provider.models
         ]
-        if not any(row[0] == f"* {default}" for row in rows):
-            rows.insert(0, (f"* {default}", "", ""))
+        if not any(row[0] for row in rows):
+            rows.insert(0, ("*", default, "", ""))
         rows += [
-            (f"  {provider.name}:…", provider.key, provider.base_url)
+            ("", f"{provider.name}:…", provider.key, provider.base_url)
             for provider in app.models.listing()
             if not provider.models
         ]
-        table(("  model (* is the default)", "key", "address"), rows, empty="There are no models.")
+        table(("*", "model", "key", "address"), rows, empty="There are no models.")
+        note("* is the default.")
         if told:
             note(told)
 

@@ -22,10 +22,12 @@ def sure(question: str, yes: bool) -> None:
     """Ask before something that cannot be undone; without a terminal --yes is needed."""
     import sys
 
+    from polyvox.cli.prompting import interruptible
     from polyvox.errors import Invalid
 
     if yes:
         return
     if not sys.stdin.isatty():
         raise Invalid("This cannot be undone, and nobody can be asked here.", "Add --yes.")
-    typer.confirm(question, abort=True, err=True)
+    with interruptible():
+        typer.confirm(question, abort=True, err=True)

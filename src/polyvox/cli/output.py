@@ -21,6 +21,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub("", text.replace("\r\n", "\n"))
 
 
+def harmless(text: str) -> str:
+    """The same, with a space for each such character: places in the text stay what they are."""
+    return _CONTROL.sub(" ", text)
+
+
 def say(text: str = "") -> None:
     """A line on stdout."""
     sys.stdout.write(printable(text) + "\n")
@@ -36,6 +41,17 @@ def note(text: str) -> None:
     """A line beside the results: stderr."""
     sys.stderr.write(printable(text) + "\n")
     sys.stderr.flush()
+
+
+def note_kindly(text: str) -> None:
+    """A longer remark beside the results: in a terminal its words are not broken, and a gap
+    follows."""
+    if sys.stderr.isatty():
+        import shutil
+        import textwrap
+
+        text = textwrap.fill(text, shutil.get_terminal_size().columns - 1) + "\n"
+    note(text)
 
 
 def say_json(data: Any) -> None:  # noqa: ANN401 - anything that is JSON

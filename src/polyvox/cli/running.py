@@ -1,4 +1,4 @@
-"""A command that needs the app: opened from the settings, closed whatever happens, one event loop."""
+"""A command that needs the app: opened from the settings, closed whatever happens, in one loop."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ def run(
     """Run `work` with the app; what it answers is the exit code. `overrides` are settings by their
     dotted names."""
     settings = current.settings(overrides)
-    logs.begin(settings, loud=loud)
     from polyvox.app import Polyvox
 
     async def whole() -> int | None:
         async with Polyvox(settings) as app:
             return await work(app)
 
-    with asyncio.Runner(loop_factory=loop) as runner:
+    with logs.kept(settings, loud=loud), asyncio.Runner(loop_factory=loop) as runner:
         if code := runner.run(whole()):
             raise typer.Exit(code)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import typer
 
 from polyvox.cli.failing import BAD_INPUT, FAILED, STOPPED, report, report_bug, tell
-from polyvox.errors import PolyvoxError
 
 
 def start(arguments: Sequence[str]) -> int:
@@ -26,19 +25,20 @@ def start(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    from polyvox.cli.invocation import current
     from polyvox.cli.root import app
 
+    current.reset()
     try:
         found = typer.main.get_command(app).main(
             arguments, prog_name="polyvox", standalone_mode=False
         )
-    except PolyvoxError as error:
-        return report(error)
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "polyvox"
-        message = error.format_message().rstrip(".")
-        tell(f"{message[:1].lower()}{message[1:]}.", f"`{path} --help` shows how.")
+        message = error.format_message().replace("Value error, ", "").rstrip(".")
+        end = "" if message.endswith("?") else "."
+        tell(f"{message[:1].lower()}{message[1:]}{end}", f"`{path} --help` shows how.")
         return BAD_INPUT
     except typer.Abort:
         tell("stopped; nothing was done.")
@@ -48,7 +48,9 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 - the last net: the traceback goes to the log
-        return report_bug(error)
+        from polyvox.errors import PolyvoxError
+
+        return report(error) if isinstance(error, PolyvoxError) else report_bug(error)
     return found if isinstance(found, int) else 0
 
 

@@ -17,7 +17,7 @@ import typer
 
 from polyvox.cli.choosing import SCOPE
 from polyvox.cli.failing import STOPPED
-from polyvox.cli.output import note
+from polyvox.cli.output import note_kindly
 from polyvox.cli.people import People
 from polyvox.cli.show.views import View
 from polyvox.store import turns as turn_rows
@@ -99,9 +99,7 @@ class Talk:
 
     async def answers(self, turn_id: str) -> list[Answer]:
         """Every answer of a turn as it is stored."""
-        return await self.app.database.read(
-            lambda tx: turn_rows.answers_of(tx, SCOPE, turn_id)
-        )
+        return await self.app.database.read(lambda tx: turn_rows.answers_of(tx, SCOPE, turn_id))
 
     def warm(self) -> None:
         """Have the embedded model loaded meanwhile, if it is the default one."""
@@ -123,7 +121,7 @@ class Talk:
         turn_id = await begin()
         self.warm()
         if self.note:
-            note(self.note)
+            note_kindly(self.note)
             self.note = ""
         self.view.begin(people, turn_id, self.waiting)
         stopped = False

@@ -17,8 +17,10 @@ def when(stamp: int | None, zone: str = "") -> str:
     if stamp is None:
         return "at an unknown time"
     place = ZoneInfo(zone) if zone else None
-    return datetime.fromtimestamp(stamp / 1_000_000, place).astimezone(place).strftime(
-        "%Y-%m-%d %H:%M"
+    return (
+        datetime.fromtimestamp(stamp / 1_000_000, place)
+        .astimezone(place)
+        .strftime("%Y-%m-%d %H:%M")
     )
 
 

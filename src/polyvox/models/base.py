@@ -37,7 +37,7 @@ class Request:
 
     system: tuple[SystemPart, ...]
     messages: tuple[ChatMessage, ...]
-    params: Params = Params()
+    params: Params = field(default_factory=Params)
     settled: int = 0
     schema: str | None = None
     """A JSON schema (as JSON text) that the answer must follow, where the provider can."""
@@ -83,7 +83,9 @@ class Reply(Protocol):
 
     def __aiter__(self) -> AsyncIterator[Piece]: ...
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """End it, wherever it is; the connection is closed when this returns."""
+        ...
 
 
 class Model(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from abc import ABC, abstractmethod
 from functools import partial
@@ -58,26 +57,24 @@ class HttpModel(ABC):
         response: Response | None = None
         status: int | None = None
         category: str | None = None
-        message: str | None = None
+        message: str | None = "stopped before the first word"
         try:
             key = await self._endpoint.key()
             response = await self._post(log.encoded, key)
             status = response.status
             if not 200 <= status < 300:
                 raise await self._refusal(response, key)
-            reply = self._reply(request, log, response, key)
-            return await reply.begin()
+            reply = await self._reply(request, log, response, key).begin()
+            message = None
+            return reply
         except ModelError as error:
             category, message = error.category, error.message
-            raise
-        except asyncio.CancelledError:
-            message = "stopped before the first word"
             raise
         finally:
             first = response.first_at if response is not None else None
             waited = None if first is None else round((first - began) * 1000, 3)
             log.attempts.append(Attempt(self._id, started_at, waited, status, category, message))
-            if response is not None and (category or message):
+            if response is not None and message is not None:
                 response.close()
 
     @abstractmethod

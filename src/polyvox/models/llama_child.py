@@ -66,7 +66,7 @@ def params(orders: Orders) -> xllamacpp.CommonParams:
     p.n_batch = p.n_ubatch = BATCH
     p.cpuparams.n_threads = p.cpuparams_batch.n_threads = orders.threads
     p.fit_params = False  # it would shrink the window silently where memory is short
-    # Six slots of 2048 tokens: 317 MB with an 8-bit cache, 450 MB with 16 bits, equally fast.
+    # Six slots of 2048 tokens: 325 MB with an 8-bit cache, 450 MB with 16 bits, equally fast.
     p.cache_type_k = p.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_Q8_0
     p.cache_ram_mib = 0  # by default up to 8 GB of old prompts would be kept beside the slots
 

@@ -14,7 +14,8 @@ from polyvox.ids import Clock, system_clock
 from polyvox.models.base import AttemptLog, Encoded, Request
 from polyvox.models.endpoint import Bounds, Endpoint
 from polyvox.models.llama_file import find_gguf
-from polyvox.models.llama_server import LlamaServer, Reached
+from polyvox.models.llama_process import LlamaProcess
+from polyvox.models.llama_server import LlamaServer
 from polyvox.models.openai import OpenAIModel
 from polyvox.models.reply import WireReply
 from polyvox.models.wire import encode
@@ -70,7 +71,7 @@ class LocalModel:
         log = AttemptLog() if log is None else log
         started_at = self._clock()
         try:
-            server, reached = await self._reach()
+            run = await self._reach()
         except ModelError as error:
             log.encoded, log.model = self.encode(request), self.id
             log.attempts.append(
@@ -79,10 +80,10 @@ class LocalModel:
             raise
 
         async def why(error: ModelError) -> ModelError | None:
-            return await server.death(_MOURNING) if isinstance(error, Unavailable) else None
+            return await run.death(_MOURNING) if isinstance(error, Unavailable) else None
 
         try:
-            reply = await self._at(reached).stream(request, log)
+            reply = await self._at(run).stream(request, log)
         except ModelError as error:
             if (cause := await why(error)) is None:
                 raise
@@ -91,18 +92,17 @@ class LocalModel:
         reply.cut_off(why)
         return reply
 
-    async def _reach(self) -> tuple[LlamaServer, Reached]:
+    async def _reach(self) -> LlamaProcess:
         if self._server is None:
             self._server = LlamaServer(find_gguf(self._settings, self._name), self._settings)
-        server = self._server
-        return server, await server.reach()
+        return await self._server.reach()
 
-    def _at(self, reached: Reached) -> OpenAIModel:
+    def _at(self, run: LlamaProcess) -> OpenAIModel:
         endpoint = Endpoint(
             PROVIDER,
-            f"{reached.address}/v1",
+            f"{run.address}/v1",
             DIALECT,
-            Secret(reached.key),
+            Secret(run.key),
             # Its server drops kept connections without a word: 5 of 75 requests were cut off.
             {"Connection": "close"},
         )

@@ -71,7 +71,8 @@ def endpoint_of(provider: str, settings: Settings, env: Mapping[str, str] = os.e
             raise unknown_provider(provider, settings)
         return Endpoint(provider, built.base_url, built.dialect, _key(built), env=env)
     secret = given.api_key if given.api_key or built is None else _key(built)
-    return Endpoint(provider, given.base_url, _dialect(built, given), secret, given.headers, env)
+    base_url = given.base_url or (built.base_url if built else "")
+    return Endpoint(provider, base_url, _dialect(built, given), secret, given.headers, env)
 
 
 def has_key(provider: str, settings: Settings, env: Mapping[str, str]) -> bool:

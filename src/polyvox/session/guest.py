@@ -8,17 +8,16 @@ own sections of earlier labelled answers as its own, and the others' last ones a
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
+from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
-from polyvox.context.recipe import Recipe
-from polyvox.errors import Invalid, ModelError, NotFound
+from polyvox.errors import ContextTooLong, Invalid, ModelError, NotFound
 from polyvox.models.base import AttemptLog, ChatMessage, Request, SystemPart
 from polyvox.receive import clean
-from polyvox.session import council
+from polyvox.session import council, sections
 from polyvox.session.road import Road
 from polyvox.session.spending import check_caps
 from polyvox.session.turn import model_for, params_for
@@ -39,19 +38,22 @@ class Visit:
     model: str
     system: tuple[str, ...]
     messages: tuple[ChatMessage, ...]
-    params: Params = Params()
+    params: Params = field(default_factory=Params)
 
 
 @dataclass(slots=True)
 class Voice:
     """One call made for a visit."""
 
-    name: str
+    label: str
     model: str
-    request: Request
+    request: Request | None
+    refusal: ModelError | None = None
+    """Why there is nothing to ask (the request does not fit)."""
     advisor_id: str = DOOR
     tried: AttemptLog = field(default_factory=AttemptLog)
     usage: Usage | None = None
+    finish: str = "stop"
 
 
 async def plan(road: Road, scope: Scope, visit: Visit) -> tuple[list[Voice], bool]:
@@ -64,7 +66,7 @@ async def plan(road: Road, scope: Scope, visit: Visit) -> tuple[list[Voice], boo
         check_caps(tx, scope, road.settings.limits, "", None, road.clock())
         if kind == "advisor":
             advisor = advisor_rows.get(tx, scope, name)
-            return [_advised(tx, road, scope, visit, advisor, [advisor], "council")], False
+            return [_advised(tx, road, scope, visit, advisor, None, "council")], False
         if kind == "council":
             found = council_rows.get(tx, scope, name)
             known = {one.id: one for one in council.everyone(tx, scope)}
@@ -83,6 +85,8 @@ def _check(road: Road, visit: Visit) -> None:
     if not visit.messages or visit.messages[-1].role != "user":
         raise Invalid("The last message must be the user's.", param="messages")
     most = road.settings.limits.message_chars
+    for text in visit.system:
+        clean(text, "messages", most, empty=True)
     for message in visit.messages:
         clean(message.text, "messages", most, empty=message is not visit.messages[-1])
     kind = visit.model.partition(":")[0]
@@ -106,21 +110,31 @@ def _advised(
     scope: Scope,
     visit: Visit,
     advisor: Advisor,
-    members: Sequence[Advisor],
+    members: Sequence[Advisor] | None,
     recipe_name: str,
 ) -> Voice:
-    """One advisor's call, compiled by the same road as everybody's."""
+    """One advisor's call, compiled by the same road as everybody's. Without other members the
+    answer has no label."""
     recipe = council.find_recipe(tx, scope, road.settings, recipe_name)
     model = model_for(road, recipe, advisor)
     facts = road.models.facts(model)
     params = visit.params.over(params_for(road, recipe, advisor, facts))
-    thread = _thread(visit, advisor, members, recipe)
+    called = {} if members is None else sections.labels(members)
+    thread = _thread(visit, advisor, members or (), called)
     thread = replace(thread, ratio=ratios.ratio(tx, scope, model))
-    compiled = compile_request(recipe, thread, road.settings.limits, facts, params)
-    return Voice(advisor.name, model, compiled.request, advisor.id)
+    voice = Voice(called.get(advisor.id, ""), model, None, advisor_id=advisor.id)
+    try:
+        compiled = compile_request(recipe, thread, road.settings.limits, facts, params)
+    except TooLong as refusal:
+        voice.refusal = refusal
+    else:
+        voice.request = compiled.request
+    return voice
 
 
-def _thread(visit: Visit, advisor: Advisor, members: Sequence[Advisor], recipe: Recipe) -> Thread:
+def _thread(
+    visit: Visit, advisor: Advisor, members: Sequence[Advisor], called: Mapping[str, str]
+) -> Thread:
     """The caller's history as this advisor may know it. Times are unknown, so nothing is stamped;
     texts without an id of ours are numbered."""
     past: list[Said] = []
@@ -129,16 +143,19 @@ def _thread(visit: Visit, advisor: Advisor, members: Sequence[Advisor], recipe: 
         if message.role == "user":
             past.append(Said(f"t{number}", f"m{number}", len(past) + 1, message.text, None))
         elif past:
-            parts = _sections(message.text, members)
+            parts = (
+                sections.taken_apart(message.text, called) if called else {advisor.id: message.text}
+            )
             own = parts.get(advisor.id, "")
             last = tuple(
-                Other(f"a{number}", one.id, one.slug, one.name, parts[one.id])
+                Other(f"a{number} {one.id}", one.id, one.slug, called[one.id], parts[one.id])
                 for one in members
                 if one.id in parts and one.id != advisor.id
             )
+            said = replace(past[-1], others=(*past[-1].others, *last))
             if own:
-                said = past[-1]
-                past[-1] = replace(said, own=(*said.own, Own(f"a{number}", own)))
+                said = replace(said, own=(*said.own, Own(f"a{number} {advisor.id}", own)))
+            past[-1] = said
     current = Said("now", "now", len(past) + 1, visit.messages[-1].text, None)
     return Thread(
         advisor=advisor,
@@ -150,30 +167,15 @@ def _thread(visit: Visit, advisor: Advisor, members: Sequence[Advisor], recipe: 
     )
 
 
-def label_of(name: str) -> str:
-    """How a council's answer marks whose section follows."""
-    return f"## {' '.join(name.split())}\n\n"
-
-
-def _sections(text: str, members: Sequence[Advisor]) -> dict[str, str]:
-    """An earlier labelled answer taken apart again, by advisor. One advisor alone has no label."""
-    if len(members) == 1:
-        return {members[0].id: text}
-    by_label = {" ".join(one.name.split()): one.id for one in members}
-    names = "|".join(re.escape(name) for name in by_label)
-    parts = re.split(rf"(?m)^## ({names})\s*$", text)
-    found: dict[str, str] = {}
-    for name, body in zip(parts[1::2], parts[2::2], strict=False):
-        if body.strip():
-            found[by_label[name]] = body.strip()
-    return found
-
-
 async def single(road: Road, voice: Voice) -> AsyncGenerator[str, None]:
     """One call's text as it comes."""
+    if voice.request is None:
+        raise voice.refusal or ContextTooLong("There is nothing to send.")
     reply = await road.models.chain(voice.model).stream(voice.request, voice.tried)
     try:
         async for piece in reply:
+            if piece.finish:
+                voice.finish = piece.finish
             if piece.text:
                 yield piece.text
     finally:
@@ -183,30 +185,34 @@ async def single(road: Road, voice: Voice) -> AsyncGenerator[str, None]:
 
 async def labelled(road: Road, voices: Sequence[Voice]) -> AsyncGenerator[str, None]:
     """A council's answers as one text, in the council's order, all written at the same time. One
-    that fails says so in its section; when all fail, the first one's error is raised."""
+    that fails says so in its section; when nobody says a word, the first one's error is raised."""
     queues: list[asyncio.Queue[str | ModelError | None]] = [asyncio.Queue() for _ in voices]
     tasks = [
         asyncio.create_task(_collect(road, voice, queue))
         for voice, queue in zip(voices, queues, strict=True)
     ]
     failed: list[ModelError] = []
-    held = ""
+    held = ""  # excuses, as long as nobody has spoken: it may become an error after all
+    spoken = False
     try:
         for number, (voice, queue) in enumerate(zip(voices, queues, strict=True)):
-            head = ("\n\n" if number else "") + label_of(voice.name)
+            held += ("\n\n" if number else "") + sections.heading(voice.label)
+            nested, begun = sections.Nested(), False
             while (part := await queue.get()) is not None:
                 if isinstance(part, ModelError):
                     failed.append(part)
-                    text = f"*(No answer: {part.message})*"
+                    held += nested.end() + sections.excuse(part, begun=begun)
                 else:
-                    text = part
-                held, text, head = "", held + head + text, ""
-                if len(failed) > number:  # nobody has spoken yet: it may be an error after all
-                    held = text
-                else:
-                    yield text
-        if len(failed) == len(voices):
+                    held += nested.feed(part)
+                    spoken = begun = True
+                if spoken and held:
+                    yield held
+                    held = ""
+            held += nested.end()
+        if not spoken:
             raise failed[0]
+        if held:
+            yield held
     finally:
         for task in tasks:
             task.cancel()

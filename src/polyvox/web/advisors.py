@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
+from polyvox.web.fields import Key
 from polyvox.web.schemas import (
     AdvisorCreate,
     AdvisorOut,
@@ -54,32 +55,32 @@ async def reorder_advisors(app: App, who: Who, body: Reorder) -> list[AdvisorOut
 
 
 @router.get("/api/advisors/{advisor}", responses=responses(404))
-async def get_advisor(app: App, who: Who, advisor: str) -> AdvisorOut:
+async def get_advisor(app: App, who: Who, advisor: Key) -> AdvisorOut:
     """One advisor, by id or slug."""
     return AdvisorOut.of(await app.advisors.get(who, advisor))
 
 
 @router.patch("/api/advisors/{advisor}", responses=responses(404, 409))
-async def update_advisor(app: App, who: Who, advisor: str, body: AdvisorPatch) -> AdvisorOut:
+async def update_advisor(app: App, who: Who, advisor: Key, body: AdvisorPatch) -> AdvisorOut:
     """Change an advisor. Another prompt (or description) makes a new version."""
     app.check_model(body.model)
     return AdvisorOut.of(await app.advisors.update(who, advisor, **_details(body)))
 
 
 @router.delete("/api/advisors/{advisor}", status_code=204, responses=responses(404))
-async def remove_advisor(app: App, who: Who, advisor: str) -> None:
+async def remove_advisor(app: App, who: Who, advisor: Key) -> None:
     """Take an advisor off the list; its answers stay."""
     await app.advisors.remove(who, advisor)
 
 
 @router.get("/api/advisors/{advisor}/versions", responses=responses(404))
-async def list_versions(app: App, who: Who, advisor: str) -> list[VersionOut]:
+async def list_versions(app: App, who: Who, advisor: Key) -> list[VersionOut]:
     """Every text its identity has had, newest first."""
     return [VersionOut.of(one) for one in await app.advisors.versions(who, advisor)]
 
 
 @router.post("/api/advisors/{advisor}/rollback", responses=responses(404))
-async def rollback_advisor(app: App, who: Who, advisor: str, body: Rollback) -> AdvisorOut:
+async def rollback_advisor(app: App, who: Who, advisor: Key, body: Rollback) -> AdvisorOut:
     """Give it an earlier identity again, as a new version."""
     return AdvisorOut.of(await app.advisors.rollback(who, advisor, body.version))
 
@@ -98,21 +99,19 @@ async def create_council(app: App, who: Who, body: CouncilCreate) -> CouncilOut:
 
 
 @router.get("/api/councils/{council}", responses=responses(404))
-async def get_council(app: App, who: Who, council: str) -> CouncilOut:
+async def get_council(app: App, who: Who, council: Key) -> CouncilOut:
     """One council, by id or slug."""
     return CouncilOut.of(await app.councils.get(who, council))
 
 
 @router.patch("/api/councils/{council}", responses=responses(404, 409))
-async def update_council(app: App, who: Who, council: str, body: CouncilPatch) -> CouncilOut:
+async def update_council(app: App, who: Who, council: Key, body: CouncilPatch) -> CouncilOut:
     """Change a council."""
     details = body.model_dump(exclude_none=True)
     return CouncilOut.of(await app.councils.update(who, council, **details))
 
 
 @router.delete("/api/councils/{council}", status_code=204, responses=responses(404))
-async def remove_council(app: App, who: Who, council: str) -> None:
+async def remove_council(app: App, who: Who, council: Key) -> None:
     """Delete a council; its advisors stay."""
     await app.councils.remove(who, council)
-
-

@@ -11,6 +11,7 @@ from polyvox.errors import Invalid
 from polyvox.stream import follow
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
+from polyvox.web.fields import Id, Key
 from polyvox.web.schemas import (
     AnswerRef,
     ConversationCreate,
@@ -41,7 +42,7 @@ class ConversationPage(BaseModel):
 
 @router.get("/api/conversations", responses=responses())
 async def list_conversations(
-    app: App, who: Who, limit: Few = 50, after: str | None = None
+    app: App, who: Who, limit: Few = 50, after: Id | None = None
 ) -> ConversationPage:
     """Conversations by their newest message."""
     page = await app.conversations.list(who, limit=limit, after=after)
@@ -59,7 +60,7 @@ async def create_conversation(app: App, who: Who, body: ConversationCreate) -> C
 async def get_conversation(
     app: App,
     who: Who,
-    conversation: str,
+    conversation: Key,
     before: Annotated[int | None, Query(ge=1, le=2**31)] = None,
     limit: Few = 200,
 ) -> ConversationWhole:
@@ -75,7 +76,7 @@ async def get_conversation(
 
 @router.patch("/api/conversations/{conversation}", responses=responses(404, 409))
 async def update_conversation(
-    app: App, who: Who, conversation: str, body: ConversationPatch
+    app: App, who: Who, conversation: Key, body: ConversationPatch
 ) -> ConversationOut:
     """Rename it, change its advisors (also while it goes on), or move its head to a branch."""
     said = body.model_dump(exclude_unset=True)
@@ -89,7 +90,7 @@ async def update_conversation(
 
 
 @router.delete("/api/conversations/{conversation}", status_code=204, responses=responses(404))
-async def delete_conversation(app: App, who: Who, conversation: str) -> None:
+async def delete_conversation(app: App, who: Who, conversation: Key) -> None:
     """Delete it with everything in it."""
     await app.delete_conversation(who, conversation)
 
@@ -99,7 +100,7 @@ async def delete_conversation(app: App, who: Who, conversation: str) -> None:
     status_code=202,
     responses=responses(402, 404, 409),
 )
-async def create_turn(app: App, who: Who, conversation: str, body: TurnCreate) -> TurnStartedOut:
+async def create_turn(app: App, who: Who, conversation: Key, body: TurnCreate) -> TurnStartedOut:
     """Send a message. It is stored when this returns; the answers come as events."""
     begun = await app.turns.send(
         who,
@@ -117,7 +118,7 @@ async def create_turn(app: App, who: Who, conversation: str, body: TurnCreate) -
 
 
 @router.post("/api/conversations/{conversation}/estimate", responses=responses(404))
-async def estimate(app: App, who: Who, conversation: str, body: EstimateBody) -> EstimateOut:
+async def estimate_turn(app: App, who: Who, conversation: Key, body: EstimateBody) -> EstimateOut:
     """Tokens and price of a message before it is sent."""
     rows = await app.turns.estimate(who, conversation, body.content, body.advisors)
     known = [row.cost for row in rows if row.cost is not None]
@@ -151,10 +152,10 @@ async def estimate(app: App, who: Who, conversation: str, body: EstimateBody) ->
     },
     response_class=Response,
 )
-async def events(
+async def follow_events(
     app: App,
     who: Who,
-    conversation: str,
+    conversation: Key,
     after: Annotated[int | None, Query(ge=0, le=2**53)] = None,
     live: bool = True,
     last_event_id: Annotated[str | None, Header()] = None,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -10,8 +12,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Route
 
-from polyvox.errors import ModelError, PolyvoxError, RateLimited
+from polyvox.errors import ContextTooLong, ModelError, PolyvoxError, RateLimited, Refused
 
 log = logging.getLogger("polyvox.web")
 
@@ -41,6 +44,7 @@ MEANINGS = {
     409: "The thing is in a state that does not allow this.",
     413: "The request is too large.",
     422: "A value in the request is not acceptable.",
+    429: "The model's provider wants fewer requests; Retry-After says when to come back.",
     502: "The model's provider answered with an error.",
     503: "The model's provider, or the database, is not available now.",
     504: "The model's provider did not answer in time.",
@@ -65,28 +69,42 @@ def kind_of(status: int) -> str:
     return "invalid_request_error" if status < 500 else "server_error"
 
 
+def status_of(error: PolyvoxError) -> int:
+    """The HTTP status of an error. What a provider refuses of the caller's own request (too long,
+    not acceptable, a model it does not have) is the caller's to change, so it is no 5xx."""
+    if isinstance(error, RateLimited):
+        return 429
+    if isinstance(error, Refused) and error.http_status == 404:
+        return 404
+    if isinstance(error, ContextTooLong | Refused):
+        return 400
+    return error.status
+
+
 def body(code: str, message: str, hint: str, status: int, param: str | None) -> dict[str, Any]:
     """The error shape."""
     detail = {"code": code, "message": message, "hint": hint, "type": kind_of(status)}
     return {"error": {**detail, "param": param}}
 
 
+def body_of(error: PolyvoxError) -> dict[str, Any]:
+    """Any error of ours in the error shape."""
+    return body(error.code, error.message, error.hint, status_of(error), error.param)
+
+
 def failed(error: PolyvoxError) -> JSONResponse:
     """Any error of ours as a response."""
+    status = status_of(error)
     headers = {}
-    if isinstance(error, ModelError) and isinstance(error, RateLimited) and error.retry_after:
-        headers["Retry-After"] = str(max(1, round(error.retry_after)))
-    if error.status == 401:
+    if isinstance(error, ModelError) and error.retry_after is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+    if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(
-        body(error.code, error.message, error.hint, error.status, error.param),
-        error.status,
-        headers=headers,
-    )
+    return JSONResponse(body_of(error), status, headers=headers)
 
 
-def install(app: FastAPI) -> None:
-    """Make every failure of `app` come out in the one shape."""
+def install(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Make every failure of `app`, which has these routes, come out in the one shape."""
 
     @app.exception_handler(PolyvoxError)
     async def _ours(_: Request, error: PolyvoxError) -> Response:
@@ -95,31 +113,54 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
         if first["type"] == "json_invalid":
             return _plain("bad_input", "The body is not valid JSON.", "Send JSON.", 400)
-        param = ".".join(place) or None
+        param = _place(first, error.body)
         what = f"{param}: " if param else ""
-        return _plain("invalid", f"{what}{first['msg']}.", "Correct that value.", 422, param)
+        said = first["msg"].removeprefix("Value error, ")
+        return _plain("invalid", f"{what}{said}.", "Correct that value.", 422, param)
 
     @app.exception_handler(HTTPException)
-    async def _http(_: Request, error: HTTPException) -> Response:
+    async def _http(request: Request, error: HTTPException) -> Response:
         codes = {404: "not_found", 405: "method_not_allowed"}
         hints = {404: "GET /openapi.json lists every path.", 405: "See /openapi.json."}
         status = error.status_code
         answer = _plain(
-            codes.get(status, "bad_input"),
-            f"{error.detail}.",
-            hints.get(status, ""),
-            status,
+            codes.get(status, "bad_input"), f"{error.detail}.", hints.get(status, ""), status
         )
         answer.headers.update(error.headers or {})
+        if status == 405:
+            answer.headers["Allow"] = ", ".join(_methods(routes, request.url.path))
         return answer
 
     @app.exception_handler(Exception)
     async def _bug(request: Request, error: Exception) -> Response:
         log.exception("%s %s", request.method, request.url.path, exc_info=error)
         return _plain("internal", "Polyvox itself failed.", "The server's log tells more.", 500)
+
+
+def _place(error: dict[str, Any], body: object) -> str | None:
+    """Which value of the request is meant, as a dotted path. Where a value may be of several kinds,
+    the kind that was tried stands in pydantic's path too: it is no part of the body."""
+    start, *parts = error["loc"]
+    if start != "body":
+        return ".".join(str(part) for part in parts) or None
+    place: list[str] = []
+    here = body
+    for part in parts:
+        inside = isinstance(here, dict) and part in here
+        if inside or (isinstance(here, list) and isinstance(part, int) and part < len(here)):
+            here = here[part]  # type: ignore[index]  # a dict or a list, as was just seen
+        elif error["type"] != "missing" or part != parts[-1]:
+            continue
+        place.append(str(part))
+    return ".".join(place) or None
+
+
+def _methods(routes: Sequence[BaseRoute], path: str) -> list[str]:
+    """What can be done at a path."""
+    found = [r for r in routes if isinstance(r, Route) and r.path_regex.match(path)]
+    return sorted({method for route in found for method in route.methods or ()})
 
 
 def _plain(

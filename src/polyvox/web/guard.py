@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
+from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +26,7 @@ Asgi = Callable[[Message, Receive, Send], Awaitable[None]]
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 OPEN = {"/healthz"}
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/?#@\[\]]+))(?::\d{0,5})?")
 
 
 def is_loopback(host: str) -> bool:
@@ -38,18 +41,14 @@ def is_loopback(host: str) -> bool:
 
 def host_of(value: str) -> str:
     """The name in a Host header, without its port, in lower case; empty if it is not one."""
-    try:
-        return (urlsplit(f"//{value}").hostname or "").lower()
-    except ValueError:
-        return ""
+    found = _HOST.fullmatch(value)
+    return (found[1] or found[2]).lower() if found else ""
 
 
 class Guard:
     """An ASGI layer in front of everything else."""
 
-    def __init__(
-        self, app: Asgi, *, hosts: frozenset[str], token: str, max_body: int
-    ) -> None:
+    def __init__(self, app: Asgi, *, hosts: frozenset[str], token: str, max_body: int) -> None:
         self._app = app
         self._hosts = hosts
         self._token = token.encode()
@@ -60,42 +59,54 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers: dict[bytes, bytes] = dict(scope["headers"])
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
         try:
             self._check(scope["path"], headers)
-            length = headers.get(b"content-length", b"0")
-            if length.isdigit() and int(length) > self._max_body:
-                raise self._too_large()
         except PolyvoxError as error:
             await failed(error)(scope, receive, send)
             return
-        if b"content-length" in headers or b"transfer-encoding" not in headers:
+        if any(name == b"transfer-encoding" for name, _ in headers):
+            await self._counted(scope, receive, send)
+        else:
             await self._app(scope, receive, send)
-            return
-        await self._counted(scope, receive, send)
 
-    def _check(self, path: str, headers: dict[bytes, bytes]) -> None:
-        host = host_of(headers.get(b"host", b"").decode("latin-1"))
-        if not (is_loopback(host) or host in self._hosts):
-            raise Forbidden(
-                f"This server does not answer to the name {host!r}.",
-                "Use http://127.0.0.1, or add the name to server.hosts.",
-            )
-        origin = headers.get(b"origin", b"").decode("latin-1")
-        if origin and not self._ours(origin):
-            raise Forbidden(
-                f"Pages of {origin!r} may not use this server.",
-                "Open the page of this server itself, or add the name to server.hosts.",
-            )
-        if not origin and headers.get(b"sec-fetch-site", b"") == b"cross-site":
+    def _check(self, path: str, headers: list[tuple[bytes, bytes]]) -> None:
+        """Every header of a name is looked at: a second one must not hide the first."""
+        self._check_host(_all(headers, b"host"))
+        origins = _all(headers, b"origin")
+        for origin in origins:
+            if not self._ours(origin):
+                raise Forbidden(
+                    f"Pages of {origin!r} may not use this server.",
+                    "Open the page of this server itself, or add the name to server.hosts.",
+                )
+        if not origins and "cross-site" in _all(headers, b"sec-fetch-site"):
             raise Forbidden("Foreign pages may not use this server.", "Open its own page.")
         if self._token and path not in OPEN:
-            given = headers.get(b"authorization", b"")
-            given = given[7:].strip() if given[:7].lower() == b"bearer " else b""
-            if not hmac.compare_digest(given, self._token):
-                raise NotAuthorized(
-                    "This server needs a token.", "Send it as Authorization: Bearer TOKEN."
+            self._check_token(_all(headers, b"authorization"))
+        for length in _all(headers, b"content-length"):
+            if length.isdecimal() and int(length) > self._max_body:
+                raise self._too_large()
+
+    def _check_host(self, values: list[str]) -> None:
+        if not values:
+            raise Forbidden("The request names no host.", "Send a Host header.")
+        for value in values:
+            host = host_of(value)
+            if not (is_loopback(host) or host in self._hosts):
+                raise Forbidden(
+                    f"This server does not answer to the name {host or value!r}.",
+                    "Use http://127.0.0.1, or add the name to server.hosts.",
                 )
+
+    def _check_token(self, values: list[str]) -> None:
+        given = values[0] if len(values) == 1 else ""
+        kind, _, token = given.partition(" ")
+        token = token.strip() if kind.lower() == "bearer" else ""
+        if not hmac.compare_digest(token.encode("latin-1"), self._token):
+            raise NotAuthorized(
+                "This server needs a token.", "Send it as Authorization: Bearer TOKEN."
+            )
 
     def _ours(self, origin: str) -> bool:
         try:
@@ -112,26 +123,24 @@ class Guard:
         )
 
     async def _counted(self, scope: Message, receive: Receive, send: Send) -> None:
-        """A body of unknown length is counted while it comes."""
-        seen = 0
-        started = False
-
-        async def counting() -> Message:
-            nonlocal seen
+        """A body of unknown length is taken in, as long as it is not too large, and handed on."""
+        taken: deque[Message] = deque()
+        size, more = 0, True
+        while more:
             message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self._max_body:
-                raise self._too_large()
-            return message
+            taken.append(message)
+            size += len(message.get("body", b""))
+            if size > self._max_body:
+                await failed(self._too_large())(scope, receive, send)
+                return
+            more = message.get("more_body", False)
 
-        async def sending(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
+        async def again() -> Message:
+            return taken.popleft() if taken else await receive()
 
-        try:
-            await self._app(scope, counting, sending)
-        except TooLarge as error:
-            if started:
-                raise
-            await failed(error)(scope, receive, send)
+        await self._app(scope, again, send)
+
+
+def _all(headers: list[tuple[bytes, bytes]], name: bytes) -> list[str]:
+    """Every value of a header."""
+    return [value.decode("latin-1") for key, value in headers if key == name]

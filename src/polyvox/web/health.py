@@ -32,7 +32,7 @@ class Health(BaseModel):
 
 
 @router.get("/healthz", responses=responses())
-async def healthz(app: App) -> Health:
+async def get_health(app: App) -> Health:
     """Ready, and how it is."""
     trouble = app.journal.trouble
     return Health(
@@ -52,10 +52,13 @@ async def healthz(app: App) -> Health:
     response_class=Response,
     responses={
         **responses(),
-        200: {"description": "Plain-text metrics.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+        200: {
+            "description": "Plain-text metrics.",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        },
     },
 )
-async def metrics(app: App) -> Response:
+async def get_metrics(app: App) -> Response:
     """Counters and gauges in the Prometheus text format."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     rows = {

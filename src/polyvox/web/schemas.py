@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from polyvox.errors import Invalid
 from polyvox.events import NANO, usage_data
-from polyvox.receive import clean
-from polyvox.settings import MODEL
 from polyvox.values import (
     Advisor,
     Answer,
@@ -20,29 +17,7 @@ from polyvox.values import (
     PromptVersion,
     Turn,
 )
-
-
-def _clean(text: str) -> str:
-    try:
-        return clean(text, "text", len(text), empty=True)
-    except Invalid as error:
-        raise ValueError(error.message.removesuffix(".")) from None
-
-
-def _filled(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be empty")
-    return text
-
-
-Text = Annotated[str, AfterValidator(_clean)]
-Filled = Annotated[str, AfterValidator(_clean), AfterValidator(_filled)]
-Name = Annotated[Filled, Field(min_length=1, max_length=120)]
-Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
-ModelName = Annotated[str, Field(pattern=MODEL, max_length=300)]
-Id = Annotated[Text, Field(min_length=1, max_length=200)]
-Prompt = Annotated[Text, Field(max_length=100_000)]
-Message = Annotated[str, Field(min_length=1)]
+from polyvox.web.fields import Color, Filled, Id, Message, ModelName, Name, Prompt, Slug, Text
 
 
 class Body(BaseModel):
@@ -71,7 +46,7 @@ class AdvisorCreate(Body):
     description: Annotated[Filled, Field(min_length=1, max_length=20_000)]
     prompt: Prompt | None = None
     model: ModelName | None = None
-    color: Annotated[str, Field(pattern=r"^(#[0-9a-fA-F]{6})?$")] = ""
+    color: Color = ""
     voice: Name | None = None
     active: bool = True
     params: ParamsBody | None = None
@@ -85,7 +60,7 @@ class AdvisorPatch(Body):
     description: Annotated[Filled, Field(min_length=1, max_length=20_000)] | None = None
     prompt: Prompt | None = None
     model: ModelName | None = None
-    color: Annotated[str, Field(pattern=r"^(#[0-9a-fA-F]{6})?$")] | None = None
+    color: Color | None = None
     voice: Name | None = None
     active: bool | None = None
     params: ParamsBody | None = None
@@ -324,9 +299,7 @@ class AnswerOut(BaseModel):
             prompt_version_id=answer.prompt_version_id,
             error=None
             if failure is None
-            else FailureOut(
-                category=failure.category, message=failure.message, hint=failure.hint
-            ),
+            else FailureOut(category=failure.category, message=failure.message, hint=failure.hint),
             usage=None if spent is None else UsageOut(**spent),
             attempts=[
                 AttemptOut(**{name: getattr(one, name) for name in AttemptOut.model_fields})

@@ -37,7 +37,7 @@ class EventStream(Response):
         self._chunks = chunks
         self._gone = gone
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's
         """Stream until the iterator ends."""
         await send(HEAD)
         await send({"type": "http.response.body", "body": HELLO, "more_body": True})

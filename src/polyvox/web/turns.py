@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fastapi import APIRouter
 
-import msgspec
-from fastapi import APIRouter, Response
-from pydantic import BaseModel
-
-from polyvox.context.describe import describe
 from polyvox.errors import Invalid, NotFound
 from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
+from polyvox.web.fields import Key
 from polyvox.web.schemas import (
     AdvisorOut,
     AnswerOut,
@@ -30,19 +26,19 @@ router = APIRouter(tags=["turns"])
 
 
 @router.get("/api/answers/{answer}", responses=responses(404))
-async def get_answer(app: App, who: Who, answer: str) -> AnswerOut:
+async def get_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """One answer."""
     return AnswerOut.of(await app.turns.answer(who, answer))
 
 
 @router.post("/api/answers/{answer}/stop", responses=responses(404))
-async def stop_answer(app: App, who: Who, answer: str) -> AnswerOut:
+async def stop_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Stop it now; the partial text is kept. One that has ended stays as it is."""
     return AnswerOut.of(await app.turns.stop_answer(who, answer))
 
 
 @router.post("/api/answers/{answer}/retry", status_code=202, responses=responses(402, 404, 409))
-async def retry_answer(app: App, who: Who, answer: str) -> AnswerOut:
+async def retry_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Have an answer that failed, stopped or was interrupted written again."""
     return AnswerOut.of(await app.turns.again(who, answer, retry=True))
 
@@ -50,25 +46,25 @@ async def retry_answer(app: App, who: Who, answer: str) -> AnswerOut:
 @router.post(
     "/api/answers/{answer}/regenerate", status_code=202, responses=responses(402, 404, 409)
 )
-async def regenerate_answer(app: App, who: Who, answer: str) -> AnswerOut:
+async def regenerate_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Have an answer written anew; the old one is kept as a version."""
     return AnswerOut.of(await app.turns.again(who, answer, retry=False))
 
 
 @router.post("/api/answers/{answer}/exclude", responses=responses(404))
-async def exclude_answer(app: App, who: Who, answer: str) -> AnswerOut:
+async def exclude_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Keep it out of every later request."""
     return AnswerOut.of(await app.turns.exclude_answer(who, answer, excluded=True))
 
 
 @router.post("/api/answers/{answer}/include", responses=responses(404))
-async def include_answer(app: App, who: Who, answer: str) -> AnswerOut:
+async def include_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Let it into later requests again."""
     return AnswerOut.of(await app.turns.exclude_answer(who, answer, excluded=False))
 
 
 @router.post("/api/answers/{answer}/instruct", responses=responses(404, 409))
-async def instruct(app: App, who: Who, answer: str, body: Instruct) -> AdvisorOut:
+async def instruct_advisor(app: App, who: Who, answer: Key, body: Instruct) -> AdvisorOut:
     """Add an instruction to the prompt of the advisor who gave this answer, as a new version."""
     found = await app.turns.answer(who, answer)
     if found.advisor_id in (ASSISTANT_ID, SYNTHESIS_ID):
@@ -76,68 +72,22 @@ async def instruct(app: App, who: Who, answer: str, body: Instruct) -> AdvisorOu
     return AdvisorOut.of(await app.advisors.instruct(who, found.advisor_id, body.instruction))
 
 
-class ReceiptOut(BaseModel):
-    """What an advisor was sent, and why."""
-
-    answer_id: str
-    description: dict[str, Any]
-    """Words and numbers: spans with their kind, source, size, in or out, and the reason."""
-    request: dict[str, Any] | None
-    """The very request, as the provider received it; null when none was sent."""
-    wire_hash: str | None
-    verified: bool
-    """Whether the rebuilt bytes have the hash of those that were sent."""
-    exact: bool
-    """False when a text in it was forgotten since."""
-
-
-@router.get("/api/answers/{answer}/receipt", responses=responses(404))
-async def receipt(app: App, who: Who, answer: str) -> ReceiptOut:
-    """The exact request behind an answer, span by span."""
-    seen = await app.receipt(who, answer)
-    sent = seen.receipt.sent
-    return ReceiptOut(
-        answer_id=answer,
-        description=msgspec.to_builtins(describe(seen.receipt)),
-        request=None if seen.body is None else msgspec.json.decode(seen.body),
-        wire_hash=None if sent is None else sent.wire_hash,
-        verified=seen.verified,
-        exact=seen.receipt.exact,
-    )
-
-
-@router.get(
-    "/api/answers/{answer}/request",
-    response_class=Response,
-    responses={
-        **responses(404),
-        200: {"description": "The bytes of the request body.", "content": {"application/json": {}}},
-    },
-)
-async def request_body(app: App, who: Who, answer: str) -> Response:
-    """The very bytes that were sent for an answer, to copy."""
-    seen = await app.receipt(who, answer)
-    if seen.body is None:
-        raise NotFound("Nothing was sent for this answer.", "It ended before its model was asked.")
-    return Response(seen.body, media_type="application/json")
-
-
 @router.post("/api/turns/{turn}/stop", responses=responses(404))
-async def stop_turn(app: App, who: Who, turn: str) -> TurnOut:
+async def stop_turn(app: App, who: Who, turn: Key) -> TurnOut:
     """Stop every answer of a turn."""
     answers = await app.turns.stop_turn(who, turn)
     return TurnOut(turn_id=turn, answers=[AnswerOut.of(one) for one in answers])
 
 
 @router.post("/api/turns/{turn}/synthesize", status_code=202, responses=responses(402, 404, 409))
-async def synthesize(app: App, who: Who, turn: str) -> AnswerOut:
+async def synthesize_turn(app: App, who: Who, turn: Key) -> AnswerOut:
     """Have the turn's answers brought together; streamed like an answer."""
     return AnswerOut.of(await app.turns.synthesize(who, turn))
 
 
 @router.post("/api/turns/{turn}/exchange", status_code=202, responses=responses(402, 404, 409))
-async def exchange(
-    app: App, who: Who, turn: str, body: ExchangeBody | None = None
+async def exchange_turn(
+    app: App, who: Who, turn: Key, body: ExchangeBody | None = None
 ) -> TurnStartedOut:
     """Let the advisors respond to each other for some rounds."""
     rounds = body.rounds if body is not None else 1
@@ -151,7 +101,7 @@ async def exchange(
 
 
 @router.patch("/api/messages/{message}", responses=responses(402, 404, 409))
-async def patch_message(app: App, who: Who, message: str, body: MessagePatch) -> MessagePatched:
+async def patch_message(app: App, who: Who, message: Key, body: MessagePatch) -> MessagePatched:
     """Edit a message (makes a branch; nothing is destroyed) or exclude it from later requests."""
     if body.content is None and body.excluded is None:
         raise Invalid("Nothing to change.", "Give content or excluded.", param="content")

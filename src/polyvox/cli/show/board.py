@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from polyvox.cli.people import People, Person
-from polyvox.cli.show.synthesis import readable
 from polyvox.events import (
     AnswerCompleted,
     AnswerFailed,
@@ -21,6 +20,7 @@ from polyvox.events import (
     TextDelta,
     ThinkingDelta,
 )
+from polyvox.interop.telling import readable
 from polyvox.values import Answer, AnswerState, Failure, Usage
 
 

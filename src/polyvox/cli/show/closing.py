@@ -13,8 +13,10 @@ def print_closing(conversation_id: str, answers: Sequence[Answer]) -> None:
     """In a terminal only: a pipe gets the answers and nothing else."""
     if not is_terminal():
         return
-    parts = [total(answers), f"conversation {conversation_id}"]
-    console().print(" · ".join(part for part in parts if part), style="dim", soft_wrap=True)
+    screen = console()
+    parts = [part for part in (total(answers), f"conversation {conversation_id}") if part]
+    between = " · " if sum(map(len, parts)) + 3 <= screen.width else "\n"
+    screen.print(between.join(parts), style="dim", soft_wrap=True)
 
 
 def total(answers: Sequence[Answer]) -> str:

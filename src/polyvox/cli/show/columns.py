@@ -44,13 +44,13 @@ class Picture:
         self._since = time.monotonic()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        height = max(4, console.size.height - 2)
+        height = max(4, console.size.height - 3)
         seconds = int(time.monotonic() - self._since)
         elapsed = f" {seconds} s" if seconds >= 2 else ""
         yield from draw(
             console, self._board, options.max_width, height, f"{self._waiting()}{elapsed}"
         )
-        yield Text("Ctrl-C stops the answers", "dim")
+        yield Text("\nCtrl-C stops the answers", "dim")
 
 
 def draw(
@@ -97,7 +97,7 @@ def _group(
         if lines:
             lines.append(Text())
         heads = [_head(place, each, waiting) for place in row]
-        cut = [part[len(part) - most :] if len(part) > most else part for part in parts]
+        cut = [_newest(part, most) for part in parts]
         lines += _beside([[*head, *body] for head, body in zip(heads, cut, strict=True)], each)
     return lines
 
@@ -111,6 +111,14 @@ def _one_line(place: Place, width: int, waiting: str) -> Text:
         line.append(" ".join(prose.tail(place.said, room, 0).split())[-room // 2 :])
     line.truncate(width, overflow="ellipsis")
     return line
+
+
+def _newest(lines: list[Text], most: int) -> list[Text]:
+    """The last lines; where there are few, none of them is wasted on a gap."""
+    if len(lines) <= most:
+        return lines
+    told = [line for line in lines if line.plain.strip()] if most < 6 else lines
+    return told[-most:]
 
 
 def share(wanted: Sequence[int], room: int) -> list[int]:
@@ -156,7 +164,7 @@ def _state(place: Place, waiting: str) -> Text:
 
 
 def _body(console: Console, place: Place, width: int, limit: int | None) -> list[Text]:
-    if place.kind == "synthesis" and place.state in ("pending", "streaming"):
+    if place.kind == "synthesis" and place.state == "pending":
         return [Text("bringing the answers together", "dim")]
     text = place.said if limit is None else prose.tail(place.said, width, limit)
     found: list[Text] = []

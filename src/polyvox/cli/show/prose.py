@@ -80,7 +80,7 @@ def _hanging(console: Console, mark: str, text: Text, width: int) -> list[Text]:
 
 
 def _wrapped(console: Console, text: Text, width: int) -> list[Text]:
-    return [line for line in text.wrap(console, width, overflow="fold")] or [Text()]
+    return list(text.wrap(console, width, overflow="fold")) or [Text()]
 
 
 def _code(console: Console, line: str, width: int) -> list[Text]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from polyvox.cli.output import console, is_terminal, say, write
+from polyvox.cli.output import console, is_terminal, note, say, write
 from polyvox.cli.people import People
 from polyvox.cli.show.board import Board
 from polyvox.events import Event
@@ -64,12 +65,16 @@ class Silent:
 class Plain:
     """For a pipe: each answer whole, in their order, the first one as it comes."""
 
+    def __init__(self) -> None:
+        self._spoke = False
+
     def begin(self, people: People, turn_id: str, waiting: Callable[[], str]) -> None:
         """Start with the first answer."""
+        if sys.stderr.isatty() and (what := waiting()) != "waiting":
+            note(what)
         self._board = Board(people, turn_id)
-        self._at = 0
-        self._written = 0
-        self._headed = False
+        self._at = self._written = 0
+        self._headed = self._settled = False
 
     def see(self, event: Event) -> None:
         """Write what is next in order."""
@@ -82,6 +87,7 @@ class Plain:
     def end(self, answers: Sequence[Answer], turn: Sequence[Answer]) -> None:
         """Write what is left."""
         self._board.settle(answers, turn)
+        self._settled = True
         self._go_on()
 
     def drop(self) -> None:
@@ -92,9 +98,9 @@ class Plain:
         while self._at < len(places):
             place = places[self._at]
             ended = place.state not in ("pending", "streaming")
-            # A synthesis arrives as JSON and is readable only when it is whole and settled.
-            hidden = place.kind == "synthesis" and not ended
-            if not self._headed and (place.text or ended) and not hidden:
+            if place.kind == "synthesis" and not self._settled:
+                return  # it is written when it is whole: only then its attributions are checked
+            if not self._headed and (place.text or ended):
                 self._head(places)
             if self._headed and len(place.said) > self._written:
                 write(place.said[self._written :])
@@ -106,6 +112,9 @@ class Plain:
 
     def _head(self, places: Sequence[object]) -> None:
         place = list(self._board.places.values())[self._at]
+        if self._spoke:
+            write("\n")
+        self._spoke = True
         if len(places) > 1 or place.kind == "synthesis":
             again = f" (round {place.round})" if place.kind == "exchange" else ""
             write(f"## {place.person.name}{again}\n\n")
@@ -120,8 +129,7 @@ class Plain:
             end = "\n"
         elif place.state in ("stopped", "interrupted"):
             write(f"{'' if not place.said else ' '}[{place.state}]")
-        last = self._at == len(places) - 1
-        write(end if last else f"{end}\n")
+        write(end)
 
 
 class Drawn:

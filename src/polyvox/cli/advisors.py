@@ -1,0 +1,260 @@
+"""`polyvox advisors`: who there is, what they are told, and every text that has been."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyvox.cli import advisor_files
+from polyvox.cli.invocation import command
+from polyvox.cli.options import Json, Yes, new_group, sure
+
+if TYPE_CHECKING:
+    from polyvox.app import Polyvox
+
+group = new_group("The advisors: who they are and what they are told.")
+
+Who = Annotated[str, typer.Argument(metavar="SLUG", help="Its slug, @slug or id.")]
+Name = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is called.")]
+Slug = Annotated[str | None, typer.Option(help="How it is mentioned: letters, digits, hyphens.")]
+Description = Annotated[str | None, typer.Option(metavar="TEXT", help="Who it is.")]
+Prompt = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="What it is told, in place of the description; '' for none."),
+]
+Model = Annotated[
+    str | None, typer.Option(metavar="P:M", help="Its own model; '' for the default one.")
+]
+Color = Annotated[str | None, typer.Option(metavar="HEX", help="Like #1f6f8b.")]
+Voice = Annotated[str | None, typer.Option(metavar="NAME", help="Its voice; '' for none.")]
+Active = Annotated[
+    bool | None,
+    typer.Option("--active/--inactive", help="Whether it is asked without being named."),
+]
+MaxTokens = Annotated[int | None, typer.Option(metavar="N", help="Longest answer in tokens.")]
+Temperature = Annotated[float | None, typer.Option(metavar="X", help="0 to 2.")]
+TopP = Annotated[float | None, typer.Option(metavar="X", help="Above 0, at most 1.")]
+Reasoning = Annotated[
+    int | None, typer.Option(metavar="N", help="Thinking budget in tokens; 0 for none.")
+]
+
+
+@group.callback()
+def advisors(context: typer.Context) -> None:
+    """The advisors: who they are and what they are told."""
+    if context.invoked_subcommand is None:
+        list_advisors(json=False)
+
+
+@command(group, "list")
+def list_advisors(json: Json = False) -> None:
+    """Every advisor, in the order they are asked."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say_json, table
+        from polyvox.cli.words import one_line
+        from polyvox.web.schemas import AdvisorOut
+
+        found = await app.advisors.list(SCOPE)
+        if json:
+            say_json([AdvisorOut.of(one).model_dump() for one in found])
+            return
+        rows = [
+            (
+                one.slug,
+                one.name,
+                "active" if one.active else "inactive",
+                one.model or "default",
+                one_line(one.description or one.identity, 72),
+            )
+            for one in found
+        ]
+        empty = "There are no advisors. Add one: polyvox advisors add NAME --description …"
+        table(("slug", "name", "", "model", "description"), rows, empty=empty)
+
+    run(work)
+
+
+@command(group, "show")
+def show(advisor: Who, json: Json = False) -> None:
+    """One advisor with all its words."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say, say_json
+        from polyvox.interop.advisor_file import write
+        from polyvox.web.schemas import AdvisorOut
+
+        found = await app.advisors.get(SCOPE, advisor)
+        if json:
+            say_json(AdvisorOut.of(found).model_dump())
+        else:
+            say(write([found]).rstrip())
+
+    run(work)
+
+
+@command(group, "add")
+def add(
+    name: Annotated[str, typer.Argument(help="What it is called.")],
+    description: Description = None,
+    prompt: Prompt = None,
+    slug: Slug = None,
+    model: Model = None,
+    color: Color = None,
+    voice: Voice = None,
+    active: Active = None,
+    max_tokens: MaxTokens = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    reasoning: Reasoning = None,
+) -> None:
+    """A new advisor; it needs a description or a prompt."""
+    from polyvox.cli.running import run
+
+    given = advisor_files.given(
+        name, description, prompt, slug, model, color, voice, active,
+        (max_tokens, temperature, top_p, reasoning),
+    )  # fmt: skip
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+        from polyvox.interop.advisor_data import checked
+
+        details = checked(given)
+        app.check_model(details.get("model"))
+        made = await app.advisors.create(SCOPE, **details)
+        say(f"added {made.slug}")
+
+    run(work)
+
+
+@command(group, "edit")
+def edit(
+    advisor: Who,
+    name: Name = None,
+    description: Description = None,
+    prompt: Prompt = None,
+    slug: Slug = None,
+    model: Model = None,
+    color: Color = None,
+    voice: Voice = None,
+    active: Active = None,
+    max_tokens: MaxTokens = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    reasoning: Reasoning = None,
+) -> None:
+    """Change an advisor. Other words make a new version; the old ones stay in its history."""
+    from polyvox.cli.running import run
+
+    given = advisor_files.given(
+        name, description, prompt, slug, model, color, voice, active,
+        (max_tokens, temperature, top_p, reasoning),
+    )  # fmt: skip
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+        from polyvox.errors import Invalid
+        from polyvox.interop.advisor_data import checked
+
+        if not given:
+            raise Invalid("Nothing to change.", "`polyvox advisors edit --help` lists what can be.")
+        details = checked(given, new=False)
+        app.check_model(details.get("model"))
+        old = await app.advisors.get(SCOPE, advisor)
+        if "params" in details:
+            details["params"] = details["params"].over(old.params)
+        made = await app.advisors.update(SCOPE, old.id, **details)
+        say(f"changed {made.slug}")
+
+    run(work)
+
+
+@command(group, "remove")
+def remove(advisor: Who, yes: Yes = False) -> None:
+    """Take an advisor off the list. Its answers and its history stay."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+
+        found = await app.advisors.get(SCOPE, advisor)
+        sure(f"Remove {found.name}?", yes)
+        await app.advisors.remove(SCOPE, found.id)
+        say(f"removed {found.slug}")
+
+    run(work)
+
+
+@command(group, "history")
+def history(advisor: Who, json: Json = False) -> None:
+    """Every text that an advisor has had, newest first."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say_json, table
+        from polyvox.cli.words import one_line, when
+        from polyvox.web.schemas import VersionOut
+
+        found = await app.advisors.versions(SCOPE, advisor)
+        if json:
+            say_json([VersionOut.of(one).model_dump() for one in found])
+            return
+        zone = app.settings.timezone
+        rows = [
+            (str(one.number), when(one.created_at, zone), one.reason, one_line(one.text, 90))
+            for one in found
+        ]
+        table(("version", "when", "why", "text"), rows, empty="There is no history.")
+
+    run(work)
+
+
+@command(group, "rollback")
+def rollback(
+    advisor: Who,
+    version: Annotated[str, typer.Argument(help="Its number in the history, or its id.")],
+) -> None:
+    """Give an advisor an earlier text again, as a new version."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+
+        made = await app.advisors.rollback(SCOPE, advisor, version)
+        say(f"{made.slug} has the words of version {version} again")
+
+    run(work)
+
+
+@command(group, "instruct")
+def instruct(
+    advisor: Who, instruction: Annotated[str, typer.Argument(help="What to do differently.")]
+) -> None:
+    """Add an instruction to an advisor's prompt, as a new version."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+        from polyvox.receive import clean
+
+        clean(instruction, "instruction", 10_000)
+        made = await app.advisors.instruct(SCOPE, advisor, instruction)
+        say(f"instructed {made.slug}")
+
+    run(work)
+
+
+command(group, "import")(advisor_files.import_)
+command(group, "export")(advisor_files.export)

@@ -1,0 +1,138 @@
+"""The doctor's look at the database: there, whole, of the right version, and what was cut off.
+
+Nothing is created or migrated: an older database is only reported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from polyvox.cli import words
+from polyvox.cli.checks import Finding
+from polyvox.errors import PolyvoxError
+from polyvox.settings import Settings
+from polyvox.store.migrate import shipped
+from polyvox.store.open import sqlite_path
+from polyvox.store.sqlite import connect, explain
+
+CUT_OFF = (
+    "SELECT COUNT(*) FROM answers WHERE current = 1 AND state IN ('interrupted', 'pending',"
+    " 'streaming')"
+)
+WHAT = "database"
+
+One = Callable[[str], int]
+"""Runs a query that answers one number."""
+
+
+async def database(settings: Settings) -> AsyncIterator[Finding]:
+    """Everything there is to say of it."""
+    url = settings.database_url
+    try:
+        if url.startswith(("postgresql://", "postgres://")):
+            found = await asyncio.to_thread(_postgres, url)
+        else:
+            found = await asyncio.to_thread(_sqlite, sqlite_path(url, settings.home))
+    except PolyvoxError as error:
+        found = [Finding("fail", WHAT, error.message, error.hint)]
+    for finding in found:
+        yield finding
+
+
+def _sqlite(path: Path) -> list[Finding]:
+    if not path.exists():
+        return [Finding("ok", WHAT, f"{path} does not exist yet; the first command makes it")]
+    if path.is_dir():
+        return [Finding("fail", WHAT, f"{path} is a directory", "Name a file in it.")]
+    connection = connect(path, read_only=True)
+    try:
+
+        def one(sql: str) -> int:
+            return int(connection.execute(sql).fetchone()[0] or 0)
+
+        tables = one("SELECT COUNT(*) FROM sqlite_master WHERE name = 'schema_version'")
+        if not tables:
+            return [
+                Finding(
+                    "fail",
+                    WHAT,
+                    f"{path} holds no tables of Polyvox",
+                    "Choose another file with the setting `database`.",
+                )
+            ]
+        problems = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
+        if problems != ["ok"]:
+            return [
+                Finding(
+                    "fail",
+                    WHAT,
+                    f"{path} is damaged: {problems[0]}",
+                    "Move it away and put a backup (a .bak file beside it) in its place.",
+                )
+            ]
+        size = words.size(path.stat().st_size)
+        return _common(f"{path}, {size}, whole", one)
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+    finally:
+        connection.close()
+
+
+def _postgres(url: str) -> list[Finding]:
+    from polyvox.store import postgres
+
+    connection = postgres.connect(url)
+    try:
+
+        def one(sql: str) -> int:
+            row = connection.execute(sql.encode()).fetchone()
+            return int(row[0] or 0) if row is not None else 0
+
+        where = postgres.shown(url)
+        tables = one(
+            "SELECT COUNT(*) FROM pg_tables WHERE tablename = 'schema_version'"
+            " AND schemaname = current_schema()"
+        )
+        if not tables:
+            return [Finding("ok", WHAT, f"{where} answers; the first command makes its tables")]
+        size = words.size(one("SELECT pg_database_size(current_database())"))
+        return _common(f"{where}, {size}", one)
+    finally:
+        connection.close()
+
+
+def _common(where: str, one: One) -> list[Finding]:
+    version, ours = one("SELECT MAX(version) FROM schema_version"), shipped()[-1].version
+    if version > ours:
+        return [
+            Finding(
+                "fail",
+                WHAT,
+                f"{where}, written by a newer Polyvox (tables {version}, known {ours})",
+                "Upgrade Polyvox, or choose another database.",
+            )
+        ]
+    if version < ours:
+        return [
+            Finding(
+                "warn",
+                WHAT,
+                f"{where}, tables of version {version} ({ours} is the newest)",
+                "The next command brings them up to date; a backup is made before.",
+            )
+        ]
+    return [Finding("ok", WHAT, f"{where}, tables of version {version}"), _cut_off(one(CUT_OFF))]
+
+
+def _cut_off(number: int) -> Finding:
+    if not number:
+        return Finding("ok", "answers", "none was cut off")
+    return Finding(
+        "warn",
+        "answers",
+        f"{words.count(number, 'answer')} cut off or under way",
+        "Their words are kept; `polyvox chat --conversation last` and /retry completes them.",
+    )

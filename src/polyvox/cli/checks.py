@@ -1,0 +1,153 @@
+"""What the doctor looks at, one thing after the other. A check that fails says so and the others go
+on; secrets are looked for, never shown."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Literal
+
+from polyvox.cli import words
+from polyvox.cli.invocation import current
+from polyvox.errors import ModelError, PolyvoxError
+from polyvox.models.llama_file import EMBEDDED, find_gguf
+from polyvox.models.registry import Models
+from polyvox.settings import Settings
+from polyvox.transport import Transport
+
+TIGHT = 500_000_000
+"""Bytes of free disk below which one should know."""
+FULL = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the doctor's."""
+
+    state: Literal["ok", "warn", "fail"]
+    what: str
+    found: str
+    next: str = ""
+
+
+async def examine(*, offline: bool) -> AsyncIterator[Finding]:
+    """Everything, in the order in which it is needed."""
+    try:
+        settings = current.settings()
+    except PolyvoxError as error:
+        yield Finding("fail", "configuration", error.message, error.hint)
+        return
+    yield configuration(settings)
+    yield disk(settings)
+    from polyvox.cli.check_database import database
+
+    async for finding in database(settings):
+        yield finding
+    transport = Transport()
+    models = Models(settings, transport)
+    try:
+        yield keys(models)
+        yield embedded(settings, models)
+        if not offline:
+            yield await default_model(models)
+    except PolyvoxError as error:
+        yield Finding("fail", "default model", error.message, error.hint)
+    finally:
+        await models.close()
+        await transport.close()
+    yield port(settings)
+
+
+def configuration(settings: Settings) -> Finding:
+    """Which file it is, and whether a secret stands in it."""
+    where = settings.source or "no file, so every setting has its default"
+    literal = [
+        f"providers.{name}.api_key"
+        for name, one in settings.providers.items()
+        if one.api_key.literal
+    ]
+    if settings.server.token.literal and "POLYVOX_SERVER_TOKEN" not in os.environ:
+        literal.append("server.token")
+    if literal:
+        return Finding(
+            "warn",
+            "configuration",
+            f"{where}; {', '.join(literal)} holds the secret itself",
+            "Put it into a variable and write env:NAME, or the keyring and write keyring:NAME.",
+        )
+    return Finding("ok", "configuration", where)
+
+
+def disk(settings: Settings) -> Finding:
+    """Where the data is, and the room around it."""
+    place = settings.home
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    try:
+        free = shutil.disk_usage(place).free
+    except OSError as error:
+        return Finding("fail", "home", f"{settings.home}: {error.strerror}", "Set POLYVOX_HOME.")
+    if not os.access(place, os.W_OK):
+        return Finding(
+            "fail", "home", f"{place} is not writable", "Set POLYVOX_HOME to a place of your own."
+        )
+    found = f"{settings.home}, {words.size(free)} free"
+    if free < FULL:
+        return Finding("fail", "home", found, "Free some space: nothing can be stored.")
+    if free < TIGHT:
+        return Finding("warn", "home", found, "Free some space soon.")
+    return Finding("ok", "home", found)
+
+
+def keys(models: Models) -> Finding:
+    """Which providers have their key. The keys themselves are not shown."""
+    present = [f"{row.name} ({row.key_source})" for row in models.listing() if row.key == "present"]
+    if present:
+        return Finding("ok", "keys", ", ".join(present))
+    return Finding(
+        "warn" if models.default.startswith("local:") else "ok",
+        "keys",
+        "none was found",
+        models.facts(models.default).note,
+    )
+
+
+def embedded(settings: Settings, models: Models) -> Finding:
+    """Whether the embedded model's file is there; it must be where it is the default model."""
+    try:
+        path = find_gguf(settings, EMBEDDED)
+    except ModelError as error:
+        needed = models.default.startswith("local:")
+        return Finding("fail" if needed else "warn", "embedded model", error.message, error.hint)
+    return Finding("ok", "embedded model", f"{path}, {words.size(path.stat().st_size)}")
+
+
+async def default_model(models: Models) -> Finding:
+    """Whether the default model answers."""
+    found = await models.check(models.default)
+    if found.ok:
+        waited = "" if found.first_byte_ms is None else f" after {found.first_byte_ms:.0f} ms"
+        return Finding("ok", "default model", f"{found.model} answers{waited}")
+    return Finding("fail", "default model", f"{found.model}: {found.message}", found.hint)
+
+
+def port(settings: Settings) -> Finding:
+    """Whether the server could listen."""
+    server = settings.server
+    where = f"{server.host}:{server.port}"
+    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((server.host, server.port))
+        except OSError as error:
+            return Finding(
+                "warn",
+                "port",
+                f"{where}: {error.strerror}",
+                "Polyvox may be running there already; else choose another with --port.",
+            )
+    return Finding("ok", "port", f"{where} is free")

@@ -1,0 +1,78 @@
+"""A conversation to read: each message, and under it every answer, with the ids to go on with."""
+
+from __future__ import annotations
+
+from polyvox.cli import words
+from polyvox.cli.output import console, is_terminal, printable, say
+from polyvox.cli.people import People
+from polyvox.cli.show.board import Board
+from polyvox.cli.show.closing import total
+from polyvox.session.inspect import View
+from polyvox.values import Answer, Turn
+
+
+def print_transcript(seen: View, people: People, zone: str) -> None:
+    """The turns of a view, oldest first."""
+    conversation = seen.conversation
+    say(conversation.title or "(without a title)")
+    _dim(f"conversation {conversation.id} · {conversation.recipe}")
+    if seen.more:
+        _dim("older turns are left out; --limit shows more of them")
+    if not seen.turns:
+        _dim("nothing has been said yet")
+    for turn, answers in seen.turns:
+        say()
+        _message(turn, zone)
+        say()
+        _answers(answers, people)
+        for answer in answers:
+            if answer.current:
+                _dim(
+                    f"{people.get(answer.advisor_id, answer.advisor_name).name}: answer {answer.id}"
+                )
+    spent = [answer for _, answers in seen.turns for answer in answers]
+    say()
+    _dim(total(spent))
+    forks = sum(len(ids) - 1 for ids in seen.branches.values())
+    if forks:
+        _dim(f"{words.count(forks, 'other branch', 'other branches')} not shown")
+
+
+def _message(turn: Turn, zone: str) -> None:
+    excluded = " · excluded" if turn.excluded else ""
+    said = words.when(turn.said_at, zone)
+    if is_terminal():
+        from rich.text import Text
+
+        console().print(Text(f"you · {said}{excluded}", "dim"))
+        console().print(Text.assemble(("› ", "dim"), (printable(turn.content), "bold")))
+    else:
+        say(f"# you · {said}{excluded}\n\n{turn.content}")
+
+
+def _answers(answers: tuple[Answer, ...], people: People) -> None:
+    shown = [answer for answer in answers if answer.current]
+    board = Board(people)
+    board.settle(shown, answers)
+    if is_terminal():
+        from polyvox.cli.show.views import print_board
+
+        print_board(board)
+        return
+    for place in board.places.values():
+        again = f" (round {place.round})" if place.kind == "exchange" else ""
+        state = "" if place.state == "completed" else f" [{place.state}]"
+        excluded = " [excluded]" if place.excluded else ""
+        say(f"## {place.person.name}{again}{state}{excluded}\n\n{place.said}")
+        if place.failure is not None:
+            say(f"{place.failure.message} {place.failure.hint}".rstrip())
+        say()
+
+
+def _dim(text: str) -> None:
+    if not text:
+        return
+    if is_terminal():
+        console().print(printable(text), style="dim", soft_wrap=True)
+    else:
+        say(text)

@@ -1,0 +1,136 @@
+"""Storing the advisors of a file: all that can be taken, in one transaction.
+
+An advisor that is here already, also with a text it has had and lost since, is not added again. A
+slug that somebody else has is not taken from them: the newcomer gets the next free one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from polyvox.context.recipe import BUILT_IN, changed
+from polyvox.errors import Invalid
+from polyvox.interop.advisor_file import Parsed
+from polyvox.interop.report import Report, Undo
+from polyvox.store import advisors as advisor_rows
+from polyvox.store import recipes as recipe_rows
+from polyvox.store import versions
+from polyvox.store.advisors import Details
+from polyvox.store.database import Database, Tx
+from polyvox.store.slug import candidates, slug_of
+from polyvox.values import Advisor, Params, Scope
+
+REASON = "imported"
+
+
+async def store(
+    database: Database,
+    scope: Scope,
+    now: int,
+    parsed: Parsed,
+    *,
+    check_model: Callable[[str], object],
+    replacing: bool = False,
+    dry: bool = False,
+) -> Report:
+    """Store what a file holds; `dry` tells what would happen. `replacing` gives the advisor that
+    has the slug the new words, as a new version. `check_model` raises Invalid for a model that
+    nobody here knows."""
+    made: list[Report] = []
+
+    def work(tx: Tx) -> None:
+        report = Report(refused=list(parsed.refused), notes=list(parsed.notes))
+        made[:] = [report]
+        for details in parsed.advisors:
+            _one(tx, scope, now, _usable(details, check_model, report), replacing, report)
+        if parsed.window:
+            _window(tx, scope, now, parsed.window, report)
+        if dry:
+            raise Undo
+
+    with suppress(Undo):
+        await database.write(work)
+    return made[0]
+
+
+def _usable(details: Details, check_model: Callable[[str], object], report: Report) -> Details:
+    model = details.get("model")
+    if model is None:
+        return details
+    try:
+        check_model(model)
+    except Invalid as error:
+        report.notes.append(f"{details['name']}: {error.message} The default model is used")
+        return {**details, "model": None}
+    return details
+
+
+def _one(tx: Tx, scope: Scope, now: int, details: Details, replacing: bool, report: Report) -> None:
+    wanted = details.get("slug") or slug_of(details["name"], "advisor")
+    for other in advisor_rows.list_all(tx, scope):
+        if _family(other.slug, wanted) or other.name == details["name"]:
+            known = _known(tx, scope, other, details)
+            if known and not (replacing and other.slug == wanted):
+                report.present.append(f"{other.slug}{known}")
+                return
+    holder = advisor_rows.find(tx, scope, wanted)
+    if holder is not None and replacing:
+        if _same(holder, details):
+            report.present.append(holder.slug)
+            return
+        advisor_rows.update(tx, scope, holder.id, now, REASON, details)
+        report.taken.append(f"{holder.slug} (its words replaced; the old ones are in its history)")
+        return
+    slug = next(one for one in candidates(wanted, "advisor") if not _taken(tx, scope, one))
+    made = advisor_rows.create(tx, scope, now, REASON, {**details, "slug": slug})
+    instead = f", because {wanted} is somebody else" if slug != wanted else ""
+    report.taken.append(f"{made.slug} ({made.name}{instead})")
+
+
+def _taken(tx: Tx, scope: Scope, slug: str) -> bool:
+    return advisor_rows.find(tx, scope, slug) is not None
+
+
+def _family(slug: str, wanted: str) -> bool:
+    """Whether a slug is the wanted one, or one that stood in for it."""
+    return slug == wanted or (
+        slug.startswith(f"{wanted}-") and slug.removeprefix(f"{wanted}-").isdecimal()
+    )
+
+
+def _known(tx: Tx, scope: Scope, advisor: Advisor, details: Details) -> str | None:
+    """How it is known: "" as it is, a remark where it has changed since; None: not at all."""
+    if _same(advisor, details):
+        return ""
+    text = details.get("prompt") or details["description"]
+    if any(old.text == text for old in versions.list_all(tx, scope, advisor.id)):
+        return " (changed since it was imported)"
+    return None
+
+
+def _same(advisor: Advisor, details: Details) -> bool:
+    unsaid: Details = {"prompt": None, "model": None, "voice": None, "params": Params()}
+    whole: Mapping[str, Any] = {**unsaid, **details}
+    fields = {key: value for key, value in whole.items() if key not in ("slug", "active")}
+    return replace(advisor, **fields) == advisor
+
+
+def _window(tx: Tx, scope: Scope, now: int, window: Mapping[str, int], report: Report) -> None:
+    """The window that the file's agents had becomes that of the recipe `agent`."""
+    stored = recipe_rows.get(tx, scope, "agent") or {}
+    before = changed(BUILT_IN["agent"], stored)
+    change = {**stored, "window": {**stored.get("window", {}), **window}}
+    numbers = ", ".join(f"{key} {value}" for key, value in window.items())
+    try:
+        after = changed(BUILT_IN["agent"], change)
+    except Invalid as error:
+        report.notes.append(f"the window ({numbers}) is not usable: {error.message}")
+        return
+    if after.window == before.window:
+        report.notes.append(f"the window ({numbers}) is what the recipe agent has")
+        return
+    recipe_rows.put(tx, scope, "agent", change, now)
+    report.notes.append(f"the recipe agent has the file's window now: {numbers}")

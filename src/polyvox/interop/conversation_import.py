@@ -1,0 +1,196 @@
+"""Storing a conversation from a file: with the ids it had, all of it or nothing.
+
+Its advisors are matched by id, else by exact name; those that are missing are added, inactive. So
+the answers of an advisor who is here are part of its thread here, and count for its phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+import msgspec
+
+from polyvox.context.recipe import BUILT_IN
+from polyvox.context.synthesis import Disagreement, Point, Synthesis
+from polyvox.errors import Invalid
+from polyvox.interop import advisor_data
+from polyvox.interop.conversation import Whole
+from polyvox.interop.report import Report, Undo
+from polyvox.store import advisors as advisor_rows
+from polyvox.store import conversations as conversation_rows
+from polyvox.store import councils, receipts, search
+from polyvox.store import turns as turn_rows
+from polyvox.store.database import Database, Tx
+from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Answer, Scope
+
+
+async def store(
+    database: Database, scope: Scope, now: int, whole: Whole, *, dry: bool = False
+) -> Report:
+    """Store a conversation that `jsonl.parse` has checked; `dry` tells what would happen."""
+    made: list[Report] = []
+
+    def work(tx: Tx) -> None:
+        made[:] = [Report()]
+        _store(tx, scope, now, whole, made[0])
+        if dry:
+            raise Undo
+
+    with suppress(Undo):
+        await database.write(work)
+    return made[0]
+
+
+def _store(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> None:
+    conversation = whole.conversation
+    title = conversation.title or conversation.id
+    if conversation_rows.find(tx, scope, conversation.id) is not None:
+        report.present.append(f"“{title}”, with the id {conversation.id}")
+        return
+    _refuse_taken(tx, scope, whole)
+    recipe = conversation.recipe
+    if recipe not in BUILT_IN:
+        report.notes.append(f"there is no recipe {recipe!r} here; it goes on as a council")
+        recipe = "council"
+    who = _match(tx, scope, now, whole, report)
+    council = conversation.council_id
+    if council is not None and councils.find(tx, scope, council) is None:
+        council = None
+    tx.run(
+        f"INSERT INTO conversations (user_id, {conversation_rows.CONVERSATION})"  # noqa: S608 - ours
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            scope.user,
+            conversation.id,
+            conversation.title,
+            recipe,
+            None
+            if conversation.advisors is None
+            else msgspec.json.encode([who.get(one, one) for one in conversation.advisors]).decode(),
+            council,
+            conversation.head_id,
+            0,
+            conversation.created_at,
+            conversation.updated_at,
+        ),
+    )
+    if conversation.title:
+        search.index(tx, scope, conversation.id, "title", conversation.id, conversation.title)
+    _rows(tx, scope, whole, who)
+    answers = sum(len(some) for some in whole.answers.values())
+    report.taken.append(f"“{title}”: {len(whole.turns):,} turns, {answers:,} answers")
+
+
+def _rows(tx: Tx, scope: Scope, whole: Whole, who: Mapping[str, str]) -> None:
+    conversation_id = whole.conversation.id
+    tx.many(
+        "INSERT INTO branches (user_id, id, conversation_id, parent_id, fork_depth, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (scope.user, one.id, conversation_id, one.parent_id, one.fork_depth, one.created_at)
+            for one in whole.branches
+        ],
+    )
+    tx.many(
+        "INSERT INTO sessions (user_id, id, conversation_id, started_at, last_user_at, ended_at)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (scope.user, one.id, conversation_id, one.started_at, one.last_user_at, one.ended_at)
+            for one in whole.sessions
+        ],
+    )
+    for turn in whole.turns:
+        asked = tuple(who.get(one, one) for one in turn.asked)
+        turn_rows.insert_turn(
+            tx, scope, replace(turn, asked=asked), whole.body_hashes[turn.id], None
+        )
+        search.index(tx, scope, conversation_id, "message", turn.id, turn.content)
+        for answer in whole.answers[turn.id]:
+            turn_rows.insert_answer(tx, scope, turn, _as_here(answer, who), None)
+            if answer.text:
+                search.index(tx, scope, conversation_id, "answer", answer.id, answer.text)
+    spans = whole.spans
+    for receipt in whole.receipts:
+        receipts.put(
+            tx, scope, receipt.answer_id, conversation_id, receipt.base_id, receipt.data, spans
+        )
+        spans = {}  # all of them are stored with the first
+
+
+def _refuse_taken(tx: Tx, scope: Scope, whole: Whole) -> None:
+    """The conversation is new, so none of its parts may be here already."""
+    answers = [one.id for some in whole.answers.values() for one in some]
+    wanted: tuple[tuple[str, str, list[str]], ...] = (
+        ("turns", "id", [one.id for one in whole.turns]),
+        ("turns", "message_id", [one.message_id for one in whole.turns]),
+        ("branches", "id", [one.id for one in whole.branches]),
+        ("sessions", "id", [one.id for one in whole.sessions]),
+        ("answers", "id", answers),
+    )
+    for table, column, ids in wanted:
+        for start in range(0, len(ids), 400):
+            some = ids[start : start + 400]
+            found = tx.one(
+                f"SELECT 1 FROM {table} WHERE user_id = ?"  # noqa: S608 - our own names
+                f" AND {column} IN ({', '.join('?' * len(some))}) LIMIT 1",
+                (scope.user, *some),
+            )
+            if found is not None:
+                raise Invalid(
+                    "Parts of this conversation are here already, in another one.",
+                    "Delete that one first, if this is the one to keep.",
+                )
+
+
+def _match(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> dict[str, str]:
+    """Who the advisors of the file are here: ids by ids."""
+    known = {row[0] for row in tx.all("SELECT id FROM advisors WHERE user_id = ?", (scope.user,))}
+    by_name = {one.name: one for one in reversed(advisor_rows.list_all(tx, scope))}
+    own = {ASSISTANT_ID, SYNTHESIS_ID}
+    who: dict[str, str] = {}
+    for advisor in whole.advisors:
+        if advisor.id in known or advisor.id in own:
+            continue
+        here = by_name.get(advisor.name)
+        if here is None:
+            here = by_name[advisor.name] = _add(tx, scope, now, advisor)
+            report.notes.append(f"the advisor {here.name} was not here; added, inactive")
+        else:
+            report.notes.append(f"the advisor {here.name} of the file is taken for the one here")
+        who[advisor.id] = here.id
+    return who
+
+
+def _add(tx: Tx, scope: Scope, now: int, advisor: Advisor) -> Advisor:
+    told = advisor_data.as_data(advisor)
+    told.setdefault("description", "Spoke in a conversation that was imported.")
+    del told["slug"]  # here it may be somebody else's
+    details = advisor_data.checked({**told, "active": False})
+    return advisor_rows.create(tx, scope, now, "imported", details)
+
+
+def _as_here(answer: Answer, who: Mapping[str, str]) -> Answer:
+    points = answer.points
+    if points is not None and who:
+        points = _renamed(points, who)
+    return replace(answer, advisor_id=who.get(answer.advisor_id, answer.advisor_id), points=points)
+
+
+def _renamed(points: str, who: Mapping[str, str]) -> str:
+    """A synthesis whose points name the advisors by their ids here."""
+    read = msgspec.json.decode(points, type=Synthesis)
+
+    def named(point: Point) -> Point:
+        return replace(point, advisors=tuple(who.get(one, one) for one in point.advisors))
+
+    told = replace(
+        read,
+        points=tuple(named(one) for one in read.points),
+        disagreements=tuple(
+            Disagreement(one.text, tuple(named(side) for side in one.sides))
+            for one in read.disagreements
+        ),
+    )
+    return msgspec.json.encode(told).decode()

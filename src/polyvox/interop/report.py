@@ -1,0 +1,36 @@
+"""What became of a file: what was taken, what was not and why, what else there is to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Report:
+    """Grows while a file is read and stored."""
+
+    taken: list[str] = field(default_factory=list)
+    present: list[str] = field(default_factory=list)
+    """What was here already."""
+    refused: list[str] = field(default_factory=list)
+    """What cannot be used, each with its reason."""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def useless(self) -> bool:
+        """Whether there was nothing usable in the file."""
+        return bool(self.refused) and not self.taken and not self.present
+
+    def lines(self, *, dry: bool = False) -> list[str]:
+        """The report as lines to read."""
+        verb = "would add" if dry else "added"
+        return [
+            *(f"{verb} {one}" for one in self.taken),
+            *(f"already here: {one}" for one in self.present),
+            *(f"not taken: {one}" for one in self.refused),
+            *(f"note: {one}" for one in self.notes),
+        ]
+
+
+class Undo(Exception):
+    """Raised at the end of a dry run, so that the transaction leaves nothing behind."""

@@ -1,0 +1,142 @@
+"""What the readable formats say of a conversation, before it is Markdown or HTML: for every turn of
+the current branch the message and every advisor's answer, how it ended, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import msgspec
+
+from polyvox.context.synthesis import Synthesis, as_markdown, attributable
+from polyvox.interop.conversation import Whole
+from polyvox.thread import Other
+from polyvox.values import Answer, Turn, Usage
+
+NANO = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """One answer as it is read."""
+
+    name: str
+    remark: str
+    """Its model, what it cost, and how it ended where it did not end well."""
+    text: str
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A turn: a message and what was answered, in groups (the answers, each round, a synthesis)."""
+
+    number: int
+    at: str
+    content: str
+    remark: str
+    groups: tuple[tuple[str, tuple[Spoken, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A conversation to read."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    turns: tuple[Asked, ...]
+
+
+def tell(whole: Whole) -> Told:
+    """The current branch, with everyone's answers."""
+    conversation, path = whole.conversation, whole.path()
+    shown = [answer for turn in path for answer in _current(whole, turn)]
+    models = {answer.advisor_id: answer.model for answer in shown if answer.model}
+    names = {answer.advisor_id: answer.advisor_name for answer in shown}
+    council = ", ".join(
+        f"{name} ({models[one]})" if models.get(one) else name
+        for one, name in names.items()
+        if any(a.advisor_id == one and a.kind != "synthesis" for a in shown)
+    )
+    every = [answer for some in whole.answers.values() for answer in some]
+    more = len(whole.turns) - len(path)
+    facts = [
+        ("Conversation", conversation.id),
+        ("Begun", when(conversation.created_at)),
+        ("Recipe", conversation.recipe),
+        ("Council", council or "nobody has answered yet"),
+        ("Cost", cost_of([answer.usage for answer in every if answer.usage is not None])),
+    ]
+    if more:
+        facts.append(("Also", f"{more} turns on other branches, which only JSON Lines holds"))
+    turns = tuple(_asked(whole, number, turn) for number, turn in enumerate(path, 1))
+    return Told(conversation.title or "Conversation", tuple(facts), turns)
+
+
+def when(stamp: int | None) -> str:
+    """A time, in UTC."""
+    if stamp is None:
+        return "at an unknown time"
+    return datetime.fromtimestamp(stamp / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def cost_of(spent: Sequence[Usage]) -> str:
+    """Tokens and dollars of some calls; an unknown price is called unknown."""
+    if not spent:
+        return "nothing"
+    tokens = sum(one.input_tokens for one in spent), sum(one.output_tokens for one in spent)
+    priced = [one.cost for one in spent if one.cost is not None]
+    dollars = f"${sum(priced) / NANO:.6f}".rstrip("0").rstrip(".") if priced else "price unknown"
+    unknown = len(spent) - len(priced)
+    more = f" and {unknown} of unknown price" if priced and unknown else ""
+    about = "about " if any(one.estimated for one in spent) else ""
+    return f"{about}{tokens[0]:,} tokens in, {tokens[1]:,} out, {dollars}{more}"
+
+
+def _current(whole: Whole, turn: Turn) -> list[Answer]:
+    return [answer for answer in whole.answers[turn.id] if answer.current]
+
+
+def _asked(whole: Whole, number: int, turn: Turn) -> Asked:
+    groups: dict[str, list[Spoken]] = {}
+    for answer in _current(whole, turn):
+        title = f"Round {answer.round}" if answer.kind == "exchange" else ""
+        title = "Synthesis" if answer.kind == "synthesis" else title
+        groups.setdefault(title, []).append(_spoken(answer, whole.answers[turn.id]))
+    return Asked(
+        number,
+        when(turn.said_at),
+        turn.content,
+        "excluded from later requests" if turn.excluded else "",
+        tuple((title, tuple(spoken)) for title, spoken in groups.items()),
+    )
+
+
+def _spoken(answer: Answer, turn: Sequence[Answer]) -> Spoken:
+    remarks = [answer.model, cost_of([answer.usage]) if answer.usage is not None else ""]
+    remarks += ["" if answer.state == "completed" else answer.state]
+    remarks += ["excluded from later requests" if answer.excluded else ""]
+    if answer.version > 1:
+        remarks.append(f"version {answer.version}")
+    failure = answer.failure
+    told = "" if failure is None else f"{failure.message} {failure.hint}".strip()
+    return Spoken(
+        answer.advisor_name,
+        " · ".join(remark for remark in remarks if remark),
+        readable(answer, turn),
+        told,
+    )
+
+
+def readable(answer: Answer, turn: Sequence[Answer]) -> str:
+    """An answer's text; of a synthesis its points, with the names of the turn's advisors."""
+    if answer.points is None:
+        return answer.text
+    said = [
+        Other(one.id, one.advisor_id, "", one.advisor_name, one.text)
+        for one in turn
+        if one.kind != "synthesis"
+    ]
+    read = msgspec.json.decode(answer.points, type=Synthesis)
+    return as_markdown(read, attributable(said))

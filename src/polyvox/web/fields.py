@@ -1,0 +1,50 @@
+"""Kinds of text that come in over HTTP: checked with plain words, told to the OpenAPI page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Path
+from pydantic import AfterValidator, Field
+
+from polyvox.errors import Invalid
+from polyvox.receive import clean
+from polyvox.settings import MODEL
+
+_C = r"\x00-\x08\x0B\x0C\x0E-\x1F\x7F"
+PLAIN = rf"^[^{_C}]*$"
+FILLED = rf"^[^{_C}]*[^\s{_C}][^{_C}]*$"
+
+
+def _clean(text: str) -> str:
+    try:
+        return clean(text, "text", len(text), empty=True)
+    except Invalid as error:
+        raise ValueError(error.message.removesuffix(".")) from None
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_clean), Field(json_schema_extra={"pattern": PLAIN})]
+"""Any text without control characters."""
+Filled = Annotated[
+    str,
+    AfterValidator(_clean),
+    AfterValidator(_filled),
+    Field(json_schema_extra={"pattern": FILLED}),
+]
+"""Text that says something."""
+Name = Annotated[Filled, Field(min_length=1, max_length=120)]
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
+ModelName = Annotated[str, AfterValidator(_clean), Field(pattern=MODEL, max_length=300)]
+Color = Annotated[str, Field(pattern=r"^(#[0-9a-fA-F]{6})?$")]
+Id = Annotated[Text, Field(min_length=1, max_length=200)]
+Prompt = Annotated[Text, Field(max_length=100_000)]
+Message = Annotated[str, Field(min_length=1, json_schema_extra={"pattern": FILLED})]
+"""What a person says; the road itself checks it, for every door."""
+Key = Annotated[Text, Path(min_length=1, max_length=200)]
+"""An id or a slug in an address."""

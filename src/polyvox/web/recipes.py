@@ -1,0 +1,123 @@
+"""Routes of recipes: how they are, and what the user changes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ValidationError
+
+from polyvox.app import Polyvox
+from polyvox.context.budget import Limit
+from polyvox.context.recipe import BUILT_IN, Recipe, changed
+from polyvox.errors import Invalid, NotFound
+from polyvox.receive import clean
+from polyvox.session.council import find_recipe
+from polyvox.store import recipes
+from polyvox.store.database import Tx
+from polyvox.values import Scope
+from polyvox.web.context import App, Who
+from polyvox.web.failures import responses
+from polyvox.web.fields import Key
+from polyvox.web.schemas import ParamsBody
+
+router = APIRouter(tags=["recipes"])
+MOST = 1_000_000
+"""Numbers in a recipe are counts of messages, answers or tokens."""
+
+
+class RecipeOut(BaseModel):
+    """A recipe as it is in force."""
+
+    name: str
+    recipe: Recipe
+    changed: dict[str, Any]
+    """What the user changed of it."""
+
+
+@router.get("/api/recipes", responses=responses())
+async def list_recipes(app: App, who: Who) -> list[RecipeOut]:
+    """Every recipe."""
+    return await app.database.read(lambda tx: [_recipe(tx, app, who, name) for name in BUILT_IN])
+
+
+@router.get("/api/recipes/{name}", responses=responses(404))
+async def get_recipe(app: App, who: Who, name: Key) -> RecipeOut:
+    """One recipe."""
+    _known(name)
+    return await app.database.read(lambda tx: _recipe(tx, app, who, name))
+
+
+@router.patch("/api/recipes/{name}", responses=responses(404))
+async def change_recipe(app: App, who: Who, name: Key, body: dict[str, Any]) -> RecipeOut:
+    """Change parts of a recipe: phases, window, visibility, stamps, texts. Tables are laid over
+    what they change; a null undoes that part's change. Holds from the next message on."""
+    _known(name)
+    _sound(body)
+
+    def write(tx: Tx) -> RecipeOut:
+        change = _laid_over(recipes.get(tx, who, name) or {}, body)
+        _check(app, changed(changed(BUILT_IN[name], app.settings.recipes.get(name, {})), change))
+        recipes.put(tx, who, name, change, app.clock())
+        return _recipe(tx, app, who, name)
+
+    return await app.database.write(write)
+
+
+@router.delete("/api/recipes/{name}", status_code=204, responses=responses(404))
+async def reset_recipe(app: App, who: Who, name: Key) -> None:
+    """Undo every change to a recipe."""
+    _known(name)
+    await app.recipes.delete(who, name)
+
+
+def _known(name: str) -> None:
+    if name not in BUILT_IN:
+        raise NotFound(
+            f"There is no recipe {name!r}.", f"Known recipes: {', '.join(sorted(BUILT_IN))}."
+        )
+
+
+def _sound(value: object, place: str = "") -> None:
+    """Refuse what JSON can say and nothing here can use."""
+    if isinstance(value, str):
+        clean(value, place, len(value), empty=True)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            clean(key, "key", MOST)
+            _sound(inner, f"{place}.{key}" if place else key)
+    elif isinstance(value, list):
+        for inner in value:
+            _sound(inner, place)
+    elif isinstance(value, int | float) and not -MOST <= value <= MOST:
+        raise Invalid(f"{place}: {value} is out of range.", "Use a smaller number.", param=place)
+
+
+def _check(app: Polyvox, recipe: Recipe) -> None:
+    """Refuse what would make every later message fail."""
+    app.check_model(recipe.model or None)
+    if recipe.context:
+        Limit.parse(recipe.context)
+    try:
+        ParamsBody.model_validate(asdict(recipe.params))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(["params", *(str(part) for part in first["loc"])])
+        raise Invalid(f"{place}: {first['msg']}.", "Correct that value.", param=place) from None
+
+
+def _laid_over(before: Mapping[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    change = dict(before)
+    for part, value in body.items():
+        if isinstance(value, dict) and isinstance(change.get(part), dict):
+            change[part] = {**change[part], **value}
+        else:
+            change[part] = value
+    return {part: value for part, value in change.items() if value is not None}
+
+
+def _recipe(tx: Tx, app: Polyvox, who: Scope, name: str) -> RecipeOut:
+    recipe = find_recipe(tx, who, app.settings, name)
+    return RecipeOut(name=name, recipe=recipe, changed=dict(recipes.get(tx, who, name) or {}))

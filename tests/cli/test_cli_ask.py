@@ -1,0 +1,232 @@
+"""`polyvox ask`: in a pipe, as JSON, from stdin, with another model, stopped, failed."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import msgspec
+from tests.cli.desk import SECONDS, Cli, Here, Provider
+
+KEYS = ["answer", "advisor", "state", "text", "error", "usage"]
+
+
+def shown(cli: Here, conversation: str) -> list[dict[str, Any]]:
+    messages = cli("conversations", "show", conversation, "--json").json["messages"]
+    return [answer for message in messages for answer in message["answers"]]
+
+
+def test_a_pipe_gets_one_answer_after_another_and_no_codes(cli: Cli, provider: Provider) -> None:
+    provider.script(default={"text": "From \x1b[31m{model}\x1b[0m\x07 with **care**."})
+    run = cli("ask", "hi", "-a", "keeper", "-a", "@Builder")
+    assert run.code == 0
+    assert run.err == ""
+    one = "From [31mplain[0m with **care**."
+    assert run.out == f"## Keeper\n\n{one}\n\n## Builder\n\n{one}\n"
+    assert "\x1b" not in run.out
+
+
+def test_a_single_answer_stands_alone(cli: Cli) -> None:
+    assert cli("ask", "hi", "-a", "keeper").out == "A plain answer from plain.\n"
+
+
+def test_the_first_answer_is_written_as_it_comes(cli: Cli, provider: Provider) -> None:
+    provider.script(default={"pieces": ["one ", "two ", "three"], "gates": {"2": "on"}})
+    process = cli.begin("ask", "hi", "-a", "keeper", "-a", "builder")
+    assert process.stdout is not None
+    assert process.stdout.read(len("## Keeper\n\none two ")) == "## Keeper\n\none two "
+    provider.open("on")
+    rest, errors = process.communicate(timeout=SECONDS)
+    assert rest == "three\n\n## Builder\n\none two three\n"
+    assert errors == ""
+    assert process.returncode == 0
+
+
+def test_json_has_exactly_this_shape(cli: Cli) -> None:
+    run = cli("ask", "hi", "--json")
+    assert run.code == 0
+    assert run.err == ""
+    assert list(run.json) == ["conversation", "turn", "answers"]
+    assert [list(row) for row in run.json["answers"]] == [KEYS] * 6
+    slugs = [row["advisor"] for row in run.json["answers"]]
+    assert slugs == ["empiricist", "strategist", "listener", "keeper", "builder", "dissenter"]
+    first = run.json["answers"][0]
+    assert first["state"] == "completed"
+    assert first["text"] == "A plain answer from plain."
+    assert first["error"] is None
+    assert first["usage"]["output_tokens"] == 5
+    assert first["usage"]["cost"] is None
+
+
+def test_a_failed_answer_shows_its_cause_and_the_others_count(
+    here: Here, provider: Provider
+) -> None:
+    provider.script(bad={"status": 401, "error": "No such key."})
+    here("advisors", "edit", "builder", "--model", "lab:bad")
+    run = here("ask", "hi", "--json", "-a", "keeper", "-a", "builder")
+    assert run.code == 0
+    good, bad = run.json["answers"]
+    assert (good["state"], bad["state"]) == ("completed", "failed")
+    assert bad["error"]["category"] == "authentication"
+    assert "No such key." in bad["error"]["message"]
+    assert bad["error"]["hint"]
+    plain = here("ask", "hi", "-a", "keeper", "-a", "builder")
+    assert plain.code == 0
+    assert "## Builder\n\n[failed: lab (401): No such key." in plain.out
+
+
+def test_no_completed_answer_ends_with_1(here: Here, provider: Provider) -> None:
+    provider.script(default={"status": 500, "error": "On fire."})
+    run = here("ask", "hi", "-a", "keeper")
+    assert run.code == 1
+    assert run.out == "\n" or run.out == ""
+    assert run.err.count("\n") == 1
+    assert "no answer was completed" in run.err
+    assert "On fire." in run.err
+    assert here("ask", "hi", "-a", "keeper", "--json").json["answers"][0]["state"] == "failed"
+
+
+def test_the_message_comes_from_stdin(cli: Cli, provider: Provider) -> None:
+    provider.script(default={"text": "You said: {last}"})
+    said = cli("ask", "-a", "keeper", stdin="from a pipe,\nwith lines\n").out
+    assert said.endswith("from a pipe,\nwith lines\n")
+    assert cli("ask", "-", "-a", "keeper", stdin="dash\n").out.endswith("dash\n")
+    empty = cli("ask", "-a", "keeper")
+    assert empty.code == 2
+    assert "empty" in empty.err
+
+
+def test_stdin_that_is_not_text(cli: Cli) -> None:
+    process = cli.begin("ask", "-a", "keeper")
+    assert process.stdin is not None
+    process.stdin.buffer.write(b"\xff\xfe\x00")
+    _, errors = process.communicate(timeout=SECONDS)
+    assert process.returncode == 2
+    assert "not UTF-8" in errors
+
+
+def test_another_model_for_this_turn_only(here: Here, provider: Provider) -> None:
+    here("advisors", "edit", "builder", "--model", "lab:own")
+    words = ("ask", "hi", "--json", "-a", "keeper", "-a", "builder")
+    texts = [row["text"] for row in here(*words, "--model", "lab:other").json["answers"]]
+    assert texts == ["A plain answer from other."] * 2
+    texts = [row["text"] for row in here(*words).json["answers"]]
+    assert texts == ["A plain answer from plain.", "A plain answer from own."]
+
+
+def test_another_model_writes_exchange_and_synthesis_too(here: Here, provider: Provider) -> None:
+    run = here(
+        "ask", "hi", "--json", "-a", "keeper", "-a", "builder", "--exchange", "2", "--synthesize",
+        "--model", "lab:other",
+    )  # fmt: skip
+    kinds = [(row["kind"], row["round"], row["advisor"]) for row in run.json["answers"]]
+    assert kinds == [
+        ("advisor", 0, "keeper"), ("advisor", 0, "builder"),
+        ("exchange", 1, "keeper"), ("exchange", 1, "builder"),
+        ("exchange", 2, "keeper"), ("exchange", 2, "builder"),
+        ("synthesis", 0, "synthesis"),
+    ]  # fmt: skip
+    assert {row["model"] for row in provider.log()} == {"other"}
+
+
+def test_exchange_and_synthesis_in_a_pipe(here: Here, provider: Provider) -> None:
+    provider.script(syn={"text": "- Wait. [Keeper, Builder]"})
+    run = here(
+        "ask", "hi", "-a", "keeper", "-a", "builder", "--exchange", "1", "--synthesize",
+    )  # fmt: skip
+    headings = [line for line in run.out.splitlines() if line.startswith("##")]
+    assert headings == [
+        "## Keeper", "## Builder", "## Keeper (round 1)", "## Builder (round 1)", "## Synthesis",
+    ]  # fmt: skip
+
+
+def test_an_exchange_that_cannot_be_is_told_and_the_answers_stay(here: Here) -> None:
+    run = here("ask", "hi", "-a", "keeper", "--exchange", "1")
+    assert run.code == 0
+    assert run.out == "A plain answer from plain.\n"
+    assert "needs at least two answers" in run.err
+
+
+def test_a_conversation_goes_on(here: Here, provider: Provider) -> None:
+    first = here("ask", "my first words", "-a", "keeper", "--json").json["conversation"]
+    second = here("ask", "my second words", "-a", "keeper", "--json", "-c", first).json
+    assert second["conversation"] == first
+    assert (
+        here("ask", "third", "-a", "keeper", "--json", "-c", "last").json["conversation"] == first
+    )
+    body = msgspec.json.decode(provider.log()[-1]["body"])
+    said = " ".join(message["content"] for message in body["messages"])
+    assert "my first words" in said
+    assert "my second words" in said
+    other = here("ask", "hi", "-c", first, "--recipe", "agent")
+    assert other.code == 2
+    assert "has the recipe council" in other.err
+
+
+def test_a_recipe(here: Here, provider: Provider) -> None:
+    assert here("ask", "bare words", "-a", "keeper", "--recipe", "agent").code == 0
+    body = msgspec.json.decode(provider.log()[-1]["body"])
+    assert body["messages"][-1]["content"] == "bare words"  # an agent gets no time stamps
+
+
+def test_ctrl_c_stops_the_answers_and_keeps_what_came(cli: Cli, provider: Provider) -> None:
+    provider.script(default={"pieces": ["begun ", "and never ended"], "gates": {"1": "never"}})
+    process = cli.begin("ask", "hi", "-a", "keeper", "-a", "builder")
+    assert process.stdout is not None
+    assert process.stdout.read(len("## Keeper\n\nbegun ")) == "## Keeper\n\nbegun "
+    process.send_signal(signal.SIGINT)
+    rest, errors = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    assert rest == " [stopped]\n\n## Builder\n\nbegun  [stopped]\n"
+    assert errors == "polyvox: stopped; what had come is kept.\n"
+    answers = shown(cli, "last")
+    assert [(one["state"], one["text"]) for one in answers] == [("stopped", "begun ")] * 2
+    assert all(row["closed_at"] is not None for row in provider.log())
+
+
+def test_ctrl_c_before_any_word(cli: Cli, provider: Provider) -> None:
+    provider.script(default={"hold": "never"})
+    process = cli.begin("ask", "hi", "-a", "keeper", "--json")
+    while not provider.log():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    assert msgspec.json.decode(out)["answers"][0]["state"] == "stopped"
+    assert errors == "polyvox: stopped before any words came.\n"
+
+
+def test_ctrl_c_ends_an_exchange_between_its_rounds_too(cli: Cli, provider: Provider) -> None:
+    provider.script(keeps=[{"text": "first"}, {"pieces": ["second ", "x"], "gates": {"1": "no"}}])
+    for slug in ("keeper", "builder"):
+        cli("advisors", "edit", slug, "--model", f"lab:{slug}")
+    queue = [{"text": "first"}, {"pieces": ["second ", "x"], "gates": {"1": "no"}}]
+    provider.script(keeper=queue, builder=queue)
+    process = cli.begin("ask", "hi", "-a", "keeper", "-a", "builder", "--exchange", "3")
+    assert process.stdout is not None
+    seen = ""
+    while "second " not in seen:
+        seen += process.stdout.read(1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    rounds = [(one["round"], one["state"]) for one in shown(cli, "last")]
+    assert rounds == [(0, "completed")] * 2 + [(1, "stopped")] * 2
+
+
+def test_the_tiny_model_is_called_tiny_once_but_not_in_json(
+    cli: Cli, here: Here, provider: Provider
+) -> None:
+    """The embedded model is the default one, and a file that is no model stands in for it: what is
+    tested is what is said."""
+    cli.config.write_text('[local]\nmodel_path = "/nonexistent.gguf"\n[limits]\nretries = 0\n')
+    run = here("ask", "hi", "-a", "keeper", "-a", "builder")
+    assert run.code == 1
+    assert run.err.count("The embedded model is tiny") == 1
+    assert "OPENROUTER_API_KEY" in run.err
+    quiet = here("ask", "hi", "-a", "keeper", "--json")
+    assert "tiny" not in quiet.err
+    assert "tiny" not in quiet.out
+    other = here("ask", "hi", "-a", "keeper", "--model", "scripted:echo")
+    assert other.code == 0
+    assert other.err == ""

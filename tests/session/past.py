@@ -1,0 +1,74 @@
+"""A long past in a moment: turns taken by the road's own steps in one transaction each, only the
+provider and the waiting left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tests.session.room import ME, Room
+
+from polyvox.events import TextDelta
+from polyvox.session import council
+from polyvox.session.answer import seal
+from polyvox.session.lifecycle import session_for
+from polyvox.session.road import jobs_for
+from polyvox.session.turn import prepare
+from polyvox.store import conversations, endings, events, turns
+from polyvox.store.database import Tx
+from polyvox.store.endings import Ending
+from polyvox.store.turns import NewTurn
+from polyvox.values import Advisor, Usage
+
+
+async def live(
+    room: Room,
+    conversation: str,
+    count: int,
+    said: Callable[[int], str] = lambda number: f"message {number}",
+    answered: Callable[[int, Advisor], str] = lambda number, who: f"{who.name} says {number}",
+) -> list[str]:
+    """So many turns; the ids of their answers, oldest first."""
+    made: list[str] = []
+    for number in range(1, count + 1):
+        made += await room.polyvox.database.write(
+            lambda tx, number=number: _turn(  # type: ignore[misc]  # a default binds the number
+                tx, room, conversation, said(number), lambda who: answered(number, who)
+            )
+        )
+    return made
+
+
+def _turn(
+    tx: Tx, room: Room, conversation: str, said: str, answered: Callable[[Advisor], str]
+) -> list[str]:
+    road = room.polyvox.road
+    now = road.clock()
+    talk = conversations.get(tx, ME, conversation)
+    known = council.everyone(tx, ME)
+    asked: Sequence[Advisor] = council.council_of(talk, known, None)
+    recipe = council.find_recipe(tx, ME, road.settings, talk.recipe)
+    begun = turns.begin(
+        tx,
+        ME,
+        conversation,
+        NewTurn(said, tuple(asked), now),
+        lambda: session_for(tx, ME, conversation, now, None),
+        road.runner_id,
+        8,
+        now,
+    )
+    events.append(tx, ME, conversation, begun.opening, now)
+    jobs = jobs_for(ME, begun.turn, begun.answers, asked, recipe)
+    slugs = {one.id: one.slug for one in known}
+    for job, call in zip(jobs, prepare(tx, road, jobs, slugs), strict=True):
+        assert call.compiled is not None
+        call.tried.encoded = road.models.chain(call.model).encode(call.compiled.request)
+        call.tried.model = call.model
+        delta = TextDelta(job.answer_id, answered(job.advisor), 0)
+        (item,) = events.append(tx, ME, conversation, [delta], now)
+        turns.set_streaming(tx, ME, job.answer_id, item.number, now)
+        ending = Ending(job.answer_id, "completed", usage=Usage(1, 1), model=call.model)
+        _, happened = endings.end(tx, ME, ending, now)
+        events.append(tx, ME, conversation, happened, now)
+        seal(tx, job, call)
+    return [answer.id for answer in begun.answers]

@@ -1,0 +1,261 @@
+"""Around the conversation: recipes, settings, models, usage, search."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.provider import Script
+from tests.web.house import KEY, House, open_house
+
+from polyvox.context.recipe import BUILT_IN, as_data
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+def bare(advisor: Any) -> str:
+    return str(advisor["model"]).partition(":")[2]
+
+
+@pytest.fixture(name="own")
+async def own_house(tmp_path: Path) -> AsyncIterator[House]:
+    """A house whose recipes may be changed."""
+    async with open_house(tmp_path) as house:
+        yield house
+
+
+# -- recipes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_recipes_are_shown_as_they_are(own: House) -> None:
+    listed = (await own.get("/api/recipes")).json()
+    assert [one["name"] for one in listed] == ["council", "agent"]
+    for one in listed:
+        assert one["recipe"] == as_data(BUILT_IN[one["name"]])
+        assert one["changed"] == {}
+        assert (await own.get(f"/api/recipes/{one['name']}")).json() == one
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_a_changed_phase_is_what_the_provider_gets_next(own: House) -> None:
+    advisor = await own.advisor()
+    conversation = await own.conversation(advisor)
+
+    async def system() -> str:
+        turn = await own.say(conversation, "Well?")
+        assert turn["answers"]
+        messages = own.provider.requests(bare(advisor))[-1].json()["messages"]
+        return str(messages[0]["content"])
+
+    first = await system()
+    assert "1 of 3" in first
+    phases = [
+        {"name": "early", "answers": 2, "text": "Only ask. This is {k} of {n}."},
+        {"name": "ongoing", "text": "Speak your mind."},
+    ]
+    changed = await own.patch("/api/recipes/council", {"phases": phases})
+    assert changed.status == 200
+    assert changed.json()["changed"] == {"phases": phases}
+    assert changed.json()["recipe"]["phases"][0]["answers"] == 2
+    assert "Only ask. This is 2 of 2." in await system()
+    assert "Speak your mind." in await system()
+    reset = await own.delete("/api/recipes/council")
+    assert reset.status == 204
+    assert (await own.get("/api/recipes/council")).json()["changed"] == {}
+    ongoing = await system()
+    assert "Speak your mind." not in ongoing
+    assert "Only ask." not in ongoing
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_changes_add_up_and_null_undoes_one(own: House) -> None:
+    path = "/api/recipes/council"
+    await own.patch(path, {"window": {"kind": "recent"}, "stamps": "none"})
+    both = (await own.patch(path, {"window": {"last_messages": 4}})).json()
+    assert both["changed"] == {"window": {"kind": "recent", "last_messages": 4}, "stamps": "none"}
+    assert both["recipe"]["window"]["kind"] == "recent"
+    assert both["recipe"]["window"]["last_messages"] == 4
+    less = (await own.patch(path, {"window": None})).json()
+    assert less["changed"] == {"stamps": "none"}
+    assert less["recipe"]["window"] == as_data(BUILT_IN["council"])["window"]
+    assert (await own.get("/api/recipes/agent")).json()["changed"] == {}
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_stamps_and_visibility_reach_the_next_request(own: House) -> None:
+    first = await own.advisor(script=Script(text="Canary."))
+    second = await own.advisor()
+    conversation = await own.conversation(first, second)
+    await own.say(conversation, "One?")
+    change = {"stamps": "none", "visibility": {"default": "none"}}
+    await own.patch("/api/recipes/council", change)
+    await own.say(conversation, "Two?")
+    before, after = own.provider.requests(bare(second))
+    assert before.json()["messages"][-1]["content"].startswith("[20")
+    assert [m["content"] for m in after.json()["messages"] if m["role"] == "user"] == [
+        "One?",
+        "Two?",
+    ]
+    assert b"Canary." not in after.body
+
+
+@pytest.mark.parametrize(
+    ("change", "param"),
+    [
+        ({"fases": []}, "fases"),
+        ({"name": "mine"}, "name"),
+        ({"stamps": "sometimes"}, "stamps"),
+        ({"window": {"max_messages": 0}}, "window"),
+        ({"window": {"max_messages": 10**40}}, None),
+        ({"window": {"wide": 1}}, None),
+        ({"phases": [{"name": "late"}]}, "phases"),
+        ({"phases": "none"}, "phases"),
+        ({"phases": [{"name": "early", "answers": -1}]}, "phases"),
+        ({"visibility": {"pairs": [{"viewer": "a"}]}}, None),
+        ({"params": {"temperature": "hot"}}, None),
+        ({"model": "nobody:knows"}, "model"),
+        ({"context": "much"}, "context"),
+        ({"texts": {"rules": "\ud800"}}, None),
+        ({"texts": {"rules": "a\x00b"}}, None),
+        ({"params": {"temperature": float("nan")}}, None),
+    ],
+)
+async def test_a_change_that_cannot_be(house: House, change: Any, param: str | None) -> None:
+    reply = await house.patch("/api/recipes/council", change)
+    assert reply.status == 422, reply.text
+    if param is not None:
+        assert reply.error["param"] == param
+    assert reply.error["message"]
+    assert (await house.get("/api/recipes/council")).json()["changed"] == {}
+
+
+# -- settings and models ---------------------------------------------------------------------------
+
+
+async def test_settings_never_show_a_secret(tmp_path: Path) -> None:
+    more = {
+        "providers": {"other": {"base_url": "http://127.0.0.1:1/v1", "api_key": "env:OTHER_KEY"}},
+        "server": {"token": "tok-secret-secret"},
+    }
+    async with open_house(tmp_path, **more) as house:
+        reply = await house.get("/api/settings")
+        assert reply.status == 200
+        assert KEY not in reply.text
+        assert "tok-secret" not in reply.text
+        data = reply.json()
+        assert data["providers"]["lab"]["api_key"] == "written in the configuration"
+        assert data["providers"]["other"]["api_key"] == "env:OTHER_KEY"
+        assert data["server"]["token"] == "written in the configuration"
+        assert data["models"]["default"] == "lab:default"
+        assert data["limits"]["first_byte"] == 5
+
+
+async def test_settings_show_no_secret_in_headers_or_addresses(tmp_path: Path) -> None:
+    provider = {
+        "base_url": "http://me:hunter2secret@127.0.0.1:1/v1",
+        "headers": {"X-Api-Key": "header-secret", "X-Team": "blue"},
+    }
+    async with open_house(tmp_path, providers={"odd": provider}) as house:
+        for path in ("/api/settings", "/api/models", "/healthz"):
+            reply = await house.get(path)
+            assert reply.status == 200
+            assert "header-secret" not in reply.text
+            assert "hunter2secret" not in reply.text
+
+
+async def test_models(house: House) -> None:
+    reply = await house.get("/api/models")
+    assert reply.status == 200
+    assert KEY not in reply.text
+    data = reply.json()
+    assert data["default"] == "lab:default"
+    rows = {row["name"]: row for row in data["providers"]}
+    assert rows["lab"]["key"] == "present"
+    assert rows["lab"]["kind"] == "openai"
+    assert rows["claude"]["kind"] == "anthropic"
+    assert rows["openrouter"]["key"] == "missing"
+    assert rows["openrouter"]["key_source"] == "env:OPENROUTER_API_KEY"
+    assert rows["local"]["key"] == "not needed"
+    assert "scripted:echo" in rows["scripted"]["models"]
+
+
+# -- usage -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_usage_is_summed_and_an_unknown_price_is_not_zero(own: House) -> None:
+    priced = await own.advisor("openai:gpt-4o-mini")
+    plain = await own.advisor(script=Script(input_tokens=100, output_tokens=10))
+    guessed = await own.advisor(script=Script(usage=False))
+    own.provider.script("gpt-4o-mini", Script(input_tokens=1000, output_tokens=100))
+    first = await own.conversation(plain, guessed)
+    second = await own.conversation(plain)
+    await own.say(first, "One?")
+    await own.say(second, "Two?")
+    everything = (await own.get("/api/usage")).json()
+    assert everything["total"]["answers"] == 3
+    assert everything["total"]["cost"] is None
+    assert everything["total"]["unpriced"] == 3
+    assert everything["total"]["estimated"] == 1
+    assert len(everything["rows"]) == 1, "one day"
+    by_advisor = (await own.get("/api/usage?by=advisor")).json()["rows"]
+    rows = {row["key"]: row for row in by_advisor}
+    assert rows[plain["id"]]["input_tokens"] == 200
+    assert rows[plain["id"]]["output_tokens"] == 20
+    assert priced["id"] not in rows
+    by_model = {row["key"]: row for row in (await own.get("/api/usage?by=model")).json()["rows"]}
+    assert by_model[plain["model"]]["answers"] == 2
+    by_conversation = (await own.get("/api/usage?by=conversation")).json()["rows"]
+    assert {row["key"]: row["answers"] for row in by_conversation} == {first: 2, second: 1}
+    one = (await own.get(f"/api/usage?by=advisor&conversation={second}")).json()
+    assert one["total"]["input_tokens"] == 100
+    assert (await own.get("/api/usage?by=nothing")).status == 422
+    empty = (await own.get("/api/usage?conversation=nowhere")).json()
+    assert empty["total"]["answers"] == 0
+    assert empty["rows"] == []
+
+
+async def test_known_prices_are_summed(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        ours = {"openai": {"base_url": house.provider.base_url, "api_key": KEY}}
+        async with open_house(tmp_path / "priced", providers=ours) as priced:
+            house.provider.script("gpt-4o-mini", Script(input_tokens=1000, output_tokens=100))
+            advisors = [await priced.advisor("openai:gpt-4o-mini"), await priced.advisor()]
+            conversation = await priced.conversation(*advisors)
+            await priced.say(conversation, "How dear?")
+            total = (await priced.get("/api/usage")).json()["total"]
+            assert total["cost"] == pytest.approx(1000 * 0.15e-6 + 100 * 0.6e-6)
+            assert total["unpriced"] == 1
+
+
+# -- search ----------------------------------------------------------------------------------------
+
+
+async def test_search_finds_messages_answers_and_titles(house: House) -> None:
+    advisor = await house.advisor(script=Script(text="A zyzzogeton is a leafhopper."))
+    conversation = await house.conversation(advisor, title="About quokkas")
+    turn = await house.say(conversation, "What is the last word, numbat or?")
+    (hit,) = (await house.get("/api/search?q=zyzzogeton")).json()
+    assert hit["kind"] == "answer"
+    assert hit["id"] == turn["answers"][0]["answer_id"]
+    assert hit["conversation_id"] == conversation
+    assert hit["turn_id"] == turn["turn_id"]
+    assert hit["advisor_name"] == advisor["name"]
+    assert hit["title"] == "About quokkas"
+    ((start, end),) = hit["marks"]
+    assert hit["snippet"][start:end] == "zyzzogeton"
+    (message,) = (await house.get("/api/search?q=NUMBAT")).json()
+    assert message["kind"] == "message"
+    (title,) = (await house.get("/api/search?q=quokka")).json()
+    assert title["kind"] == "title"
+    assert (await house.get("/api/search?q=zyzzogeton&limit=1")).json() == [hit]
+    for nothing in ("", "%20", "*", '"', "a%20AND%20(", "NEAR(", "%00"):
+        reply = await house.get(f"/api/search?q={nothing}")
+        assert reply.status in (200, 422), nothing
+        if reply.status == 200:
+            assert reply.json() == []
+    assert (await house.get("/api/search")).status == 422
+    assert (await house.get("/api/search?q=x&limit=0")).status == 422
