@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -51,10 +52,14 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def _children() -> list[int]:
+def _children() -> set[int]:
     """The embedded models that this process runs."""
-    children = psutil.Process().children()
-    return [child.pid for child in children if "polyvox.models.llama_child" in child.cmdline()]
+    found = set()
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "polyvox.models.llama_child" in child.cmdline():
+                found.add(child.pid)
+    return found
 
 
 # which file
@@ -288,13 +293,14 @@ async def test_death_before_the_first_word_is_told_too(model: LocalModel) -> Non
 async def test_those_who_ask_during_the_start_share_it(tmp_path: Path) -> None:
     transport = Transport()
     local = LocalModel(settings_in(tmp_path), "smollm2", transport)
+    before = _children()
     impatient = asyncio.create_task(local.warm())
     await asyncio.sleep(0)
     asked = [asyncio.create_task(local.stream(QUESTION)) for _ in range(3)]
     await asyncio.sleep(0)
     impatient.cancel()  # leaves the start to the others
     replies = await asyncio.gather(*asked)
-    assert _children() == [local.pid]
+    assert _children() - before == {local.pid}
     assert all([await text_of(reply) for reply in replies])
     await local.close()
     await transport.close()
@@ -331,8 +337,9 @@ async def test_close_stops_the_process_for_good(tmp_path: Path) -> None:
 async def test_close_during_the_start_leaves_nothing(tmp_path: Path) -> None:
     transport = Transport()
     local = LocalModel(settings_in(tmp_path), "smollm2", transport)
+    before = _children()
     starting = asyncio.create_task(local.warm())
-    while not (children := _children()):  # noqa: ASYNC110 - nothing tells that it is there, unready
+    while not (children := _children() - before):  # noqa: ASYNC110 - nothing tells that it is there, unready
         await asyncio.sleep(0)
     await local.close()
     with pytest.raises(Unavailable, match="closed"):

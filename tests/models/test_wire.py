@@ -30,6 +30,7 @@ MESSAGES = (
     '{"role":"system","content":"It is Monday."},{"role":"user","content":"Hi"},'
     '{"role":"assistant","content":"Hello"},{"role":"user","content":"Why — “so”?"}],"stream":true'
 )
+IN_TURN = MESSAGES.replace('"},{"role":"system","content":"', r"\n\n")
 USAGE = ',"stream_options":{"include_usage":true}'
 SAMPLING = ',"temperature":0.5,"top_p":0.9'
 GOLDEN = {
@@ -37,7 +38,7 @@ GOLDEN = {
     "openrouter": f'{{"model":"m",{MESSAGES}{USAGE},"max_tokens":100{SAMPLING}}}',
     "gemini": f'{{"model":"m",{MESSAGES}{USAGE},"max_tokens":100{SAMPLING}}}',
     "ollama": f'{{"model":"m",{MESSAGES}{USAGE},"max_tokens":100{SAMPLING}}}',
-    "llama": f'{{"model":"m",{MESSAGES}{USAGE},"max_tokens":100{SAMPLING}}}',
+    "llama": f'{{"model":"m",{IN_TURN}{USAGE},"max_tokens":100{SAMPLING}}}',
     "compatible": f'{{"model":"m",{MESSAGES}{USAGE},"max_tokens":100{SAMPLING}}}',
     "scripted": f'{{"model":"m",{MESSAGES},"max_tokens":100{SAMPLING}}}',
     "anthropic": (
@@ -240,3 +241,22 @@ def test_the_estimate_is_a_quarter_of_the_characters_rounded_up_each() -> None:
         (SystemPart("12345"),), (ChatMessage("user", "1"), ChatMessage("user", "1234"))
     )
     assert estimated_tokens(request) == 2 + 1 + 1
+
+
+def test_llama_gets_one_system_text_and_roles_in_turn() -> None:
+    request = Request(
+        (SystemPart("Who."), SystemPart("Memory.", stable=False)),
+        (
+            ChatMessage("user", "one"),
+            ChatMessage("assistant", "two"),
+            ChatMessage("user", "[reference]"),
+            ChatMessage("user", "three"),
+        ),
+    )
+    body = msgspec.json.decode(encode("llama", "m", request).body)
+    assert body["messages"] == [
+        {"role": "system", "content": "Who.\n\nMemory."},
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "two"},
+        {"role": "user", "content": "[reference]\n\nthree"},
+    ]

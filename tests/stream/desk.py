@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from polyvox.events import Delta, Numbered, TextDelta, ThinkingDelta
+from tests.store.logs import take
+
+from polyvox.events import Numbered, TextDelta, ThinkingDelta
 from polyvox.ids import new_id
 from polyvox.store import endings, events, turns
 from polyvox.store.conversations import Conversations
@@ -96,14 +98,6 @@ def shown(items: list[Numbered]) -> dict[str, str]:
         if isinstance(event, TextDelta | ThinkingDelta):
             take(texts, event)
     return texts
-
-
-def take(texts: dict[str, str], delta: Delta) -> None:
-    """As a page does: what is known already is passed over; a gap is an error."""
-    have = texts.get(f"{delta.kind} {delta.answer_id}", "")
-    assert delta.at <= len(have), f"a gap before {delta}"
-    assert have[delta.at :].startswith(delta.text[: len(have) - delta.at]), "a contradiction"
-    texts[f"{delta.kind} {delta.answer_id}"] = have + delta.text[len(have) - delta.at :]
 
 
 class _Skipping(selectors.DefaultSelector):

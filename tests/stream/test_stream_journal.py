@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.stream.desk import ME, Desk, Instant, clock, in_told_time, lay, shown, take
+from tests.store.logs import take
+from tests.stream.desk import ME, Desk, Instant, clock, in_told_time, lay, shown
 
 from polyvox.errors import Conflict, NotFound, StoreError, StoreFull
 from polyvox.events import Event, Numbered, TextDelta, ThinkingDelta, TurnCompleted

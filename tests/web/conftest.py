@@ -1,11 +1,13 @@
-"""One house for every test that can share it."""
+"""One house for every test that can share it, and a client of the official kind."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import openai
 import pytest
 import pytest_asyncio
+from tests.web.caller import client_of
 from tests.web.house import House, open_house
 
 
@@ -13,4 +15,11 @@ from tests.web.house import House, open_house
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     """The app with its usual settings. Tests that use it run on the session's loop."""
     async with open_house(tmp_path_factory.mktemp("house")) as found:
+        yield found
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def client(house: House) -> AsyncIterator[openai.AsyncOpenAI]:
+    """The official asynchronous client at that house's door."""
+    async with client_of(house) as found:
         yield found

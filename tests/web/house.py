@@ -3,7 +3,7 @@
     async with open_house(tmp_path) as house:
         advisor = await house.advisor("lab:calm")           # answered by house.provider
         conversation = await house.conversation(advisor)
-        turn = await house.say(conversation, "Is it so?")    # the answers have ended when it returns
+        turn = await house.say(conversation, "Is it so?")    # to the end of its answers
         reply = await house.get(f"/api/conversations/{conversation}")
         assert reply.status == 200
 
@@ -16,8 +16,16 @@ import asyncio
 import io
 import itertools
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+import threading
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterator,
+    Mapping,
+)
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -222,7 +230,8 @@ class Parser:
             self.comments.append(block)
             return None
         number, kind, data = block.split(b"\n")
-        assert number.startswith(b"id: ") and kind.startswith(b"event: "), block
+        assert number.startswith(b"id: "), block
+        assert kind.startswith(b"event: "), block
         assert data.startswith(b"data: "), block
         return Event(int(number[4:]), kind[7:].decode(), msgspec.json.decode(data[6:]))
 
@@ -285,3 +294,29 @@ async def open_house(home: Path, **settings: Any) -> AsyncIterator[House]:
             headers = {"Authorization": f"Bearer {token}"} if token else {}
             yield House(polyvox, provider, url, client, headers)
             polyvox.hub.end()
+
+
+@contextmanager
+def house_in_thread(
+    home: Path, **settings: Any
+) -> Iterator[tuple[House, Callable[[Coroutine[Any, Any, Any]], Any]]]:
+    """A house on a loop of its own, for programs that block; and what runs something on that
+    loop."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="house")
+    thread.start()
+
+    def run(work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, loop).result(60)
+
+    opened = open_house(home, **settings)
+    try:
+        house = run(opened.__aenter__())
+        try:
+            yield house, run
+        finally:
+            run(opened.__aexit__(None, None, None))
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

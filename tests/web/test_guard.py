@@ -1,4 +1,4 @@
-"""What may come in: no foreign name, no foreign page, no one without the token, nothing too large."""
+"""What may come in: no foreign name or page, no one without the token, nothing too large."""
 
 from __future__ import annotations
 

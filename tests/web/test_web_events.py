@@ -1,4 +1,4 @@
-"""The event stream: its format, and that no cut, wherever it comes, loses or doubles a character."""
+"""The event stream: its format, and that a cut anywhere neither loses nor doubles a character."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Literal
 
 import msgspec
@@ -35,6 +36,9 @@ class Dialect:
     max_tokens: str = "max_tokens"
     thinking: Callable[[str, int | None], Thinking] = thinking.unasked
     """Of the model's name and the wanted budget: the fields to send, and what they entail."""
+    alternate: bool = False
+    """One system text, then user and assistant in turn: chat templates of many GGUF files demand
+    it, and refuse the whole request otherwise."""
 
 
 DIALECTS: dict[str, Dialect] = {
@@ -42,7 +46,7 @@ DIALECTS: dict[str, Dialect] = {
     "openrouter": Dialect(thinking=thinking.openrouter),
     "gemini": Dialect(thinking=thinking.gemini),
     "ollama": Dialect(thinking=thinking.effort_where_asked),
-    "llama": Dialect(thinking=thinking.template),
+    "llama": Dialect(thinking=thinking.template, alternate=True),
     "compatible": Dialect(thinking=thinking.template),
     "anthropic": Dialect(wire="anthropic", thinking=thinking.anthropic),
     "scripted": Dialect(wire="scripted", thinking=thinking.plain),
@@ -77,8 +81,7 @@ def paired(text: str) -> str:
 def _openai(rules: Dialect, model: str, request: Request) -> Body:
     params = request.params
     thinks = rules.thinking(model, params.reasoning)
-    messages = [{"role": "system", "content": part.text} for part in request.system]
-    messages += [{"role": m.role, "content": m.text} for m in request.messages]
+    messages = _in_turn(request) if rules.alternate else _one_by_one(request)
     body: Body = {"model": model, "messages": messages, "stream": True}
     if rules.wire == "openai":
         body["stream_options"] = {"include_usage": True}
@@ -91,6 +94,18 @@ def _openai(rules: Dialect, model: str, request: Request) -> Body:
         schema = {"name": "answer", "strict": True, "schema": msgspec.Raw(request.schema.encode())}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
+
+
+def _one_by_one(request: Request) -> list[Body]:
+    system: list[Body] = [{"role": "system", "content": part.text} for part in request.system]
+    return [*system, *({"role": m.role, "content": m.text} for m in request.messages)]
+
+
+def _in_turn(request: Request) -> list[Body]:
+    system = "\n\n".join(part.text for part in request.system)
+    head: list[Body] = [{"role": "system", "content": system}] if system else []
+    runs = groupby(request.messages, key=lambda message: message.role)
+    return [*head, *(_merged(list(run), None) for _, run in runs)]
 
 
 def _anthropic(rules: Dialect, model: str, request: Request) -> Body:
