@@ -139,6 +139,12 @@ class Limits(Section):
         None, ge=0, description="USD that one conversation may cost."
     )
     cost_per_day: float | None = Field(None, ge=0, description="USD that one (UTC) day may cost.")
+    @property
+    def capped(self) -> bool:
+        """Whether there is any cap on cost."""
+        caps = (self.cost_per_turn, self.cost_per_conversation, self.cost_per_day)
+        return any(cap is not None for cap in caps)
+
     exchange_rounds: int = Field(4, ge=1, le=20, description="Most rounds of one exchange.")
     queue: int = Field(8, ge=0, description="Messages that may wait in one conversation.")
 

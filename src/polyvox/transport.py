@@ -11,6 +11,7 @@ import asyncio
 import ipaddress
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -29,6 +30,7 @@ LINGER = 1.0
 """Seconds that a finished response may take to end its body, so that its connection is kept."""
 
 
+@lru_cache(maxsize=256)
 def is_loopback(url: str) -> bool:
     """Whether this address is on this machine."""
     host = _split(url).hostname or ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -64,7 +65,8 @@ def here(cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     for key, value in cli.env.items():
         monkeypatch.setenv(key, value)
 
-    def run(*words: str) -> Run:
+    def run(*words: str, stdin: str = "") -> Run:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8"))
         capsys.readouterr()
         code = start(words)
         out, err = capsys.readouterr()

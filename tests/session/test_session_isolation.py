@@ -39,7 +39,7 @@ class CanaryProvider(ProviderServer):
         way = self.ways.pop(0) if self.ways else "well"
         said, thought = f"text0x{number} said", f"thought0x{number} had"
         if model == "synthesis":
-            return Script(text=f'{{"points": [{{"text": "synthesis0x{number}", "advisors": []}}]}}')
+            return Script(text=f"- synthesis0x{number} [nobody]")
         match way:
             case "thinking":
                 return Script(text=said, thinking=thought)

@@ -25,7 +25,7 @@ from polyvox.store.sqlite import SqliteDatabase
 from polyvox.stream import journal as journal_module
 from polyvox.stream.follow import watch
 from polyvox.stream.hub import Batch, Hub
-from polyvox.stream.journal import INTERVAL, ROOM, Journal
+from polyvox.stream.journal import GATHER, INTERVAL, ROOM, Journal
 
 # -- stored first --------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ def journalled(
         return in_told_time(lambda: main(path)), firsts
 
 
-def test_a_steady_stream_is_committed_fourteen_times_a_second() -> None:
+def test_a_steady_stream_is_committed_sixteen_times_a_second() -> None:
     doings: list[Doing] = [(n / 500, "say", n % 4) for n in range(2500)]
     times, _ = journalled(doings)
     assert most_in_a_second(times) <= 20
@@ -169,8 +169,8 @@ def test_a_steady_stream_is_committed_fourteen_times_a_second() -> None:
 def test_the_first_piece_goes_at_once() -> None:
     doings: list[Doing] = [(0.5, "say", 0), (1.5, "say", 1), (1.501, "say", 2), (1.502, "say", 3)]
     times, firsts = journalled(doings)
-    assert all(stored == said for said, stored in firsts.items())
-    assert len(times) == 4
+    assert all(stored - said <= GATHER + 1e-6 for said, stored in firsts.items())
+    assert len(times) == 3  # two began within a breath of each other
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -423,7 +423,6 @@ async def test_idle_pages_are_forgotten(sqlite_database: Database) -> None:
         await desk.journal.do(ME, desk.conversation, lambda tx: [], now=True)
         desk.journal._page(ME, f"talk {number}")
     assert len(desk.journal._pages) <= 66
-    assert journal_module.URGENT == 3
 
 
 async def test_an_answers_first_words_make_it_streaming(database: Database) -> None:

@@ -270,9 +270,10 @@ def settings_for(home: Path, provider: ProviderServer, **more: Any) -> Settings:
     """Two providers of the user's own, openai-like `lab` and anthropic-like `claude`."""
     limits = {"retries": 0, "first_byte": 5, "stall": 5, **more.pop("limits", {})}
     models = {"default": "lab:default", **more.pop("models", {})}
+    here = {"base_url": provider.base_url, "api_key": KEY, "headers": more.pop("headers", {})}
     providers = {
-        "lab": {"base_url": provider.base_url, "api_key": KEY},
-        "claude": {"kind": "anthropic", "base_url": provider.base_url, "api_key": KEY},
+        "lab": here,
+        "claude": {"kind": "anthropic", **here},
         **more.pop("providers", {}),
     }
     given = {"limits": limits, "models": models, "providers": providers, "home": home, **more}

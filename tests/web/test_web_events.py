@@ -15,6 +15,9 @@ import pytest_asyncio
 from tests.provider import Script
 from tests.web.house import Event, House, Page, Parser
 
+from polyvox.errors import StoreError
+from polyvox.web.streaming import EventStream
+
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 WORDS = "Schön – it’s 🎈 “fine”\n\nid: 7\nevent: x"
@@ -381,3 +384,25 @@ async def test_what_cannot_be_resumed(house: House, short: Told) -> None:
     unknown = await house.get("/api/conversations/nowhere/events")
     assert unknown.status == 404
     assert "nowhere" in unknown.error["message"]
+
+
+async def test_a_stream_that_cannot_be_read_on_ends_properly(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    sent: list[Any] = []
+    never = asyncio.Event()
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"one"
+        raise StoreError("The database cannot be read.")
+
+    async def receive() -> Any:
+        await never.wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await EventStream(chunks(), never.set)({}, receive, send)
+    assert [message.get("body") for message in sent] == [None, b": connected\n\n", b"one", b""]
+    assert sent[-1]["more_body"] is False
+    assert "The database cannot be read." in caplog.text

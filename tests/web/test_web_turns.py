@@ -280,6 +280,26 @@ async def test_an_edited_message_makes_a_branch(house: House) -> None:
     assert nothing.status == 422
 
 
+async def test_a_message_is_edited_while_its_answers_are_written(house: House) -> None:
+    conversation, advisor, old = await halfway(house, "edited")
+    edited = await house.patch(f"/api/messages/{old['message_id']}", {"content": "Rather this?"})
+    assert edited.status == 200
+    new = edited.json()["turn"]
+    assert new["state"] == "queued"
+    house.provider.script(bare(advisor), Script(text="Rather that."))
+    house.provider.gate("edited").set()
+    await house.ended(conversation, old["turn_id"])
+    await house.ended(conversation, new["turn_id"])
+    assert (await house.answer(old["answers"][0]["answer_id"]))["text"] == "One two three four"
+    assert (await house.answer(new["answers"][0]["answer_id"]))["text"] == "Rather that."
+    request = house.provider.requests(bare(advisor))[-1]
+    assert "Count?" not in sent(request)
+    assert assistant_texts(request) == []
+    whole = (await house.get(f"/api/conversations/{conversation}")).json()
+    assert [m["content"] for m in whole["messages"]] == ["Rather this?"]
+    assert whole["branches"] == {"": [old["turn_id"], new["turn_id"]]}
+
+
 async def test_instruct_adds_to_the_prompt_of_who_answered(house: House) -> None:
     advisor = await house.advisor(description="Looks at the numbers.")
     conversation = await house.conversation(advisor)

@@ -22,12 +22,14 @@ def sure(question: str, yes: bool) -> None:
     """Ask before something that cannot be undone; without a terminal --yes is needed."""
     import sys
 
-    from polyvox.cli.prompting import interruptible
+    from polyvox.cli.prompting import read_line
     from polyvox.errors import Invalid
 
     if yes:
         return
     if not sys.stdin.isatty():
         raise Invalid("This cannot be undone, and nobody can be asked here.", "Add --yes.")
-    with interruptible():
-        typer.confirm(question, abort=True, err=True)
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if (read_line("") or "").strip().lower() not in ("y", "yes"):
+        raise typer.Abort

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from polyvox.cli.choosing import SCOPE, tiny_note
 from polyvox.cli.failing import STOPPED, report
 from polyvox.cli.output import is_terminal, note
-from polyvox.cli.prompting import read_line, remember
+from polyvox.cli.prompting import interruptible, read_line, remember
 from polyvox.cli.show.closing import print_closing
 from polyvox.cli.show.views import view_for
 from polyvox.cli.talk import Outcome, Talk
@@ -65,28 +65,32 @@ class Room:
                 *(f"@{s}" for s in self._slugs),
             ],
         )
-        tired = False
         try:
-            while True:
-                try:
-                    line = read_line(PROMPT)
-                except KeyboardInterrupt:
-                    if tired or not sys.stdin.isatty():
-                        note("")
-                        return STOPPED
-                    tired = True
-                    note("\n(Ctrl-C again, Ctrl-D or /quit leaves)")
-                    continue
-                tired = False
-                if line is None:
-                    return 0
-                # While the line was read, connections may have been closed: let that be noticed.
-                await asyncio.sleep(0)
-                await self._take(line.strip())
+            with interruptible():
+                return await self._listen()
         except Leave:
             return 0
         finally:
             store()
+
+    async def _listen(self) -> int:
+        tired = False
+        while True:
+            try:
+                line = read_line(PROMPT)
+            except KeyboardInterrupt:
+                if tired or not sys.stdin.isatty():
+                    note("")
+                    return STOPPED
+                tired = True
+                note("\n(Ctrl-C again, Ctrl-D or /quit leaves)")
+                continue
+            tired = False
+            if line is None:
+                return 0
+            # While the line was read, connections may have been closed: let that be noticed.
+            await asyncio.sleep(0)
+            await self._take(line.strip())
 
     async def send(self, content: str) -> Outcome:
         """A message to whoever is asked now."""

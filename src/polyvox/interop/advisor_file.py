@@ -33,7 +33,8 @@ class Parsed:
 def read(path: Path) -> Parsed:
     """The advisors in a file, whichever of the known kinds it is."""
     text = files.read_text(path)
-    if text.lstrip()[:1] in ("{", "["):
+    yaml = path.suffix.lower() in (".yaml", ".yml")
+    if not yaml and text.lstrip()[:1] in ("{", "["):
         data = files.parse_json(text, str(path))
     else:
         data = files.parse_yaml(text, str(path))

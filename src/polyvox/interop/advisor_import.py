@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from polyvox.context.recipe import BUILT_IN, changed
 from polyvox.errors import Invalid
@@ -73,7 +72,7 @@ def _one(tx: Tx, scope: Scope, now: int, details: Details, replacing: bool, repo
     for other in advisor_rows.list_all(tx, scope):
         if _family(other.slug, wanted) or other.name == details["name"]:
             known = _known(tx, scope, other, details)
-            if known and not (replacing and other.slug == wanted):
+            if known is not None and not (replacing and other.slug == wanted):
                 report.present.append(f"{other.slug}{known}")
                 return
     holder = advisor_rows.find(tx, scope, wanted)
@@ -81,7 +80,7 @@ def _one(tx: Tx, scope: Scope, now: int, details: Details, replacing: bool, repo
         if _same(holder, details):
             report.present.append(holder.slug)
             return
-        advisor_rows.update(tx, scope, holder.id, now, REASON, details)
+        advisor_rows.update(tx, scope, holder.id, now, REASON, _whole(details))
         report.taken.append(f"{holder.slug} (its words replaced; the old ones are in its history)")
         return
     slug = next(one for one in candidates(wanted, "advisor") if not _taken(tx, scope, one))
@@ -112,10 +111,17 @@ def _known(tx: Tx, scope: Scope, advisor: Advisor, details: Details) -> str | No
 
 
 def _same(advisor: Advisor, details: Details) -> bool:
+    return replace(advisor, **_whole(details)) == advisor
+
+
+def _whole(details: Details) -> Details:
+    """What the file says of an advisor, and by its silence; its place here (slug, whether it is
+    active) is not the file's to say."""
     unsaid: Details = {"prompt": None, "model": None, "voice": None, "params": Params()}
-    whole: Mapping[str, Any] = {**unsaid, **details}
-    fields = {key: value for key, value in whole.items() if key not in ("slug", "active")}
-    return replace(advisor, **fields) == advisor
+    said: Details = {**unsaid, **details}
+    said.pop("slug", None)
+    said.pop("active", None)
+    return said
 
 
 def _window(tx: Tx, scope: Scope, now: int, window: Mapping[str, int], report: Report) -> None:

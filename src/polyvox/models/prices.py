@@ -6,6 +6,7 @@ costs 0. The table (0.1 s to load) is loaded when it is first asked.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from polyvox.events import NANO
@@ -67,6 +68,7 @@ def _by_table(
     return round(priced.total_price * NANO)
 
 
+@lru_cache(maxsize=512)
 def _find(provider: str, name: str, base_url: str) -> tuple[Provider, ModelInfo] | None:
     table = _TABLE.get(provider)
     if table is None and (not base_url or is_loopback(base_url)):

@@ -19,7 +19,7 @@ from polyvox.models.anthropic import AnthropicModel
 from polyvox.models.base import AttemptLog, ChatMessage, Model, ModelFacts, Request, Sleep
 from polyvox.models.endpoint import Bounds
 from polyvox.models.openai import OpenAIModel
-from polyvox.models.prices import window_of
+from polyvox.models.prices import cost_of, window_of
 from polyvox.models.providers import (
     BUILT_IN,
     EMBEDDED,
@@ -39,7 +39,7 @@ from polyvox.models.wrappers.meter import Meter
 from polyvox.models.wrappers.retry import Retry
 from polyvox.settings import ModelFactsSetting, Provider, Settings
 from polyvox.transport import Transport
-from polyvox.values import Params
+from polyvox.values import Params, Usage
 
 if TYPE_CHECKING:
     from polyvox.models.local import LocalModel
@@ -142,6 +142,10 @@ class Models:
             or (limits.local_max_tokens if local else limits.max_tokens),
             note=TINY if name == EMBEDDED else "",
         )
+
+    def cost(self, name: str, usage: Usage) -> int | None:
+        """Nano-dollars for this usage of a model, as its replies are priced; None: unknown."""
+        return cost_of(name, usage, base_url=self._base_url(name.partition(":")[0]))
 
     def listing(self) -> list[ProviderRow]:
         """Every provider, whether its key is there, and models of it that are known by name."""

@@ -16,7 +16,6 @@ from polyvox.context.receipt import Packed, sealed
 from polyvox.errors import CapReached, ContextTooLong, ModelError, PolyvoxError, QuotaExceeded
 from polyvox.events import Event
 from polyvox.models.base import AttemptLog, Request
-from polyvox.models.prices import cost_of
 from polyvox.session.road import Job, Road
 from polyvox.session.spending import check_caps
 from polyvox.store import endings, ratios, receipts
@@ -71,7 +70,7 @@ async def answer(road: Road, job: Job, call: Call) -> None:
         answer_id=job.answer_id,
         state=state,
         failure=failure,
-        usage=call.usage or _sent_in_vain(call, state),
+        usage=call.usage or _sent_in_vain(road, call, state),
         model=call.tried.model or call.model,
         attempts=tuple(call.tried.attempts),
         points=call.points(text) if call.points is not None and text.strip() else None,
@@ -113,7 +112,7 @@ async def _stream(road: Road, job: Job, call: Call) -> None:
 async def _afford(road: Road, job: Job) -> None:
     """A cap that is reached ends the answer before its call."""
     limits = road.settings.limits
-    if limits.cost_per_turn is limits.cost_per_conversation is limits.cost_per_day is None:
+    if not limits.capped:
         return
     turn = job.turn
     try:
@@ -126,12 +125,12 @@ async def _afford(road: Road, job: Job) -> None:
         raise QuotaExceeded(error.message, error.hint) from None
 
 
-def _sent_in_vain(call: Call, state: AnswerState) -> Usage | None:
+def _sent_in_vain(road: Road, call: Call, state: AnswerState) -> Usage | None:
     """What was sent and then stopped before the first word: read by the provider all the same."""
     if state != "stopped" or not call.tried.attempts or call.compiled is None:
         return None
     sent = Usage(call.compiled.draft.input_tokens, 0, estimated=True)
-    return replace(sent, cost=cost_of(call.tried.model or call.model, sent))
+    return replace(sent, cost=road.models.cost(call.tried.model or call.model, sent))
 
 
 async def _end(road: Road, job: Job, call: Call, ending: Ending) -> None:

@@ -42,7 +42,7 @@ async def hold(
     model: str | None,
 ) -> tuple[Answer, ...]:
     """Have an exchange of so many rounds; answers the first round's pending answers."""
-    first = await _store(road, scope, turn, recipe, model, opening=True)
+    first = await _store(road, scope, turn, recipe, model)
     jobs = list(first.jobs)
 
     async def work() -> None:
@@ -53,7 +53,7 @@ async def hold(
             await take_turn(road, current.jobs, current.number)
             if not left or _stopped(current) or conductor.closing:
                 return
-            before, current = current, await _next(road, scope, turn, recipe, model)
+            before, current = current, await _next(road, scope, turn, recipe, model, current)
             if current is not None:
                 jobs.extend(current.jobs)
                 conductor.remember(current.jobs)
@@ -70,26 +70,34 @@ def _stopped(round_: _Round) -> bool:
 
 
 async def _next(
-    road: Road, scope: Scope, turn: Turn, recipe: Recipe, model: str | None
+    road: Road, scope: Scope, turn: Turn, recipe: Recipe, model: str | None, last: _Round
 ) -> _Round | None:
     """A further round; None where fewer than two spoke in the last one, or a cap is reached."""
     try:
-        return await _store(road, scope, turn, recipe, model, opening=False)
+        return await _store(road, scope, turn, recipe, model, last)
     except (Conflict, CapReached):
         return None
 
 
 async def _store(
-    road: Road, scope: Scope, turn: Turn, recipe: Recipe, model: str | None, *, opening: bool
+    road: Road,
+    scope: Scope,
+    turn: Turn,
+    recipe: Recipe,
+    model: str | None,
+    last: _Round | None = None,
 ) -> _Round:
+    """The round after `last`, or the first one to be had, as pending answers."""
     made: list[_Round] = []
 
     def act(tx: Tx) -> list[Event]:
         made.clear()
         now = road.clock()
-        if opening and turns.get_turn(tx, scope, turn.id).state != "completed":
+        if last is None and turns.get_turn(tx, scope, turn.id).state != "completed":
             raise Conflict("This turn is being answered already.", "Wait until it is complete.")
         number, who = _who(tx, scope, turn)
+        if last is not None and number <= last.number:
+            raise Conflict("Nobody spoke in the last round.", "Retry its answers.")
         check_caps(tx, scope, road.settings.limits, turn.conversation_id, turn.id, now)
         silent = {
             answer.advisor_id: answer
@@ -104,7 +112,7 @@ async def _store(
         made.append(_Round(number, answers, jobs))
         return started
 
-    await road.journal.do(scope, turn.conversation_id, act, now=opening)
+    await road.journal.do(scope, turn.conversation_id, act, now=last is None)
     return made[0]
 
 

@@ -61,6 +61,8 @@ async def plan(road: Road, scope: Scope, visit: Visit) -> tuple[list[Voice], boo
     unknown, empty, too long or over a cap."""
     _check(road, visit)
     kind, _, name = visit.model.partition(":")
+    if kind not in ("advisor", "council") and not road.settings.limits.capped:
+        return [_passed(road, visit)], False
 
     def read(tx: Tx) -> tuple[list[Voice], bool]:
         check_caps(tx, scope, road.settings.limits, "", None, road.clock())

@@ -12,10 +12,9 @@ from polyvox.advisors import plain_assistant
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.context.recipe import Recipe
-from polyvox.errors import Conflict, Invalid, NotFound, StoreError
+from polyvox.errors import Conflict, Invalid, ModelError, NotFound, StoreError
 from polyvox.events import Event
 from polyvox.ids import new_id
-from polyvox.models.prices import cost_of
 from polyvox.receive import UserMessage, mentioned, receive
 from polyvox.session import council, exchange, lifecycle, synthesis
 from polyvox.session.conductor import Conductor
@@ -386,19 +385,19 @@ class Turns:
             jobs = [Job(scope, turn, new_id(), advisor, recipe) for advisor in asked]
             slugs = {advisor.id: advisor.slug for advisor in known}
             found = []
+            refused: list[ModelError] = []
             for job, call in zip(jobs, prepare(tx, road, jobs, slugs), strict=True):
-                if call.compiled is None:
-                    raise Invalid(
-                        str(call.refusal),
-                        call.refusal.hint if call.refusal else "",
-                        param="content",
-                    )
+                if call.compiled is None:  # would not be asked, and cost nothing
+                    refused += [call.refusal] if call.refusal else []
+                    continue
                 tokens = call.compiled.draft.input_tokens
                 most = call.compiled.request.params.max_tokens or 0
-                cost = cost_of(call.model, Usage(tokens, most))
+                cost = road.models.cost(call.model, Usage(tokens, most))
                 found.append(
                     Estimate(job.advisor.id, job.advisor.name, call.model, tokens, most, cost)
                 )
+            if refused and not found:
+                raise Invalid(refused[0].message, refused[0].hint, param="content")
             return found
 
         return await road.database.read(read)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -23,11 +25,12 @@ from polyvox.values import Scope
 
 log = logging.getLogger("polyvox.stream")
 
-INTERVAL = 0.072
-"""Seconds between two commits of a conversation: at most 14 in any second, beside urgent ones."""
-URGENT = 3
-"""Commits a second, and as many in reserve, that need not wait: first words, last words. So there
-are never more than 20 in a second."""
+INTERVAL = 0.06
+"""Seconds between two commits of a conversation while its advisors speak."""
+MOST = 20
+"""Commits of a conversation in any second. What the pace leaves is for first and last words."""
+GATHER = 0.003
+"""Seconds that first words wait for each other: advisors tend to begin together."""
 ROOM = 2_000_000
 """Characters of a conversation that may wait for the disk before its models are slowed down."""
 
@@ -83,9 +86,9 @@ class _Page:
         self._deeds: list[_Deed] = []
         self._unstored: _Commit | None = None
         self._waiting = 0
-        self._urgent = self._at_once = False
-        self._credit = float(URGENT)
-        self._refilled = 0.0
+        self._hurry = math.inf
+        self._forced = False
+        self._times: deque[float] = deque(maxlen=MOST)
         self._last = float("-inf")
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
@@ -114,29 +117,42 @@ class _Page:
         self._waiting += len(text) + len(thinking)
         if self._waiting > ROOM:
             self._room.clear()
-        if first or self._timer is None:
-            self._schedule(urgent=first)
+        if first:
+            self._schedule(GATHER)
+        elif self._timer is None:
+            self._schedule()
 
     def do(
-        self, act: Act, answer_id: str | None, urgent: bool = True, now: bool = False
+        self, act: Act, answer_id: str | None, *, now: bool = False
     ) -> asyncio.Future[list[Numbered]]:
         done: asyncio.Future[list[Numbered]] = self._loop.create_future()
         self._deeds.append(_Deed(act, done, answer_id, now))
-        self._schedule(urgent, now)
+        if now:
+            self._schedule(0, forced=True)
+        elif answer_id is not None and self._all_said():
+            self._schedule(0)
+        else:
+            self._schedule()
         return done
 
-    def _schedule(self, urgent: bool, at_once: bool = False) -> None:
-        """Plan the next commit, no sooner than the pace allows; what somebody waits for goes
-        `at_once`, on credit where there is none left."""
+    def _all_said(self) -> bool:
+        """Whether every answer that has begun is ending: these are the last words."""
+        ending = {deed.answer_id for deed in self._deeds}
+        return ending.issuperset(self._voices)
+
+    def _schedule(self, within: float | None = None, *, forced: bool = False) -> None:
+        """Plan the next commit: at the pace, or `within` some seconds where there is room for one
+        more; what somebody waits for is forced."""
         if self._task is not None:
-            self._urgent = self._urgent or urgent
-            self._at_once = self._at_once or at_once
+            self._hurry = self._hurry if within is None else min(within, self._hurry)
+            self._forced = self._forced or forced
             return
         now = self._loop.time()
         due = self._last + INTERVAL
-        early = urgent and due > now and (self._timer is None or self._due > now)
-        if early and self._spend(now, force=at_once):
-            due = now
+        if within is not None and now + within < due and (forced or self._has_room(now + within)):
+            due = now + within
+        if len(self._times) == MOST and not forced:
+            due = max(due, self._times[0] + 1.001)
         if self._timer is not None:
             if due >= self._due:
                 return
@@ -144,19 +160,17 @@ class _Page:
         self._due = max(due, now)
         self._timer = self._loop.call_at(self._due, self._start)
 
-    def _spend(self, now: float, *, force: bool) -> bool:
-        """Whether one more commit may go before its time."""
-        self._credit = min(URGENT, self._credit + (now - self._refilled) * URGENT)
-        self._refilled = now
-        if self._credit < 1 and not force:
-            return False
-        self._credit = max(-URGENT, self._credit - 1)
-        return True
+    def _has_room(self, at: float) -> bool:
+        """Whether a commit more at that time leaves room for those at the pace."""
+        second = [time for time in self._times if time >= at - 1]
+        ends = second[0] + 1 if second else at
+        return len(second) + 1 + math.ceil((ends - at) / INTERVAL) <= MOST
 
     def _start(self) -> None:
         self._timer = None
-        self._urgent = self._at_once = False
+        self._hurry, self._forced = math.inf, False
         self._last = self._loop.time()
+        self._times.append(self._last)
         self._task = self._loop.create_task(self._commit())
 
     def _gather(self) -> _Commit:
@@ -209,7 +223,7 @@ class _Page:
             elif not deed.done.done():
                 deed.done.set_result(batch)
         if self._deeds or any(voice.text or voice.thinking for voice in self._voices.values()):
-            self._schedule(self._urgent, self._at_once)
+            self._schedule(self._hurry if self._hurry < math.inf else None, forced=self._forced)
 
     async def _stored(self, commit: _Commit) -> list[list[Numbered] | PolyvoxError]:
         """The commit as it was stored, without deeds that turned out to be broken."""
@@ -338,7 +352,7 @@ class Journal:
 
     def soon(self, scope: Scope, conversation: str, act: Act) -> None:
         """Run work in the next commit without waiting for it."""
-        done = self._page(scope, conversation).do(act, None, urgent=False)
+        done = self._page(scope, conversation).do(act, None)
         done.add_done_callback(_heard)
 
     async def close(self) -> None:

@@ -15,10 +15,10 @@ async def _app(request: Request) -> Polyvox:
     return app
 
 
-async def _who() -> Scope:
+async def local_user() -> Scope:
     """The single local user. Accounts will be resolved here."""
     return Scope()
 
 
 App = Annotated[Polyvox, Depends(_app)]
-Who = Annotated[Scope, Depends(_who)]
+Who = Annotated[Scope, Depends(local_user)]

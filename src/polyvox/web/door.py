@@ -13,8 +13,11 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import ValidationError
+from starlette.routing import Route
 from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
@@ -24,7 +27,7 @@ from polyvox.session import guest
 from polyvox.session.guest import Voice
 from polyvox.values import Scope, Usage
 from polyvox.web.chat import ChatBody, Completion, Frame, ModelCard, ModelList
-from polyvox.web.context import App, Who
+from polyvox.web.context import App, Who, local_user
 from polyvox.web.failures import body_of, failed, responses
 from polyvox.web.streaming import HEAD
 
@@ -73,6 +76,33 @@ async def complete_chat(app: App, who: Who, body: ChatBody) -> Response:
             raise NotFound(error.message, error.hint, param="model") from None
         raise
     return Spoken(app, who, voices, label, body)
+
+
+class _Lane:
+    """The same without the framework's hands: finding the route and filling its parameters took
+    0.6 ms of the 1.1 ms that a short answer costs. The route above describes it."""
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        data = await request.body()
+        try:
+            body = ChatBody.model_validate_json(data)
+        except ValidationError as error:
+            found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
+            raise RequestValidationError(found, body=_loaded(data)) from None
+        response = await complete_chat(request.app.state.polyvox, await local_user(), body)
+        await response(scope, receive, send)
+
+
+def _loaded(data: bytes) -> object:
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        return None
+
+
+lane = Route("/v1/chat/completions", _Lane(), methods=["POST"], include_in_schema=False)
+"""To stand before all other routes."""
 
 
 class Spoken(Response):

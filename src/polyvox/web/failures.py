@@ -158,9 +158,10 @@ def _place(error: dict[str, Any], body: object) -> str | None:
 
 
 def _methods(routes: Sequence[BaseRoute], path: str) -> list[str]:
-    """What can be done at a path."""
+    """What can be done at a path. Of several that fit, the one without parameters is meant."""
     found = [r for r in routes if isinstance(r, Route) and r.path_regex.match(path)]
-    return sorted({method for route in found for method in route.methods or ()})
+    exact = [route for route in found if route.path == path]
+    return sorted({method for route in exact or found for method in route.methods or ()})
 
 
 def _plain(

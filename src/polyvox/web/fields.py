@@ -11,9 +11,8 @@ from polyvox.errors import Invalid
 from polyvox.receive import clean
 from polyvox.settings import MODEL
 
-_C = r"\x00-\x08\x0B\x0C\x0E-\x1F\x7F"
-PLAIN = rf"^[^{_C}]*$"
-FILLED = rf"^[^{_C}]*[^\s{_C}][^{_C}]*$"
+SAYS = {"pattern": r"\S"}
+"""On the OpenAPI page: at least one character that can be seen."""
 
 
 def _clean(text: str) -> str:
@@ -29,22 +28,19 @@ def _filled(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(_clean), Field(json_schema_extra={"pattern": PLAIN})]
+Text = Annotated[str, AfterValidator(_clean)]
 """Any text without control characters."""
 Filled = Annotated[
-    str,
-    AfterValidator(_clean),
-    AfterValidator(_filled),
-    Field(json_schema_extra={"pattern": FILLED}),
+    str, AfterValidator(_clean), AfterValidator(_filled), Field(json_schema_extra=SAYS)
 ]
 """Text that says something."""
 Name = Annotated[Filled, Field(min_length=1, max_length=120)]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
-ModelName = Annotated[str, AfterValidator(_clean), Field(pattern=MODEL, max_length=300)]
+ModelName = Annotated[str, Field(pattern=MODEL, max_length=300), AfterValidator(_clean)]
 Color = Annotated[str, Field(pattern=r"^(#[0-9a-fA-F]{6})?$")]
 Id = Annotated[Text, Field(min_length=1, max_length=200)]
 Prompt = Annotated[Text, Field(max_length=100_000)]
-Message = Annotated[str, Field(min_length=1, json_schema_extra={"pattern": FILLED})]
+Message = Annotated[str, Field(min_length=1, json_schema_extra=SAYS)]
 """What a person says; the road itself checks it, for every door."""
 Key = Annotated[Text, Path(min_length=1, max_length=200)]
 """An id or a slug in an address."""

@@ -13,6 +13,7 @@ import ipaddress
 import re
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,6 +30,7 @@ OPEN = {"/healthz"}
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/?#@\[\]]+))(?::\d{0,5})?")
 
 
+@lru_cache(maxsize=256)
 def is_loopback(host: str) -> bool:
     """Whether a name or address can only mean this machine."""
     if host in LOOPBACK:
@@ -39,6 +41,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+@lru_cache(maxsize=256)
 def host_of(value: str) -> str:
     """The name in a Host header, without its port, in lower case; empty if it is not one."""
     found = _HOST.fullmatch(value)

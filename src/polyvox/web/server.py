@@ -49,7 +49,8 @@ def build_api(polyvox: Polyvox) -> FastAPI:
     api = FastAPI(
         title="Polyvox",
         version=__version__,
-        description="Several advisors at once, each in its own thread. Errors have one shape.",
+        description="Several advisors at once, each in its own thread. Errors have one shape. "
+        "Where the server has a token, send it as `Authorization: Bearer TOKEN`.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
@@ -59,6 +60,7 @@ def build_api(polyvox: Polyvox) -> FastAPI:
     modules = (health, advisors, conversations, turns, receipts, recipes, catalogue, door)
     routers = [module.router for module in modules]
     failures.install(api, [route for router in routers for route in router.routes])
+    api.router.routes.insert(0, door.lane)
     for router in routers:
         api.include_router(router)
     return api

@@ -7,10 +7,15 @@ thousands of chunks a second that is half the machine. Here a chunk is one `awai
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
+
+from polyvox.errors import PolyvoxError
+
+log = logging.getLogger("polyvox.web")
 
 HEAD = {
     "type": "http.response.start",
@@ -45,9 +50,11 @@ class EventStream(Response):
         try:
             async for chunk in self._chunks:
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except PolyvoxError as error:  # the store, most likely: who listens comes back and is told
+            log.warning("an event stream ended: %s", error.message)
         finally:
             watcher.cancel()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _watch(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":

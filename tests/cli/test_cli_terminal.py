@@ -1,0 +1,143 @@
+"""Answers in a real terminal: columns in a wide one, one below the other in a narrow one."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.desk import POLYVOX, Cli, Provider
+from tests.cli.terminal import Terminal
+
+pytestmark = pytest.mark.slow
+
+LONG = "\n\n".join(f"Paragraph {n} of an answer that goes on for a while." for n in range(30))
+
+
+def ask(cli: Cli, columns: int, rows: int, *words: str, **env: str) -> Terminal:
+    return Terminal([POLYVOX, "ask", *words], {**cli.env, **env}, columns, rows)
+
+
+def test_a_wide_terminal_has_rows_of_columns(cli: Cli, provider: Provider) -> None:
+    provider.script(
+        default={"pieces": ["Words **so** far", " and the rest."], "gates": {"1": "on"}}
+    )
+    with ask(cli, 160, 45, "hi") as terminal:
+        live = terminal.until(lambda screen: screen.text.count("Words so far") == 6)
+        names = [line for line in live.splitlines() if "writing" in line]
+        assert [line.split()[::2] for line in names] == [
+            ["Empiricist", "Strategist", "Listener"],
+            ["Keeper", "Builder", "Dissenter"],
+        ]
+        assert "Ctrl-C stops the answers" in live
+        provider.open("on")
+        assert terminal.end() == 0
+        done = terminal.screen.text
+        assert done.count("Words so far and the rest.") == 6
+        assert done.count("2 tokens · price unknown") == 6
+        assert "writing" not in done  # the live picture is gone
+        assert "Ctrl-C" not in done
+        assert "6 answers" in done
+        assert "\x1b[1;38;2;" in terminal.raw or "\x1b[1;38;5;" in terminal.raw  # names in colour
+        assert max(map(len, done.splitlines())) <= 160
+
+
+def test_a_narrow_terminal_has_one_below_the_other(cli: Cli, provider: Provider) -> None:
+    provider.script(default={"text": LONG})
+    with ask(cli, 70, 30, "hi", "-a", "keeper", "-a", "builder") as terminal:
+        assert terminal.end() == 0
+        lines = terminal.screen.text.splitlines()
+        heads = [line for line in lines if "price unknown" in line and "plain" in line]
+        assert [line.split()[0] for line in heads] == ["Keeper", "Builder"]
+        # Everything stays, though it is far more than the screen holds.
+        assert sum("Paragraph 0 of" in line for line in lines) == 2
+        assert sum("Paragraph 29 of" in line for line in lines) == 2
+        assert max(map(len, lines)) <= 70
+
+
+def test_while_it_comes_no_more_is_drawn_than_the_screen_holds(
+    cli: Cli, provider: Provider
+) -> None:
+    provider.script(default={"pieces": [LONG, " The end."], "gates": {"1": "on"}})
+    with ask(cli, 70, 24, "hi", "-a", "keeper", "-a", "builder") as terminal:
+        live = terminal.until(lambda screen: screen.text.count("Paragraph 29 of") == 2)
+        assert "Paragraph 0 of" not in live
+        assert len(live.rstrip().splitlines()) <= 24
+        provider.open("on")
+        assert terminal.end() == 0
+
+
+def test_a_very_small_terminal_gets_a_line_for_each(cli: Cli, provider: Provider) -> None:
+    provider.script(default={"pieces": ["Some words", " and more."], "gates": {"1": "on"}})
+    with ask(cli, 60, 12, "hi") as terminal:
+        live = terminal.until(lambda screen: screen.text.count("Some words") == 6)
+        assert [line.split()[0] for line in live.splitlines() if "writing" in line] == [
+            "Empiricist", "Strategist", "Listener", "Keeper", "Builder", "Dissenter",
+        ]  # fmt: skip
+        provider.open("on")
+        assert terminal.end() == 0
+
+
+def test_waiting_and_thinking_can_be_seen(cli: Cli, provider: Provider) -> None:
+    provider.script(
+        thinker={"thinking": "Let me ponder this.", "text": "Yes.", "gates": {"0": "on"}},
+        late={"hold": "on", "text": "Late."},
+    )
+    cli("advisors", "edit", "keeper", "--model", "lab:thinker")
+    cli("advisors", "edit", "builder", "--model", "lab:late")
+    with ask(cli, 120, 30, "hi", "-a", "keeper", "-a", "builder") as terminal:
+        live = terminal.until("Let me ponder this.")
+        assert "thinking" in live
+        assert "waiting" in live
+        provider.open("on")
+        assert terminal.end() == 0
+        assert "Let me ponder" not in terminal.screen.text  # thinking is not part of the answer
+        assert "Yes." in terminal.screen.text
+
+
+def test_ctrl_c_in_a_terminal(cli: Cli, provider: Provider) -> None:
+    provider.script(default={"pieces": ["Half a", " thought."], "gates": {"1": "never"}})
+    with ask(cli, 120, 30, "hi", "-a", "keeper", "-a", "builder") as terminal:
+        terminal.until(lambda screen: screen.text.count("Half a") == 2)
+        terminal.type("\x03")
+        assert terminal.end() == 130
+        done = terminal.screen.text
+        assert done.count("stopped") == 3  # both answers, and the last line
+        assert done.count("Half a") == 2
+        assert "what had come is kept" in done
+
+
+def test_a_failure_is_shown_where_the_answer_would_be(cli: Cli, provider: Provider) -> None:
+    provider.script(bad={"status": 402, "error": "Out of credit.", "code": "insufficient_quota"})
+    cli("advisors", "edit", "builder", "--model", "lab:bad")
+    with ask(cli, 120, 30, "hi", "-a", "keeper", "-a", "builder") as terminal:
+        assert terminal.end() == 0
+        done = terminal.screen.text
+        assert "Out of credit." in done
+        assert "failed" in done
+        assert "A plain answer from plain." in done
+
+
+def test_an_answer_cannot_repaint_the_screen(cli: Cli, provider: Provider) -> None:
+    provider.script(default={"text": "safe \x1b[2J\x1b]0;owned\x07 and \x9b31m sound"})
+    with ask(cli, 120, 30, "hi", "-a", "keeper") as terminal:
+        assert terminal.end() == 0
+        assert "\x1b[2J" not in terminal.raw
+        assert "\x1b]0" not in terminal.raw
+        assert "\x9b" not in terminal.raw
+        assert "safe" in terminal.screen.text
+
+
+def test_no_color_and_a_dumb_terminal(cli: Cli) -> None:
+    with ask(cli, 120, 30, "hi", "-a", "keeper", NO_COLOR="1") as terminal:
+        assert terminal.end() == 0
+        assert "38;" not in terminal.raw
+    with ask(cli, 120, 30, "hi", "-a", "keeper", TERM="dumb") as terminal:
+        assert terminal.end() == 0
+        assert "\x1b" not in terminal.raw
+        assert terminal.raw.replace("\r\n", "\n") == "A plain answer from plain.\n"
+
+
+def test_lists_fit_the_terminal(cli: Cli) -> None:
+    with Terminal([POLYVOX, "advisors", "list"], cli.env, 100, 30) as terminal:
+        assert terminal.end() == 0
+        lines = terminal.screen.text.splitlines()
+        assert max(map(len, lines)) <= 100
+        assert sum(line.startswith("keeper") for line in lines) == 1

@@ -1,0 +1,312 @@
+"""Threads as they are read, against a reading that is too simple to be wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from polyvox.ids import new_id
+from polyvox.store import conversations, threads, turns
+from polyvox.store.database import Database, Tx
+from polyvox.store.threads import STRIDE, Need, Reach, count_answers, path, read_threads, words_of
+from polyvox.store.turns import NewTurn
+from polyvox.thread import Other, Own, Said, Thread
+from polyvox.values import Advisor, Answer, AnswerKind, AnswerState, Scope, Turn
+
+ME = Scope("me")
+WHO = tuple(Advisor(f"adv{n}", f"slug{n}", f"Name {n}", "") for n in range(3))
+SLUGS = {who.id: who.slug for who in WHO}
+
+
+@dataclass
+class Tree:
+    """A conversation, remembered as plain lists."""
+
+    conversation: str
+    turns: list[Turn] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+
+    def before(self, turn: Turn) -> list[Turn]:
+        by_id = {one.id: one for one in self.turns}
+        found: list[Turn] = []
+        while turn.parent_id is not None:
+            turn = by_id[turn.parent_id]
+            found.insert(0, turn)
+        return found
+
+    def spoken(self, turn: Turn) -> list[Answer]:
+        mine = [a for a in self.answers if a.turn_id == turn.id and a.speaks]
+        mine = [a for a in mine if a.kind != "synthesis"]
+        return sorted(mine, key=lambda a: (a.round, a.position, a.id))
+
+    def said(self, turn: Turn, who: Advisor, *, whole: bool) -> Said:
+        spoken = self.spoken(turn)
+        return Said(
+            turn.id,
+            turn.message_id,
+            turn.depth,
+            turn.content,
+            turn.said_at,
+            turn.session_id,
+            tuple(Own(a.id, a.text) for a in spoken if a.advisor_id == who.id),
+            self.others(turn, who) if whole else (),
+        )
+
+    def others(self, turn: Turn, who: Advisor) -> tuple[Other, ...]:
+        last: dict[str, Other] = {}
+        for a in self.spoken(turn):
+            if a.advisor_id != who.id:
+                last[a.advisor_id] = Other(
+                    a.id, a.advisor_id, SLUGS[a.advisor_id], a.advisor_name, a.text
+                )
+        return tuple(last.values())
+
+    def thread(self, turn: Turn, who: Advisor, reach: Reach) -> Thread:
+        """All of it, read the simple way."""
+        before = [one for one in self.before(turn) if not one.excluded]
+        past = before
+        if reach.session_only:
+            past = [one for one in before if one.session_id == turn.session_id]
+        count = sum(
+            1 for one in before for a in self.spoken(one) if a.advisor_id == who.id and a.round == 0
+        )
+        current = Said(
+            turn.id, turn.message_id, turn.depth, turn.content, turn.said_at, turn.session_id
+        )
+        return Thread(
+            advisor=who,
+            current=current,
+            past=tuple(self.said(one, who, whole=reach.whole_threads) for one in past),
+            answers=count if reach.count_upto is None else min(count, reach.count_upto),
+            last=self.others(before[-1], who) if before else (),
+        )
+
+
+Step = tuple[int, bool, str, list[tuple[str, str, bool]]]
+"""From how far back it goes on, whether it is excluded, its session, and its answers."""
+
+ANSWER = st.tuples(
+    st.sampled_from(
+        ["well"] * 5 + ["failed", "stopped", "empty stop", "replaced", "exchange", "synthesis"]
+    ),
+    st.sampled_from(["short", "much longer " * 3]),
+    st.booleans(),
+)
+STEP = st.tuples(
+    st.sampled_from([0] * 8 + [1, 2, 5]),
+    st.sampled_from([False] * 7 + [True]),
+    st.sampled_from(["s1"] * 3 + ["s2"]),
+    st.lists(ANSWER, min_size=3, max_size=3),
+)
+
+
+def grow(tx: Tx, steps: list[Step]) -> Tree:
+    tree = Tree(conversations.create(tx, ME, 0, {}).id)
+    session = "s1"
+    for number, (back, excluded, wanted, ways) in enumerate(steps):
+        if back and len(tree.turns) > back:
+            tx.run(
+                "UPDATE conversations SET head_id = ? WHERE id = ?",
+                (tree.turns[-1 - back].id, tree.conversation),
+            )
+            session = tree.turns[-1 - back].session_id or session
+        session = max(session, wanted)  # sessions only ever follow each other
+        new = NewTurn(f"message {number}", WHO, number)
+        begun = turns.begin(
+            tx, ME, tree.conversation, new, lambda at=session: at, "r", 99, number  # type: ignore[misc]  # a default binds it
+        )
+        turn = replace(begun.turn, excluded=excluded, state="completed")
+        tx.run(
+            "UPDATE turns SET excluded = ?, state = 'completed' WHERE id = ?",
+            (int(excluded), turn.id),
+        )
+        tree.turns.append(turn)
+        for answer, (way, text, hidden) in zip(begun.answers, ways, strict=True):
+            _answered(tx, tree, turn, answer, way, f"{text}{number}", hidden and number % 3 == 0)
+    return tree
+
+
+def _answered(
+    tx: Tx, tree: Tree, turn: Turn, answer: Answer, way: str, text: str, hidden: bool
+) -> None:
+    kinds: dict[str, AnswerKind] = {"synthesis": "synthesis"}
+    state: AnswerState = "completed"
+    if way in ("failed", "stopped"):
+        state = "failed" if way == "failed" else "stopped"
+    if way == "empty stop":
+        state, text = "stopped", " \n\t\u3000"
+    done = replace(
+        answer,
+        state=state,
+        text=text,
+        excluded=hidden,
+        kind=kinds.get(way, answer.kind),
+        current=way != "replaced",
+    )
+    tx.run(
+        "UPDATE answers SET state = ?, text = ?, excluded = ?, kind = ?, current = ? WHERE id = ?",
+        (done.state, done.text, int(hidden), done.kind, int(done.current), done.id),
+    )
+    tree.answers.append(done)
+    if way in ("replaced", "exchange"):
+        more = replace(
+            done,
+            id=new_id(),
+            text=f"{text} again",
+            current=True,
+            kind="exchange" if way == "exchange" else done.kind,
+            round=1 if way == "exchange" else 0,
+            version=2,
+        )
+        turns.insert_answer(tx, ME, turn, more, None)
+        tree.answers.append(more)
+
+
+REACHES = [
+    Reach(count_upto=3),
+    Reach(count_upto=None),
+    Reach(whole_threads=True),
+    Reach(session_only=True, count_upto=None),
+]
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps=st.lists(STEP, min_size=1, max_size=14))
+async def test_threads_equal_a_simple_reading(database: Database, steps: list[Step]) -> None:
+    tree = await database.write(lambda tx: grow(tx, steps))
+
+    def look(tx: Tx) -> None:
+        needs = [Need(who, 10**6) for who in WHO]
+        for turn in tree.turns[-4:]:
+            for reach in REACHES:
+                for who, got in zip(
+                    WHO, read_threads(tx, ME, turn, reach, needs, SLUGS), strict=True
+                ):
+                    assert got == tree.thread(turn, who, reach)
+            for who in WHO:
+                want = tree.thread(turn, who, Reach(count_upto=None)).answers
+                assert count_answers(tx, ME, turn, who.id) == want
+                assert count_answers(tx, ME, turn, who.id, 2) == min(2, want)
+            segments = path(tx, ME, turn.branch_id, turn.depth)
+            on_path = turns.on_path(tx, ME, tree.conversation, segments)
+            assert [one.id for one in on_path] == [
+                *(one.id for one in tree.before(turn)),
+                turn.id,
+            ]
+            assert [word[0] for word in words_of(tx, ME, turn.id)] == [
+                a.id for a in tree.spoken(turn)
+            ]
+
+    await database.read(look)
+
+
+def plainly(count: int) -> list[Step]:
+    return [(0, False, "s1", [("well", "text", False)] * 3)] * count
+
+
+async def test_a_long_thread_is_read_only_as_far_as_can_fit(database: Database) -> None:
+    tree = await database.write(lambda tx: grow(tx, plainly(STRIDE * 4)))
+    turn = tree.turns[-1]
+
+    def read(tx: Tx, need: Need, reach: Reach = REACHES[0]) -> Thread:
+        return read_threads(tx, ME, turn, reach, [need], SLUGS)[0]
+
+    def look(tx: Tx) -> None:
+        whole = read(tx, Need(WHO[0], 10**6))
+        assert (len(whole.past), whole.unread) == (STRIDE * 4 - 1, 0)
+        little = read(tx, Need(WHO[0], 100))
+        assert (len(little.past), little.unread) == (STRIDE, STRIDE * 3 - 1)
+        assert little.past == whole.past[-STRIDE:]
+        cut = read(tx, Need(WHO[0], 10**6, cut=STRIDE * 3))
+        assert cut.past[0].depth <= STRIDE * 3 < cut.past[0].depth + STRIDE
+        assert cut.cut == STRIDE * 3
+        one, two = read_threads(
+            tx, ME, turn, REACHES[0], [Need(WHO[0], 100), Need(WHO[1], 10**6)], SLUGS
+        )
+        assert len(one.past) == len(two.past) == STRIDE * 4 - 1, "one walk for all"
+
+    await database.read(look)
+
+
+async def test_a_bookends_window_gets_the_first_turns_and_exact_counts(database: Database) -> None:
+    steps = plainly(STRIDE * 3)
+    steps[1] = (0, True, "s1", [("well", "text", False)] * 3)  # excluded
+    steps[4] = (0, False, "s1", [("failed", "text", False)] * 3)
+    steps[6] = (0, False, "s1", [("exchange", "text", False)] * 3)
+    tree = await database.write(lambda tx: grow(tx, steps))
+    turn = tree.turns[-1]
+    reach = Reach(first_turns=3)
+
+    def look(tx: Tx) -> Thread:
+        return read_threads(tx, ME, turn, reach, [Need(WHO[0], 100)], SLUGS)[0]
+
+    got = await database.read(look)
+    whole = tree.thread(turn, WHO[0], reach)
+    unread = whole.past[: -len(got.past)]
+    assert got.past == whole.past[-len(got.past) :]
+    assert got.unread_messages == len(unread) + sum(len(said.own) for said in unread)
+    assert got.head == tuple(said for said in whole.past if said.depth <= 3)
+
+    branched = await database.write(lambda tx: _branched(tx, tree))
+    got = await database.read(
+        lambda tx: read_threads(tx, ME, branched, reach, [Need(WHO[0], 100)], SLUGS)[0]
+    )
+    whole = tree.thread(branched, WHO[0], reach)
+    unread = whole.past[: -len(got.past)]
+    assert got.past == whole.past[-len(got.past) :]
+    assert got.unread_messages == len(unread) + sum(len(said.own) for said in unread)
+    assert got.head == tuple(said for said in whole.past if said.depth <= 3)
+
+
+def _branched(tx: Tx, tree: Tree) -> Turn:
+    """A turn that says something else at depth 100."""
+    old = tree.turns[99]
+    new = NewTurn("instead", (WHO[0],), 0, edits=old.id)
+    begun = turns.begin(tx, ME, tree.conversation, new, lambda: "s1", "r", 99, 0)
+    assert (begun.turn.depth, begun.turn.parent_id) == (old.depth, old.parent_id)
+    tree.turns.append(begun.turn)
+    return begun.turn
+
+
+async def test_the_last_words_are_of_the_last_turn_that_is_complete(database: Database) -> None:
+    tree = await database.write(lambda tx: grow(tx, plainly(4)))
+    one, two, three, now = tree.turns
+
+    def last(tx: Tx) -> list[str]:
+        (thread,) = read_threads(tx, ME, now, REACHES[0], [Need(WHO[0], 10**6)], SLUGS)
+        return sorted({a.turn_id for a in tree.answers for o in thread.last if a.id == o.answer_id})
+
+    async def reopen(turn: Turn, kind: AnswerKind) -> None:
+        def add(tx: Tx) -> None:
+            turns.add(tx, ME, turn, [(WHO[2], None)], kind, 0, "r", 0)
+
+        await database.write(add)
+
+    assert await database.read(last) == [three.id]
+    await reopen(three, "synthesis")
+    assert await database.read(last) == [three.id], "a synthesis takes nothing away"
+    await reopen(three, "advisor")
+    assert await database.read(last) == [two.id], "an answer is being written again"
+    await database.write(lambda tx: turns.set_excluded(tx, ME, "turns", two.id, True))
+    assert await database.read(last) == [one.id]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u3000\u00a0"])
+async def test_blank_words_are_no_words_here_and_there(database: Database, blank: str) -> None:
+    tree = await database.write(lambda tx: grow(tx, plainly(1)))
+    answer = replace(tree.answers[0], state="stopped", text=blank)
+
+    def both(tx: Tx) -> int:
+        tx.run(
+            "UPDATE answers SET state = 'stopped', text = ? WHERE id = ?", (blank, answer.id)
+        )
+        return len(words_of(tx, ME, tree.turns[0].id))
+
+    assert await database.write(both) == 2
+    assert not answer.speaks
+    assert threads.BLANK.strip() == ""

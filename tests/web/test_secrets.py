@@ -1,0 +1,98 @@
+"""Keys and tokens are never printed, logged, returned or stored, whoever repeats them to us."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.provider import Script
+from tests.web.house import KEY, House, open_house
+
+TOKEN = "tok-fedcba9876543210"
+HEADER = "hdr-0a1b2c3d4e5f"
+PASSWORD = "pw-correct-horse"
+SECRETS = (KEY, TOKEN, HEADER, PASSWORD)
+
+
+def leaks(text: str) -> list[str]:
+    return [secret for secret in SECRETS if secret in text]
+
+
+async def everything(house: House) -> list[str]:
+    """The text of every response that a client can get, good and bad."""
+    texts: list[str] = []
+
+    async def take(method: str, path: str, value: Any = None, **more: Any) -> Any:
+        reply = await house.ask(method, path, value, **more)
+        texts.append(f"{path} {dict(reply.headers)} {reply.text}")
+        return reply
+
+    page = (await take("GET", "/openapi.json")).json()
+    for path, row in page["paths"].items():
+        if "get" in row and "{" not in path:
+            await take("GET", path)
+    await take("GET", "/api/search?q=key")
+    await take("GET", "/api/advisors", headers={"Authorization": f"Bearer {TOKEN}x"})
+    await take("POST", "/api/advisors", {"name": 7})
+    scripts = [
+        Script(status=401, body='{"error": {"message": "Wrong key {key}, sorry."}}'),
+        Script(status=500, body="<html>proxy: Authorization: Bearer {key}</html>"),
+        Script(status=400, error=f"{KEY} and {HEADER} are not acceptable"),
+        Script(status=429, headers={"x-echo": KEY}, body='["{key}"]'),
+        Script(text="Half a word", fault="error_event", error=f"key {KEY} expired"),
+        Script(fault="garbage"),
+        Script(fault="reset"),
+        Script(text="Well."),
+    ]
+    advisors = []
+    for wire in ("lab", "claude"):
+        advisors += [await house.advisor(house.model(script, wire)) for script in scripts]
+    advisors.append(await house.advisor("walled:any"))
+    conversation = await house.conversation(*advisors)
+    turn = await house.say(conversation, "What is the key?")
+    await take("POST", f"/api/conversations/{conversation}/estimate", {"content": "How much?"})
+    await take("GET", f"/api/conversations/{conversation}")
+    await take("GET", f"/api/conversations/{conversation}/events?live=false")
+    states = []
+    for answer in turn["answers"]:
+        path = f"/api/answers/{answer['answer_id']}"
+        states.append((await take("GET", path)).json()["state"])
+        await take("GET", f"{path}/receipt")
+        await take("GET", f"{path}/request")
+    assert states.count("failed") == 15, "every way to fail was taken"
+    for advisor in advisors:
+        for model in (advisor["model"], f"advisor:{advisor['slug']}"):
+            for stream in (False, True):
+                body = {"model": model, "messages": [{"role": "user", "content": "Key?"}]}
+                await take("POST", "/v1/chat/completions", {**body, "stream": stream})
+    return texts
+
+
+async def test_nothing_tells_a_secret(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(1)
+    logging.getLogger("polyvox").setLevel(1)  # as chatty as it can be: texts and all
+    headers = {"X-Gateway-Key": HEADER}
+    walled = {"base_url": f"http://me:{PASSWORD}@127.0.0.1:1/v1", "api_key": KEY}
+    try:
+        async with open_house(
+            tmp_path,
+            server={"token": TOKEN},
+            providers={"walled": walled},
+            headers=headers,
+        ) as house:
+            texts = await everything(house)
+            sent = house.provider.log[0].headers
+            assert sent["authorization"] == f"Bearer {KEY}", "the key is really used"
+            assert sent["x-gateway-key"] == HEADER
+    finally:
+        logging.getLogger("polyvox").setLevel(logging.NOTSET)
+    assert len(texts) > 100
+    assert not [text for text in texts if leaks(text)]
+    assert "call advisor=" in caplog.text, "the logs do tell of calls"
+    assert not [record for record in caplog.records if leaks(record.getMessage())]
+    assert not leaks(caplog.text), "nor any traceback"
+    for file in tmp_path.rglob("*"):
+        if file.is_file():
+            assert not leaks(file.read_bytes().decode("latin-1")), file.name
