@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import msgspec
@@ -69,14 +69,14 @@ class Connection:
             raise Failed("the connection was closed in the middle")
         return data
 
-    async def call(self, method: str, path: str, body: Any = None) -> Any:
+    async def call(self, method: str, path: str, body: Any = None) -> Any:  # noqa: ANN401 - JSON
         """A whole JSON exchange."""
         sent = b"" if body is None else msgspec.json.encode(body)
         status, head, data = await self.begin(method, path, sent)
         if b"transfer-encoding: chunked" in head:
             while not data.endswith(END):
                 data += await self.read()
-            data = _unchunked(data)
+            data = unchunked(data)
         else:
             length = 0
             for line in head.split(b"\r\n"):
@@ -120,7 +120,7 @@ class Connection:
                 return found
             data = await self.read()
 
-    async def events(self, path: str) -> AsyncIterator[bytes]:
+    async def events(self, path: str) -> AsyncGenerator[bytes, None]:
         """Follow a stream of events: what each read brought."""
         status, _, data = await self.begin("GET", path)
         if status != 200:
@@ -133,12 +133,11 @@ class Connection:
 
 def tokens_of(data: bytes) -> list[bytes]:
     """The tokens in some events, each up to what ends it."""
-    return [
-        part.partition(b'"')[0].rstrip() for part in data.split(MARK)[1:]
-    ]
+    return [part.partition(b'"')[0].rstrip() for part in data.split(MARK)[1:]]
 
 
-def _unchunked(data: bytes) -> bytes:
+def unchunked(data: bytes) -> bytes:
+    """A chunked body, or what has come of it, without its framing."""
     whole = b""
     while data:
         size, _, data = data.partition(b"\r\n")

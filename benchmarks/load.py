@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 import uvloop
-from benchmarks.lean import MARK, Connection, Failed
+
+from benchmarks.lean import MARK, Connection, Failed, unchunked
 
 COMPLETED = b"event: turn.completed"
 KIND = b" turn."
@@ -129,8 +130,48 @@ async def turns(
         listener.close()
     caller.close()
     return {
-        "seconds": spent, "tokens": seen, "rate": seen / spent, "waits": waits, "turns": longest,
+        "seconds": spent,
+        "tokens": seen,
+        "rate": seen / spent,
+        "waits": waits,
+        "turns": longest,
     }
+
+
+async def resume(port: int, conversation: str, after: int, times: int) -> dict[str, Any]:
+    """Come back to a conversation whose turn is over: ms and bytes until turn.completed."""
+    took: list[float] = []
+    whole = b""
+    for _ in range(times):
+        connection = Connection(port)
+        await connection.open()
+        whole = b""
+        began = time.perf_counter()
+        events = connection.events(f"/api/conversations/{conversation}/events?after={after}")
+        async for data in events:
+            whole += data
+            if (at := whole.rfind(COMPLETED)) >= 0 and b"\n\n" in whole[at:]:
+                break
+        took.append((time.perf_counter() - began) * 1000)
+        await events.aclose()
+        connection.close()
+    lines = unchunked(whole).split(b"\n")
+    rows = [msgspec.json.decode(line[6:]) for line in lines if line.startswith(b"data: ")]
+    text = sum(len(row["text"].encode()) for row in rows if "text" in row)
+    return {"took": took, "bytes": len(whole), "text": text, "events": len(rows)}
+
+
+async def idle(port: int, conversation: str, count: int) -> dict[str, Any]:
+    """Listeners to a quiet conversation, until standard input ends."""
+    listeners = [Listener(port, conversation) for _ in range(count)]
+    for listener in listeners:
+        await listener.open()
+    sys.stdout.write("open\n")
+    sys.stdout.flush()
+    await asyncio.to_thread(sys.stdin.read)
+    for listener in listeners:
+        listener.close()
+    return {"listeners": count}
 
 
 class Listener:
@@ -168,14 +209,21 @@ class Listener:
         raise Failed("the events ended")
 
 
-KINDS = {"answers": answers, "stamps": stamps, "first": first, "turns": turns}
+KINDS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
+    "answers": answers,
+    "stamps": stamps,
+    "first": first,
+    "turns": turns,
+    "resume": resume,
+    "idle": idle,
+}
 
 
 async def main() -> None:
     """Do what the command line says."""
     order = msgspec.json.decode(sys.argv[1])
     kind = KINDS[order.pop("kind")]
-    result = await kind(**order)  # type: ignore[operator]  # each kind takes its own words
+    result = await kind(**order)
     sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
 
 

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import Self
 
 from polyvox.advisors import starter_council
-from polyvox.errors import NotFound
+from polyvox.errors import NotFound, PolyvoxError, StoreError
 from polyvox.events import Numbered, TurnCompleted
 from polyvox.ids import Clock, system_clock
 from polyvox.models.registry import Models
@@ -140,9 +140,13 @@ class Polyvox:
         self.hub.end()
         await self.models.close()
         await self._transport.close()
-        if self._runner is not None:
-            await self._runner.close()
-        await self.database.close()
+        try:
+            if self._runner is not None:
+                await self._runner.close()
+        except StoreError as error:  # its lock is released all the same
+            log.warning("the end of this process was not noted: %s", error.message)
+        finally:
+            await self.database.close()
 
     def check_model(self, name: str | None) -> None:
         """Refuse a model whose provider nobody knows."""
@@ -163,7 +167,12 @@ class Polyvox:
             made = await self.conversations.create(scope, **({"recipe": recipe} if recipe else {}))
         else:
             made = await self.conversations.get(scope, conversation)
-        begun = await self.turns.send(scope, made.id, content, advisors=advisors)
+        try:
+            begun = await self.turns.send(scope, made.id, content, advisors=advisors)
+        except PolyvoxError:
+            if conversation is None:
+                await self.conversations.delete(scope, made.id)
+            raise
         return made, begun.turn.id
 
     async def events(

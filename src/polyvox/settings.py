@@ -13,7 +13,8 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -102,9 +103,7 @@ class Models(Section):
     fallback: tuple[ModelName, ...] = Field(
         (), description="Tried in this order when a model fails before its first word."
     )
-    synthesis: OptionalModel = Field(
-        "", description="Writes syntheses; empty: the default model."
-    )
+    synthesis: OptionalModel = Field("", description="Writes syntheses; empty: the default model.")
     known: dict[str, ModelFactsSetting] = Field(
         default_factory=dict, description="Facts about models, by full name."
     )
@@ -139,6 +138,7 @@ class Limits(Section):
         None, ge=0, description="USD that one conversation may cost."
     )
     cost_per_day: float | None = Field(None, ge=0, description="USD that one (UTC) day may cost.")
+
     @property
     def capped(self) -> bool:
         """Whether there is any cap on cost."""
@@ -164,7 +164,9 @@ class Provider(Section):
     min_delay: float = Field(0, ge=0, description="Seconds between two requests.")
     models: tuple[str, ...] = Field((), description="Model names to list.")
     default: str = Field("", description="The model used when this provider is chosen by its key.")
-    headers: dict[str, str] = Field(default_factory=dict, description="Further request headers.")
+    headers: dict[str, str] = Field(
+        default_factory=dict, repr=False, description="Further request headers."
+    )
 
     @field_validator("base_url")
     @classmethod
@@ -207,7 +209,9 @@ class Sessions(Section):
 class Settings(Section):
     """The whole configuration."""
 
-    database: str = Field("", description="sqlite:///path or postgresql://…; empty: in the home.")
+    database: str = Field(
+        "", repr=False, description="sqlite:///path or postgresql://…; empty: in the home."
+    )
     timezone: str = Field("", description="The user's time zone; empty: the machine's.")
     debug: Literal["off", "debug", "trace"] = Field(
         "off", description="One line per model call; trace adds texts."
@@ -290,16 +294,22 @@ def load(
     path = _config_path(config, env)
     data: dict[str, Any] = _read_file(path) if path else {}
     _refuse_unknown(data, Settings, "", str(path))
+    said: dict[str, str] = {}
     for name, value in env.items():
         if name.startswith("POLYVOX_") and name not in RESERVED:
-            _place(data, _path_of(name), value)
+            place = _path_of(name)
+            _place(data, place, value)
+            said[".".join(place)] = f"the environment ({name})"
     for dotted, value in (overrides or {}).items():
+        if _field_of(dotted) is None:
+            raise _unknown(dotted, list(known_keys()), "the command line")
         _place(data, dotted.split("."), value)
+        said[dotted] = "the command line"
     home = Path(env["POLYVOX_HOME"]) if env.get("POLYVOX_HOME") else _default_home()
     try:
         return Settings(**data, home=home.expanduser().absolute(), source=str(path or ""))
     except ValidationError as error:
-        raise ConfigError(*_explain(error, str(path) if path else "the environment")) from None
+        raise _unusable(error, said, str(path) if path else "the environment") from None
 
 
 def _default_home() -> Path:
@@ -330,9 +340,8 @@ def _read_file(path: Path) -> dict[str, Any]:
             f"{path} is not valid TOML: {error}.", "Correct that line, or move the file away."
         ) from None
     except OSError as error:
-        raise ConfigError(
-            f"{path} cannot be read: {error.strerror}.", "Check its permissions."
-        ) from None
+        hint = "Name a file." if path.is_dir() else "Check its permissions."
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.", hint) from None
 
 
 def _refuse_unknown(data: Any, model: type[BaseModel], prefix: str, where: str) -> None:  # noqa: ANN401
@@ -381,12 +390,25 @@ def _place(data: dict[str, Any], path: list[str], value: str) -> None:
         if not isinstance(table, dict):
             raise ConfigError(f"{part!r} must be a table in the configuration file.")
         data = table
-    field = known_keys().get(".".join(path))
-    many = field is not None and str(field.annotation).startswith("tuple")
-    data[path[-1]] = [v.strip() for v in value.split(",") if v.strip()] if many else value
+    field = _field_of(".".join(path))
+    if field is not None and get_origin(field.annotation) is tuple:
+        data[path[-1]] = [part.strip() for part in value.split(",") if part.strip()]
+    elif not value and field is not None and NoneType in get_args(field.annotation):
+        data[path[-1]] = None
+    else:
+        data[path[-1]] = value
 
 
-def _explain(error: ValidationError, where: str) -> tuple[str, str]:
+def _field_of(dotted: str) -> Any:  # noqa: ANN401 - pydantic's own type
+    """A setting by its dotted name; one of a provider of any name, too."""
+    table, _, rest = dotted.partition(".")
+    if table == "providers":
+        return Provider.model_fields.get(rest.rpartition(".")[2])
+    return known_keys().get(dotted)
+
+
+def _unusable(error: ValidationError, said: Mapping[str, str], file: str) -> ConfigError:
+    """The first thing that is wrong: which setting, where it was set, and what it is for."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
@@ -394,8 +416,10 @@ def _explain(error: ValidationError, where: str) -> tuple[str, str]:
         message = 'must be written "provider:name"'
     elif first["type"] == "string_pattern_mismatch" and key == "limits.context":
         message = 'must be a number with its unit, such as "150000 chars" or "32000 tokens"'
-    field = known_keys().get(key)
-    return (
-        f"The setting {key!r} in {where} is not usable: {message}.",
+    where = next((said[name] for name in said if f"{key}.".startswith(f"{name}.")), file)
+    field = _field_of(key)
+    return ConfigError(
+        f"The setting {key!r} in {where} is not usable: {message}"
+        + ("" if message.endswith("?") else "."),
         (field.description or "") if field is not None else "",
     )

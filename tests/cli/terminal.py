@@ -116,6 +116,18 @@ class Terminal:
             assert time.monotonic() < end, f"it did not come:\n{self.screen.text}"
         return self.screen.text
 
+    def press(self, key: str, true: Callable[[Screen], bool], seconds: float = 60) -> None:
+        """Press a key, again after a second (one that falls into the moment in which a prompt is
+        put up is lost), until the screen is so or the program has ended."""
+        end = time.monotonic() + seconds
+        while not true(self.screen) and self.process.poll() is None:
+            assert time.monotonic() < end, f"it did not come:\n{self.screen.text}"
+            self.type(key)
+            again = time.monotonic() + 1
+            while time.monotonic() < again and not true(self.screen):
+                if not self._read(again - time.monotonic()):
+                    return
+
     def end(self, seconds: float = 60) -> int:
         """Read until the program ends; answers its exit code."""
         end = time.monotonic() + seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
@@ -21,8 +22,9 @@ from polyvox.values import Scope
 SCOPE = Scope()
 
 
-async def opened(home: Path, **more: Any) -> Polyvox:
-    app = Polyvox(Settings(home=home, models={"default": "scripted:echo"}, **more), env={})
+async def opened(home: Path, synthesis: str = "") -> Polyvox:
+    models = {"default": "scripted:echo", "synthesis": synthesis}
+    app = Polyvox(Settings(home=home, models=models), env={})
     await app.open()
     return app
 
@@ -39,6 +41,20 @@ async def other(tmp_path: Path) -> AsyncIterator[Polyvox]:
     found = await opened(tmp_path / "two")
     yield found
     await found.close()
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The lines of a conversation with everything in it."""
+
+    async def made() -> list[str]:
+        app = await opened(tmp_path_factory.mktemp("sample"))
+        try:
+            return await exported(app, await rich_conversation(app))
+        finally:
+            await app.close()
+
+    return asyncio.run(made())
 
 
 async def until_done(app: Polyvox) -> None:
@@ -106,9 +122,9 @@ async def test_what_goes_out_comes_back_the_same(app: Polyvox) -> None:
 
 
 async def test_importing_twice_adds_nothing_and_a_dry_run_neither(
-    app: Polyvox, other: Polyvox
+    sample: list[str], other: Polyvox
 ) -> None:
-    lines = await exported(app, await rich_conversation(app))
+    lines = sample
     assert (await imported(other, lines, dry=True)).taken
     assert (await other.conversations.list(SCOPE)).items == ()
     assert (await imported(other, lines)).taken
@@ -135,6 +151,21 @@ async def test_imported_answers_are_part_of_the_thread_and_count_for_phases(
     assert receipt.verified
 
 
+async def test_it_goes_round_on_both_databases(
+    sample: list[str], database_url: str, tmp_path: Path
+) -> None:
+    settings = Settings(home=tmp_path, database=database_url, models={"default": "scripted:echo"})
+    async with Polyvox(settings, env={}) as app:
+        await imported(app, sample)
+        made = json.loads(sample[0])["id"]
+        lines = await exported(app, made)
+        kinds = [json.loads(line)["type"] for line in lines]
+        assert sorted(kinds) == sorted(json.loads(line)["type"] for line in sample)
+        await app.delete_conversation(SCOPE, made)
+        assert (await imported(app, lines)).notes == []
+        assert await exported(app, made) == lines
+
+
 async def test_an_advisor_who_is_missing_is_added_inactive(app: Polyvox, other: Polyvox) -> None:
     await app.advisors.create(SCOPE, name="Stranger", description="From afar.", slug="keeper-9")
     made = (await app.conversations.create(SCOPE, advisors=["keeper-9"])).id
@@ -149,13 +180,10 @@ async def test_an_advisor_who_is_missing_is_added_inactive(app: Polyvox, other: 
     assert view.turns[0][1][0].advisor_id == stranger.id
 
 
-async def test_a_synthesis_names_the_advisors_that_are_here(app: Polyvox, other: Polyvox) -> None:
+async def test_a_synthesis_names_the_advisors_that_are_here(other: Polyvox, tmp_path: Path) -> None:
     said = "scripted:say=-_Wait._[Keeper,_Listener]"
-    talkative = await opened(
-        app.settings.home.parent / "three",
-    )
+    talkative = await opened(tmp_path / "three", said)
     try:
-        talkative.road.settings.models.__dict__["synthesis"] = said
         made = (await talkative.conversations.create(SCOPE)).id
         begun = await talkative.turns.send(SCOPE, made, "Hm", advisors=["keeper", "listener"])
         await until_done(talkative)
@@ -190,10 +218,10 @@ async def test_what_is_under_way_comes_back_as_cut_off(app: Polyvox) -> None:
     assert "interrupted" in states
 
 
-async def test_search_finds_what_was_imported(app: Polyvox, other: Polyvox) -> None:
+async def test_search_finds_what_was_imported(sample: list[str], other: Polyvox) -> None:
     from polyvox.store.search import search
 
-    await imported(other, await exported(app, await rich_conversation(app)))
+    await imported(other, sample)
     kinds = {hit.kind for hit in await search(other.database, SCOPE, "otherwise")}
     assert kinds == {"message", "answer"}
 
@@ -225,7 +253,7 @@ Hurt = Callable[[list[str]], list[str]]
         (lambda lines: changed(lines, "conversation", id="../x"), "an id is not one"),
         (lambda lines: changed(lines, "conversation", head_id="nope"), "newest turn is missing"),
         (lambda lines: changed(lines, "conversation", title="a\x07"), "control character"),
-        (lambda lines: changed(lines, "turn", content=5), "turn of a line is not usable"),
+        (lambda lines: changed(lines, "turn", content=5), "type turn is not usable"),
         (lambda lines: changed(lines, "turn", content="nul \x00"), "NUL"),
         (lambda lines: changed(lines, "turn", depth=10**12), "out of range"),
         (lambda lines: changed(lines, "turn", depth=-1), "out of range"),
@@ -237,7 +265,7 @@ Hurt = Callable[[list[str]], list[str]]
         (lambda lines: dropped(lines, "turn"), "is missing|no turn"),
         (lambda lines: dropped(lines, "answer"), "belongs to no answer"),
         (lambda lines: changed(lines, "branch", fork_depth=9), "not on its branch"),
-        (lambda lines: changed(lines, "answer", state="great"), "answer of a line is not usable"),
+        (lambda lines: changed(lines, "answer", state="great"), "type answer is not usable"),
         (lambda lines: changed(lines, "answer", turn_id="nope"), "belongs to no turn"),
         (lambda lines: changed(lines, "answer", points="{"), "synthesis is not usable"),
         (lambda lines: changed(lines, "answer", replaces_id="x"), "version is missing"),
@@ -247,13 +275,9 @@ Hurt = Callable[[list[str]], list[str]]
         (lambda lines: [*lines, next(x for x in lines if '"turn"' in x)], "same id"),
     ],
 )
-async def test_a_file_that_is_not_whole_is_refused_whole(
-    app: Polyvox, other: Polyvox, hurt: Hurt, why: str
-) -> None:
-    lines = await exported(app, await rich_conversation(app))
+def test_a_file_that_is_not_whole_is_refused_whole(sample: list[str], hurt: Hurt, why: str) -> None:
     with pytest.raises(Invalid, match=why):
-        await imported(other, hurt(lines))
-    assert (await other.conversations.list(SCOPE)).items == ()
+        jsonl.parse(hurt(sample))
 
 
 async def test_circles_are_refused(app: Polyvox) -> None:
@@ -270,7 +294,7 @@ async def test_circles_are_refused(app: Polyvox) -> None:
         else one
         for one in whole.receipts
     )
-    with pytest.raises(Invalid, match="goes round in circles"):
+    with pytest.raises(Invalid, match="go round in circles, or one"):
         jsonl.parse(list(jsonl.lines(replace(whole, receipts=ring_of_two))))
 
 
@@ -289,9 +313,9 @@ async def test_parts_that_are_here_already_are_refused(app: Polyvox) -> None:
 
 
 async def test_unknown_fields_lines_and_recipes_are_passed_over(
-    app: Polyvox, other: Polyvox
+    sample: list[str], other: Polyvox
 ) -> None:
-    lines = await exported(app, await rich_conversation(app))
+    lines = sample
     lines = changed(lines, "turn", mood="sunny")
     lines = changed(lines, "conversation", recipe="soup", council_id="gone")
     report = await imported(other, [*lines, '{"type":"weather","is":"fine"}', ""])
@@ -318,14 +342,13 @@ async def test_markdown_has_every_answer_and_what_it_cost(app: Polyvox) -> None:
 
 
 async def test_an_answer_cannot_pose_as_somebody_else(app: Polyvox) -> None:
-    await app.advisors.update(SCOPE, "keeper", model="scripted:say=x")
-    made = (await app.conversations.create(SCOPE)).id
+    made = (await app.conversations.create(SCOPE, recipe="agent")).id
     await app.turns.send(SCOPE, made, "```\n### Builder\nfenced", advisors=["listener"])
     await until_done(app)
     text = markdown.as_markdown(telling.tell(await whole_of(app, made)))
     assert text.count("\n### ") == 2  # the speaker, and what is inside the closed code
     assert text.rstrip().endswith("```")
-    made = (await app.conversations.create(SCOPE)).id
+    made = (await app.conversations.create(SCOPE, recipe="agent")).id
     await app.turns.send(SCOPE, made, "### Builder\nI never said this", advisors=["listener"])
     await until_done(app)
     text = markdown.as_markdown(telling.tell(await whole_of(app, made)))

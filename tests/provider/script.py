@@ -43,6 +43,8 @@ class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Sent exactly so, one token each, instead of `text`."""
     tokens: int = 0
     """This many made-up tokens (" t0", " t1" …) instead of `text`."""
+    stamped: bool = False
+    """Every token is " t" and the monotonic clock in nanoseconds as it was sent."""
     size: int = 0
     """An answer of this many bytes in pieces of 16 kB, instead of `text`."""
     empty: bool = False
@@ -97,7 +99,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def simple(self) -> bool:
         """Whether nothing happens between tokens and an event is one write as it is."""
         odd = self.gates or self.pace or self.split or self.comments or self.newline == "crlf"
-        return not odd
+        return not (odd or self.stamped)
 
     def parts(self, values: Mapping[str, str]) -> list[str]:
         """The answer's tokens."""

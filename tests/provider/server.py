@@ -385,7 +385,8 @@ class _Link(asyncio.Protocol):
                 await self.server.gate(script.gates[index]).wait()
             if script.pace:
                 await asyncio.sleep(script.pace)
-            await self._send(wire.token(part), script)
+            text = f" t{time.monotonic_ns()}" if script.stamped else part
+            await self._send(wire.token(text), script)
             request.tokens += 1
         if script.fault == "stall":
             await asyncio.Event().wait()

@@ -22,7 +22,6 @@ from polyvox.store.database import Database, Tx
 from polyvox.store.migrate import shipped
 from polyvox.store.open import _prepare, open_database
 from polyvox.store.sqlite import SqliteDatabase
-from polyvox.stream import journal as journal_module
 from polyvox.stream.follow import watch
 from polyvox.stream.hub import Batch, Hub
 from polyvox.stream.journal import GATHER, INTERVAL, ROOM, Journal

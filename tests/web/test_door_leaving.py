@@ -52,9 +52,7 @@ async def test_who_leaves_a_whole_answer_in_the_middle_closes_the_upstream(
     model = house.model(Script(pieces=("One", " two"), gates={1: "never"}))
     name = model.partition(":")[2]
     asking = asyncio.create_task(client.chat.completions.create(model=model, messages=user()))
-    await house.provider.until(
-        lambda: any(request.tokens for request in house.provider.requests(name))
-    )
+    await house.until(lambda: any(request.tokens for request in house.provider.requests(name)))
     asking.cancel()
     await house.provider.gone(house.provider.requests(name)[0])
     await _counted(house, model)
@@ -71,8 +69,8 @@ async def test_who_leaves_a_council_closes_every_upstream(
     )
     await anext(aiter(stream))
     names = [advisor["model"].partition(":")[2] for advisor in advisors]
-    await house.provider.until(
-        lambda: all(r.tokens for name in names for r in house.provider.requests(name))
+    await house.until(
+        lambda: all(any(r.tokens for r in house.provider.requests(name)) for name in names)
     )
     await stream.close()
     for name in names:

@@ -25,6 +25,7 @@ class Ran:
 
 async def llm(house: House, home: Path, model: str, *more: str) -> Ran:
     """Ask with the command as a person would."""
+    home.mkdir(exist_ok=True)
     entry = {"model_id": "ours", "model_name": model, "api_base": f"{house.url}/v1"}
     (home / "extra-openai-models.yaml").write_text(yaml.safe_dump([entry]))
     process = await asyncio.create_subprocess_exec(
@@ -39,30 +40,38 @@ async def llm(house: House, home: Path, model: str, *more: str) -> Ran:
     return Ran(process.returncode or 0, out.decode(), err.decode())
 
 
-@pytest.mark.parametrize("way", [[], ["--no-stream"]], ids=["stream", "whole"])
-async def test_llm_asks_a_council(house: House, tmp_path: Path, way: list[str]) -> None:
+async def test_llm_asks_a_council(house: House, tmp_path: Path) -> None:
     first = await house.advisor(script=Script(text="I say – yes."), name="Pro")
     second = await house.advisor(script=Script(text="I say no."), name="Contra")
     council = await house.council(first, second)
     name = f"council:{council['slug']}"
-    ran = await llm(house, tmp_path, name, "-s", "Be kind.", "Shall I?", *way)
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "## Pro\n\nI say – yes.\n\n## Contra\n\nI say no.\n"
-    sent = house.provider.requests(first["model"].partition(":")[2])[-1].body.decode()
-    assert "Be kind." in sent
-    assert "Shall I?" in sent
-    if not way:  # it goes on where it was, and knows what it said
-        again = await llm(house, tmp_path, name, "-c", "Why?")
-        assert (again.code, again.out) == (0, ran.out)
-        request = house.provider.requests(first["model"].partition(":")[2])[-1].json()
-        mine = [m["content"] for m in request["messages"] if m["role"] == "assistant"]
-        assert mine == ["I say – yes."]
+    question = ("-s", "Be kind.", "Shall I?")
+    stream, whole = await asyncio.gather(
+        llm(house, tmp_path / "stream", name, *question),
+        llm(house, tmp_path / "whole", name, *question, "--no-stream"),
+    )
+    expected = "## Pro\n\nI say – yes.\n\n## Contra\n\nI say no.\n"
+    assert stream == whole == Ran(0, expected, "")
+    for request in house.provider.requests(first["model"].partition(":")[2]):
+        assert b"Be kind." in request.body
+        assert b"Shall I?" in request.body
+    # it goes on where it was, and knows what it said
+    assert await llm(house, tmp_path / "stream", name, "-c", "Why?") == stream
+    last = house.provider.requests(first["model"].partition(":")[2])[-1].json()
+    mine = [m["content"] for m in last["messages"] if m["role"] == "assistant"]
+    assert mine == ["I say – yes."]
 
 
-@pytest.mark.parametrize("way", [[], ["--no-stream"]], ids=["stream", "whole"])
-async def test_llm_shows_our_words_when_it_fails(
-    house: House, tmp_path: Path, way: list[str]
-) -> None:
-    ran = await llm(house, tmp_path, "advisor:nobody-here", "Well?", *way)
-    assert ran.code != 0
-    assert "There is no advisor 'nobody-here'" in ran.err
+async def test_llm_shows_our_words_when_it_fails(house: House, tmp_path: Path) -> None:
+    broken = house.model(Script(status=401, error="No such key."))
+    stream, whole, upstream = await asyncio.gather(
+        llm(house, tmp_path / "stream", "advisor:nobody-here", "Well?"),
+        llm(house, tmp_path / "whole", "advisor:nobody-here", "Well?", "--no-stream"),
+        llm(house, tmp_path / "upstream", broken, "Well?"),
+    )
+    assert stream.code != 0
+    assert whole.code != 0
+    assert upstream.code != 0
+    assert "There is no advisor 'nobody-here'" in stream.err
+    assert "There is no advisor 'nobody-here'" in whole.err
+    assert "No such key." in upstream.err

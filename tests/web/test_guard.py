@@ -161,16 +161,21 @@ async def test_a_second_origin_hides_nothing(house: House) -> None:
 
 async def test_a_body_that_does_not_say_it_is_json_is_not_taken_for_it(house: House) -> None:
     """A page can send text/plain across sites without asking first."""
-    data = b'{"name": "Mole", "description": "Digs."}'
-    for kind in ("text/plain", "application/x-www-form-urlencoded"):
-        reply = await raw(
-            house,
-            f"POST /api/advisors HTTP/1.1\nhost: localhost\ncontent-type: {kind}\n"
-            f"content-length: {len(data)}",
-            data,
-        )
-        assert reply.status == 422
-        assert reply.error["message"]
+    model = house.model()
+    bodies = {
+        "/api/advisors": b'{"name": "Mole", "description": "Digs."}',
+        "/v1/chat/completions": b'{"model": "%b", "messages": [{"role": "user", "content": "x"}]}'
+        % model.encode(),
+    }
+    for path, data in bodies.items():
+        head = f"POST {path} HTTP/1.1\nhost: localhost\ncontent-length: {len(data)}\n"
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "", "json"):
+            reply = await raw(house, f"{head}content-type: {kind}", data)
+            assert reply.status == 422, kind
+            assert reply.error["message"]
+        taken = await raw(house, f"{head}content-type: application/json; charset=utf-8", data)
+        assert taken.status in (200, 201)
+    assert len(house.provider.requests(model.partition(":")[2])) == 1
 
 
 # -- the token -------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def map_case(context: Any, case: schemathesis.Case[Any]) -> schemathesis.Case[An
 @pytest.mark.slow
 @schema.parametrize()
 @settings(
-    max_examples=8,
+    max_examples=4,
     derandomize=True,
     deadline=None,
     database=None,
@@ -152,7 +152,7 @@ def test_every_operation_is_told_completely(path: str, told: dict[str, Any]) -> 
     if good != ["204"]:
         assert answers[good[0]]["content"]
         for content in answers[good[0]]["content"].values():
-            assert content["schema"], "an empty schema says nothing"
+            assert content.get("schema") or content["itemSchema"], "an empty one says nothing"
 
 
 def test_operations_have_names_of_their_own() -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,6 +15,7 @@ import pytest_asyncio
 from tests.provider import Script
 from tests.web.house import Event, House, Page, Parser
 
+from polyvox import events as polyvox_events
 from polyvox.errors import StoreError
 from polyvox.web.streaming import EventStream
 
@@ -135,6 +136,20 @@ async def test_the_format(house: House) -> None:
     assert seen[-1] == "turn.completed"
     assert failed["category"] == "rate_limit"
     assert "Slow down." in failed["message"]
+
+
+async def test_every_kind_of_event_is_on_the_openapi_page(house: House, short: Told) -> None:
+    page = (await house.get("/openapi.json")).json()
+    told = page["paths"]["/api/conversations/{conversation}/events"]["get"]["responses"]["200"]
+    kinds = {
+        one["properties"]["event"]["const"]: one["properties"]["data"]["contentSchema"]["required"]
+        for one in told["content"]["text/event-stream"]["itemSchema"]["oneOf"]
+    }
+    for event in short.live:
+        assert list(event.data) == kinds[event.kind]
+    assert "UsageOut" in page["components"]["schemas"]
+    known = {cls.kind for cls in get_args(polyvox_events.Event)}
+    assert set(kinds) == known
 
 
 async def test_the_live_numbers_have_no_holes(short: Told, long: Told) -> None:

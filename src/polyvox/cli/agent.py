@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def agent(
-    name: Annotated[str, typer.Argument(help="Its slug, @slug, @ai-slug or name.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its slug, @slug, @ai-slug or name.")],
     session: Annotated[
         str, typer.Option(metavar="ID", help="Which conversation with it to go on with; or: last.")
     ] = "last",

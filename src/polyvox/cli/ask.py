@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def ask(
     message: Annotated[
-        str | None, typer.Argument(help="What to ask; - (or nothing, in a pipe): from stdin.")
+        str | None,
+        typer.Argument(metavar="MESSAGE", help="What to ask; - (or nothing, in a pipe): stdin."),
     ] = None,
     advisor: Annotated[
         list[str] | None,

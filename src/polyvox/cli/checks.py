@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,8 +33,8 @@ class Finding:
     next: str = ""
 
 
-async def examine(*, offline: bool) -> AsyncIterator[Finding]:
-    """Everything, in the order in which it is needed."""
+async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIterator[Finding]:
+    """Everything, in the order in which it is needed. `progress` is told what takes long."""
     try:
         settings = current.settings()
     except PolyvoxError as error:
@@ -52,6 +52,7 @@ async def examine(*, offline: bool) -> AsyncIterator[Finding]:
         yield keys(models)
         yield embedded(settings, models)
         if not offline:
+            progress(f"asking {models.default}…")
             yield await default_model(models)
     except PolyvoxError as error:
         yield Finding("fail", "default model", error.message, error.hint)

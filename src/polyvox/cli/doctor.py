@@ -27,7 +27,7 @@ def doctor(offline: Offline = False, json: Json = False) -> None:
     findings: list[Finding] = []
 
     async def whole() -> None:
-        async for finding in examine(offline=offline):
+        async for finding in examine(offline=offline, progress=_wait):
             findings.append(finding)
             if not json:
                 _tell(finding)
@@ -46,8 +46,18 @@ def doctor(offline: Offline = False, json: Json = False) -> None:
         raise typer.Exit(FAILED)
 
 
+def _wait(what: str) -> None:
+    """A word to a person who waits."""
+    import sys
+
+    from polyvox.cli.output import note
+
+    if sys.stderr.isatty():
+        note(f"...   {what}")
+
+
 def _tell(finding: Finding) -> None:
-    from polyvox.cli.output import console, is_terminal, printable, say, write
+    from polyvox.cli.output import console, is_terminal, printable, say
 
     then = f"\n      → {finding.next}" if finding.next else ""
     line = f"{finding.what}: {finding.found}{then}"
@@ -58,4 +68,3 @@ def _tell(finding: Finding) -> None:
 
     color = {"ok": "green", "warn": "yellow", "fail": "bold red"}[finding.state]
     console().print(Text.assemble((f"{finding.state:<4}", color), "  ", printable(line)))
-    write("")

@@ -23,8 +23,6 @@ from polyvox.cli.invocation import Config, Database, Debug, command, current
 
 app = typer.Typer(
     name="polyvox",
-    help="Ask several AI advisors at once, each in its own thread, side by side.\n\n"
-    "Without a command it serves the web app and the API.",
     # Rich help costs 0.2 s of imports, more than everything else together.
     rich_markup_mode=None,
     add_completion=False,

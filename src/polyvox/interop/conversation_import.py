@@ -20,7 +20,7 @@ from polyvox.interop.conversation import Whole
 from polyvox.interop.report import Report, Undo
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
-from polyvox.store import councils, receipts, search
+from polyvox.store import councils, receipts, search, versions
 from polyvox.store import turns as turn_rows
 from polyvox.store.database import Database, Tx
 from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Answer, Scope
@@ -78,12 +78,14 @@ def _store(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> None
     )
     if conversation.title:
         search.index(tx, scope, conversation.id, "title", conversation.id, conversation.title)
-    _rows(tx, scope, whole, who)
+    _rows(tx, scope, whole, who, _texts(tx, scope, whole, who))
     answers = sum(len(some) for some in whole.answers.values())
     report.taken.append(f"“{title}”: {len(whole.turns):,} turns, {answers:,} answers")
 
 
-def _rows(tx: Tx, scope: Scope, whole: Whole, who: Mapping[str, str]) -> None:
+def _rows(
+    tx: Tx, scope: Scope, whole: Whole, who: Mapping[str, str], texts: Mapping[str, str]
+) -> None:
     conversation_id = whole.conversation.id
     tx.many(
         "INSERT INTO branches (user_id, id, conversation_id, parent_id, fork_depth, created_at)"
@@ -108,7 +110,7 @@ def _rows(tx: Tx, scope: Scope, whole: Whole, who: Mapping[str, str]) -> None:
         )
         search.index(tx, scope, conversation_id, "message", turn.id, turn.content)
         for answer in whole.answers[turn.id]:
-            turn_rows.insert_answer(tx, scope, turn, _as_here(answer, who), None)
+            turn_rows.insert_answer(tx, scope, turn, _as_here(answer, who, texts), None)
             if answer.text:
                 search.index(tx, scope, conversation_id, "answer", answer.id, answer.text)
     spans = whole.spans
@@ -171,11 +173,27 @@ def _add(tx: Tx, scope: Scope, now: int, advisor: Advisor) -> Advisor:
     return advisor_rows.create(tx, scope, now, "imported", details)
 
 
-def _as_here(answer: Answer, who: Mapping[str, str]) -> Answer:
+def _texts(tx: Tx, scope: Scope, whole: Whole, who: Mapping[str, str]) -> dict[str, str]:
+    """Which prompt version here has the words of one in the file: ids by ids."""
+    found: dict[str, str] = {}
+    for version in whole.versions:
+        if (advisor_id := who.get(version.advisor_id)) is not None:
+            for here in versions.list_all(tx, scope, advisor_id):
+                if here.hash == version.hash:
+                    found[version.id] = here.id
+    return found
+
+
+def _as_here(answer: Answer, who: Mapping[str, str], texts: Mapping[str, str]) -> Answer:
     points = answer.points
     if points is not None and who:
         points = _renamed(points, who)
-    return replace(answer, advisor_id=who.get(answer.advisor_id, answer.advisor_id), points=points)
+    return replace(
+        answer,
+        advisor_id=who.get(answer.advisor_id, answer.advisor_id),
+        prompt_version_id=texts.get(answer.prompt_version_id or "", answer.prompt_version_id),
+        points=points,
+    )
 
 
 def _renamed(points: str, who: Mapping[str, str]) -> str:

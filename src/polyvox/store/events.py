@@ -86,6 +86,19 @@ def _row(item: Numbered) -> tuple[int, str, str | None, str | None, str, int]:
     return item.number, event.kind, turn_id, answer_id, payload(event).decode(), 0
 
 
+def holds(tx: Tx, scope: Scope, delta: Delta) -> bool:
+    """Whether this very delta is stored: as a row, or folded because its answer has ended."""
+    row = tx.one(
+        "SELECT 1 FROM events WHERE user_id = ? AND answer_id = ? AND kind = ? AND start = ?",
+        (scope.user, delta.answer_id, delta.kind, delta.at),
+    ) or tx.one(
+        "SELECT 1 FROM answers WHERE user_id = ? AND id = ?"
+        " AND state NOT IN ('pending', 'streaming')",
+        (scope.user, delta.answer_id),
+    )
+    return row is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Folded:
     """An answer's whole text and thinking with the marks of how it came."""

@@ -72,6 +72,12 @@ class Listener:
             self._batches.append(batch)
         self._wake()
 
+    def miss(self) -> None:
+        """Notice that something was stored which nobody offered."""
+        self._batches.clear()
+        self.behind = True
+        self._wake()
+
     def end(self) -> None:
         """No more will come: the program is ending or the conversation is gone."""
         self.ended = True
@@ -127,6 +133,11 @@ class Hub:
             batch = Batch(events)
             for listener in listeners:
                 listener.offer(batch)
+
+    def refresh(self, conversation: str) -> None:
+        """Have everybody read the store again."""
+        for listener in self._listeners.get(conversation, ()):
+            listener.miss()
 
     def beat(self) -> None:
         """Let everybody's connection show that it is alive."""

@@ -73,6 +73,10 @@ class _Commit:
     deeds: list[_Deed]
     current: _Deed | None = None
     """The deed that is being done: to blame when the transaction breaks."""
+    again: bool = False
+    """It was tried before. A connection that broke while it was answered may have stored it."""
+    known: bool = False
+    """It turned out to be stored already."""
 
 
 class _Page:
@@ -215,6 +219,8 @@ class _Page:
         self._room.set()
         batches = [batch for batch in stored if not isinstance(batch, PolyvoxError)]
         self._journal.hub.publish(self._conversation, [i for batch in batches for i in batch])
+        if commit.known:
+            self._journal.hub.refresh(self._conversation)
         for deed, batch in zip(commit.deeds, stored[1:], strict=True):
             if deed.answer_id is not None:
                 self._voices.pop(deed.answer_id, None)
@@ -244,6 +250,7 @@ class _Page:
         """Try again later; but tell those who wait for an answer now."""
         log.warning("journal: not stored, will try again: %s", error.message)
         self._journal.trouble = error.message
+        commit.again = True
         commit.deeds[:] = self._kept(commit.deeds, error)
         self._deeds = self._kept(self._deeds, error)
         if commit.deltas or commit.deeds:
@@ -284,6 +291,10 @@ class _Page:
         """In the transaction: the deltas, then each deed with the events it answers. A deed that
         refuses does so before it writes, and only for itself."""
         now, commit.current = self._journal.clock(), None
+        if commit.again and commit.deltas:
+            commit.known = events.holds(tx, self._scope, commit.deltas[0])
+        if commit.known:
+            return [[] for _ in range(1 + len(commit.deeds))]
         first = events.append(tx, self._scope, self._conversation, commit.deltas, now)
         for item in first:
             if isinstance(item.event, TextDelta | ThinkingDelta):

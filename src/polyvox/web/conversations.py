@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from polyvox.errors import Invalid
 from polyvox.stream import follow
 from polyvox.web.context import App, Who
+from polyvox.web.event_page import EVENTS
 from polyvox.web.failures import responses
 from polyvox.web.fields import Id, Key
 from polyvox.web.schemas import (
@@ -143,13 +144,7 @@ async def estimate_turn(app: App, who: Who, conversation: Key, body: EstimateBod
 
 @router.get(
     "/api/conversations/{conversation}/events",
-    responses={
-        **responses(404),
-        200: {
-            "description": "Server-sent events, one stream for all advisors.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        },
-    },
+    responses={**responses(404), 200: EVENTS},
     response_class=Response,
 )
 async def follow_events(

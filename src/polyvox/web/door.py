@@ -28,11 +28,13 @@ from polyvox.session.guest import Voice
 from polyvox.values import Scope, Usage
 from polyvox.web.chat import ChatBody, Completion, Frame, ModelCard, ModelList
 from polyvox.web.context import App, Who, local_user
+from polyvox.web.event_page import CHUNKS
 from polyvox.web.failures import body_of, failed, responses
 from polyvox.web.streaming import HEAD
 
 log = logging.getLogger("polyvox.web")
 router = APIRouter(tags=["openai"])
+SAY_JSON = "Send the header Content-Type: application/json."
 
 
 @router.get("/v1/models", responses=responses())
@@ -58,13 +60,7 @@ async def list_named_models(app: App, who: Who) -> ModelList:
 @router.post(
     "/v1/chat/completions",
     response_model=Completion,
-    responses={
-        **responses(402, 404, 429, 502, 504),
-        200: {
-            "description": "A chat completion; with `stream`, its chunks as server-sent events.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        },
-    },
+    responses={**responses(402, 404, 429, 502, 504), 200: CHUNKS},
 )
 async def complete_chat(app: App, who: Who, body: ChatBody) -> Response:
     """Ask an advisor (`advisor:slug`), a council (`council:slug`) or a model (`provider:name`)."""
@@ -85,6 +81,8 @@ class _Lane:
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         data = await request.body()
+        if not _is_json(request.headers.get("content-type", "")):
+            raise Invalid("The body does not say that it is JSON.", SAY_JSON, param="Content-Type")
         try:
             body = ChatBody.model_validate_json(data)
         except ValidationError as error:
@@ -94,10 +92,18 @@ class _Lane:
         await response(scope, receive, send)
 
 
+def _is_json(kind: str) -> bool:
+    """A page elsewhere can send any other kind without asking first."""
+    bare = kind.partition(";")[0].strip().lower()
+    return bare == "application/json" or (
+        bare.startswith("application/") and bare.endswith("+json")
+    )
+
+
 def _loaded(data: bytes) -> object:
     try:
         return msgspec.json.decode(data)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
 
 

@@ -1,0 +1,128 @@
+"""The small parts of the picture: room shared fairly, text wrapped, numbers as people read them."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from polyvox.cli import words
+from polyvox.cli.output import harmless, printable
+from polyvox.cli.people import GREY, look_up
+from polyvox.cli.people import legible as legible_color
+from polyvox.cli.show import prose
+from polyvox.cli.show.columns import columns_for, share
+from polyvox.cli.show.receipt import cells
+from polyvox.context.describe import Share
+from polyvox.values import Advisor, Usage
+
+
+def lines(text: str, width: int) -> list[str]:
+    screen = Console(file=io.StringIO(), width=200)
+    return [line.plain.rstrip() for line in prose.lines(screen, text, width)]
+
+
+@pytest.mark.parametrize(
+    ("number", "width", "across"),
+    [
+        (6, 160, 3), (6, 120, 2), (6, 99, 1), (6, 100, 2), (1, 200, 1), (2, 200, 2), (4, 160, 2),
+        (5, 160, 3), (3, 160, 3), (9, 400, 3),
+    ],
+)  # fmt: skip
+def test_columns(number: int, width: int, across: int) -> None:
+    assert columns_for(number, width) == across
+
+
+@pytest.mark.parametrize(
+    ("wanted", "room", "given"),
+    [
+        ([5, 5], 20, [5, 5]),
+        ([50, 50], 20, [10, 10]),
+        ([2, 50], 20, [2, 18]),
+        ([50, 2, 50], 22, [10, 2, 10]),
+        ([50, 50, 50], 2, [1, 1, 1]),
+    ],
+)
+def test_room_is_shared(wanted: list[int], room: int, given: list[int]) -> None:
+    assert share(wanted, room) == given
+
+
+def test_markdown_is_drawn_simply() -> None:
+    text = (
+        "# Title\n\nSome **bold** and *soft* `code`.\n- one item that is long\n1. two\n> said\n---"
+    )
+    assert lines(text, 14) == [
+        "Title", "", "Some bold and", "soft code.", "• one item", "  that is long", "1. two",
+        "│ said", "────────────",
+    ]  # fmt: skip
+    assert lines("```py\nx = '**no**'\n```\nafter", 30) == ["  x = '**no**'", "after"]
+    assert lines("2 * 3 * 4 and a_b_c and **open", 40) == ["2 * 3 * 4 and a_b_c and **open"]
+
+
+def test_wide_letters_and_long_words_are_wrapped() -> None:
+    assert lines("日本語日本語", 6) == ["日本語", "日本語"]
+    assert lines("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
+
+
+def test_the_end_of_a_long_text_is_enough() -> None:
+    text = "\n".join(f"line {n}" for n in range(10_000))
+    cut = prose.tail(text, 40, 10)
+    assert len(cut) < 1000
+    assert cut.endswith("line 9999")
+    assert cut.startswith("line ")
+    assert prose.tail("short", 40, 10) == "short"
+
+
+def test_no_line_is_slow() -> None:
+    """A line made to trip a pattern is shown as it is."""
+    assert len(lines("**a" * 100_000, 100)) == 3000
+
+
+@pytest.mark.parametrize(
+    ("nano", "said"),
+    [
+        (None, "price unknown"), (0, "free"), (1_500_000_000, "$1.50"), (12_340_000, "$0.012"),
+        (420_000, "$0.00042"), (1, "under $0.000001"), (300_000_000, "$0.3"),
+    ],
+)  # fmt: skip
+def test_money(nano: int | None, said: str) -> None:
+    assert words.money(nano) == said
+
+
+def test_numbers_in_words() -> None:
+    assert words.spent(Usage(1, 1, cost=0)) == "1 token · free"
+    assert words.spent(Usage(1, 1200, estimated=True)) == "≈1,200 tokens · price unknown"
+    assert words.spent(None) == ""
+    assert words.size(999) == "999 bytes"
+    assert words.size(98_400_000) == "98.4 MB"
+    assert words.size(83_200_000_000) == "83.2 GB"
+    assert words.when(1_700_000_000_000_000, "Europe/Lisbon") == "2023-11-14 22:13"
+    assert words.when(None) == "at an unknown time"
+    assert words.one_line("a  b\nc" * 5, 8) == "a b ca…"
+
+
+def test_what_a_terminal_would_obey_is_taken_out() -> None:
+    assert printable("a\x1b[31mb\x07\x9bc\td\r\ne") == "a[31mbc\td\ne"
+    assert harmless("a\x1bb") == "a b"
+
+
+def test_colours_are_legible() -> None:
+    assert legible_color("#ffffff") == "#ffffff"
+    assert legible_color("#4a94b5") == "#4a94b5"
+    assert legible_color("#000000") != "#000000"
+    assert legible_color("nonsense") == GREY
+
+
+def test_an_advisor_by_its_names() -> None:
+    known = [Advisor("1", "engineer", "@ai-engineer", ""), Advisor("2", "ai-muse", "The Muse", "")]
+    for name in ("engineer", "@engineer", "@ai-engineer", "AI-Engineer", "1"):
+        assert look_up(name, known) is known[0], name
+    for name in ("the muse", "ai-muse", "@ai-muse"):
+        assert look_up(name, known) is known[1], name
+    assert look_up("muse", known) is None
+
+
+def test_every_kind_of_piece_has_a_place_in_the_bar() -> None:
+    shares = tuple(Share(str(n), str(n), 1, 1, 1, part) for n, part in enumerate((0.0, 0.9, 0.3)))
+    assert cells(shares, 20) == [1, 13, 6]
