@@ -159,9 +159,7 @@ async def test_killed_at_every_event_of_a_turn(tmp_path: Path, database_url: str
                 for word, seat in steps[:point]:
                     provider.gate(f"p{point}s{seat}w{word}").set()
                 ends = max(0, point - 6)
-                while (
-                    killed.words(talk) < point or len(killed.of(talk, "answer.completed")) < ends
-                ):
+                while killed.words(talk) < point or len(killed.of(talk, "answer.completed")) < ends:
                     await killed.line()
             await killed.kill()
         await gone(database_url, killed.runner)

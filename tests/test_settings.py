@@ -19,9 +19,7 @@ SECRET = "sk-very-secret-0123456789"  # looks like one
 def written(tmp_path: Path) -> Callable[..., Settings]:
     """Settings from a file with this text, an environment and a command line."""
 
-    def read(
-        text: str = "", env: dict[str, str] | None = None, **overrides: str
-    ) -> Settings:
+    def read(text: str = "", env: dict[str, str] | None = None, **overrides: str) -> Settings:
         path = tmp_path / "polyvox.toml"
         path.write_text(text, encoding="utf-8")
         given = {name.replace("__", "."): value for name, value in overrides.items()}
@@ -90,7 +88,9 @@ def test_every_plain_setting_can_be_set_in_the_environment(written: Read) -> Non
         kind = str(getattr(field.annotation, "__name__", field.annotation))
         value = special.get(key) or examples.get(kind.split(" ")[0].removeprefix("<"), "")
         if not value:
-            value = "lab:x, lab:y" if key == "models.fallback" else "a, b" if "tuple" in kind else "1"
+            value = (
+                "lab:x, lab:y" if key == "models.fallback" else "a, b" if "tuple" in kind else "1"
+            )
         settings = written("", {f"POLYVOX_{key.upper().replace('.', '_')}": value})
         target: Any = settings
         for part in key.split("."):

@@ -141,8 +141,8 @@ def test_debug_tells_of_each_call_on_stderr_without_texts(cli: Cli, provider: Pr
 
 
 def test_nobody_reads_any_more(cli: Cli, provider: Provider) -> None:
-    """A pipe that closes early ends the command without a word."""
-    provider.script(default={"tokens": 20000})
+    """A pipe that closes early ends the command without a word, and stops what nobody reads."""
+    provider.script(default={"tokens": 2000, "gates": {"1999": "never"}, "pace": 0.0005})
     process = cli.begin("ask", "a long one", "-a", "keeper")
     assert process.stdout is not None
     assert process.stderr is not None
@@ -153,6 +153,8 @@ def test_nobody_reads_any_more(cli: Cli, provider: Provider) -> None:
     process.stderr.close()
     assert process.stdin is not None
     process.stdin.close()
+    messages = cli("conversations", "show", "last", "--json").json["messages"]
+    assert messages[0]["answers"][0]["state"] == "stopped"
 
 
 def test_a_bug_is_one_line_and_its_story_is_in_the_log(cli: Cli, here: Here) -> None:

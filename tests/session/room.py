@@ -1,17 +1,17 @@
 """The whole road in one process: a real app, a real database, a real provider over HTTP.
 
-    async with open_room(tmp_path) as room:
-        ann = await room.advisor("Ann", Script(text="Yes."))     # a model of her own at the provider
-        talk = await room.conversation(ann)
-        turn, (answer,) = await room.say(talk, "Is it so?")      # everything has ended
-        room.provider.log[-1].json()                             # what was sent
+async with open_room(tmp_path) as room:
+    ann = await room.advisor("Ann", Script(text="Yes."))     # with a model of her own
+    talk = await room.conversation(ann)
+    turn, (answer,) = await room.say(talk, "Is it so?")      # everything has ended
+    room.provider.log[-1].json()                             # what was sent
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,6 +175,27 @@ async def open_room(
     given = settings_for(home, provider, **settings)
     async with Polyvox(given, clock=clock, env={}) as polyvox:
         yield Room(polyvox, provider)
+
+
+HELD = Script(pieces=("one", " two", " three"), gates={1: "hold"})
+"""Says one word and then waits at the gate `hold`."""
+
+
+def texts(answers: Sequence[Answer]) -> list[str]:
+    """The texts of the current answers."""
+    return [answer.text for answer in answers if answer.current]
+
+
+def states(answers: Sequence[Answer]) -> list[str]:
+    """How the current answers are."""
+    return [answer.state for answer in answers if answer.current]
+
+
+def sent(room: Room, number: int = -1) -> list[tuple[str, str]]:
+    """The messages of a logged request, without stamps."""
+    messages = room.provider.log[number].json()["messages"]
+    plain = [(one["role"], one["content"]) for one in messages if one["role"] != "system"]
+    return [(role, text[19:] if text[:2] == "[2" else text) for role, text in plain]
 
 
 class Hand:

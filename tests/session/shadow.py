@@ -118,9 +118,7 @@ def expected(happened: Happened, answer: Answer) -> Expected:
             if a.advisor_id == me and a.round < answer.round
         ]
         others = [
-            a
-            for a in happened.spoken(turn)
-            if a.advisor_id != me and a.round == answer.round - 1
+            a for a in happened.spoken(turn) if a.advisor_id != me and a.round == answer.round - 1
         ]
         return Expected(history, None, [*current, *own], others, ONGOING)
     words = last_words(happened.spoken(before[-1]), me) if before else []

@@ -1,4 +1,4 @@
-"""One advisor fails in every way there is; the others do not differ by a byte, and the cause shows."""
+"""One advisor fails in every way there is: the others differ by no byte, and the cause shows."""
 
 from __future__ import annotations
 

@@ -37,8 +37,9 @@ async def test_an_answer_costs_what_the_table_says_and_the_sums_add_up(both: Roo
     database = room.polyvox.database
     (total,) = await usage.summary(database, ME)
     assert (total.cost, total.answers, total.input_tokens) == (2 * PRICE, 2, 2_000_000)
-    for by in ("conversation", "advisor", "model", "day"):
-        rows = await usage.summary(database, ME, by)  # type: ignore[arg-type]  # each is a group
+    groups: tuple[usage.Group, ...] = ("conversation", "advisor", "model", "day")
+    for by in groups:
+        rows = await usage.summary(database, ME, by)
         assert sum(row.cost for row in rows) == 2 * PRICE
     assert {row.key for row in await usage.summary(database, ME, "model")} == {PRICED}
 

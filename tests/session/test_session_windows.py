@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,9 @@ async def test_the_kept_prefix_stays_the_same_for_several_turns(wire: str, tmp_p
     firsts = [one.messages[0][1] for one in sent]
     cut = next(at for at, first in enumerate(firsts) if first != firsts[0])
     assert cut > 10
-    moves = sum(before != after for before, after in zip(firsts[cut:], firsts[cut + 1 :]))
+    moves = sum(before != after for before, after in pairwise(firsts[cut:]))
     assert moves <= (60 - cut) / 3, "the cut stays where it is for several turns"
-    for before, after in zip(sent, sent[1:], strict=False):
+    for before, after in pairwise(sent):
         if before.messages[0] == after.messages[0]:
             assert after.messages[: len(before.messages)] == before.messages
     leap = size(sent[cut - 1]) - size(sent[cut])
@@ -327,11 +328,10 @@ async def test_turns_are_counted_where_the_recipe_says_so(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("stamps", "expected"), [("all", [True, True]), ("history", [True, False]), ("none", [False] * 2)]
+    ("stamps", "expected"),
+    [("all", [True, True]), ("history", [True, False]), ("none", [False] * 2)],
 )
-async def test_stamps_as_they_are_wanted(
-    tmp_path: Path, stamps: str, expected: list[bool]
-) -> None:
+async def test_stamps_as_they_are_wanted(tmp_path: Path, stamps: str, expected: list[bool]) -> None:
     clock = Hand()
     async with open_room(tmp_path, clock=clock, recipes={"council": {"stamps": stamps}}) as room:
         ann = await room.advisor("Ann")

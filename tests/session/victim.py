@@ -1,4 +1,4 @@
-"""A real process with the whole road in it, made to be killed: `python -m tests.session.victim JSON`
+"""A real process with the whole road in it, made to be killed: `python -m tests.session.victim …`
 
 It begins the conversations that it is told to, and prints a line for everything that a listener is
 shown: {"runner"} first, then {"talk", "number", "kind", "data"}.

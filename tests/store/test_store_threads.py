@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -115,9 +116,7 @@ def grow(tx: Tx, steps: list[Step]) -> Tree:
             session = tree.turns[-1 - back].session_id or session
         session = max(session, wanted)  # sessions only ever follow each other
         new = NewTurn(f"message {number}", WHO, number)
-        begun = turns.begin(
-            tx, ME, tree.conversation, new, lambda at=session: at, "r", 99, number  # type: ignore[misc]  # a default binds it
-        )
+        begun = turns.begin(tx, ME, tree.conversation, new, partial(str, session), "r", 99, number)
         turn = replace(begun.turn, excluded=excluded, state="completed")
         tx.run(
             "UPDATE turns SET excluded = ?, state = 'completed' WHERE id = ?",
@@ -302,9 +301,7 @@ async def test_blank_words_are_no_words_here_and_there(database: Database, blank
     answer = replace(tree.answers[0], state="stopped", text=blank)
 
     def both(tx: Tx) -> int:
-        tx.run(
-            "UPDATE answers SET state = 'stopped', text = ? WHERE id = ?", (blank, answer.id)
-        )
+        tx.run("UPDATE answers SET state = 'stopped', text = ? WHERE id = ?", (blank, answer.id))
         return len(words_of(tx, ME, tree.turns[0].id))
 
     assert await database.write(both) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -25,7 +26,7 @@ def talk(tx: Tx) -> tuple[str, Begin]:
     made = conversations.create(tx, ME, 0, {}).id
 
     def begin(text: str = "Well?", *, over: bool = True, limit: int = 8, **more: str) -> Begun:
-        new = NewTurn(text, (ANN, BOB), 7, **more)  # type: ignore[arg-type]  # names of its fields
+        new = NewTurn(text, (ANN, BOB), 7, **more)
         begun = turns.begin(tx, ME, made, new, lambda: "s", "runner", limit, 9)
         if over:
             tx.run("UPDATE answers SET state = 'completed' WHERE turn_id = ?", (begun.turn.id,))
@@ -210,16 +211,12 @@ async def test_every_field_of_an_answer_comes_back(database: Database) -> None:
     def work(tx: Tx) -> None:
         _, begin = talk(tx)
         turn = begin().turn
-        answer = Answer(**{**_fields(whole), "turn_id": turn.id})
+        answer = replace(whole, turn_id=turn.id)
         turns.insert_answer(tx, ME, turn, answer, None)
         assert turns.get_answer(tx, ME, "a") == answer
         assert turns.seen_answer(tx, ME, "a") == answer
 
     await database.write(work)
-
-
-def _fields(answer: Answer) -> dict[str, object]:
-    return {name: getattr(answer, name) for name in Answer.__dataclass_fields__}
 
 
 async def test_exclusion_is_a_flag_on_turns_and_answers(database: Database) -> None:

@@ -69,9 +69,7 @@ class Desk:
 
     async def page(self, after: int = 0) -> events.Page:
         """The stored events after a number."""
-        return await self.database.read(
-            lambda tx: events.since(tx, ME, self.conversation, after)
-        )
+        return await self.database.read(lambda tx: events.since(tx, ME, self.conversation, after))
 
 
 async def lay(database: Database, answers: int = 3) -> Desk:

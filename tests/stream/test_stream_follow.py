@@ -1,4 +1,4 @@
-"""From any number on: first what is stored, then what happens, without a hole and without a double."""
+"""From any number on: first what is stored, then what happens, without a hole or a double."""
 
 from __future__ import annotations
 

@@ -53,10 +53,9 @@ async def test_the_end_comes_after_what_was_published() -> None:
     hub.end("talk")
     assert (await listener.take()) is not None
     assert await listener.take() is None
-    assert listener.ended
-    assert not stays.ended
+    assert [listener.ended, stays.ended] == [True, False]
     hub.end()
-    assert stays.ended
+    assert [listener.ended, stays.ended] == [True, True]
     assert await stays.take() is None
     listener.close()
     listener.close()

@@ -68,7 +68,7 @@ class Doubter:
 async def test_whatever_is_shown_is_stored_already(sqlite_database: SqliteDatabase) -> None:
     desk = await lay(sqlite_database)
     doubter = Doubter(sqlite_database.path, desk.conversation)
-    desk.hub._listeners[desk.conversation] = {doubter}  # type: ignore[dict-item]  # hears alike
+    desk.hub._listeners[desk.conversation] = {doubter}  # type: ignore[arg-type]  # hears alike
     for number in range(60):
         desk.add(number % 3, f"word{number} ", "hm " if number % 7 == 0 else "")
         if number % 10 == 0:
@@ -113,17 +113,13 @@ async def test_live_and_resumed_listeners_get_the_same(database: Database) -> No
 
 
 def most_in_a_second(times: list[float]) -> int:
-    return max(
-        (sum(1 for other in times if at <= other <= at + 1.0) for at in times), default=0
-    )
+    return max((sum(1 for other in times if at <= other <= at + 1.0) for at in times), default=0)
 
 
 Doing = tuple[float, str, int]
 
 
-def journalled(
-    doings: list[Doing], seconds: float = 0.0
-) -> tuple[list[float], dict[float, float]]:
+def journalled(doings: list[Doing], seconds: float = 0.0) -> tuple[list[float], dict[float, float]]:
     """Do these things at these times; when the commits were, and for each first piece of an answer
     when it was stored."""
     firsts: dict[float, float] = {}

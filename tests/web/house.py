@@ -268,7 +268,7 @@ class Page:
 
 def settings_for(home: Path, provider: ProviderServer, **more: Any) -> Settings:
     """Two providers of the user's own, openai-like `lab` and anthropic-like `claude`."""
-    limits = {"retries": 0, "first_byte": 5, "stall": 5, **more.pop("limits", {})}
+    limits = {"retries": 0, "first_byte": 60, "stall": 60, **more.pop("limits", {})}
     models = {"default": "lab:default", **more.pop("models", {})}
     here = {"base_url": provider.base_url, "api_key": KEY, "headers": more.pop("headers", {})}
     providers = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import openai
 import pytest
 from tests.provider import Script
-from tests.web.caller import client_of, door_rows, streamed, user
+from tests.web.caller import client_of, door_rows, streamed, user, whole
 from tests.web.house import House, open_house
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -111,6 +113,29 @@ async def test_usage_is_recorded_for_the_door(tmp_path: Path) -> None:
         total = (await house.get("/api/usage")).json()["total"]
         assert (total["answers"], total["input_tokens"]) == (4, 80)
         assert (await house.get("/api/conversations")).json()["items"] == [], "nothing else kept"
+
+
+@pytest.mark.parametrize("ask", [whole, streamed], ids=["whole", "stream"])
+async def test_the_end_is_told_when_the_usage_is_stored(
+    tmp_path: Path, ask: Callable[[openai.AsyncOpenAI, str], Coroutine[Any, Any, Any]]
+) -> None:
+    """Otherwise who asks again at once would meet a cap that does not count the call before."""
+    async with open_house(tmp_path) as house, client_of(house) as client:
+        model, free = house.model(Script(text="All of it.")), threading.Event()
+        blocked = asyncio.create_task(house.polyvox.database.write(lambda _: free.wait(20)))
+        try:
+            asking = asyncio.create_task(ask(client, model))
+            await house.provider.until(
+                lambda: any(request.ended_at for request in house.provider.log)
+            )
+            for _ in range(20):
+                await house.get("/healthz")
+            assert not asking.done()
+        finally:
+            free.set()
+        await asking
+        assert len(await door_rows(house)) == 1
+        assert await blocked
 
 
 async def test_a_cap_holds_at_the_door(tmp_path: Path) -> None:

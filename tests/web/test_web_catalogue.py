@@ -42,7 +42,7 @@ async def test_settings_never_show_a_secret(tmp_path: Path) -> None:
         assert data["providers"]["other"]["api_key"] == "env:OTHER_KEY"
         assert data["server"]["token"] == "written in the configuration"
         assert data["models"]["default"] == "lab:default"
-        assert data["limits"]["first_byte"] == 5
+        assert data["limits"]["first_byte"] == 60
 
 
 async def test_settings_show_no_secret_in_headers_or_addresses(tmp_path: Path) -> None:

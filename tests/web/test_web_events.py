@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
@@ -13,10 +14,13 @@ import msgspec
 import pytest
 import pytest_asyncio
 from tests.provider import Script
-from tests.web.house import Event, House, Page, Parser
+from tests.web.house import Event, House, Page, Parser, open_house
 
 from polyvox import events as polyvox_events
+from polyvox.app import Polyvox
 from polyvox.errors import StoreError
+from polyvox.events import TurnCompleted
+from polyvox.values import Scope
 from polyvox.web.streaming import EventStream
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -373,6 +377,29 @@ async def test_a_listener_who_does_not_read_holds_nobody_up_and_misses_nothing(
     await writer.wait_closed()
     assert list(page.text.values()) == ["x" * size]
     assert page.doubled == 0
+
+
+async def test_what_another_process_wrote_is_heard_too(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        advisor = await house.advisor()
+        conversation = await house.conversation(advisor)
+        page, kinds = Page(), []
+        async with aclosing(house.events(conversation)) as events:
+            first = await house.send(conversation, "Here?")
+            async with Polyvox(house.polyvox.settings, env={}) as other:  # as a terminal would
+                second = (await other.turns.send(Scope(), conversation, "There?")).turn.id
+                async for item in other.events(conversation):
+                    if item.event == TurnCompleted(second):
+                        break
+            third = await house.send(conversation, "Here again?")
+            async for event in events:
+                page.take(event)
+                kinds.append(event.kind)
+                if third["turn_id"] in page.completed:
+                    break
+        assert page.completed == [first["turn_id"], second, third["turn_id"]]
+        assert page.text == await house.texts(conversation)
+        assert kinds.count("turn.started") == kinds.count("turn.completed") == 3
 
 
 async def test_silence_is_broken_now_and_then(house: House) -> None:
