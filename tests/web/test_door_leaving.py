@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import openai
 import pytest
