@@ -8,14 +8,12 @@ from pathlib import Path
 from benchmarks.processes import get, load, polyvox
 from benchmarks.report import Row, at_most, median
 
-PATIENCE = 60.0
-
 
 def embedded(place: Path) -> list[Row]:
     """As a person finds it who has just installed it: no key, the starter council."""
     with polyvox(0, place, model="") as server:
         time.sleep(8)  # it loads the model by itself when it starts
-        advisors = [one["id"] for one in get(server, "/api/advisors")["items"]][:3]
+        advisors = [one["id"] for one in get(server, "/api/advisors")][:3]
         found = [
             load("turns", port=server.port, advisors=advisors, count=1)["waits"] for _ in range(3)
         ]

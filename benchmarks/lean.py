@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -35,10 +36,12 @@ class Connection:
         if self._writer is None:
             self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Hang up."""
         if self._writer is not None:
             self._writer.close()
+            with suppress(OSError):  # the other side may have done it already
+                await self._writer.wait_closed()
             self._reader = self._writer = None
 
     async def begin(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes, bytes]:

@@ -30,14 +30,15 @@ def request(model: str) -> bytes:
 async def _workers(port: int, count: int, work: Callable[[Connection], Awaitable[None]]) -> float:
     """Run `work` on so many connections at once; the seconds it took, connecting left out."""
     connections = [Connection(port) for _ in range(count)]
-    for connection in connections:
-        await connection.open()
-    began = time.perf_counter()
-    await asyncio.gather(*(work(connection) for connection in connections))
-    took = time.perf_counter() - began
-    for connection in connections:
-        connection.close()
-    return took
+    try:
+        for connection in connections:
+            await connection.open()
+        began = time.perf_counter()
+        await asyncio.gather(*(work(connection) for connection in connections))
+        return time.perf_counter() - began
+    finally:
+        for connection in connections:
+            await connection.close()
 
 
 async def answers(
@@ -59,12 +60,17 @@ async def answers(
     return {"seconds": seconds, "tokens": seen, "rate": seen / seconds}
 
 
-async def stamps(port: int, path: str, model: str, concurrency: int, each: int) -> dict[str, Any]:
-    """Answers whose tokens say when they were sent: how old each was when it arrived, in ms."""
+async def stamps(
+    port: int, path: str, model: str, concurrency: int, each: int, apart: float
+) -> dict[str, Any]:
+    """Answers whose tokens say when they were sent: how old each was when it arrived, in ms. The
+    connections begin `apart`, as people do."""
     body = request(model)
     ages: list[float] = []
+    places = iter(range(concurrency))
 
     async def work(connection: Connection) -> None:
+        await asyncio.sleep(next(places) * apart)
         for _ in range(each):
             for text, at in await connection.stamped(path, body):
                 ages.append((at - int(text)) / 1e6)
@@ -104,7 +110,7 @@ async def turns(
     for number in range(count):
         if listener is None or not same:
             if listener is not None:
-                listener.close()
+                await listener.close()
             made = await caller.call("POST", "/api/conversations", {"advisors": advisors})
             conversation = made["id"]
             listener = Listener(port, conversation)
@@ -127,8 +133,8 @@ async def turns(
         seen += got
         waits += [(at - began) * 1000 for at in arrived]
     if listener is not None:
-        listener.close()
-    caller.close()
+        await listener.close()
+    await caller.close()
     return {
         "seconds": spent,
         "tokens": seen,
@@ -154,7 +160,7 @@ async def resume(port: int, conversation: str, after: int, times: int) -> dict[s
                 break
         took.append((time.perf_counter() - began) * 1000)
         await events.aclose()
-        connection.close()
+        await connection.close()
     lines = unchunked(whole).split(b"\n")
     rows = [msgspec.json.decode(line[6:]) for line in lines if line.startswith(b"data: ")]
     text = sum(len(row["text"].encode()) for row in rows if "text" in row)
@@ -170,7 +176,7 @@ async def idle(port: int, conversation: str, count: int) -> dict[str, Any]:
     sys.stdout.flush()
     await asyncio.to_thread(sys.stdin.read)
     for listener in listeners:
-        listener.close()
+        await listener.close()
     return {"listeners": count}
 
 
@@ -187,9 +193,10 @@ class Listener:
         while b": connected" not in data:
             data += await anext(self._events)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Hang up."""
-        self._connection.close()
+        await self._events.aclose()
+        await self._connection.close()
 
     async def turn(self) -> tuple[int, list[float]]:
         """Read until the turn is complete: its tokens, and when each answer's first one came."""

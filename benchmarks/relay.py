@@ -93,7 +93,7 @@ class Bench:
                 ("door", self.polyvox.port, f"lab:{STAMPED}"),
             ):
                 order = {"port": port, "path": CHAT, "model": model, "concurrency": ANSWERS}
-                found = load("stamps", **order, each=3)["ages"]
+                found = load("stamps", **order, each=3, apart=0.06)["ages"]
                 worst.setdefault(name, []).append(max(found))
                 ages.setdefault(name, []).extend(found)
         said = {

@@ -9,10 +9,11 @@ from contextlib import aclosing
 from typing import Self
 
 from polyvox.advisors import starter_council
-from polyvox.errors import NotFound, PolyvoxError, StoreError
+from polyvox.errors import PolyvoxError, StoreError
 from polyvox.events import Numbered, TurnCompleted
 from polyvox.ids import Clock, system_clock
 from polyvox.models.registry import Models
+from polyvox.session.council import check_recipes
 from polyvox.session.inspect import Inspected, View, inspect, view
 from polyvox.session.recovery import recover
 from polyvox.session.road import Road
@@ -81,13 +82,16 @@ class Polyvox:
     async def open(self) -> None:
         """Open the database (making or migrating it), close what a crash left open, get ready."""
         settings = self.settings
+        check_recipes(settings)
+        models = Models(settings, self._transport, self._env)
+        models.check_settings()
         self.database = await open_database(settings.database_url, settings.home)
         try:
             self._runner = await register(self.database, self.clock)
             self.recovered = await recover(self.database, self._runner, self.clock)
             self.hub = Hub()
             self.journal = Journal(self.database, self.hub, self.clock)
-            self.models = Models(settings, self._transport, self._env)
+            self.models = models
             self.road = Road(
                 settings,
                 self.database,
@@ -151,7 +155,7 @@ class Polyvox:
     def check_model(self, name: str | None) -> None:
         """Refuse a model whose provider nobody knows."""
         if name:
-            self.models.facts(name)
+            self.models.check_name(name)
 
     async def ask(
         self,
@@ -206,18 +210,20 @@ class Polyvox:
         """What an advisor was sent for an answer, and why."""
         return await self.database.read(lambda tx: inspect(tx, scope, answer_id))
 
-    async def move_head(self, scope: Scope, conversation_id: str, turn_id: str) -> Conversation:
-        """Go on from another turn: the next message answers to that one."""
+    async def change_conversation(
+        self,
+        scope: Scope,
+        conversation_id: str,
+        details: conversation_rows.Details,
+        head: str | None = None,
+    ) -> Conversation:
+        """Change what is named, all of it or nothing. `head` is the turn that the next message
+        answers to: to go on from another branch."""
 
         def write(tx: Tx) -> Conversation:
-            turn = turn_rows.get_turn(tx, scope, turn_id)
-            if turn.conversation_id != conversation_id:
-                raise NotFound(f"There is no turn {turn_id} in this conversation.")
-            tx.run(
-                "UPDATE conversations SET head_id = ? WHERE user_id = ? AND id = ?",
-                (turn.id, scope.user, conversation_id),
-            )
-            return conversation_rows.get(tx, scope, conversation_id)
+            if head is not None:
+                turn_rows.move_head(tx, scope, conversation_id, head)
+            return conversation_rows.update(tx, scope, conversation_id, details)
 
         return await self.database.write(write)
 
@@ -240,4 +246,3 @@ class Polyvox:
     async def warm(self) -> None:
         """Load the embedded model where it is the default one."""
         await self.models.warm()
-

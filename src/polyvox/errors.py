@@ -1,27 +1,27 @@
 """Every error Polyvox raises, as one tree. A message says what happened, a hint what to do.
 
-    PolyvoxError
-    ├── BadInput            400  the request cannot be understood
-    │   └── Invalid         422  understood, but not acceptable (empty, too long, wrong type)
-    ├── NotAuthorized       401  a token is needed
-    ├── Forbidden           403  foreign host or origin
-    ├── NotFound            404  no such thing
-    ├── Conflict            409  the thing is in another state, or the key has another body
-    ├── TooLarge            413  more bytes than we take
-    ├── CapReached          402  a spending cap of the user's own
-    ├── ConfigError         (start-up) the configuration cannot be used
-    ├── StoreError          503  the database cannot be read or written now
-    │   └── StoreFull       507  no space left
-    └── ModelError               a provider failed; its category says how
-        ├── AuthenticationFailed    authentication
-        ├── QuotaExceeded           quota
-        ├── RateLimited             rate_limit      (transient)
-        ├── ModelTimeout            timeout         (transient)
-        ├── Unavailable             unavailable     (transient)
-        ├── Refused                 refused
-        ├── ContextTooLong          context_too_long
-        ├── ProtocolError           protocol
-        └── EmptyAnswer             empty
+PolyvoxError
+├── BadInput            400  the request cannot be understood
+│   └── Invalid         422  understood, but not acceptable (empty, too long, wrong type)
+├── NotAuthorized       401  a token is needed
+├── Forbidden           403  foreign host or origin
+├── NotFound            404  no such thing
+├── Conflict            409  the thing is in another state, or the key has another body
+├── TooLarge            413  more bytes than we take
+├── CapReached          402  a spending cap of the user's own
+├── ConfigError         (start-up) the configuration cannot be used
+├── StoreError          503  the database cannot be read or written now
+│   └── StoreFull       507  no space left
+└── ModelError               a provider failed; its category says how
+    ├── AuthenticationFailed    authentication
+    ├── QuotaExceeded           quota
+    ├── RateLimited             rate_limit      (transient)
+    ├── ModelTimeout            timeout         (transient)
+    ├── Unavailable             unavailable     (transient)
+    ├── Refused                 refused
+    ├── ContextTooLong          context_too_long
+    ├── ProtocolError           protocol
+    └── EmptyAnswer             empty
 """
 
 from __future__ import annotations

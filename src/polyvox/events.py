@@ -144,7 +144,9 @@ def payload(event: Event) -> bytes:
     match event:
         case TextDelta() | ThinkingDelta():
             data: dict[str, Any] = {
-                "answer_id": event.answer_id, "text": event.text, "at": event.at
+                "answer_id": event.answer_id,
+                "text": event.text,
+                "at": event.at,
             }
         case TurnStarted():
             data = {"turn_id": event.turn_id, "message_id": event.message_id}

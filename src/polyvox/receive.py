@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
-from polyvox.values import Advisor
+from polyvox.values import ASSISTANT_ID, Advisor
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _MENTION = re.compile(r"(?<![\w@/.])@([\w][\w-]*)")
@@ -21,11 +21,13 @@ class UserMessage:
     content: str
     asked: tuple[str, ...] | None = None
     idempotency_key: str | None = None
+    body_hash: str = ""
 
-    @property
-    def body_hash(self) -> str:
-        """Tells whether a repeated idempotency key came with the same body."""
-        return content_hash(repr((self.content, self.asked)))
+
+def body_hash(content: str, advisors: Sequence[str] | None) -> str:
+    """Tells whether a repeated idempotency key came with the same body: as it was given, whoever
+    those names mean by now."""
+    return content_hash(repr((content, None if advisors is None else list(advisors))))
 
 
 def clean(text: str, what: str, limit: int, *, empty: bool = False) -> str:
@@ -61,8 +63,16 @@ def receive(
     clean(content, "content", limit)
     if idempotency_key is not None:
         clean(idempotency_key, "idempotency_key", 200)
-    by_name = {key: a.id for a in known for key in (a.slug.casefold(), a.id)}
+    given = body_hash(content, advisors)
+    by_name = {ASSISTANT_ID: ASSISTANT_ID}
+    by_name |= {key: a.id for a in known for key in (a.slug.casefold(), a.id)}
     if advisors is not None:
+        if not advisors:
+            raise Invalid(
+                "The list of advisors is empty.",
+                "Name somebody, or leave it out.",
+                param="advisors",
+            )
         asked = []
         for name in advisors:
             key = name.removeprefix("@").casefold()
@@ -72,8 +82,8 @@ def receive(
                     f"There is no advisor {name!r}.", f"Known advisors: {slugs}.", param="advisors"
                 )
             asked.append(by_name[key])
-        return UserMessage(content, tuple(dict.fromkeys(asked)), idempotency_key)
-    return UserMessage(content, mentioned(content, known) or None, idempotency_key)
+        return UserMessage(content, tuple(dict.fromkeys(asked)), idempotency_key, given)
+    return UserMessage(content, mentioned(content, known) or None, idempotency_key, given)
 
 
 def mentioned(content: str, known: Sequence[Advisor]) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from polyvox.context.budget import (
     allowance_for,
     estimate,
     fit,
-    learn,
     sane_ratio,
 )
 from polyvox.errors import ContextTooLong, Invalid
@@ -169,20 +168,6 @@ def test_never_over_and_never_less_than_needed(
         assert not result.memory or not memory
     if result.start < len(units) and chars and result.reference and not result.trimmed:
         assert result.start == start
-
-
-def test_a_ratio_is_learned_from_three_reports() -> None:
-    sums = (0.0, 0.0)
-    for _ in range(3):
-        sums = learn(*sums, tokens=2_000, guess=1_000)
-    assert sums[0] / sums[1] == 2.0
-    steady = (0.0, 0.0)
-    for size in (10_000, 40_000) * 20:
-        steady = learn(*steady, tokens=size, guess=size)
-    for _ in range(3):
-        steady = learn(*steady, tokens=200, guess=100)
-    assert abs(steady[0] / steady[1] - 2.0) <= 0.2
-    assert learn(*steady, tokens=0, guess=100) == steady
 
 
 def test_ratios_that_make_no_sense_are_not_used() -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.models.asking import REQUEST, MakeModels, hear
 from tests.provider import ProviderServer, Script
 
-from polyvox.errors import Invalid
+from polyvox.errors import Invalid, Refused
 from polyvox.models.registry import TINY, Models
 from polyvox.settings import Settings
 from polyvox.transport import Transport
@@ -27,12 +27,13 @@ def test_a_model_is_made_once() -> None:
 
 @pytest.mark.parametrize("name", ["gpt-4o", "nowhere:m", "openai:", ":x"])
 def test_what_is_no_model_is_invalid(name: str) -> None:
-    with pytest.raises(Invalid):
-        models().get(name)
-    with pytest.raises(Invalid):
-        models().chain("scripted:echo", [name])
-    with pytest.raises(Invalid):
-        models().facts(name)
+    with pytest.raises(Invalid) as caught:
+        models().check_name(name)
+    for ask in (lambda: models().get(name), lambda: models().chain("scripted:echo", [name])):
+        with pytest.raises(Refused) as refused:
+            ask()
+        assert refused.value.message == caught.value.message
+    assert models().facts(name).window is None  # whoever asks it will be told
 
 
 KEYS = ["OPENROUTER_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"]

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from tests.session.room import Room, open_room
+
+
+@pytest.fixture(autouse=True)
+def nothing_broke(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Whatever happens on the road, no error of the program's own is in the log."""
+    yield
+    records = [*caplog.get_records("setup"), *caplog.get_records("call")]
+    broken = [one.getMessage() for one in records if one.levelno >= logging.ERROR]
+    assert broken == []
 
 
 @pytest.fixture

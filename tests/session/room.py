@@ -27,6 +27,7 @@ from polyvox.settings import Settings
 from polyvox.store import turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun
+from polyvox.stream.hub import Batch, Listener
 from polyvox.values import Advisor, Answer, Scope, Turn
 
 ME = Scope()
@@ -97,6 +98,11 @@ class Room:
         async with asyncio.timeout(30):
             while self.polyvox.turns.conductor._tasks():
                 await self.polyvox.turns.conductor.drain(30)
+
+    async def quiet(self) -> None:
+        """Give what must not happen the time to happen: many round trips to the database."""
+        for _ in range(60):
+            await self.polyvox.database.read(lambda tx: tx.one("SELECT 1"))
 
     async def turn(self, turn_id: str) -> tuple[Turn, tuple[Answer, ...]]:
         """A turn as it is stored, with all its answers."""
@@ -196,6 +202,21 @@ def sent(room: Room, number: int = -1) -> list[tuple[str, str]]:
     messages = room.provider.log[number].json()["messages"]
     plain = [(one["role"], one["content"]) for one in messages if one["role"] != "system"]
     return [(role, text[19:] if text[:2] == "[2" else text) for role, text in plain]
+
+
+class Hook(Listener):
+    """Listens, and does something at the very moment that something is published."""
+
+    __slots__ = ("_act",)
+
+    def __init__(self, room: Room, talk: str, act: Callable[[list[Event]], object]) -> None:
+        super().__init__(room.polyvox.hub, talk)
+        room.polyvox.hub._listeners.setdefault(talk, set()).add(self)
+        self._act = act
+
+    def offer(self, batch: Batch) -> None:
+        """Do it."""
+        self._act([item.event for item in batch.events])
 
 
 class Hand:

@@ -98,7 +98,7 @@ async def test_an_edit_makes_a_branch_and_destroys_nothing(both: Room) -> None:
     assert view.branches == {one.id: (two.id, begun.turn.id)}
     assert view.conversation.head_id == begun.turn.id
 
-    await room.polyvox.move_head(ME, talk, three.id)
+    await room.polyvox.change_conversation(ME, talk, {}, three.id)
     view = await room.polyvox.view(ME, talk)
     assert [turn.content for turn, _ in view.turns] == ["One", "Two", "Three"]
     await room.say(talk, "Four")
@@ -118,7 +118,7 @@ async def test_going_on_from_an_earlier_turn_makes_a_branch_too(room: Room) -> N
     talk = await room.conversation(ann)
     one, _ = await room.say(talk, "One")
     await room.say(talk, "Two")
-    await room.polyvox.move_head(ME, talk, one.id)
+    await room.polyvox.change_conversation(ME, talk, {}, one.id)
     other, _ = await room.say(talk, "Two again")
     assert (other.parent_id, other.depth) == (one.id, 2)
     assert sent(room) == [("user", "One"), ("assistant", "Answer 1."), ("user", "Two again")]
@@ -128,7 +128,7 @@ async def test_going_on_from_an_earlier_turn_makes_a_branch_too(room: Room) -> N
     view = await room.polyvox.view(ME, talk)
     assert view.branches[""] == (one.id, deep.turn.id)
     with pytest.raises(NotFound):
-        await room.polyvox.move_head(ME, await room.conversation(ann), one.id)
+        await room.polyvox.change_conversation(ME, await room.conversation(ann), {}, one.id)
 
 
 async def test_an_edit_asks_whom_the_first_one_asked_unless_it_mentions_others(room: Room) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from tests.provider import Script
-from tests.session.room import ME, Room, open_room
+from tests.session.room import ME, Hook, Room, open_room
 
 from polyvox.errors import Conflict, Invalid
-from polyvox.events import AnswerCompleted, Event
+from polyvox.events import AnswerCompleted, AnswerStarted, Event
 
 
 async def two(room: Room) -> tuple[str, str]:
@@ -145,12 +145,20 @@ async def test_stop_between_two_rounds_is_heard(room: Room) -> None:
 
 
 async def test_so_is_the_end_of_the_program(tmp_path: Path) -> None:
+    """It comes at the very moment that the second round is stored."""
     async with open_room(tmp_path) as room:
         talk, turn_id = await two(room)
+        closing: list[asyncio.Task[None]] = []
+
+        def end(events: list[Event]) -> None:
+            if any(isinstance(event, AnswerStarted) and event.round == 2 for event in events):
+                closing.append(asyncio.create_task(room.polyvox.turns.conductor.close()))
+
         await room.polyvox.turns.exchange(ME, turn_id, 4)
-        await room.seen(talk, round_is_over)
+        Hook(room, talk, end)
         async with asyncio.timeout(10):
-            await room.polyvox.turns.conductor.close()
+            await room.settled()
+            await closing[0]
         turn, answers = await room.turn(turn_id)
         assert turn.state == "completed"
         assert {a.state for a in answers if a.round > 1} <= {"interrupted"}

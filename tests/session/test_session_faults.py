@@ -9,6 +9,7 @@ import pytest
 from tests.provider import Script
 from tests.session.room import ME, Room, open_room
 
+from polyvox.errors import Invalid
 from polyvox.events import AnswerCompleted, AnswerFailed, Event, TextDelta
 
 WIRES = ("lab", "claude")
@@ -128,13 +129,59 @@ async def test_a_failed_answer_is_out_of_every_thread_and_one_retry_brings_it_ba
     assert "Whole." in room.provider.requests("m1")[-1].body.decode()
 
 
-async def test_a_program_error_is_one_failed_answer(room: Room) -> None:
-    """Even what nobody foresaw ends one answer and nothing else."""
-    ann, bob = await room.advisor("Ann", Script(text="Fine.")), await room.advisor("Bob")
-    talk = await room.conversation(ann, bob)
-    await room.polyvox.advisors.update(ME, bob.id, model="scripted:nobody-wrote-this")
-    _, (first, second) = await room.say(talk, "Well?")
-    assert (first.state, first.text) == ("completed", "Fine.")
-    assert second.state == "failed"
-    assert second.failure is not None
-    assert second.failure.message
+async def test_a_model_that_is_not_configured_any_more_is_its_advisors_failure(room: Room) -> None:
+    """Its provider is gone from the settings, or its script was never written."""
+    ann = await room.advisor("Ann", Script(text="Fine."))
+    bob = await room.advisor("Bob", model="gone:x")
+    cem = await room.advisor("Cem", model="scripted:nobody-wrote-this")
+    for council in ((ann, bob, cem), (cem, bob, ann)):
+        turn, answers = await room.say(await room.conversation(*council), "Well?")
+        found = {answer.advisor_name: answer for answer in answers}
+        assert (found["Ann"].state, found["Ann"].text) == ("completed", "Fine.")
+        assert {found[name].state for name in ("Bob", "Cem")} == {"failed"}
+        failure = found["Bob"].failure
+        assert failure is not None
+        assert failure.category == "unavailable"
+        assert "no provider 'gone'" in failure.message
+        assert "[providers.gone]" in failure.hint
+        assert turn.state == "completed"
+    alone = await room.conversation(bob)
+    with pytest.raises(Invalid, match="no provider 'gone'"):
+        await room.send(alone, "Well?")
+    assert (await room.polyvox.view(ME, alone)).turns == ()
+
+
+async def test_a_fallback_that_is_not_configured_is_told_for_what_it_is(tmp_path: Path) -> None:
+    async with open_room(tmp_path, models={"fallback": ["gone:x"]}) as room:
+        ann = await room.advisor("Ann", Script(text="Fine."))
+        _, (answer,) = await room.say(await room.conversation(ann), "Well?")
+        assert answer.failure is not None
+        assert "no provider 'gone'" in answer.failure.message
+
+
+async def test_a_program_error_ends_its_answers_and_nothing_else(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Even what nobody foresaw: the answer has failed, the log knows why, the road goes on."""
+    ann = await room.advisor("Ann", Script(text="Fine.", hold="on"))
+    talk = await room.conversation(ann)
+    (answer,) = (await room.send(talk, "One")).answers
+    second = await room.send(talk, "Two")
+    conductor = room.polyvox.turns.conductor
+    job = conductor.jobs[second.answers[0].id]
+    work, jobs = conductor._lines[talk].waiting.popleft()
+
+    async def broken() -> None:
+        raise ZeroDivisionError
+
+    conductor._lines[talk].waiting.append((broken, jobs))
+    conductor._lines[talk].waiting.append((work, []))
+    room.provider.gate("on").set()
+    await room.settled()
+    assert "ZeroDivisionError" in caplog.text
+    caplog.clear()
+    failed = await room.answer(job.answer_id)
+    assert failed.failure is not None
+    assert "Polyvox itself failed" in failed.failure.message
+    assert (await room.answer(answer.id)).text == "Fine."
+    assert (await room.again(failed.id)).text == "Fine."

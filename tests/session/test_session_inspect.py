@@ -7,8 +7,8 @@ from tests.session.past import live
 from tests.session.room import ME, Room
 
 from polyvox.advisors import plain_assistant
-from polyvox.errors import Invalid, NotFound
-from polyvox.session.council import council_of, find_recipe, with_model
+from polyvox.errors import ConfigError, Invalid, NotFound
+from polyvox.session.council import check_recipes, council_of, find_recipe, with_model
 from polyvox.session.lifecycle import is_over, session_for
 from polyvox.settings import Settings
 from polyvox.store import conversations, recipes
@@ -117,3 +117,22 @@ async def test_a_recipe_is_built_in_then_configured_then_the_users(database: Dat
         assert "agent" in caught.value.hint
 
     await database.write(work)
+
+
+@pytest.mark.parametrize(
+    ("recipes", "words", "hint"),
+    [
+        ({"counsil": {}}, "no recipe 'counsil'", "[recipes.council]"),
+        ({"council": {"stamp": "none"}}, "no part 'stamp'", "'stamps'"),
+        ({"agent": {"stamps": "maybe"}}, "[recipes.agent]: stamps", ""),
+        ({"agent": {"window": {"max_messages": 0}}}, "at least one message", ""),
+    ],
+)
+def test_a_configured_recipe_that_cannot_be_is_refused_at_the_start(
+    recipes: dict[str, dict[str, object]], words: str, hint: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_recipes(Settings(recipes=recipes))
+    assert words in caught.value.message
+    assert hint in caught.value.hint
+    check_recipes(Settings(recipes={"council": {"stamps": "none"}}))

@@ -174,7 +174,7 @@ class Story:
 
     async def head(self, _: None, number: int) -> None:
         if (turn := await self._turn(number)) is not None:
-            await self.room.polyvox.move_head(ME, self.talk, turn.id)
+            await self.room.polyvox.change_conversation(ME, self.talk, {}, turn.id)
 
     async def exclude_answer(self, out: bool, number: int) -> None:
         if answers := (await look(self.room, self.talk)).answers:

@@ -28,6 +28,7 @@ async def test_later_messages_wait_and_then_see_the_earlier_answers(room: Room) 
     await room.provider.arrived(1)
     await room.send(talk, "Second")
     await room.send(talk, "Third")
+    await room.quiet()
     assert len(room.provider.log) == 1
     room.provider.gate("hold").set()
     await room.settled()
@@ -53,6 +54,7 @@ async def test_a_message_waits_for_a_retry_and_sees_it(room: Room) -> None:
     await room.provider.arrived(3)
     begun = await room.send(talk, "Second")
     assert begun.turn.state == "queued"
+    await room.quiet()
     assert len(room.provider.log) == 3
     room.provider.gate("retry").set()
     await room.settled()
@@ -64,17 +66,18 @@ async def test_a_message_waits_for_a_retry_and_sees_it(room: Room) -> None:
 
 async def test_a_synthesis_holds_nobody_up_and_hides_nothing(room: Room) -> None:
     """While it is written, its turn's words are still the reference of the next one."""
-    ann, bob = await room.advisor("Ann", Script(text="A1.")), await room.advisor("Bob")
+    ann, bob = await room.advisor("Ann", Script(text="A{n}.")), await room.advisor("Bob")
     talk = await room.conversation(ann, bob)
     await room.say(talk, "Before")
-    turn, _ = await room.say(talk, "First")
+    turn, (newest, _) = await room.say(talk, "First")
     room.provider.script("default", Script(hold="synthesis"))
-    await room.polyvox.turns.synthesize(ME, turn.id)
+    synthesis = await room.polyvox.turns.synthesize(ME, turn.id)
     await room.provider.arrived(5)
     begun = await room.send(talk, "Second")
     await room.seen(talk, lambda got: TurnCompleted(begun.turn.id) in got)
     of_bob = room.provider.requests(str(bob.model)[4:])[-1].body.decode()
-    assert "Ann: A1." in of_bob
+    assert f"Ann: {newest.text}" in of_bob
+    assert (await room.answer(synthesis.id)).state == "pending"
     room.provider.gate("synthesis").set()
     await room.settled()
 

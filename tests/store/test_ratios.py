@@ -36,6 +36,12 @@ async def test_three_reports_outweigh_a_long_past(database: Database) -> None:
     assert learned == pytest.approx(2.0, rel=0.1)
 
 
+async def test_whatever_their_sizes(database: Database) -> None:
+    learned = await learn(database, *[(30_000, 30_000)] * 10, *[(600, 300)] * 3)
+
+    assert learned == pytest.approx(2.0, rel=0.1)
+
+
 async def test_models_and_users_learn_apart(database: Database) -> None:
     await learn(database, (300, 100), model="lab:b")
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from tests.store.logs import take
 
-from polyvox.events import Numbered, TextDelta, ThinkingDelta
+from polyvox.events import Numbered, TextDelta, ThinkingDelta, TurnCompleted
 from polyvox.ids import new_id
 from polyvox.store import endings, events, turns
 from polyvox.store.conversations import Conversations
@@ -58,6 +58,10 @@ class Desk:
             lambda tx: endings.end(tx, ME, Ending(answer_id, "completed"), clock())[1],
             ends=answer_id,
         )
+
+    async def note(self) -> None:
+        """Something that somebody waits for."""
+        await self.journal.do(ME, self.conversation, lambda tx: [TurnCompleted("t")], now=True)
 
     async def stored(self) -> dict[str, str]:
         """The text of every answer as the store has it now."""

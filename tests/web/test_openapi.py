@@ -103,7 +103,7 @@ OPERATIONS = [
     for method, told in row.items()
 ]
 ROWS = """
-GET /healthz | GET /metrics
+GET / | GET /healthz | GET /metrics
 GET POST /api/advisors | GET PATCH DELETE /api/advisors/{advisor}
 GET /api/advisors/{advisor}/versions | POST /api/advisors/{advisor}/rollback
 POST /api/advisors/order
@@ -113,7 +113,8 @@ POST /api/conversations/{conversation}/turns | POST /api/conversations/{conversa
 GET /api/conversations/{conversation}/events
 GET /api/answers/{answer}
 POST /api/answers/{answer}/stop | POST /api/answers/{answer}/retry
-POST /api/answers/{answer}/regenerate | POST /api/answers/{answer}/exclude
+POST /api/answers/{answer}/regenerate | POST /api/answers/{answer}/replay
+POST /api/answers/{answer}/exclude
 POST /api/answers/{answer}/include | POST /api/answers/{answer}/instruct
 GET /api/answers/{answer}/receipt | GET /api/answers/{answer}/request
 POST /api/turns/{turn}/stop | POST /api/turns/{turn}/synthesize | POST /api/turns/{turn}/exchange

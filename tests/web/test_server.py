@@ -18,7 +18,7 @@ from tests.web.house import Page, Parser, open_house, settings_for
 
 from polyvox.app import Polyvox
 from polyvox.errors import ConfigError
-from polyvox.web.server import address_of, bind, serve
+from polyvox.web.server import address_of, bind, build, serve
 
 WORDS = 40
 
@@ -33,6 +33,14 @@ async def test_other_machines_need_a_token(tmp_path: Path, host: str) -> None:
         with pytest.raises(ConfigError, match="a token is needed") as raised:
             await serve(polyvox, host, 0, lambda _: pytest.fail("it listens"))
         assert "POLYVOX_SERVER_TOKEN" in raised.value.hint
+
+
+async def test_a_token_that_is_named_but_not_there_is_no_open_door(tmp_path: Path) -> None:
+    async with ProviderServer() as provider:
+        token = {"server": {"token": "env:POLYVOX_TEST_NO_SUCH_TOKEN"}}
+        polyvox = Polyvox(settings_for(tmp_path, provider, **token), env={})
+        with pytest.raises(ConfigError, match="holds nothing"):
+            build(polyvox)
 
 
 async def test_a_port_in_use_is_told() -> None:

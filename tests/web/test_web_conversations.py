@@ -277,8 +277,11 @@ async def test_the_head_can_be_moved_back_to_another_branch(house: House) -> Non
     whole = (await house.get(path)).json()
     assert [m["content"] for m in whole["messages"]] == ["Root", "Left"]
     other = await house.conversation(await house.advisor())
-    foreign = await house.patch(f"/api/conversations/{other}", {"head": first["turn_id"]})
+    change = {"title": "Changed", "head": first["turn_id"]}
+    foreign = await house.patch(f"/api/conversations/{other}", change)
     assert foreign.status == 404
+    left = (await house.get(f"/api/conversations/{other}")).json()
+    assert (left["title"], left["head"]) == ("", None), "all of it or nothing"
 
 
 async def test_a_deleted_conversation_ends_its_answers_and_listeners(house: House) -> None:

@@ -177,9 +177,9 @@ async def test_what_was_heard_is_what_is_stored(house: House, short: Told, long:
 @pytest.mark.parametrize("way", ["after", "header"])
 @pytest.mark.parametrize("length", ["short", "long"])
 async def test_a_finished_turn_is_resumed_at_every_number(
-    house: House, request: pytest.FixtureRequest, length: str, way: str
+    house: House, short: Told, long: Told, length: str, way: str
 ) -> None:
-    one: Told = request.getfixturevalue(length)
+    one = {"short": short, "long": long}[length]
     path = f"/api/conversations/{one.conversation}/events?live=false"
     for number in range(one.live[-1].id + 1):
         if way == "after":
@@ -384,8 +384,10 @@ async def test_what_another_process_wrote_is_heard_too(tmp_path: Path) -> None:
         advisor = await house.advisor()
         conversation = await house.conversation(advisor)
         page, kinds = Page(), []
+        first = await house.send(conversation, "Here?")
         async with aclosing(house.events(conversation)) as events:
-            first = await house.send(conversation, "Here?")
+            while first["turn_id"] not in page.completed:
+                page.take(await anext(events))
             async with Polyvox(house.polyvox.settings, env={}) as other:  # as a terminal would
                 second = (await other.turns.send(Scope(), conversation, "There?")).turn.id
                 async for item in other.events(conversation):
@@ -399,7 +401,7 @@ async def test_what_another_process_wrote_is_heard_too(tmp_path: Path) -> None:
                     break
         assert page.completed == [first["turn_id"], second, third["turn_id"]]
         assert page.text == await house.texts(conversation)
-        assert kinds.count("turn.started") == kinds.count("turn.completed") == 3
+        assert kinds.count("turn.started") == kinds.count("turn.completed") == 2
 
 
 async def test_silence_is_broken_now_and_then(house: House) -> None:

@@ -80,6 +80,7 @@ UNKNOWN = [
     ("POST", "/api/answers/{}/stop", None),
     ("POST", "/api/answers/{}/retry", None),
     ("POST", "/api/answers/{}/regenerate", None),
+    ("POST", "/api/answers/{}/replay", None),
     ("POST", "/api/answers/{}/exclude", None),
     ("POST", "/api/answers/{}/include", None),
     ("POST", "/api/answers/{}/instruct", {"instruction": "x"}),

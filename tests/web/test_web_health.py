@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import re
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
 from tests.provider import Script
-from tests.web.house import House
+from tests.web.house import House, open_house
 
 from polyvox import __version__
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_who_comes_by_with_a_browser_is_told_where_to_go(house: House) -> None:
+    reply = await house.get("/")
+    assert reply.status == 200
+    assert reply.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert "/openapi.json" in reply.text
+    assert "/v1" in reply.text
 
 
 async def test_health_names_what_runs(house: House) -> None:
@@ -63,3 +72,11 @@ async def test_metrics_are_prometheus_text(house: House) -> None:
 def numbers(text: str) -> dict[str, int]:
     rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
     return {name: int(value) for name, value in rows}
+
+
+async def test_health_tells_of_a_store_that_takes_nothing(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house:
+        house.polyvox.journal.trouble = "There is no space left."
+        data = (await house.get("/healthz")).json()
+        assert (data["status"], data["trouble"]) == ("degraded", "There is no space left.")
+        assert numbers((await house.get("/metrics")).text)["polyvox_store_ok"] == 0

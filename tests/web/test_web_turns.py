@@ -203,10 +203,31 @@ async def test_regenerate_makes_a_new_version_that_later_turns_see(house: House)
     assert assistant_texts(third) == ["Second canary."]
 
 
+async def test_replay_sends_the_very_request_again_whatever_has_changed(house: House) -> None:
+    advisor = await house.advisor(script=Script(text="Answer {n}."))
+    conversation = await house.conversation(advisor)
+    turn = await house.say(conversation, "Once?")
+    old_id = turn["answers"][0]["answer_id"]
+    await house.patch(f"/api/advisors/{advisor['id']}", {"prompt": "Quite another."})
+    replayed = await house.post(f"/api/answers/{old_id}/replay")
+    assert replayed.status == 202
+    assert (replayed.json()["replaces"], replayed.json()["version"]) == (old_id, 2)
+    await house.ended(conversation, turn["turn_id"])
+    first, second = house.provider.requests(bare(advisor))
+    assert first.body == second.body
+    new = await house.get(f"/api/answers/{replayed.json()['answer_id']}/receipt")
+    assert new.json()["verified"] is True
+    written = (await house.post(f"/api/turns/{turn['turn_id']}/synthesize")).json()["answer_id"]
+    await house.ended(conversation, turn["turn_id"])
+    other = await house.post(f"/api/answers/{written}/replay")
+    assert other.status == 409
+    assert "Regenerate" in other.error["hint"]
+
+
 async def test_an_answer_under_way_cannot_be_written_again(house: House) -> None:
     _, _, turn = await halfway(house, "again")
     answer_id = turn["answers"][0]["answer_id"]
-    for verb in ("retry", "regenerate"):
+    for verb in ("retry", "regenerate", "replay"):
         reply = await house.post(f"/api/answers/{answer_id}/{verb}")
         assert reply.status == 409
         assert reply.error["code"] == "conflict"

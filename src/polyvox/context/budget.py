@@ -27,9 +27,6 @@ REFILL = 0.5
 """A remembered cut is widened only when less than this part of the low-water mark is in use: the
 limit was raised or much was excluded. A ratio that wavers never gets there."""
 RATIOS = (0.1, 10.0)
-DECAY = 0.5
-"""Weight of what was learned before each new report: after three reports at twice the estimate the
-ratio is at least 2 - 0.5³ = 1.875, whatever came before."""
 
 
 def estimate(chars: int) -> int:
@@ -42,14 +39,6 @@ def sane_ratio(ratio: float) -> float:
     if not math.isfinite(ratio) or ratio <= 0:
         return 1.0
     return min(max(ratio, RATIOS[0]), RATIOS[1])
-
-
-def learn(reported: float, estimated: float, tokens: int, guess: int) -> tuple[float, float]:
-    """The two running sums whose quotient is the ratio, after a provider reported `tokens` for a
-    request whose uncorrected estimate was `guess`. Start with 0, 0."""
-    if tokens <= 0 or guess <= 0:
-        return reported, estimated
-    return reported * DECAY + sane_ratio(tokens / guess), estimated * DECAY + 1.0
 
 
 @dataclass(frozen=True, slots=True)

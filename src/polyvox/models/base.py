@@ -114,6 +114,8 @@ class AttemptLog:
     encoded: Encoded | None = None
     """The last request put on a wire."""
     model: str = ""
+    params: Params | None = None
+    """How the last model was asked, where a chain decided it."""
 
 
 @dataclass(frozen=True, slots=True)

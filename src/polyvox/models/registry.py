@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from polyvox.errors import EmptyAnswer, ModelError
+from polyvox.errors import ConfigError, EmptyAnswer, Invalid, ModelError, Refused
 from polyvox.ids import Clock, system_clock
 from polyvox.models.anthropic import AnthropicModel
 from polyvox.models.base import AttemptLog, ChatMessage, Model, ModelFacts, Request, Sleep
@@ -112,8 +112,11 @@ class Models:
         names = (name, *(self._settings.models.fallback if fallbacks is None else fallbacks))
         names = tuple(dict.fromkeys(names))
         if names not in self._chains:
-            models = [self._one(each) for each in names]
-            inner = models[0] if len(models) == 1 else Fallback(models, self._window, self._clock)
+            try:
+                models = [self._one(each) for each in names]
+            except Invalid as error:  # an advisor's model whose provider is gone: its own failure
+                raise Refused(error.message, error.hint) from None
+            inner = models[0] if len(models) == 1 else self._fallback(models)
             self._chains[names] = Deadline(inner, self._settings.limits.deadline)
         return self._chains[names]
 
@@ -130,7 +133,7 @@ class Models:
 
     def facts(self, name: str) -> ModelFacts:
         """What is known of a model: its window, its prompt set, its longest answer."""
-        provider, _ = split_name(name, self._settings)
+        provider = name.partition(":")[0]
         limits, local = self._settings.limits, provider == "local"
         known = self._known(name)
         return ModelFacts(
@@ -146,6 +149,23 @@ class Models:
     def cost(self, name: str, usage: Usage) -> int | None:
         """Nano-dollars for this usage of a model, as its replies are priced; None: unknown."""
         return cost_of(name, usage, base_url=self._base_url(name.partition(":")[0]))
+
+    def check_name(self, name: str) -> None:
+        """`Invalid` where there cannot be a model of this name: nobody knows its provider."""
+        split_name(name, self._settings)
+
+    def check_settings(self) -> None:
+        """Refuse settings that name a model nobody can know."""
+        models = self._settings.models
+        for name in (models.default, *models.fallback, models.synthesis, *models.known):
+            if name:
+                try:
+                    self.check_name(name)
+                except Invalid as error:
+                    raise ConfigError(
+                        f"The model {name!r} in the settings cannot be used. {error.message}",
+                        error.hint,
+                    ) from None
 
     def listing(self) -> list[ProviderRow]:
         """Every provider, whether its key is there, and models of it that are known by name."""
@@ -240,6 +260,14 @@ class Models:
     def _known(self, name: str) -> ModelFactsSetting:
         return self._settings.models.known.get(name) or ModelFactsSetting()
 
+    def _fallback(self, models: Sequence[OpenModel]) -> Fallback:
+        return Fallback(models, self._window, self._clock, most=self._most)
+
+    def _most(self, name: str) -> int | None:
+        """The longest answer that this model may give at all, where it has a limit of its own."""
+        local = self._settings.limits.local_max_tokens if name.startswith("local:") else None
+        return self._known(name).max_tokens or local
+
     def _window(self, name: str) -> int | None:
         return self.facts(name).window
 
@@ -247,7 +275,7 @@ class Models:
         return window_of(name, self._base_url(name.partition(":")[0]))
 
     def _base_url(self, provider: str) -> str:
-        if provider in OWN:
+        if provider in OWN or provider not in known_providers(self._settings):
             return ""
         return endpoint_of(provider, self._settings, self._env).base_url
 

@@ -16,7 +16,7 @@ from polyvox.context.receipt import Packed, sealed
 from polyvox.errors import CapReached, ContextTooLong, ModelError, PolyvoxError, QuotaExceeded
 from polyvox.events import Event
 from polyvox.models.base import AttemptLog, Request
-from polyvox.session.road import Job, Road
+from polyvox.session.road import INTERNAL, Job, Road
 from polyvox.session.spending import check_caps
 from polyvox.store import endings, ratios, receipts
 from polyvox.store.database import Tx
@@ -24,12 +24,6 @@ from polyvox.store.endings import Ending
 from polyvox.values import AnswerState, Failure, Usage
 
 log = logging.getLogger("polyvox.turn")
-
-INTERNAL = Failure(
-    "unavailable",
-    "Polyvox itself failed while this answer was being written.",
-    "Retry it; `polyvox doctor` and the log tell more.",
-)
 
 
 @dataclass(slots=True)
@@ -60,6 +54,8 @@ async def answer(road: Road, job: Job, call: Call) -> None:
         if job.halt is None:
             job.halt = "interrupted"
         state = job.halt
+    except PolyvoxError as error:  # a fallback that is not configured, a store that is away
+        state, failure = "failed", Failure("unavailable", error.message, error.hint)
     except Exception:
         log.exception("answer %s", job.answer_id)
         state, failure = "failed", INTERNAL
@@ -160,7 +156,9 @@ def seal(tx: Tx, job: Job, call: Call) -> None:
     if packed is None:
         return
     if tried.encoded is not None:
-        packed = sealed(packed, tried.encoded, tried.model or call.model, tried.attempts)
+        packed = sealed(
+            packed, tried.encoded, tried.model or call.model, tried.attempts, tried.params
+        )
     receipts.put(
         tx,
         job.scope,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from polyvox.errors import PolyvoxError
 from polyvox.events import Event
-from polyvox.session.road import Job, Road
+from polyvox.session.road import INTERNAL, Job, Road
 from polyvox.store import endings
 from polyvox.store.database import Tx
 from polyvox.store.endings import Ending
@@ -102,14 +102,16 @@ class Conductor:
 
     async def _guarded(self, work: Work, jobs: list[Job]) -> None:
         """Run work; whatever goes wrong in it, its answers end and the line goes on."""
+        state: AnswerState = "interrupted"
         try:
             await work()
         except Exception:
             log.exception("a turn failed")
+            state = "failed"
         finally:
             left = [job for job in jobs if job.task is None and not job.ended.is_set()]
             if left:
-                await self.end_unstarted(left, "interrupted")
+                await self.end_unstarted(left, state)
             for job in jobs:
                 self.jobs.pop(job.answer_id, None)
 
@@ -118,7 +120,9 @@ class Conductor:
         for job in jobs:
 
             def act(tx: Tx, job: Job = job) -> list[Event]:
-                ending = Ending(job.answer_id, job.halt or state)
+                ended = job.halt or state
+                failure = INTERNAL if ended == "failed" else None
+                ending = Ending(job.answer_id, ended, failure)
                 return endings.end(tx, job.scope, ending, self._road.clock())[1]
 
             try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 
 from polyvox.advisors import plain_assistant
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
-from polyvox.errors import Invalid
+from polyvox.errors import ConfigError, Invalid
 from polyvox.settings import Settings
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import recipes as recipe_rows
@@ -27,6 +28,20 @@ def find_recipe(tx: Tx, scope: Scope, settings: Settings, name: str) -> Recipe:
     recipe = changed(base, settings.recipes.get(name, {}))
     stored = recipe_rows.get(tx, scope, name)
     return changed(recipe, stored) if stored is not None else recipe
+
+
+def check_recipes(settings: Settings) -> None:
+    """Refuse a configuration whose recipes cannot be used, before anything else begins."""
+    for name, change in settings.recipes.items():
+        if name not in BUILT_IN:
+            near = difflib.get_close_matches(name, BUILT_IN, 1, cutoff=0)
+            raise ConfigError(
+                f"There is no recipe {name!r} to change.", f"Did you mean [recipes.{near[0]}]?"
+            )
+        try:
+            changed(BUILT_IN[name], change)
+        except Invalid as error:
+            raise ConfigError(f"[recipes.{name}]: {error.message}", error.hint) from None
 
 
 def everyone(tx: Tx, scope: Scope) -> list[Advisor]:

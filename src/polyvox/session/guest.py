@@ -93,7 +93,7 @@ def _check(road: Road, visit: Visit) -> None:
         clean(message.text, "messages", most, empty=message is not visit.messages[-1])
     kind = visit.model.partition(":")[0]
     if kind not in ("advisor", "council"):
-        road.models.facts(visit.model)
+        road.models.check_name(visit.model)
 
 
 def _passed(road: Road, visit: Visit) -> Voice:

@@ -13,7 +13,13 @@ from polyvox.settings import Settings
 from polyvox.store.database import Database
 from polyvox.stream.hub import Hub
 from polyvox.stream.journal import Journal
-from polyvox.values import Advisor, Answer, AnswerState, Scope, Turn
+from polyvox.values import Advisor, Answer, AnswerState, Failure, Scope, Turn
+
+INTERNAL = Failure(
+    "unavailable",
+    "Polyvox itself failed while this answer was being written.",
+    "Retry it; `polyvox doctor` and the log tell more.",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from polyvox.context.budget import TooLong
 from polyvox.context.receipt import Seat, pack
 from polyvox.context.recipe import Recipe
 from polyvox.context.synthesis import attributable, compile_synthesis, read_synthesis
+from polyvox.errors import Conflict, Invalid, Unavailable
 from polyvox.events import Event
 from polyvox.session.answer import Call, answer, seal
 from polyvox.session.conductor import Conductor
@@ -37,7 +38,7 @@ async def write(
     wait: bool = True,
 ) -> Answer:
     """Have a synthesis written; `pending` is its stored place, where it has one already."""
-    made = pending or await _place(road, scope, turn)
+    made = pending or await _place(road, scope, turn, asked_for=not wait)
     job = Job(scope, turn, made.id, AUTHOR, recipe)
 
     async def work() -> None:
@@ -57,13 +58,17 @@ async def write(
     return made
 
 
-async def _place(road: Road, scope: Scope, turn: Turn) -> Answer:
+async def _place(road: Road, scope: Scope, turn: Turn, *, asked_for: bool) -> Answer:
     """A pending synthesis, in place of the one before it."""
     made: list[Answer] = []
 
     def act(tx: Tx) -> list[Event]:
         made.clear()
         now = road.clock()
+        if asked_for and turns.get_turn(tx, scope, turn.id).state != "completed":
+            raise Conflict(
+                "This turn is still being answered.", "Wait until its answers have ended."
+            )
         olds = [a for a in turns.answers_of(tx, scope, turn.id) if a.kind == "synthesis"]
         old = olds[-1] if olds else None
         answers, started = turns.add(
@@ -79,7 +84,10 @@ async def _place(road: Road, scope: Scope, turn: Turn) -> Answer:
 def _call(tx: Tx, road: Road, scope: Scope, turn: Turn) -> Call:
     """The request: the message and every answer to it, labelled."""
     name = road.settings.models.synthesis or road.models.default
-    facts = road.models.facts(name)
+    try:
+        facts = road.models.facts(name)
+    except Invalid as error:
+        return Call(name, None, refusal=Unavailable(error.message, error.hint))
     limits = road.settings.limits
     params = Params(max_tokens=facts.max_tokens or limits.max_tokens)
     words = [

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from polyvox.context.budget import TooLong, allowance_for
 from polyvox.context.compile import compile_request
-from polyvox.context.draft import Compiled
 from polyvox.context.receipt import BaseHistory, Seat, base_of, pack
 from polyvox.context.recipe import Recipe
+from polyvox.errors import Invalid, Unavailable
 from polyvox.events import Event
 from polyvox.models.base import ModelFacts
 from polyvox.session.answer import Call, answer, seal
@@ -31,6 +31,11 @@ async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
     """Ask every job's advisor at the same time; return when each answer has ended, however."""
     known = await road.database.read(lambda tx: _names(tx, jobs[0].scope))
     calls = await road.database.read(lambda tx: prepare(tx, road, jobs, known, round_))
+    await make_calls(road, jobs, calls)
+
+
+async def make_calls(road: Road, jobs: Sequence[Job], calls: Sequence[Call]) -> None:
+    """Have each job answered by its call; return when each answer has ended, however."""
     _store_receipts(road, jobs, calls)
     for job, call in zip(jobs, calls, strict=True):
         job.task = asyncio.create_task(answer(road, job, call), name=f"answer {job.answer_id}")
@@ -54,33 +59,37 @@ def prepare(
     """For every job: its thread, read from the newest end, compiled to a request. Only reads."""
     recipe, turn, scope = jobs[0].recipe, jobs[0].turn, jobs[0].scope
     limits = road.settings.limits
-    asked, needs, bases = [], [], []
+    calls: dict[str, Call] = {}
+    asked: list[tuple[Call, ModelFacts, Params, BaseHistory | None]] = []
+    needs: list[Need] = []
     for job in jobs:
-        name = model_for(road, recipe, job.advisor)
-        facts = road.models.facts(name)
+        call = calls[job.answer_id] = Call(model_for(road, recipe, job.advisor), None)
+        try:
+            facts = road.models.facts(call.model)
+        except Invalid as error:  # its provider is gone from the settings: its failure alone
+            call.refusal = Unavailable(error.message, error.hint)
+            continue
         params = params_for(road, recipe, job.advisor, facts)
-        ratio = ratios.ratio(tx, scope, name)
+        ratio = ratios.ratio(tx, scope, call.model)
         room = allowance_for(limits, facts, params, ratio, recipe.context)
         base = _base(tx, scope, turn, job)
-        asked.append((name, facts, params))
-        bases.append(base)
+        asked.append((call, facts, params, base))
         needs.append(Need(job.advisor, room.chars, base.cut if base else None, ratio))
-    threads = read_threads(tx, scope, turn, reach_of(recipe), needs, slugs)
+    threads = read_threads(tx, scope, turn, reach_of(recipe), needs, slugs) if needs else []
     if round_:
         threads = [_in_exchange(tx, scope, turn, thread, round_, slugs) for thread in threads]
     council = [
-        Seat(job.advisor.id, job.advisor.name, job.advisor.version_id, name)
-        for job, (name, _, _) in zip(jobs, asked, strict=True)
+        Seat(job.advisor.id, job.advisor.name, job.advisor.version_id, calls[job.answer_id].model)
+        for job in jobs
     ]
-    calls = []
-    for thread, base, (name, facts, params) in zip(threads, bases, asked, strict=True):
+    for thread, (call, facts, params, base) in zip(threads, asked, strict=True):
         try:
-            compiled: Compiled = compile_request(recipe, thread, limits, facts, params)
+            call.compiled = compile_request(recipe, thread, limits, facts, params)
         except TooLong as refusal:
-            calls.append(Call(name, None, refusal=refusal))
+            call.refusal = refusal
         else:
-            calls.append(Call(name, compiled, pack(compiled.draft, base, council)))
-    return calls
+            call.packed = pack(call.compiled.draft, base, council)
+    return [calls[job.answer_id] for job in jobs]
 
 
 def _names(tx: Tx, scope: Scope) -> dict[str, str]:

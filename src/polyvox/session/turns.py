@@ -11,16 +11,27 @@ from dataclasses import dataclass, replace
 from polyvox.advisors import plain_assistant
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
+from polyvox.context.draft import Compiled
+from polyvox.context.receipt import pack
 from polyvox.context.recipe import Recipe
-from polyvox.errors import Conflict, Invalid, ModelError, NotFound, StoreError
+from polyvox.errors import Conflict, Invalid, ModelError, NotFound, PolyvoxError, StoreError
 from polyvox.events import Event
 from polyvox.ids import new_id
-from polyvox.receive import UserMessage, mentioned, receive
+from polyvox.receive import UserMessage, body_hash, mentioned, receive
 from polyvox.session import council, exchange, lifecycle, synthesis
+from polyvox.session.answer import Call
 from polyvox.session.conductor import Conductor
+from polyvox.session.inspect import inspect
 from polyvox.session.road import Job, Road, jobs_for
 from polyvox.session.spending import Estimate, check_caps
-from polyvox.session.turn import model_for, params_for, prepare, reach_of, take_turn
+from polyvox.session.turn import (
+    make_calls,
+    model_for,
+    params_for,
+    prepare,
+    reach_of,
+    take_turn,
+)
 from polyvox.store import conversations, ratios, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
@@ -73,6 +84,13 @@ class Turns:
         if self.conductor.closing:
             raise StoreError("Polyvox is shutting down.", "Send it again in a moment.")
         road = self._road
+        if idempotency_key is not None:
+            given, key = body_hash(content, advisors), idempotency_key
+            repeat = await road.database.read(
+                lambda tx: turns.find_repeat(tx, scope, conversation_id, key, given)
+            )
+            if repeat is not None:
+                return Begun(*repeat, existing=True)
         plan = await road.database.read(
             lambda tx: self._plan(
                 tx, scope, conversation_id, content, advisors, idempotency_key, model, edits
@@ -113,10 +131,9 @@ class Turns:
         )
         recipe = council.find_recipe(tx, scope, road.settings, conversation.recipe)
         asked = council.with_model(council.council_of(conversation, known, message.asked), model)
-        if key is None or not turns.find_repeat(tx, scope, conversation_id, key, message.body_hash):
-            check_caps(tx, scope, limits, conversation_id, None, road.clock())
-            turn = _next_turn(tx, scope, conversation, content, road.clock(), edits)
-            self._refuse_too_long(tx, scope, recipe, asked, turn)
+        check_caps(tx, scope, limits, conversation_id, None, road.clock())
+        turn = _next_turn(tx, scope, conversation, content, road.clock(), edits)
+        self._refuse_too_long(tx, scope, recipe, asked, turn)
         return _Plan(conversation, message, recipe, asked)
 
     def _refuse_too_long(
@@ -126,10 +143,14 @@ class Turns:
         bears on it is read, and no history: that can be dropped."""
         road, said = self._road, Said(turn.id, turn.message_id, 1, turn.content, turn.said_at)
         enough = reach_of(recipe).count_upto
-        refusal: TooLong | None = None
+        refusal: PolyvoxError | None = None
         for advisor in asked:
             name = model_for(road, recipe, advisor)
-            facts = road.models.facts(name)
+            try:
+                facts = road.models.facts(name)
+            except Invalid as error:
+                refusal = refusal or error
+                continue
             params = params_for(road, recipe, advisor, facts)
             thread = Thread(
                 advisor,
@@ -144,7 +165,7 @@ class Turns:
             else:
                 return
         if refusal is not None:
-            raise Invalid(refusal.message, refusal.hint, param="content")
+            raise Invalid(refusal.message, refusal.hint, param=refusal.param or "content")
 
     def _begin(self, tx: Tx, scope: Scope, plan: _Plan, edits: str | None) -> Begun:
         road, message = self._road, plan.message
@@ -201,7 +222,28 @@ class Turns:
         the old one's place; the old one is kept as a version."""
         return await self.conductor.see_through(self._again(scope, answer_id, retry=retry))
 
-    async def _again(self, scope: Scope, answer_id: str, *, retry: bool) -> Answer:
+    async def replay(self, scope: Scope, answer_id: str) -> Answer:
+        """Send the very request of an answer again, rebuilt from its receipt, whatever prompts,
+        history or exclusions have become since. The new answer is a further version."""
+        seen = await self._road.database.read(lambda tx: inspect(tx, scope, answer_id))
+        receipt = seen.receipt
+        if receipt.sent is None or not receipt.exact or seen.answer.kind == "synthesis":
+            raise Conflict(
+                "The request of this answer cannot be sent again as it was.",
+                "Regenerate the answer instead.",
+            )
+        call = Call(
+            receipt.sent.model_id,
+            Compiled(receipt.request, receipt.draft),
+            pack(receipt.draft, None, receipt.council),
+        )
+        return await self.conductor.see_through(
+            self._again(scope, answer_id, retry=False, call=call)
+        )
+
+    async def _again(
+        self, scope: Scope, answer_id: str, *, retry: bool, call: Call | None = None
+    ) -> Answer:
         road = self._road
         made: list[tuple[Turn, Answer, Advisor, Recipe]] = []
 
@@ -228,7 +270,14 @@ class Turns:
             await synthesis.write(road, self.conductor, scope, turn, recipe, new, wait=False)
             return new
         jobs = jobs_for(scope, turn, [new], [advisor], recipe)
-        self.conductor.beside(jobs, lambda: take_turn(road, jobs, new.round), heard=True)
+
+        async def work() -> None:
+            if call is None:
+                await take_turn(road, jobs, new.round)
+            else:
+                await make_calls(road, jobs, [call])
+
+        self.conductor.beside(jobs, work, heard=True)
         return new
 
     def _advisor(self, tx: Tx, scope: Scope, answer: Answer) -> Advisor:
@@ -306,7 +355,7 @@ class Turns:
             lambda tx: turns.turn_of_message(tx, scope, message_id)
         )
         known = await self._road.database.read(lambda tx: council.everyone(tx, scope))
-        ids = {advisor.id for advisor in known}
+        ids = {ASSISTANT_ID, *(advisor.id for advisor in known)}
         asked = None
         if not mentioned(content, known):  # else they say themselves whom they ask now
             asked = [one for one in turn.asked if one in ids] or None

@@ -1,8 +1,7 @@
 """How many tokens a model really counts for one that we estimate, learned from its reports.
 
-Two sums that forget: each report halves the weight of all before it, so that three alike outweigh
-any past (after a long past at 1 and three at 2 the ratio is 1.9). They are sums of tokens, not of
-ratios: a large request says more about how large requests are counted.
+A running mean that forgets: each report halves the weight of all before it, so three alike outweigh
+any past (after a long past at 1 and three at 2 the ratio is 1.9), whatever their sizes.
 """
 
 from __future__ import annotations
@@ -19,13 +18,14 @@ def observe(tx: Tx, scope: Scope, model: str, reported: float, estimated: float)
     """Learn from one answer: input tokens as reported and as estimated before (without ratio)."""
     if reported <= 0 or estimated <= 0:
         return
+    seen = min(HIGHEST, max(LOWEST, reported / estimated))
     tx.run(
         "INSERT INTO ratios (user_id, model, reported, estimated, samples) VALUES (?, ?, ?, ?, 1)"
         " ON CONFLICT (user_id, model) DO UPDATE SET"
         f" reported = ratios.reported * {KEEP} + excluded.reported,"
         f" estimated = ratios.estimated * {KEEP} + excluded.estimated,"
         " samples = ratios.samples + 1",
-        (scope.user, model, float(reported), float(estimated)),
+        (scope.user, model, seen, 1.0),
     )
 
 
@@ -35,4 +35,4 @@ def ratio(tx: Tx, scope: Scope, model: str) -> float:
         "SELECT reported, estimated FROM ratios WHERE user_id = ? AND model = ?",
         (scope.user, model),
     )
-    return 1.0 if row is None else min(HIGHEST, max(LOWEST, row[0] / row[1]))
+    return 1.0 if row is None else float(row[0] / row[1])

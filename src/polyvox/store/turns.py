@@ -429,6 +429,17 @@ def failure_json(failure: Failure | None) -> str | None:
     return None if failure is None else msgspec.json.encode(failure).decode()
 
 
+def move_head(tx: Tx, scope: Scope, conversation_id: str, turn_id: str) -> None:
+    """Let the next message answer to this turn of the conversation."""
+    turn = get_turn(tx, scope, turn_id)
+    if turn.conversation_id != conversation_id:
+        raise NotFound(f"There is no turn {turn_id} in this conversation.")
+    tx.run(
+        "UPDATE conversations SET head_id = ? WHERE user_id = ? AND id = ?",
+        (turn.id, scope.user, conversation_id),
+    )
+
+
 def set_running(tx: Tx, scope: Scope, turn_id: str) -> None:
     """A waiting turn is under way."""
     tx.run(

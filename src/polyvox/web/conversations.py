@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel
 
 from polyvox.errors import Invalid
+from polyvox.store.conversations import Details
 from polyvox.stream import follow
 from polyvox.web.context import App, Who
 from polyvox.web.event_page import EVENTS
@@ -84,10 +85,9 @@ async def update_conversation(
     head = said.pop("head", None)
     keep = {"advisors", "council"}
     details = {key: value for key, value in said.items() if value is not None or key in keep}
-    found = await app.conversations.update(who, conversation, **details)
-    if head is not None:
-        found = await app.move_head(who, conversation, head)
-    return ConversationOut.of(found)
+    return ConversationOut.of(
+        await app.change_conversation(who, conversation, cast("Details", details), head)
+    )
 
 
 @router.delete("/api/conversations/{conversation}", status_code=204, responses=responses(404))

@@ -75,10 +75,11 @@ class Guard:
 
     def _check(self, path: str, headers: list[tuple[bytes, bytes]]) -> None:
         """Every header of a name is looked at: a second one must not hide the first."""
-        self._check_host(_all(headers, b"host"))
+        hosts = _all(headers, b"host")
+        self._check_host(hosts)
         origins = _all(headers, b"origin")
         for origin in origins:
-            if not self._ours(origin):
+            if not self._ours(origin, hosts[0]):
                 raise Forbidden(
                     f"Pages of {origin!r} may not use this server.",
                     "Open the page of this server itself, or add the name to server.hosts.",
@@ -111,13 +112,15 @@ class Guard:
                 "This server needs a token.", "Send it as Authorization: Bearer TOKEN."
             )
 
-    def _ours(self, origin: str) -> bool:
+    def _ours(self, origin: str, host: str) -> bool:
+        """Whether a page is this server's own (same name and port), or of a host we trust."""
         try:
             parts = urlsplit(origin)
-            host = (parts.hostname or "").lower()
+            name = (parts.hostname or "").lower()
         except ValueError:
             return False
-        return parts.scheme in ("http", "https") and (is_loopback(host) or host in self._hosts)
+        same = parts.netloc.lower() == host.lower()
+        return parts.scheme in ("http", "https") and (same or name in self._hosts)
 
     def _too_large(self) -> TooLarge:
         return TooLarge(

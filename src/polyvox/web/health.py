@@ -15,6 +15,30 @@ from polyvox.web.failures import responses
 router = APIRouter(tags=["health"])
 
 
+WELCOME = """Polyvox is running.
+
+In a terminal:     polyvox ask "…"   polyvox chat
+The HTTP API:      /openapi.json lists everything; POST /api/conversations begins
+OpenAI clients:    use /v1 as the base URL, with models such as advisor:builder or council:…
+"""
+
+
+@router.get(
+    "/",
+    response_class=Response,
+    responses={
+        **responses(),
+        200: {
+            "description": "Where to go.",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        },
+    },
+)
+async def welcome() -> Response:
+    """What this is, and where to go from here."""
+    return Response(WELCOME, media_type="text/plain; charset=utf-8")
+
+
 class Health(BaseModel):
     """How the server is."""
 

@@ -69,10 +69,16 @@ def build_api(polyvox: Polyvox) -> FastAPI:
 def build(polyvox: Polyvox) -> Asgi:
     """The whole ASGI app."""
     server = polyvox.settings.server
+    token = server.token.reveal()
+    if server.token and not token:
+        raise ConfigError(
+            f"server.token is set, but {server.token.origin} holds nothing.",
+            "Put a token there, or take the setting out.",
+        )
     return Guard(
         build_api(polyvox),
         hosts=frozenset(name.lower() for name in server.hosts),
-        token=server.token.reveal(),
+        token=token,
         max_body=server.max_body,
     )
 

@@ -51,6 +51,12 @@ async def regenerate_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     return AnswerOut.of(await app.turns.again(who, answer, retry=False))
 
 
+@router.post("/api/answers/{answer}/replay", status_code=202, responses=responses(402, 404, 409))
+async def replay_answer(app: App, who: Who, answer: Key) -> AnswerOut:
+    """Send exactly the request of this answer again; the old answer is kept as a version."""
+    return AnswerOut.of(await app.turns.replay(who, answer))
+
+
 @router.post("/api/answers/{answer}/exclude", responses=responses(404))
 async def exclude_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Keep it out of every later request."""
@@ -105,8 +111,6 @@ async def patch_message(app: App, who: Who, message: Key, body: MessagePatch) ->
     """Edit a message (makes a branch; nothing is destroyed) or exclude it from later requests."""
     if body.content is None and body.excluded is None:
         raise Invalid("Nothing to change.", "Give content or excluded.", param="content")
-    if body.excluded is not None:
-        await app.turns.exclude_message(who, message, body.excluded)
     started = None
     if body.content is not None:
         begun = await app.turns.edit_message(who, message, body.content)
@@ -116,5 +120,7 @@ async def patch_message(app: App, who: Who, message: Key, body: MessagePatch) ->
             state=begun.turn.state,
             answers=[AnswerRef(answer_id=a.id, advisor_id=a.advisor_id) for a in begun.answers],
         )
+    if body.excluded is not None:
+        await app.turns.exclude_message(who, message, body.excluded)
     turn, answers = await app.turn_of_message(who, message)
     return MessagePatched(message=MessageOut.of(turn, answers), turn=started)

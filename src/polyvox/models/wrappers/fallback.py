@@ -7,6 +7,7 @@ because that is the model the person chose.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from polyvox.errors import ModelError
 from polyvox.ids import Clock, system_clock
@@ -24,9 +25,14 @@ class Fallback(Wrapper):
     """The first model of the chain that answers. A model the request cannot fit is passed over."""
 
     def __init__(
-        self, chain: Sequence[OpenModel], window: Window, clock: Clock = system_clock
+        self,
+        chain: Sequence[OpenModel],
+        window: Window,
+        clock: Clock = system_clock,
+        most: Window = lambda _: None,
     ) -> None:
         super().__init__(chain[0])
+        self._most = most
         self._chain = tuple(chain)
         self._window = window
         self._clock = clock
@@ -37,16 +43,25 @@ class Fallback(Wrapper):
         errors: list[tuple[str, ModelError]] = []
         for model in self._chain:
             # The first model was measured by whoever built the request for it.
-            if errors and (why := self._too_long(model, request)):
+            asked = self._for(model, request) if errors else request
+            if errors and (why := self._too_long(model, asked)):
                 log.attempts.append(
                     Attempt(model.id, self._clock(), category="context_too_long", message=why)
                 )
                 continue
+            log.params = asked.params
             try:
-                return await model.stream(request, log)
+                return await model.stream(asked, log)
             except ModelError as error:
                 errors.append((model.id, error))
         raise _told(errors)
+
+    def _for(self, model: OpenModel, request: Request) -> Request:
+        """The same request with no longer an answer than this model may give."""
+        most, wanted = self._most(model.id), request.params.max_tokens
+        if most is None or (wanted is not None and wanted <= most):
+            return request
+        return replace(request, params=replace(request.params, max_tokens=most))
 
     def _too_long(self, model: OpenModel, request: Request) -> str:
         window = self._window(model.id)
