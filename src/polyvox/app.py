@@ -232,6 +232,7 @@ class Polyvox:
         await self.conversations.get(scope, conversation_id)
         await self.turns.stop_conversation(scope, conversation_id)
         await self.conversations.delete(scope, conversation_id)
+        self.turns.conductor.forget(conversation_id)  # what was sent while it was deleted
         self.hub.end(conversation_id)
 
     async def turn_of_message(self, scope: Scope, message_id: str) -> tuple[Turn, list[Answer]]:

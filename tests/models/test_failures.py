@@ -155,3 +155,8 @@ def test_secrets_are_scrubbed() -> None:
     )
     error = failure(endpoint, "key-6789", "m", Words("key-6789 and tok-12345 of blue"), 400)
     assert error.message == "lab (400): *** and *** of blue"
+
+
+def test_a_body_too_deep_to_read_is_quoted() -> None:
+    body = b'{"error":' + b"[" * 500_000
+    assert read_body(body).message.startswith('{"error":[[[')

@@ -74,3 +74,9 @@ def test_the_table_is_loaded_only_when_asked() -> None:
     code = "import sys, polyvox.models.registry; print('genai_prices' in sys.modules, end='')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False"
+
+
+def test_a_provider_that_names_an_absurd_price_names_none() -> None:
+    for dollars in (1e300, float("inf"), -1.0, float("nan")):
+        assert cost_of("lab:x", Usage(1, 1), dollars=dollars) is None
+    assert cost_of("lab:x", Usage(1, 1), dollars=0.5) == 500_000_000

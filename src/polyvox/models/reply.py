@@ -17,6 +17,7 @@ from polyvox.models.wire import estimated_tokens
 from polyvox.transport import Response
 from polyvox.values import Attempt, Usage
 
+MOST_TOKENS = 10**9
 Price = Callable[[Usage, int, float | None], int | None]
 """The cost in nano-dollars of a usage, of which so many tokens were written to a cache, where the
 provider named so many dollars; None: unknown."""
@@ -93,6 +94,10 @@ class OpenReply(ABC):
             usage = usage or Usage(estimated_tokens(self._request), spoken)
             spoken = max(spoken, usage.output_tokens)
             usage = replace(usage, output_tokens=spoken, estimated=True)
+        if max(usage.input_tokens, usage.output_tokens) > MOST_TOKENS:  # a report of nonsense
+            usage = Usage(
+                estimated_tokens(self._request), math.ceil(self._characters() / 4), estimated=True
+            )
         if self._price is None:
             return usage
         return replace(usage, cost=self._price(usage, cache_write, dollars))

@@ -54,7 +54,7 @@ async def answer(road: Road, job: Job, call: Call) -> None:
         if job.halt is None:
             job.halt = "interrupted"
         state = job.halt
-    except PolyvoxError as error:  # a fallback that is not configured, a store that is away
+    except PolyvoxError as error:  # the store is away
         state, failure = "failed", Failure("unavailable", error.message, error.hint)
     except Exception:
         log.exception("answer %s", job.answer_id)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from polyvox.errors import PolyvoxError
+from polyvox.errors import NotFound, PolyvoxError
 from polyvox.events import Event
 from polyvox.session.road import INTERNAL, Job, Road
 from polyvox.store import endings
@@ -43,6 +43,7 @@ class Conductor:
         self._ahead: dict[str, set[asyncio.Task[Any]]] = {}
         self.jobs: dict[str, Job] = {}
         self.closing = False
+        road.journal.gone = self.forget
 
     def in_turn(self, conversation_id: str, jobs: list[Job], work: Work) -> None:
         """Run `work` when the conversation's earlier turns are over."""
@@ -105,6 +106,8 @@ class Conductor:
         state: AnswerState = "interrupted"
         try:
             await work()
+        except NotFound:
+            self.forget(jobs[0].turn.conversation_id)
         except Exception:
             log.exception("a turn failed")
             state = "failed"
@@ -133,6 +136,12 @@ class Conductor:
                 log.warning("answer %s: its end was not stored: %s", job.answer_id, error.message)
             job.ended.set()
             self.jobs.pop(job.answer_id, None)
+
+    def forget(self, conversation_id: str) -> None:
+        """End what is under way in a conversation that is gone: nobody will ever see it."""
+        for job in list(self.jobs.values()):
+            if job.turn.conversation_id == conversation_id:
+                job.end_early("stopped")
 
     async def stop(self, scope: Scope, answer_ids: Sequence[str]) -> None:
         """Stop answers now and return once their partial texts are stored."""

@@ -14,7 +14,7 @@ from polyvox.context.budget import TooLong
 from polyvox.context.receipt import Seat, pack
 from polyvox.context.recipe import Recipe
 from polyvox.context.synthesis import attributable, compile_synthesis, read_synthesis
-from polyvox.errors import Conflict, Invalid, Unavailable
+from polyvox.errors import Conflict
 from polyvox.events import Event
 from polyvox.session.answer import Call, answer, seal
 from polyvox.session.conductor import Conductor
@@ -84,10 +84,7 @@ async def _place(road: Road, scope: Scope, turn: Turn, *, asked_for: bool) -> An
 def _call(tx: Tx, road: Road, scope: Scope, turn: Turn) -> Call:
     """The request: the message and every answer to it, labelled."""
     name = road.settings.models.synthesis or road.models.default
-    try:
-        facts = road.models.facts(name)
-    except Invalid as error:
-        return Call(name, None, refusal=Unavailable(error.message, error.hint))
+    facts = road.models.facts(name)
     limits = road.settings.limits
     params = Params(max_tokens=facts.max_tokens or limits.max_tokens)
     words = [

@@ -15,12 +15,11 @@ from polyvox.context.budget import TooLong, allowance_for
 from polyvox.context.compile import compile_request
 from polyvox.context.receipt import BaseHistory, Seat, base_of, pack
 from polyvox.context.recipe import Recipe
-from polyvox.errors import Invalid, Unavailable
 from polyvox.events import Event
 from polyvox.models.base import ModelFacts
 from polyvox.session.answer import Call, answer, seal
 from polyvox.session.road import Job, Road
-from polyvox.store import ratios, receipts, turns
+from polyvox.store import conversations, ratios, receipts, turns
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, read_threads, words_of
 from polyvox.thread import Other, Own, Thread
@@ -58,29 +57,25 @@ def prepare(
 ) -> list[Call]:
     """For every job: its thread, read from the newest end, compiled to a request. Only reads."""
     recipe, turn, scope = jobs[0].recipe, jobs[0].turn, jobs[0].scope
+    conversations.get(tx, scope, turn.conversation_id)  # it may have been deleted meanwhile
     limits = road.settings.limits
-    calls: dict[str, Call] = {}
     asked: list[tuple[Call, ModelFacts, Params, BaseHistory | None]] = []
     needs: list[Need] = []
     for job in jobs:
-        call = calls[job.answer_id] = Call(model_for(road, recipe, job.advisor), None)
-        try:
-            facts = road.models.facts(call.model)
-        except Invalid as error:  # its provider is gone from the settings: its failure alone
-            call.refusal = Unavailable(error.message, error.hint)
-            continue
+        call = Call(model_for(road, recipe, job.advisor), None)
+        facts = road.models.facts(call.model)
         params = params_for(road, recipe, job.advisor, facts)
         ratio = ratios.ratio(tx, scope, call.model)
         room = allowance_for(limits, facts, params, ratio, recipe.context)
         base = _base(tx, scope, turn, job)
         asked.append((call, facts, params, base))
         needs.append(Need(job.advisor, room.chars, base.cut if base else None, ratio))
-    threads = read_threads(tx, scope, turn, reach_of(recipe), needs, slugs) if needs else []
+    threads = read_threads(tx, scope, turn, reach_of(recipe), needs, slugs)
     if round_:
         threads = [_in_exchange(tx, scope, turn, thread, round_, slugs) for thread in threads]
     council = [
-        Seat(job.advisor.id, job.advisor.name, job.advisor.version_id, calls[job.answer_id].model)
-        for job in jobs
+        Seat(job.advisor.id, job.advisor.name, job.advisor.version_id, call.model)
+        for job, (call, _, _, _) in zip(jobs, asked, strict=True)
     ]
     for thread, (call, facts, params, base) in zip(threads, asked, strict=True):
         try:
@@ -89,7 +84,7 @@ def prepare(
             call.refusal = refusal
         else:
             call.packed = pack(call.compiled.draft, base, council)
-    return [calls[job.answer_id] for job in jobs]
+    return [call for call, _, _, _ in asked]
 
 
 def _names(tx: Tx, scope: Scope) -> dict[str, str]:

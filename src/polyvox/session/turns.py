@@ -14,7 +14,7 @@ from polyvox.context.compile import compile_request
 from polyvox.context.draft import Compiled
 from polyvox.context.receipt import pack
 from polyvox.context.recipe import Recipe
-from polyvox.errors import Conflict, Invalid, ModelError, NotFound, PolyvoxError, StoreError
+from polyvox.errors import Conflict, Invalid, ModelError, NotFound, StoreError
 from polyvox.events import Event
 from polyvox.ids import new_id
 from polyvox.receive import UserMessage, body_hash, mentioned, receive
@@ -143,14 +143,10 @@ class Turns:
         bears on it is read, and no history: that can be dropped."""
         road, said = self._road, Said(turn.id, turn.message_id, 1, turn.content, turn.said_at)
         enough = reach_of(recipe).count_upto
-        refusal: PolyvoxError | None = None
+        refusal: TooLong | None = None
         for advisor in asked:
             name = model_for(road, recipe, advisor)
-            try:
-                facts = road.models.facts(name)
-            except Invalid as error:
-                refusal = refusal or error
-                continue
+            facts = road.models.facts(name)
             params = params_for(road, recipe, advisor, facts)
             thread = Thread(
                 advisor,
@@ -165,7 +161,7 @@ class Turns:
             else:
                 return
         if refusal is not None:
-            raise Invalid(refusal.message, refusal.hint, param=refusal.param or "content")
+            raise Invalid(refusal.message, refusal.hint, param="content")
 
     def _begin(self, tx: Tx, scope: Scope, plan: _Plan, edits: str | None) -> Begun:
         road, message = self._road, plan.message

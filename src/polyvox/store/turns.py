@@ -224,7 +224,7 @@ def begin(
     busy = int(waiting[0]) if waiting else 0
     if busy > limit:
         raise Conflict(
-            f"{busy} messages are already waiting in this conversation.",
+            f"{busy} messages of this conversation are still being answered or waiting.",
             "Wait for answers to end, or stop them.",
         )
     parent_id, branch_id, depth = _place(tx, scope, conversation_id, found[0], new.edits, now)

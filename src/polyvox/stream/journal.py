@@ -213,6 +213,8 @@ class _Page:
                 log.exception("journal: given up")
             self._task = None
             self._give_up(commit, error)
+            if isinstance(error, NotFound):
+                self._journal.gone(self._conversation)
             return
         self._journal.trouble = ""
         self._task = None
@@ -330,6 +332,8 @@ class Journal:
         self.clock = clock
         self.trouble = ""
         """Why the last commit was not stored; empty when it was."""
+        self.gone: Callable[[str], None] = lambda _: None
+        """Called when a conversation that is written to turns out to be deleted."""
         self._pages: dict[str, _Page] = {}
 
     def _page(self, scope: Scope, conversation: str) -> _Page:

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from polyvox import __version__
 from polyvox.app import Polyvox
@@ -31,6 +32,8 @@ from polyvox.web.guard import Asgi, Guard, is_loopback
 log = logging.getLogger("polyvox.web")
 
 BEAT = 15.0
+HEAD_BYTES = 65_536
+TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n"
 DRAIN = 5.0
 """Seconds that running answers get to finish when the server is asked to stop."""
 
@@ -97,6 +100,32 @@ async def _warm(polyvox: Polyvox) -> None:
         log.warning("the embedded model is not ready: %s %s", error.message, error.hint)
 
 
+class BoundedHead(HttpToolsProtocol):
+    """HTTP whose heads end: the parser itself would take in an endless header, and slow everybody
+    down with it, before anyone could look at it."""
+
+    _head = 0
+    _unfinished = False
+
+    def data_received(self, data: bytes) -> None:
+        """Take in data; hang up on a head that is too long."""
+        super().data_received(data)
+        self._head = self._head + len(data) if self._unfinished else 0
+        if self._head > HEAD_BYTES:
+            self.transport.write(TOO_LONG)
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        self._unfinished = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """A head is whole."""
+        self._unfinished = False
+        super().on_headers_complete()
+
+
 class _Server(uvicorn.Server):
     """uvicorn without its own signal handling: we drain before we close."""
 
@@ -147,7 +176,7 @@ async def running(polyvox: Polyvox, sock: socket.socket) -> AsyncIterator[asynci
         log_config=None,
         access_log=False,
         lifespan="on",
-        http="httptools",
+        http=BoundedHead,
         ws="none",
         timeout_graceful_shutdown=2,
         server_header=False,
