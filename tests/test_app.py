@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.provider import ProviderServer, Script
@@ -100,26 +99,6 @@ async def test_an_opening_that_fails_lets_go_of_everything(tmp_path: Path) -> No
         with pytest.raises(RuntimeError, match="no time"):
             await polyvox.open()
         assert list((tmp_path / "polyvox.db.runners").iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"models": {"fallback": ["gone:x"]}},
-        {"models": {"synthesis": "gone:x"}},
-        {"models": {"default": "gone:x"}},
-        {"recipes": {"counsil": {}}},
-        {"recipes": {"council": {"stamps": "maybe"}}},
-    ],
-)
-async def test_settings_that_cannot_work_are_refused_before_anything_begins(
-    tmp_path: Path, more: dict[str, Any]
-) -> None:
-    with pytest.raises(ConfigError) as caught:
-        async with open_room(tmp_path, **more):
-            raise AssertionError("it has begun")
-    assert caught.value.hint or "stamps" in caught.value.message
-    assert not (tmp_path / "polyvox.db").exists()
 
 
 # -- a full disk ---------------------------------------------------------------------------------

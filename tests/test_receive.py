@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvox.errors import Invalid
-from polyvox.receive import UserMessage, clean, mentioned, receive
+from polyvox.receive import (
+    UserMessage,
+    clean,
+    clean_name,
+    escaped,
+    mended_name,
+    mentioned,
+    receive,
+)
 from polyvox.values import Advisor
 
 ANN = Advisor("id-ann", "ann", "Ann", "")
@@ -30,6 +38,9 @@ def test_text_is_kept_as_it_is(text: str) -> None:
     [
         ("", "is empty"),
         (" \n\t", "is empty"),
+        ("\u200b\u2060\ufeff\u200d \u3164\ufe0f", "is empty"),
+        ("csi \x9b31m", r"U\+009B"),
+        ("nel \x85", r"U\+0085"),
         ("x" * 101, "has 101 characters; 100 is the most"),
         ("bell \x07", r"control character \(U\+0007\) at position 5"),
         ("nul \x00", r"U\+0000"),
@@ -110,3 +121,45 @@ def test_nothing_may_be_empty_where_it_may() -> None:
     assert clean("", "title", 5, empty=True) == ""
     with pytest.raises(Invalid):
         clean("", "title", 5)
+
+
+@pytest.mark.parametrize("name", ["Ann", "Ünï 𝄞", "👩‍👩‍👧", "עברית", "a\tb", "\ue000"])
+def test_a_name_is_kept_as_it_is(name: str) -> None:
+    assert clean_name(name, "name", 20) == name
+    assert mended_name(name, 20) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "mended"),
+    [
+        ("", "is empty", "?"),
+        (" \u200b", "is empty", "?"),
+        ("a\nb", "more than one line", "a b"),
+        ("a\u2028b", "more than one line", "a b"),
+        ("a\rb", "more than one line", "a b"),
+        ("a\u202eb", r"turns text around \(U\+202E\)", "ab"),
+        ("\u2066a", r"U\+2066", "a"),
+        ("a\x9bb", r"control character \(U\+009B\)", "ab"),
+        ("x" * 21, "20 is the most", "x" * 20),
+    ],
+)
+def test_a_name_is_one_line_that_reads_as_it_is_written(name: str, words: str, mended: str) -> None:
+    with pytest.raises(Invalid, match=words) as caught:
+        clean_name(name, "name", 20)
+    assert caught.value.param == "name"
+    assert mended_name(name, 20, "?") == mended
+
+
+def test_a_title_may_be_empty_but_not_invisible() -> None:
+    assert clean_name("", "title", 5, empty=True) == ""
+    with pytest.raises(Invalid, match="is empty"):
+        clean_name("\u200b", "title", 5, empty=True)
+
+
+@given(st.text())
+def test_whatever_is_mended_can_be_a_name(text: str) -> None:
+    assert clean_name(mended_name(text, 20, "x"), "name", 20)
+
+
+def test_json_is_given_to_a_terminal_escaped() -> None:
+    assert escaped('"a\x7fb\x9b\xa0é"') == '"a\\u007fb\\u009b\xa0é"'

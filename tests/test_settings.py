@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from polyvox.errors import ConfigError
-from polyvox.settings import Secret, Settings, known_keys, load
+from polyvox.settings import LARGEST, Secret, Settings, known_keys, load, shown_url
 
 SECRET = "sk-very-secret-0123456789"  # looks like one
 
@@ -196,6 +196,8 @@ def test_an_unknown_name_on_the_command_line(written: Read) -> None:
     ("text", "key", "words"),
     [
         ("[limits]\nmax_tokens = 'many'", "limits.max_tokens", "integer"),
+        ("[limits]\nmax_tokens = true", "limits.max_tokens", "not true or false"),
+        ("[limits]\ncost_per_day = true", "limits.cost_per_day", "not true or false"),
         ("[limits]\nmax_tokens = 0", "limits.max_tokens", "greater than or equal to 1"),
         ("[limits]\ncontext = 150000", "limits.context", "string"),
         ("[limits]\ncontext = '150000'", "limits.context", "with its unit"),
@@ -247,6 +249,12 @@ def test_a_config_that_is_no_file(tmp_path: Path) -> None:
     latin = tmp_path / "latin.toml"
     latin.write_bytes("timezone = 'é'".encode("latin-1"))
     assert "is not valid TOML" in refused(lambda: load(latin, env)).message
+
+
+def test_a_file_that_is_no_configuration(written: Read) -> None:
+    assert "has more than 1,000,000 bytes" in refused(lambda: written("#" * (LARGEST + 1))).message
+    assert written("#" * LARGEST).limits.queue == 8
+    assert "nested too deeply" in refused(lambda: written("a = " + "[" * 100_000)).message
 
 
 def test_a_table_that_is_none(written: Read) -> None:
@@ -308,3 +316,22 @@ def test_settings_cannot_be_changed() -> None:
     settings = Settings()
     with pytest.raises(ValueError, match="frozen"):
         settings.limits.queue = 5  # type: ignore[misc]  # that is the point
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1"),
+        ("http://me:secret@host/v1", "http://***@host/v1"),
+        ("http://secret@host/v1", "http://***@host/v1"),
+        ("https://me:sec/ret@host/v1", "https://***@host/v1"),
+        ("https://host/v1?key=secret&x=secret", "https://host/v1?key=***&x=***"),
+        ("https://host/v1?secret", "https://host/v1?***"),
+        ("https://host/v1?a=secret@secret#secret", "https://host/v1?a=***"),
+        ("postgresql://me:secret@host/db?password=secret", "postgresql://***@host/db?password=***"),
+        ("No. http://a:secret@b/ said 1=2 ?x=3", "No. http://***@b/ said 1=2 ?x=3"),
+        ("Is x=1? a@b", "Is x=1? a@b"),
+    ],
+)
+def test_an_address_is_shown_without_secrets(url: str, shown: str) -> None:
+    assert shown_url(url) == shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,15 @@ from polyvox.errors import Invalid
 from polyvox.ids import content_hash
 from polyvox.values import ASSISTANT_ID, Advisor
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""What a terminal would take as a command; tabs and line breaks are not among it."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_BREAK = re.compile(r"[\n\r\u2028\u2029]")
+_TURNED = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+"""Makes a name read as another one: letters after it run the other way."""
+_UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Mn", "Me"})
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs by their category, but nothing is drawn for them."""
 _MENTION = re.compile(r"(?<![\w@/.])@([\w][\w-]*)")
 
 
@@ -32,8 +41,6 @@ def body_hash(content: str, advisors: Sequence[str] | None) -> str:
 
 def clean(text: str, what: str, limit: int, *, empty: bool = False) -> str:
     """`text` if it can be stored, sent and shown as it is; else Invalid, saying why."""
-    if not empty and not text.strip():
-        raise Invalid(f"The {what} is empty.", "Write something.", param=what)
     if len(text) > limit:
         raise Invalid(
             f"The {what} has {len(text):,} characters; {limit:,} is the most.",
@@ -47,7 +54,46 @@ def clean(text: str, what: str, limit: int, *, empty: bool = False) -> str:
             "Remove it; tabs and line breaks are fine.",
             param=what,
         )
+    if not empty and not visible(text):
+        raise Invalid(f"The {what} is empty.", "Write something.", param=what)
     return text
+
+
+def visible(text: str) -> bool:
+    """Whether there is anything to see in it."""
+    return any(c not in _BLANK and unicodedata.category(c) not in _UNSEEN for c in text)
+
+
+def clean_name(text: str, what: str, limit: int, *, empty: bool = False) -> str:
+    """`text` if it can be a name or a title: clean, one line, seen, and read as it is written."""
+    clean(text, what, limit, empty=empty and not text)
+    if _BREAK.search(text) is not None:
+        raise Invalid(f"The {what} has more than one line.", "Write it in one.", param=what)
+    if (found := _TURNED.search(text)) is not None:
+        raise Invalid(
+            f"The {what} holds a character that turns text around (U+{ord(found[0]):04X}).",
+            "Remove it.",
+            param=what,
+        )
+    return text
+
+
+def mended_name(text: str, limit: int, otherwise: str = "") -> str:
+    """The nearest name that `clean_name` takes; `otherwise` where nothing of it can be seen."""
+    line = _TURNED.sub("", _CONTROL.sub("", _BREAK.sub(" ", text)))[:limit]
+    return line if visible(line) else otherwise
+
+
+def printable(text: str) -> str:
+    """The text without anything that a terminal would take as a command (tabs and line breaks
+    stay): an answer must not be able to repaint the screen of who reads it."""
+    return OBEYED.sub("", text.replace("\r\n", "\n"))
+
+
+def escaped(json: str) -> str:
+    """JSON that means the same, and that a terminal can be given: JSON itself lets U+007F to
+    U+009F stand in a text."""
+    return re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", json)
 
 
 def receive(

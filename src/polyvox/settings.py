@@ -67,6 +67,24 @@ class Secret:
     __str__ = __repr__
 
 
+_URL = re.compile(r"([A-Za-z][\w+.-]*://)([^\s?#]*@)?([^\s?#]*)(\?[^\s#]*)?(#\S*)?")
+
+
+def shown_url(text: str) -> str:
+    """The text with every address in it as it may be shown: who logs in, and the values of its
+    query, are starred, for a key may be among them."""
+
+    def starred(found: re.Match[str]) -> str:
+        query = re.sub(r"=[^&]*|(?<=[?&])[^&=]+(?=&|$)", _star, found[4] or "")
+        return f"{found[1]}{'***@' if found[2] else ''}{found[3]}{query}"
+
+    return _URL.sub(starred, text)
+
+
+def _star(found: re.Match[str]) -> str:
+    return "=***" if found[0].startswith("=") else "***"
+
+
 class Section(BaseModel):
     """A table of the configuration file."""
 
@@ -74,9 +92,11 @@ class Section(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _secret(cls, value: object, info: Any) -> object:  # noqa: ANN401 - pydantic's own type
-        field = cls.model_fields[info.field_name]
-        return Secret(value) if field.annotation is Secret and isinstance(value, str) else value
+    def _given(cls, value: object, info: Any) -> object:  # noqa: ANN401 - pydantic's own type
+        kind = cls.model_fields[info.field_name].annotation
+        if isinstance(value, bool) and {int, float} & {kind, *get_args(kind)}:
+            raise ValueError("must be a number, not true or false")
+        return Secret(value) if kind is Secret and isinstance(value, str) else value
 
 
 class ModelFactsSetting(Section):
@@ -269,6 +289,8 @@ class Settings(Section):
 
 RESERVED = {"POLYVOX_CONFIG", "POLYVOX_HOME"}
 MAPS = ("providers", "recipes", "models.known")
+LARGEST = 1_000_000
+"""Bytes of the configuration file."""
 
 
 def known_keys(model: type[BaseModel] = Settings, prefix: str = "") -> dict[str, Any]:
@@ -330,7 +352,11 @@ def _config_path(config: str | Path | None, env: Mapping[str, str]) -> Path | No
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise ConfigError(f"{path} has more than {LARGEST:,} bytes.", "Check --config.")
+        return tomllib.loads(data.decode("utf-8"))
     except FileNotFoundError:
         raise ConfigError(
             f"There is no configuration file {path}.", "Check --config or POLYVOX_CONFIG."
@@ -339,6 +365,8 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise ConfigError(
             f"{path} is not valid TOML: {error}.", "Correct that line, or move the file away."
         ) from None
+    except RecursionError:
+        raise ConfigError(f"{path} is nested too deeply.", "No setting needs that.") from None
     except OSError as error:
         hint = "Name a file." if path.is_dir() else "Check its permissions."
         raise ConfigError(f"{path} cannot be read: {error.strerror}.", hint) from None

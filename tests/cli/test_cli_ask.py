@@ -230,3 +230,38 @@ def test_the_tiny_model_is_called_tiny_once_but_not_in_json(
     other = here("ask", "hi", "-a", "keeper", "--model", "scripted:echo")
     assert other.code == 0
     assert other.err == ""
+
+
+def test_a_mention_of_nobody_is_told(here: Here) -> None:
+    run = here("ask", "@kepeer what now?")
+    told = "There is no advisor @kepeer; did you mean @keeper? Everyone is asked."
+    assert told in run.err.splitlines()
+    assert run.out.count("A plain answer") == 6
+    assert "no advisor @zzz. Everyone is asked." in here("ask", "@zzz hi").err
+    some = here("ask", "@kepeer and @builder?")
+    assert "did you mean @keeper?\n" in some.err
+    assert some.out.count("A plain answer") == 1
+    for words in (["@Keeper hi"], ["@kepeer hi", "-a", "keeper"], ["hi @kepeer"]):
+        assert "There is no advisor" not in here("ask", *words).err
+
+
+def test_a_council_is_asked(here: Here) -> None:
+    here("councils", "add", "House", "-a", "keeper", "-a", "builder", "--recipe", "agent")
+    run = here("ask", "--council", "house", "hi", "--json")
+    assert [row["advisor"] for row in run.json["answers"]] == ["keeper", "builder"]
+    assert here("conversations", "show", "last", "--json").json["recipe"] == "agent"
+    again = here("ask", "-c", "last", "and?", "--json")
+    assert [row["advisor"] for row in again.json["answers"]] == ["keeper", "builder"]
+    both = here("ask", "-c", "last", "--council", "house", "hi")
+    assert (both.code, "has its council already" in both.err) == (2, True)
+    missing = here("ask", "--council", "nobody", "hi")
+    assert (missing.code, "nobody" in missing.err) == (2, True)
+    assert len(here("conversations", "list", "--json").json) == 1
+
+
+def test_json_holds_nothing_that_a_terminal_obeys(here: Here, provider: Provider) -> None:
+    provider.script(default={"text": "safe \x9b31m\x7f\x1b"})
+    run = here("ask", "hi", "-a", "keeper", "--json")
+    assert run.json["answers"][0]["text"] == "safe \x9b31m\x7f\x1b"
+    assert "\x9b" not in run.out
+    assert "\x7f" not in run.out

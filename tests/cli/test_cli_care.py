@@ -176,3 +176,38 @@ def test_serve_is_honest_about_the_embedded_model_and_opens_a_browser(
     assert process.returncode == 0
     assert "The embedded model is tiny" in errors
     assert seen.read_text().strip() == address
+
+
+def test_the_doctor_fails_what_cannot_be_used(
+    cli: Cli, here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = cli.config.read_text()
+    cli.config.write_text(plain + '[recipes.concil]\nblocks = []\n[models.known."nobody:x"]\n')
+    seen = found(here, "--offline")
+    assert seen["recipes"][0] == seen["models"][0] == "fail"
+    assert "recipes.council" in seen["recipes"][2]
+    assert "nobody:x" in seen["models"][1]
+    cli.config.write_text(plain)
+    assert not {"recipes", "models"} & set(found(here, "--offline"))
+    monkeypatch.setenv("POLYVOX_SERVER_HOST", "0.0.0.0")
+    assert found(here, "--offline")["access"][0] == "fail"
+    monkeypatch.setenv("POLYVOX_SERVER_TOKEN", "tok-secret-secret")
+    assert found(here, "--offline")["access"][0] == "ok"
+    file = tmp_path / "file"
+    file.touch()
+    for home in (file, file / "inside"):
+        monkeypatch.setenv("POLYVOX_HOME", str(home))
+        state, told, _ = found(here, "--offline")["home"]
+        assert (state, told) == ("fail", f"{file} is a file")
+
+
+def test_no_command_shows_the_secrets_of_an_address(
+    cli: Cli, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "http://me-secret:pw-secret@127.0.0.1:1/v1?key=query-secret"
+    cli.config.write_text(f'[models]\ndefault = "odd:x"\n[providers.odd]\nbase_url = "{address}"\n')
+    monkeypatch.setenv("POLYVOX_LIMITS_RETRIES", "0")
+    for words in (["models"], ["models", "list", "--json"], ["models", "check"], ["doctor"]):
+        run = here(*words)
+        assert "odd:" in run.out
+        assert "secret" not in run.out + run.err

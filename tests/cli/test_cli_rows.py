@@ -276,3 +276,38 @@ def test_a_receipt_of_what_was_left_out(cli: Cli, here: Here, provider: Provider
     told = here("receipt", answer.json["answers"][0]["answer"]).out
     assert "Left out:" in told
     assert "older than what fits the limit" in told
+
+
+@pytest.mark.parametrize("words", [("conversations", "export", "last"), ("advisors", "export")])
+def test_a_file_is_not_written_over_and_is_its_owners_alone(
+    here: Here, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    here("ask", "hi", "-a", "keeper")
+    place = tmp_path / "kept"
+    assert here(*words, "-o", str(place)).code == 0
+    assert place.stat().st_mode & 0o777 == 0o600
+    whole = place.read_text()
+    place.write_text("mine")
+    place.chmod(0o644)
+    refused = here(*words, "-o", str(place))
+    assert (refused.code, "--force" in refused.err, place.read_text()) == (2, True, "mine")
+    assert here(*words, "-o", str(place), "--force").code == 0
+    assert (place.read_text(), place.stat().st_mode & 0o777) == (whole, 0o600)
+    assert "cannot be written" in here(*words, "-o", str(tmp_path)).err
+
+
+def test_a_table_is_padded_by_what_is_seen(here: Here) -> None:
+    here("advisors", "add", "漢字", "--slug", "wide", "--description", "END")
+    here("advisors", "add", "n" * 80, "--slug", "long", "--description", "END")
+    rows = here("advisors", "list").out.splitlines()
+    wide, plain = (next(row for row in rows if row.startswith(s)) for s in ("wide", "keeper"))
+    assert wide.index("active") + 2 == plain.index("active")
+    assert plain.index("active") < 60
+    assert "n" * 80 in next(row for row in rows if row.startswith("long"))
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\u200b", "a\u202eb", "a\x9b"])
+def test_names_are_one_line_that_can_be_read(here: Here, name: str) -> None:
+    assert here("advisors", "add", name, "--description", "x").code == 2
+    assert here("councils", "add", name, "-a", "keeper").code == 2
+    assert here("ask", "\u200b\u2060").code == 2

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
 
 from polyvox.cli import words
 from polyvox.cli.output import harmless, printable
-from polyvox.cli.people import GREY, look_up
+from polyvox.cli.people import GREY, People, Person, look_up
 from polyvox.cli.people import legible as legible_color
 from polyvox.cli.show import prose
-from polyvox.cli.show.columns import columns_for, share
+from polyvox.cli.show.board import Board
+from polyvox.cli.show.columns import columns_for, draw, share
 from polyvox.cli.show.receipt import cells
 from polyvox.context.describe import Share
-from polyvox.values import Advisor, Usage
+from polyvox.events import (
+    AnswerCompleted,
+    AnswerFailed,
+    AnswerStarted,
+    Event,
+    TextDelta,
+    ThinkingDelta,
+)
+from polyvox.values import Advisor, Failure, Usage
 
 
 def lines(text: str, width: int) -> list[str]:
@@ -126,3 +136,45 @@ def test_an_advisor_by_its_names() -> None:
 def test_every_kind_of_piece_has_a_place_in_the_bar() -> None:
     shares = tuple(Share(str(n), str(n), 1, 1, 1, part) for n, part in enumerate((0.0, 0.9, 0.3)))
     assert cells(shares, 20) == [1, 13, 6]
+
+
+HOSTILE = "a\x1b[2J\x1b]0;owned\x07b\x9b31mc\rd\x7f"
+
+
+@pytest.mark.parametrize("height", [None, 2, 5, 12, 40])
+@pytest.mark.parametrize("width", [20, 60, 120, 200])
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    "event",
+    [
+        TextDelta("1", HOSTILE, 0),
+        ThinkingDelta("1", HOSTILE, 0),
+        AnswerCompleted("1", Usage(1, 1), f"lab:{HOSTILE}"),
+        AnswerFailed("1", Failure("quota", HOSTILE, HOSTILE)),
+    ],
+)
+def test_in_every_layout_only_our_own_codes_come_out(
+    event: Event, known: bool, width: int, height: int | None
+) -> None:
+    name = f"{HOSTILE}\nName"
+    board = Board(People({"x": Person("x", "x", name, GREY)} if known else {}), "turn")
+    for answer in ("1", "2", "3"):
+        board.apply(AnswerStarted("turn", answer, "x", "" if known else name, "advisor"))
+        board.apply(TextDelta(answer, "more words" if answer != "1" else "", 0))
+    board.apply(event)
+    screen = Console(file=io.StringIO(), width=width, force_terminal=True, color_system="truecolor")
+    lines = draw(screen, board, width, height)
+    assert lines
+    for line in lines:
+        assert not re.search(r"[\x00-\x1f\x7f-\x9f]", line.plain)
+        with screen.capture() as drawn:
+            screen.print(line, no_wrap=True, overflow="ignore", crop=False)
+        assert not re.search(
+            r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", re.sub(r"\x1b\[[\d;]*m", "", drawn.get())
+        )
+
+
+def test_a_name_of_which_nothing_can_be_seen() -> None:
+    people = People({"x": Person("x", "slug", "\x1b", GREY)})
+    assert people.get("x").name == "slug"
+    assert people.get("\x9b").name == "somebody"

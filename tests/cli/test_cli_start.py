@@ -170,6 +170,7 @@ def test_a_bug_is_one_line_and_its_story_is_in_the_log(cli: Cli, here: Here) -> 
     assert run.out == ""
     assert str(cli.home / "polyvox.log") in one_line(run.err)
     assert "Traceback" in (cli.home / "polyvox.log").read_text()
+    assert (cli.home / "polyvox.log").stat().st_mode & 0o777 == 0o600
     shown = cli("advisors", "list", POLYVOX_DEBUG="trace")
     assert "Traceback" in shown.err
     assert shown.err.rstrip().splitlines()[-1].startswith("polyvox: something is wrong inside")

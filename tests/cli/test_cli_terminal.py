@@ -141,3 +141,17 @@ def test_lists_fit_the_terminal(cli: Cli) -> None:
         lines = terminal.screen.text.splitlines()
         assert max(map(len, lines)) <= 100
         assert sum(line.startswith("keeper") for line in lines) == 1
+
+
+def test_a_narrow_list_of_conversations_has_whole_ids(cli: Cli) -> None:
+    cli("ask", "A question that is so long that it has no room beside its id", "-a", "keeper")
+    id_ = cli("conversations", "list", "--json").json[0]["id"]
+    with Terminal([POLYVOX, "conversations", "list"], cli.env, 60, 30) as terminal:
+        assert terminal.end() == 0
+        first, second = terminal.screen.text.rstrip().splitlines()
+    assert second == f"  {id_}"
+    assert "A question" in first
+    assert len(first) <= 60
+    with Terminal([POLYVOX, "conversations", "list"], cli.env, 100, 30) as terminal:
+        assert terminal.end() == 0
+        assert any(line.startswith(id_) for line in terminal.screen.text.splitlines())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -252,7 +253,6 @@ Hurt = Callable[[list[str]], list[str]]
         (lambda lines: changed(lines, "conversation", version=9), "has version 9"),
         (lambda lines: changed(lines, "conversation", id="../x"), "an id is not one"),
         (lambda lines: changed(lines, "conversation", head_id="nope"), "newest turn is missing"),
-        (lambda lines: changed(lines, "conversation", title="a\x07"), "control character"),
         (lambda lines: changed(lines, "turn", content=5), "type turn is not usable"),
         (lambda lines: changed(lines, "turn", content="nul \x00"), "NUL"),
         (lambda lines: changed(lines, "turn", depth=10**12), "out of range"),
@@ -382,6 +382,45 @@ async def test_html_escapes_everything_and_has_no_script(app: Polyvox) -> None:
     assert tags.seen.count("article") == 2
     assert "&lt;script&gt;" in text
     assert "default-src 'none'" in text
+
+
+HOSTILE = "a\x1b[2J\x1b]0;owned\x07b\x9b31m\rc\x7f"
+OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+async def test_no_format_holds_what_a_terminal_obeys(app: Polyvox, other: Polyvox) -> None:
+    made = (await app.conversations.create(SCOPE)).id
+    await app.turns.send(SCOPE, made, "Well?", advisors=["keeper"])
+    await until_done(app)
+    lines = await exported(app, made)
+    lines = changed(lines, "turn", content=HOSTILE)
+    lines = changed(lines, "answer", text=f"{HOSTILE}\n\x0b### Builder", model=HOSTILE)
+    assert (await imported(other, lines)).taken
+    whole = await whole_of(other, made)
+    text = markdown.as_markdown(telling.tell(whole))
+    assert [line for line in text.splitlines() if line.startswith("###")] == ["### Keeper"]
+    for shown in (text, page.as_html(telling.tell(whole)), *jsonl.lines(whole)):
+        assert not OBEYED.search(shown)
+    assert json.loads(next(jsonl.lines(whole)))["id"] == made
+    again = jsonl.parse(list(jsonl.lines(whole)))
+    assert again.turns[0].content == HOSTILE  # JSON Lines keep everything
+
+
+async def test_names_that_could_not_be_given_here_are_mended(app: Polyvox, other: Polyvox) -> None:
+    await app.advisors.create(SCOPE, name="Stranger", description="From afar.", slug="afar")
+    made = (await app.conversations.create(SCOPE, advisors=["afar"])).id
+    await app.turns.send(SCOPE, made, "Who are you?")
+    await until_done(app)
+    lines = changed(await exported(app, made), "conversation", title="One\ntwo\u202e\x9b")
+    name = "Stra\u202enger\x1b\nTwo"
+    lines = changed(lines, "advisor", name=name, description="From\x9b afar.")
+    lines = changed(lines, "answer", advisor_name=name)
+    assert (await imported(other, lines)).taken
+    view = await other.view(SCOPE, made)
+    assert view.conversation.title == "One two"
+    assert view.turns[0][1][0].advisor_name == "Stranger Two"
+    added = await other.advisors.get(SCOPE, view.turns[0][1][0].advisor_id)
+    assert (added.name, added.description) == ("Stranger Two", "From afar.")
 
 
 async def test_an_empty_conversation(app: Polyvox, other: Polyvox) -> None:

@@ -128,24 +128,6 @@ async def test_a_failed_answer_is_out_of_every_thread_and_one_retry_brings_it_ba
     assert "Whole." in room.provider.requests("m1")[-1].body.decode()
 
 
-async def test_a_model_that_is_not_configured_any_more_is_its_advisors_failure(room: Room) -> None:
-    """Its provider is gone from the settings, or its script was never written."""
-    ann = await room.advisor("Ann", Script(text="Fine."))
-    bob = await room.advisor("Bob", model="gone:x")
-    cem = await room.advisor("Cem", model="scripted:nobody-wrote-this")
-    for council in ((ann, bob, cem), (cem, bob, ann)):
-        turn, answers = await room.say(await room.conversation(*council), "Well?")
-        found = {answer.advisor_name: answer for answer in answers}
-        assert (found["Ann"].state, found["Ann"].text) == ("completed", "Fine.")
-        assert {found[name].state for name in ("Bob", "Cem")} == {"failed"}
-        failure = found["Bob"].failure
-        assert failure is not None
-        assert failure.category == "refused"
-        assert "no provider 'gone'" in failure.message
-        assert "[providers.gone]" in failure.hint
-        assert turn.state == "completed"
-
-
 async def test_a_program_error_ends_its_answers_and_nothing_else(
     room: Room, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -11,7 +11,7 @@ from tests.session.past import live
 from tests.session.room import ME, Room, open_room
 
 from polyvox.context.describe import describe
-from polyvox.errors import Conflict, NotFound
+from polyvox.errors import NotFound
 from polyvox.store.database import Tx
 
 WIRES = ("lab", "claude")
@@ -181,41 +181,6 @@ async def test_it_says_of_every_span_what_it_is_and_why(room: Room) -> None:
     assert all(span.reason and span.chars == len(span.text) for span in spans)
     told = msgspec.to_builtins(describe(seen))
     assert msgspec.json.encode(told)
-
-
-@pytest.mark.parametrize("wire", WIRES)
-async def test_the_very_request_can_be_sent_again(both: Room, wire: str) -> None:
-    """Whatever has become of names, prompts, exclusions and the conversation since."""
-    room = both
-    ann = await room.advisor("Ann", Script(text="Answer {n}."), wire=wire)
-    bob = await room.advisor("Bob", Script(text="Bob {n}."), wire=wire)
-    talk = await room.conversation(ann, bob)
-    first, _ = await room.say(talk, "First")
-    _, (answer, _) = await room.say(talk, "Second")
-    sent = (await room.receipt(answer.id)).body
-    await room.polyvox.advisors.update(ME, ann.id, name="Anna", prompt="You have changed.")
-    await room.polyvox.turns.exclude_message(ME, first.message_id, True)
-    await room.say(talk, "Third")
-    again = await room.polyvox.turns.replay(ME, answer.id)
-    await room.settled()
-    assert room.provider.log[-1].body == sent
-    new = await room.answer(again.id)
-    assert (new.state, new.version, new.replaces_id) == ("completed", 2, answer.id)
-    seen = await room.receipt(new.id)
-    assert seen.verified
-    assert seen.body == sent
-    assert [seat.name for seat in seen.receipt.council] == ["Ann", "Bob"]
-
-
-async def test_what_was_not_sent_cannot_be_sent_again(room: Room) -> None:
-    ann, bob = await room.advisor("Ann"), await room.advisor("Bob")
-    turn, _ = await room.say(await room.conversation(ann, bob), "Well?")
-    synthesis = await room.polyvox.turns.synthesize(ME, turn.id)
-    await room.settled()
-    with pytest.raises(Conflict, match="cannot be sent again"):
-        await room.polyvox.turns.replay(ME, synthesis.id)
-    with pytest.raises(NotFound):
-        await room.polyvox.turns.replay(ME, "nothing")
 
 
 async def test_receipts_go_with_their_conversation(both: Room) -> None:

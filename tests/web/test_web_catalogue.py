@@ -47,7 +47,7 @@ async def test_settings_never_show_a_secret(tmp_path: Path) -> None:
 
 async def test_settings_show_no_secret_in_headers_or_addresses(tmp_path: Path) -> None:
     provider = {
-        "base_url": "http://me:hunter2secret@127.0.0.1:1/v1",
+        "base_url": "http://me-secret:hunter2secret@127.0.0.1:1/v1?key=query-secret",
         "headers": {"X-Api-Key": "header-secret", "X-Team": "blue"},
     }
     async with open_house(tmp_path, providers={"odd": provider}) as house:
@@ -55,7 +55,8 @@ async def test_settings_show_no_secret_in_headers_or_addresses(tmp_path: Path) -
             reply = await house.get(path)
             assert reply.status == 200
             assert "header-secret" not in reply.text
-            assert "hunter2secret" not in reply.text
+            for secret in ("me-secret", "hunter2secret", "query-secret"):
+                assert secret not in reply.text
 
 
 async def test_models(house: House) -> None:

@@ -248,10 +248,13 @@ async def _cap(house: House, cap: str) -> None:
     price = '{"prompt_tokens":5,"completion_tokens":5,"total_tokens":10,"cost":0.01}'
     chunk = '{"choices":[{"index":0,"delta":{"content":"Dear."},"finish_reason":"stop"}]'
     raw = f'data: {chunk}}}\n\ndata: {chunk[:12]}],"usage":{price}}}\n\ndata: [DONE]\n\n'
-    advisors = [await house.advisor(script=Script(raw=raw)) for _ in range(2)]
+    advisors = [await house.advisor(script=Script(raw=raw, hold="both")) for _ in range(2)]
     conversation = await house.conversation(*advisors)
     path = f"/api/conversations/{conversation}/turns"
-    turn = await house.say(conversation, "How dear?")
+    turn = await house.send(conversation, "How dear?")
+    await house.provider.arrived(2)
+    house.provider.gate("both").set()
+    await house.ended(conversation, turn["turn_id"])
     answers = [await house.answer(a["answer_id"]) for a in turn["answers"]]
     assert [a["usage"]["cost"] for a in answers] == [0.01, 0.01], "those in flight are let through"
     if cap == "cost_per_turn":  # the next turn has its own

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyvox.cli.failing import FAILED
-from polyvox.cli.options import DryRun
+from polyvox.cli.options import DryRun, Force
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
@@ -53,6 +53,7 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write advisors as YAML, to be read by `import`."""
     from polyvox.cli.running import run
@@ -65,13 +66,14 @@ def export(
             found = [await app.advisors.get(SCOPE, name) for name in advisor]
         else:
             found = await app.advisors.list(SCOPE)
-        put(write(found) if found else "[]\n", output)
+        put(write(found) if found else "[]\n", output, force=force)
 
     run(work)
 
 
-def put(text: str, place: Path | None) -> None:
-    """Text into a file, or on stdout as it is."""
+def put(text: str, place: Path | None, *, force: bool = False) -> None:
+    """Text into a new file that is its owner's alone, or on stdout as it is."""
+    import os
     import sys
 
     from polyvox.cli.output import note
@@ -80,8 +82,16 @@ def put(text: str, place: Path | None) -> None:
     if place is None:
         sys.stdout.write(text)
         return
+    special = place.exists() and not place.is_file()  # a pipe, say: nothing in it is lost
+    how = os.O_TRUNC if force or special else os.O_EXCL
     try:
-        place.write_text(text, encoding="utf-8")
+        number = os.open(place, os.O_WRONLY | os.O_CREAT | how, 0o600)
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            if not special:
+                os.fchmod(number, 0o600)  # also where it was there before
+            file.write(text)
+    except FileExistsError:
+        raise Invalid(f"{place} is there already.", "--force writes over it.") from None
     except OSError as error:
         raise Invalid(f"{place} cannot be written: {error.strerror}.", "Choose another.") from None
     note(f"wrote {place}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyvox.cli.failing import FAILED, STOPPED, report, tell
+from polyvox.cli.options import Council
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
@@ -35,6 +36,7 @@ def ask(
     recipe: Annotated[
         str | None, typer.Option(metavar="NAME", help="The recipe of a new conversation.")
     ] = None,
+    council: Council = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     synthesize: Annotated[
         bool, typer.Option("--synthesize", help="Then bring the answers together.")
@@ -51,7 +53,7 @@ def ask(
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> int:
-        from polyvox.cli.choosing import SCOPE, read_message, tiny_note
+        from polyvox.cli.choosing import SCOPE, note_unknown_mention, read_message, tiny_note
         from polyvox.cli.show.views import view_for
         from polyvox.cli.talk import Talk
         from polyvox.errors import PolyvoxError
@@ -60,7 +62,9 @@ def ask(
         _check_rounds(app, exchange)
         talk = Talk(app, view_for(json), model)
         talk.note = "" if json else await tiny_note(app, advisor)
-        found = await _conversation(app, conversation, recipe)
+        found = await _conversation(app, conversation, recipe, council)
+        if advisor is None:
+            await note_unknown_mention(app, words)
         try:
             first = await talk.send(found.id, words, advisor)
         except PolyvoxError:
@@ -86,14 +90,17 @@ def _check_rounds(app: Polyvox, rounds: int | None) -> None:
         )
 
 
-async def _conversation(app: Polyvox, name: str | None, recipe: str | None) -> Conversation:
-    from polyvox.cli.choosing import SCOPE, check_recipe, find_conversation
+async def _conversation(
+    app: Polyvox, name: str | None, recipe: str | None, council: str | None
+) -> Conversation:
+    from polyvox.cli import choosing
 
-    chosen = await find_conversation(app, name) if name else None
-    await check_recipe(app, recipe, chosen)
+    chosen = await choosing.find_conversation(app, name) if name else None
+    await choosing.check_recipe(app, recipe, chosen)
+    await choosing.check_council(app, council, chosen)
     if chosen is not None:
         return chosen
-    return await app.conversations.create(SCOPE, **({"recipe": recipe} if recipe else {}))
+    return await choosing.begin_conversation(app, recipe, council)
 
 
 async def _then(

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyvox.cli.options import Council
+
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
 
@@ -18,16 +20,18 @@ def chat(
     recipe: Annotated[
         str | None, typer.Option(metavar="NAME", help="The recipe of a new conversation.")
     ] = None,
+    council: Council = None,
 ) -> None:
     """Talk with the council. /help lists what can be typed besides messages."""
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> int:
-        from polyvox.cli.choosing import check_recipe, find_conversation
+        from polyvox.cli.choosing import check_council, check_recipe, find_conversation
         from polyvox.cli.room import Room
 
         chosen = await find_conversation(app, conversation) if conversation else None
         await check_recipe(app, recipe, chosen)
-        return await Room(app, chosen, recipe=recipe or "council").stay()
+        await check_council(app, council, chosen)
+        return await Room(app, chosen, recipe=recipe, council=council).stay()
 
     run(work)

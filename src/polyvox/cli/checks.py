@@ -15,8 +15,10 @@ from polyvox.cli.invocation import current
 from polyvox.errors import ModelError, PolyvoxError
 from polyvox.models.llama_file import EMBEDDED, find_gguf
 from polyvox.models.registry import Models
+from polyvox.session.council import check_recipes
 from polyvox.settings import Settings
 from polyvox.transport import Transport
+from polyvox.web.guard import is_loopback
 
 TIGHT = 500_000_000
 """Bytes of free disk below which one should know."""
@@ -41,6 +43,10 @@ async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIte
         yield Finding("fail", "configuration", error.message, error.hint)
         return
     yield configuration(settings)
+    try:
+        check_recipes(settings)
+    except PolyvoxError as error:
+        yield Finding("fail", "recipes", error.message, error.hint)
     yield disk(settings)
     from polyvox.cli.check_database import database
 
@@ -48,6 +54,10 @@ async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIte
         yield finding
     transport = Transport()
     models = Models(settings, transport)
+    try:
+        models.check_settings()
+    except PolyvoxError as error:
+        yield Finding("fail", "models", error.message, error.hint)
     try:
         yield keys(models)
         yield embedded(settings, models)
@@ -59,6 +69,7 @@ async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIte
     finally:
         await models.close()
         await transport.close()
+    yield exposure(settings)
     yield port(settings)
 
 
@@ -87,6 +98,10 @@ def disk(settings: Settings) -> Finding:
     place = settings.home
     while not place.exists() and place != place.parent:
         place = place.parent
+    if not place.is_dir():
+        return Finding(
+            "fail", "home", f"{place} is a file", "Set POLYVOX_HOME to a directory of your own."
+        )
     try:
         free = shutil.disk_usage(place).free
     except OSError as error:
@@ -133,6 +148,21 @@ async def default_model(models: Models) -> Finding:
         waited = "" if found.first_byte_ms is None else f" after {found.first_byte_ms:.0f} ms"
         return Finding("ok", "default model", f"{found.model} answers{waited}")
     return Finding("fail", "default model", f"{found.model}: {found.message}", found.hint)
+
+
+def exposure(settings: Settings) -> Finding:
+    """Whether others can reach the server, and then only with a token."""
+    host = settings.server.host
+    if is_loopback(host):
+        return Finding("ok", "access", f"{host}: from this machine only")
+    if settings.server.token.reveal():
+        return Finding("ok", "access", f"{host}: from other machines, with the token")
+    return Finding(
+        "fail",
+        "access",
+        f"{host} can be reached from other machines, and there is no token",
+        "Set POLYVOX_SERVER_TOKEN, or server.host to 127.0.0.1.",
+    )
 
 
 def port(settings: Settings) -> Finding:

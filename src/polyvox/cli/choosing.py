@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from polyvox.cli.output import note
 from polyvox.errors import Invalid, NotFound
+from polyvox.receive import mentioned
 from polyvox.values import Conversation, Scope
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
+    from polyvox.store.conversations import Details
 
 SCOPE = Scope()
 
@@ -37,6 +42,43 @@ async def check_recipe(app: Polyvox, name: str | None, chosen: Conversation | No
             f"That conversation has the recipe {chosen.recipe}, not {name}.",
             "Leave --recipe away, or begin a new conversation.",
         )
+
+
+async def begin_conversation(app: Polyvox, recipe: str | None, council: str | None) -> Conversation:
+    """A new conversation, of a council where one is named: then with the council's own recipe."""
+    details: Details = {}
+    if council is not None:
+        details["council"] = council
+    if recipe is not None:
+        details["recipe"] = recipe
+    return await app.conversations.create(SCOPE, **details)
+
+
+async def check_council(app: Polyvox, name: str | None, chosen: Conversation | None) -> None:
+    """Refuse a council that does not exist, or for a conversation that has begun without it."""
+    if name is None:
+        return
+    await app.councils.get(SCOPE, name)
+    if chosen is not None:
+        raise Invalid(
+            "That conversation has its council already.",
+            "Leave --council away, or begin a new conversation.",
+        )
+
+
+async def note_unknown_mention(app: Polyvox, message: str) -> None:
+    """Say so where a message begins with an @name that is nobody's; the @ is just text then."""
+    word = re.match(r"@(\w[\w-]*)", message.lstrip())
+    if word is None:
+        return
+    known = await app.advisors.list(SCOPE)
+    slugs = [one.slug for one in known]
+    if word[1].casefold() in slugs:
+        return
+    near = difflib.get_close_matches(word[1].casefold(), slugs, 1)
+    perhaps = f"; did you mean @{near[0]}?" if near else "."
+    asked = "" if mentioned(message, known) else " Everyone is asked."
+    note(f"There is no advisor @{word[1]}{perhaps}{asked}")
 
 
 def read_message(given: str | None, longest: int) -> str:

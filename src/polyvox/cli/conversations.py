@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyvox.cli.invocation import command
-from polyvox.cli.options import DryRun, Json, Yes, new_group, sure
+from polyvox.cli.options import DryRun, Force, Json, Yes, new_group, sure
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
 
 group = new_group("The conversations: find, read, keep, delete.")
 
+NARROW = 90
+"""Columns of a terminal below which an id has a line of its own."""
 Which = Annotated[str, typer.Argument(metavar="ID", help="Its id, or: last.")]
 
 
@@ -44,7 +46,7 @@ def list_conversations(
 
     async def work(app: Polyvox) -> None:
         from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import note, say_json, table
+        from polyvox.cli.output import console, is_terminal, note, say, say_cut, say_json, table
         from polyvox.cli.words import one_line, when
         from polyvox.web.schemas import ConversationOut
 
@@ -53,12 +55,18 @@ def list_conversations(
             say_json([ConversationOut.of(one).model_dump() for one in page.items])
             return
         zone = app.settings.timezone
-        rows = [
+        shown = [
             (one.id, when(one.updated_at, zone), one.recipe, one_line(one.title, 72))
             for one in page.items
         ]
-        empty = 'There is no conversation yet. Begin one: polyvox ask "…"'
-        table(("id", "last", "recipe", "title"), rows, empty=empty)
+        if is_terminal() and console().width < NARROW:
+            for id_, *rest in shown:
+                say_cut("  ".join(rest))
+                say(f"  {id_}")
+            shown = []
+        if shown or not page.items:
+            empty = 'There is no conversation yet. Begin one: polyvox ask "…"'
+            table(("id", "last", "recipe", "title"), shown, empty=empty)
         if page.next:
             note(f"There are more; --limit {limit * 5} shows them.")
 
@@ -130,6 +138,7 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write a conversation as JSON Lines (all of it), Markdown or HTML."""
     from polyvox.cli.running import run
@@ -143,11 +152,11 @@ def export(
         found = await find_conversation(app, conversation)
         whole = await app.database.read(lambda tx: read_whole(tx, SCOPE, found.id))
         if format_ is Format.jsonl:
-            put("".join(f"{line}\n" for line in jsonl.lines(whole)), output)
+            put("".join(f"{line}\n" for line in jsonl.lines(whole)), output, force=force)
         elif format_ is Format.markdown:
-            put(markdown.as_markdown(telling.tell(whole)), output)
+            put(markdown.as_markdown(telling.tell(whole)), output, force=force)
         else:
-            put(page.as_html(telling.tell(whole)), output)
+            put(page.as_html(telling.tell(whole)), output, force=force)
 
     run(work)
 

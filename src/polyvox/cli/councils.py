@@ -70,9 +70,9 @@ def add(
     async def work(app: Polyvox) -> None:
         from polyvox.cli.choosing import SCOPE, check_recipe
         from polyvox.cli.output import say
-        from polyvox.receive import clean
+        from polyvox.receive import clean_name
 
-        clean(name, "name", 120)
+        clean_name(name, "name", 120)
         await check_recipe(app, recipe, None)
         made = await app.councils.create(SCOPE, **_details(name, advisor, slug, recipe))
         say(f"added the council {made.slug}")
@@ -95,10 +95,10 @@ def edit(
         from polyvox.cli.choosing import SCOPE, check_recipe
         from polyvox.cli.output import say
         from polyvox.errors import Invalid
-        from polyvox.receive import clean
+        from polyvox.receive import clean_name
 
         if name is not None:
-            clean(name, "name", 120)
+            clean_name(name, "name", 120)
         await check_recipe(app, recipe, None)
         details = _details(name, advisor, slug, recipe)
         if not details:

@@ -21,13 +21,16 @@ def doctor(offline: Offline = False, json: Json = False) -> None:
     Ends with 1 if something must be put right.
     """
     import asyncio
+    from dataclasses import replace
 
     from polyvox.cli.checks import examine
+    from polyvox.settings import shown_url
 
     findings: list[Finding] = []
 
     async def whole() -> None:
-        async for finding in examine(offline=offline, progress=_wait):
+        async for told in examine(offline=offline, progress=_wait):
+            finding = replace(told, found=shown_url(told.found), next=shown_url(told.next))
             findings.append(finding)
             if not json:
                 _tell(finding)

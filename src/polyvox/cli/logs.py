@@ -7,9 +7,11 @@ call on stderr, POLYVOX_DEBUG=trace the texts too.
 from __future__ import annotations
 
 import logging
+import os
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +56,7 @@ def write_down(error: BaseException) -> Path | None:
     place = _place(current.home)
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with place.open("a", encoding="utf-8") as file:
+        with _opened(place) as file:
             file.write("".join(traceback.format_exception(error)))
     except OSError:
         return None
@@ -63,6 +65,9 @@ def write_down(error: BaseException) -> Path | None:
 
 class _Quiet(logging.FileHandler):
     """A log file that is opened with its first line, and whose absence stops nothing."""
+
+    def _open(self) -> TextIOWrapper:
+        return _opened(Path(self.baseFilename))
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -86,6 +91,13 @@ def _file(home: Path) -> logging.Handler:
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter(FORMAT))
     return handler
+
+
+def _opened(place: Path) -> TextIOWrapper:
+    """The log, to add to; errors may quote what people said, so it is its owner's alone."""
+    file = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.fchmod(file, 0o600)
+    return os.fdopen(file, "a", encoding="utf-8")
 
 
 def _place(home: Path) -> Path:

@@ -30,18 +30,22 @@ def list_models(json: Json = False) -> None:
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
+        from dataclasses import replace
+
         import msgspec
 
         from polyvox.cli.output import note, say_json, table
+        from polyvox.settings import shown_url
 
         default = app.models.default
+        listing = [replace(row, base_url=shown_url(row.base_url)) for row in app.models.listing()]
         told = app.models.facts(default).note
         if json:
             say_json(
                 {
                     "default": default,
                     "note": told,
-                    "providers": msgspec.to_builtins(app.models.listing()),
+                    "providers": msgspec.to_builtins(listing),
                 }
             )
             return
@@ -52,14 +56,14 @@ def list_models(json: Json = False) -> None:
                 provider.key if name == provider.models[0] else "",
                 provider.base_url if name == provider.models[0] else "",
             )
-            for provider in app.models.listing()
+            for provider in listing
             for name in provider.models
         ]
         if not any(row[0] for row in rows):
             rows.insert(0, ("*", default, "", ""))
         rows += [
             ("", f"{provider.name}:…", provider.key, provider.base_url)
-            for provider in app.models.listing()
+            for provider in listing
             if not provider.models
         ]
         table(("*", "model", "key", "address"), rows, empty="There are no models.")

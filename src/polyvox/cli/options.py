@@ -8,6 +8,10 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
+Council = Annotated[
+    str | None, typer.Option(metavar="SLUG", help="Begin a new conversation with this council.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only show what would be taken; change nothing.")
 ]
@@ -22,6 +26,7 @@ def sure(question: str, yes: bool) -> None:
     """Ask before something that cannot be undone; without a terminal --yes is needed."""
     import sys
 
+    from polyvox.cli.output import printable
     from polyvox.cli.prompting import read_line
     from polyvox.errors import Invalid
 
@@ -29,7 +34,7 @@ def sure(question: str, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise Invalid("This cannot be undone, and nobody can be asked here.", "Add --yes.")
-    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.write(f"{printable(question)} [y/N] ")
     sys.stderr.flush()
     if (read_line("") or "").strip().lower() not in ("y", "yes"):
         raise typer.Abort

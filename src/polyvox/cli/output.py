@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from polyvox.receive import OBEYED, escaped
+from polyvox.receive import printable as printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def printable(text: str) -> str:
-    """The text without anything that a terminal would take as a command (tabs and line breaks
-    stay): an answer must not be able to repaint the screen of who reads it."""
-    return _CONTROL.sub("", text.replace("\r\n", "\n"))
+WIDEST = 40
+"""Columns to which a cell is padded in a pipe: one long cell must not push all others away."""
 
 
 def harmless(text: str) -> str:
-    """The same, with a space for each such character: places in the text stay what they are."""
-    return _CONTROL.sub(" ", text)
+    """The text with a space for each character that `printable` takes out: places in it stay what
+    they are."""
+    return OBEYED.sub(" ", text)
 
 
 def say(text: str = "") -> None:
     """A line on stdout."""
     sys.stdout.write(printable(text) + "\n")
+
+
+def say_cut(text: str) -> None:
+    """A line in a terminal that is cut where the screen ends."""
+    from rich.text import Text
+
+    console().print(Text(_flat(text)), no_wrap=True, overflow="ellipsis")
 
 
 def write(text: str) -> None:
@@ -57,7 +62,7 @@ def note_kindly(text: str) -> None:
 def say_json(data: Any) -> None:  # noqa: ANN401 - anything that is JSON
     """Data on stdout: one line in a pipe, indented for people."""
     indent = 2 if sys.stdout.isatty() else None
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=indent) + "\n")
+    sys.stdout.write(escaped(json.dumps(data, ensure_ascii=False, indent=indent)) + "\n")
 
 
 def is_terminal() -> bool:
@@ -81,9 +86,11 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str)
         _drawn(headings, rows)
         return
     cells = [[_flat(cell) for cell in row] for row in (headings, *rows)]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(headings))]
+    from rich.cells import cell_len
+
+    widths = [min(WIDEST, max(cell_len(row[at]) for row in cells)) for at in range(len(headings))]
     for row in cells:
-        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        padded = [c + " " * (width - cell_len(c)) for c, width in zip(row, widths, strict=True)]
         say("  ".join(padded).rstrip())
 
 

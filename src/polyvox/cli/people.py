@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from polyvox.receive import mended_name
 from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Scope
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 PALETTE = ("#2b7fa3", "#7d6bc9", "#bf4a7c", "#9c7000", "#4a8f41", "#c25a33")
 GREY = "#808080"
+LONGEST = 200
+"""Characters of a name that are shown."""
 DIMMEST = 0.19
 """Relative luminance: as far from black as from white, so that it reads on both."""
 
@@ -52,8 +55,10 @@ class People:
         found = self._known.get(advisor_id)
         if found is None:
             own = {ASSISTANT_ID: "Assistant", SYNTHESIS_ID: "Synthesis"}.get(advisor_id, "")
-            return Person(advisor_id, advisor_id, name or own or advisor_id, GREY)
-        return Person(found.id, found.slug, name or found.name, found.color)
+            name = mended_name(name or own or advisor_id, LONGEST, "somebody")
+            return Person(advisor_id, advisor_id, name, GREY)
+        name = mended_name(name or found.name, LONGEST, found.slug)
+        return Person(found.id, found.slug, name, found.color)
 
 
 def look_up(name: str, known: list[Advisor]) -> Advisor | None:

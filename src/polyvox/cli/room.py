@@ -9,7 +9,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from polyvox.cli.choosing import SCOPE, tiny_note
+from polyvox.cli.choosing import SCOPE, begin_conversation, note_unknown_mention, tiny_note
 from polyvox.cli.failing import STOPPED, report
 from polyvox.cli.output import is_terminal, note
 from polyvox.cli.prompting import interruptible, read_line, remember
@@ -37,12 +37,15 @@ class Room:
         app: Polyvox,
         conversation: Conversation | None,
         *,
-        recipe: str,
+        recipe: str | None = None,
+        council: str | None = None,
         alone: Advisor | None = None,
     ) -> None:
         self.app = app
         self.conversation = conversation
         self.recipe = conversation.recipe if conversation is not None else recipe
+        """Of the next conversation that begins here; None: the council's own."""
+        self.council = council
         self.alone = alone
         self.only: list[str] | None = None
         """Slugs of those who are asked; None: everyone of the conversation."""
@@ -97,8 +100,9 @@ class Room:
         made = self.conversation
         new = made is None
         if made is None:
-            who = [self.alone.id] if self.alone is not None else None
-            made = await self.app.conversations.create(SCOPE, recipe=self.recipe, advisors=who)
+            made = await self._begin()
+        if self.only is None and self.alone is None:
+            await note_unknown_mention(self.app, content)
         try:
             outcome = await self.talk.send(made.id, content, self.only)
         except PolyvoxError:
@@ -108,6 +112,13 @@ class Room:
         self.turn_id = outcome.turn_id
         self.conversation = await self.app.conversations.get(SCOPE, made.id)
         return outcome
+
+    async def _begin(self) -> Conversation:
+        if self.alone is None:
+            return await begin_conversation(self.app, self.recipe, self.council)
+        return await self.app.conversations.create(
+            SCOPE, recipe=self.recipe or "agent", advisors=[self.alone.id]
+        )
 
     def told(self, outcome: Outcome) -> None:
         """What is said under answers."""

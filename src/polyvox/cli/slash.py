@@ -135,10 +135,10 @@ async def _receipt(room: Room, words: list[str]) -> None:
 
 async def _title(room: Room, words: list[str]) -> None:
     """call this conversation something"""
-    from polyvox.receive import clean
+    from polyvox.receive import clean_name
 
     title = " ".join(words)
-    clean(title, "title", 200)
+    clean_name(title, "title", 200)
     room.conversation = await room.app.conversations.update(SCOPE, _conversation(room), title=title)
     note(f"It is called “{title}” now.")
 

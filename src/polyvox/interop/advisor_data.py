@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from polyvox.errors import Invalid
-from polyvox.receive import clean
+from polyvox.receive import clean, clean_name
 from polyvox.settings import MODEL
 from polyvox.store.advisors import Details
 from polyvox.store.slug import check_slug
@@ -107,9 +107,9 @@ def _text(value: object, key: str) -> str:
         raise Invalid(f"`{key}` must be text, not {type(value).__name__}.", param=key)
     longest = {"description": DESCRIPTION, "prompt": PROMPT, "model": 300}.get(key, NAME)
     text = value.strip()
-    if key in ("name", "voice") and "\n" in text:
-        raise Invalid(f"`{key}` must be one line.", param=key)
-    return clean(text, key, longest, empty=key != "name")
+    if key in ("name", "voice"):
+        return clean_name(text, key, longest, empty=key == "voice")
+    return clean(text, key, longest, empty=True)
 
 
 def _color(value: object) -> str:

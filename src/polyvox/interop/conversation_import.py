@@ -18,6 +18,7 @@ from polyvox.errors import Invalid
 from polyvox.interop import advisor_data
 from polyvox.interop.conversation import Whole
 from polyvox.interop.report import Report, Undo
+from polyvox.receive import printable
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
 from polyvox.store import councils, receipts, search, versions
@@ -169,6 +170,7 @@ def _add(tx: Tx, scope: Scope, now: int, advisor: Advisor) -> Advisor:
     told = advisor_data.as_data(advisor)
     told.setdefault("description", "Spoke in a conversation that was imported.")
     del told["slug"]  # here it may be somebody else's
+    told |= {key: printable(told[key]) for key in ("description", "prompt", "voice") if key in told}
     details = advisor_data.checked({**told, "active": False})
     return advisor_rows.create(tx, scope, now, "imported", details)
 

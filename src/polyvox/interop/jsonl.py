@@ -22,7 +22,7 @@ from polyvox.context.synthesis import Synthesis
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
 from polyvox.interop.conversation import Branch, Kept, Stretch, Whole, as_ended
-from polyvox.receive import clean
+from polyvox.receive import escaped, mended_name
 from polyvox.values import Advisor, Answer, Conversation, PromptVersion, Turn
 
 FORMAT = "polyvox-conversation"
@@ -32,6 +32,9 @@ LONGEST_LINE = 64_000_000
 LARGEST = 256_000_000
 """Bytes of a file."""
 LARGEST_INT = 2**62
+LONGEST_NAME = 120
+LONGEST_TITLE = 1000
+"""A name or title that could not be given here is mended, not a reason to refuse the rest."""
 SMALL = ("depth", "fork_depth", "round", "position", "version", "number")
 _ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 
@@ -96,13 +99,18 @@ def _whole(head: dict[str, Any], found: dict[str, list[dict[str, Any]]]) -> Whol
 
     answers: dict[str, tuple[Answer, ...]] = {}
     for answer in many("answer", Answer):
-        answers[answer.turn_id] = (*answers.get(answer.turn_id, ()), as_ended(answer))
+        named = replace(answer, advisor_name=mended_name(answer.advisor_name, LONGEST_NAME))
+        answers[answer.turn_id] = (*answers.get(answer.turn_id, ()), as_ended(named))
     turns = tuple(
         replace(turn, state="completed") for turn in many("turn", Turn)
     )  # nothing of it is under way here
+    conversation = _thing("conversation", {**head, "last_number": 0}, Conversation)
     return Whole(
-        _thing("conversation", {**head, "last_number": 0}, Conversation),
-        many("advisor", Advisor),
+        replace(conversation, title=mended_name(conversation.title, LONGEST_TITLE)),
+        tuple(
+            replace(one, name=mended_name(one.name, LONGEST_NAME, one.slug or "Advisor"))
+            for one in many("advisor", Advisor)
+        ),
         many("version", PromptVersion),
         many("branch", Branch),
         many("session", Stretch),
@@ -120,7 +128,7 @@ def _data(thing: object) -> dict[str, Any]:
 
 
 def _line(kind: str, data: dict[str, Any]) -> str:
-    return msgspec.json.encode({"type": kind, **data}).decode()
+    return escaped(msgspec.json.encode({"type": kind, **data}).decode())
 
 
 def _decoded(line: str, number: int) -> dict[str, Any]:
@@ -175,7 +183,6 @@ def _check(whole: Whole) -> None:
         _need(all(len(one) <= 90 for one in ids), "an id is too long")
     ids = [whole.conversation.id, *(one.id for one in whole.turns)]
     _need(all(_ID.match(one) for one in ids), "an id is not one")
-    clean(whole.conversation.title, "title", 1000, empty=True)
     _check_turns(whole)
     known = {one.id for some in whole.answers.values() for one in some}
     for turn_id, answers in whole.answers.items():

@@ -11,6 +11,7 @@ import msgspec
 
 from polyvox.context.synthesis import Synthesis, as_markdown, attributable
 from polyvox.interop.conversation import Whole
+from polyvox.receive import printable
 from polyvox.thread import Other
 from polyvox.values import Answer, Turn, Usage
 
@@ -71,7 +72,11 @@ def tell(whole: Whole) -> Told:
     if more:
         facts.append(("Also", f"{more} turns on other branches, which only JSON Lines holds"))
     turns = tuple(_asked(whole, number, turn) for number, turn in enumerate(path, 1))
-    return Told(conversation.title or "Conversation", tuple(facts), turns)
+    return Told(
+        printable(conversation.title) or "Conversation",
+        tuple((key, printable(value)) for key, value in facts),
+        turns,
+    )
 
 
 def when(stamp: int | None) -> str:
@@ -107,7 +112,7 @@ def _asked(whole: Whole, number: int, turn: Turn) -> Asked:
     return Asked(
         number,
         when(turn.said_at),
-        turn.content,
+        printable(turn.content),
         "excluded from later requests" if turn.excluded else "",
         tuple((title, tuple(spoken)) for title, spoken in groups.items()),
     )
@@ -122,10 +127,10 @@ def _spoken(answer: Answer, turn: Sequence[Answer]) -> Spoken:
     failure = answer.failure
     told = "" if failure is None else f"{failure.message} {failure.hint}".strip()
     return Spoken(
-        answer.advisor_name,
-        " · ".join(remark for remark in remarks if remark),
-        readable(answer, turn),
-        told,
+        printable(answer.advisor_name),
+        printable(" · ".join(remark for remark in remarks if remark)),
+        printable(readable(answer, turn)),
+        printable(told),
     )
 
 

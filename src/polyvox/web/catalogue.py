@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from polyvox.settings import Secret
+from polyvox.settings import Secret, shown_url
 from polyvox.store import search, usage
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
@@ -17,7 +16,6 @@ from polyvox.web.fields import Id, Text
 from polyvox.web.schemas import usd
 
 router = APIRouter(tags=["catalogue"])
-_PASSWORD = re.compile(r"(://[^/?#@\s]*:)[^/?#\s]*@")
 
 
 @router.get("/api/settings", responses=responses())
@@ -32,7 +30,7 @@ def _without_secrets(value: Any) -> Any:  # noqa: ANN401 - any tree of settings
     if isinstance(value, Secret):
         return value.origin
     if isinstance(value, str):
-        return _PASSWORD.sub(r"\1***@", value)
+        return shown_url(value)
     if isinstance(value, dict):
         shown = {key: _without_secrets(inner) for key, inner in value.items()}
         if isinstance(headers := shown.get("headers"), dict):

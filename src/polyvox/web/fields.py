@@ -8,7 +8,7 @@ from fastapi import Path
 from pydantic import AfterValidator, Field
 
 from polyvox.errors import Invalid
-from polyvox.receive import clean
+from polyvox.receive import clean, clean_name, visible
 from polyvox.settings import MODEL
 
 SAYS = {"pattern": r"\S"}
@@ -23,9 +23,16 @@ def _clean(text: str) -> str:
 
 
 def _filled(text: str) -> str:
-    if not text.strip():
+    if not visible(text):
         raise ValueError("must not be empty")
     return text
+
+
+def _name(text: str) -> str:
+    try:
+        return clean_name(text, "text", len(text), empty=True)
+    except Invalid as error:
+        raise ValueError(error.message.removesuffix(".")) from None
 
 
 Text = Annotated[str, AfterValidator(_clean)]
@@ -34,7 +41,10 @@ Filled = Annotated[
     str, AfterValidator(_clean), AfterValidator(_filled), Field(json_schema_extra=SAYS)
 ]
 """Text that says something."""
-Name = Annotated[Filled, Field(min_length=1, max_length=120)]
+Name = Annotated[Filled, AfterValidator(_name), Field(min_length=1, max_length=120)]
+"""One line that can be seen and reads as it is written."""
+Title = Annotated[str, AfterValidator(_name), Field(max_length=200)]
+"""The same, or nothing."""
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
 ModelName = Annotated[str, Field(pattern=MODEL, max_length=300), AfterValidator(_clean)]
 Color = Annotated[str, Field(pattern=r"^(#[0-9a-fA-F]{6})?$")]

@@ -17,7 +17,17 @@ from polyvox.values import (
     PromptVersion,
     Turn,
 )
-from polyvox.web.fields import Color, Filled, Id, Message, ModelName, Name, Prompt, Slug, Text
+from polyvox.web.fields import (
+    Color,
+    Filled,
+    Id,
+    Message,
+    ModelName,
+    Name,
+    Prompt,
+    Slug,
+    Title,
+)
 
 
 class Body(BaseModel):
@@ -174,7 +184,7 @@ class CouncilOut(BaseModel):
 class ConversationCreate(Body):
     """A new conversation. Without advisors or a council, every active advisor is asked."""
 
-    title: Annotated[Text, Field(max_length=200)] = ""
+    title: Title = ""
     recipe: Literal["council", "agent"] | None = None
     advisors: list[Id] | None = Field(None, max_length=200)
     council: Id | None = None
@@ -183,7 +193,7 @@ class ConversationCreate(Body):
 class ConversationPatch(Body):
     """Changes to a conversation."""
 
-    title: Annotated[Text, Field(max_length=200)] | None = None
+    title: Title | None = None
     recipe: Literal["council", "agent"] | None = None
     advisors: list[Id] | None = Field(None, max_length=200)
     council: Id | None = None

@@ -178,6 +178,7 @@ async def running(polyvox: Polyvox, sock: socket.socket) -> AsyncIterator[asynci
         lifespan="on",
         http=BoundedHead,
         ws="none",
+        timeout_keep_alive=75,
         timeout_graceful_shutdown=2,
         server_header=False,
         date_header=False,

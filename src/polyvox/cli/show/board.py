@@ -1,7 +1,8 @@
 """What is known of the answers that are being watched: events in, a picture's worth of facts out.
 
-It draws nothing. Answers keep the order in which they began; an exchange's rounds and a synthesis
-come behind the answers that they respond to.
+It draws nothing, and all words on it are printable: no layout has to see to that. Answers keep the
+order in which they began; an exchange's rounds and a synthesis come behind the answers that they
+respond to.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from polyvox.events import (
     ThinkingDelta,
 )
 from polyvox.interop.telling import readable
+from polyvox.receive import printable
 from polyvox.values import Answer, AnswerState, Failure, Usage
 
 
@@ -90,10 +92,10 @@ class Board:
             answer.kind,
             answer.round,
             answer.state,
-            [readable(answer, turn)],
-            [answer.thinking],
+            [printable(readable(answer, turn))],
+            [printable(answer.thinking)],
             answer.usage,
-            answer.model,
+            printable(answer.model),
             answer.failure,
             answer.excluded,
         )
@@ -110,12 +112,13 @@ def _change(place: Place, event: Event) -> None:
     match event:
         case TextDelta():
             place.state = "streaming"
-            place.text.append(event.text)
+            place.text.append(printable(event.text))
         case ThinkingDelta():
             place.state = "streaming"
-            place.thinking.append(event.text)
+            place.thinking.append(printable(event.text))
         case AnswerCompleted():
-            place.state, place.usage, place.model = "completed", event.usage, event.model
+            place.state, place.usage = "completed", event.usage
+            place.model = printable(event.model)
         case AnswerFailed():
             place.state, place.failure = "failed", event.failure
         case AnswerStopped():
