@@ -174,7 +174,12 @@ async def test_a_cap_that_is_reached_while_messages_wait_ends_their_answers(tmp_
 async def test_what_is_in_flight_may_overshoot_and_no_more(tmp_path: Path) -> None:
     async with open_room(tmp_path, limits={"cost_per_conversation": USD / 2}) as room:
         talk = await priced(room, 3)
-        _, answers = await room.say(talk, "All at once")
+        room.provider.script("gpt-4o-mini", Script(text="Dear.", output_tokens=10**6, hold="on"))
+        begun = await room.send(talk, "All at once")
+        await room.provider.arrived(3)
+        room.provider.gate("on").set()
+        await room.settled()
+        _, answers = await room.turn(begun.turn.id)
         assert [a.state for a in answers] == ["completed"] * 3
         with pytest.raises(CapReached):
             await room.send(talk, "Once more")

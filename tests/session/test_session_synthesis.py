@@ -179,10 +179,15 @@ async def test_an_automatic_one_that_a_cap_forbids_says_so(tmp_path: Path) -> No
     async with open_room(
         tmp_path, models=MODELS, recipes=recipes, limits={"cost_per_turn": 0.01}
     ) as room:
-        room.provider.script("gpt-4o-mini", Script(text="Dear.", output_tokens=10**6))
+        dear = Script(text="Dear.", output_tokens=10**6, hold="on")
+        room.provider.script("gpt-4o-mini", dear)
         advisors = [await room.advisor(model="openai:gpt-4o-mini") for _ in range(2)]
         talk = await room.conversation(*advisors)
-        turn, answers = await room.say(talk, "Well?")
+        begun = await room.send(talk, "Well?")
+        await room.provider.arrived(2)
+        room.provider.gate("on").set()
+        await room.settled()
+        turn, answers = await room.turn(begun.turn.id)
         (made,) = [a for a in answers if a.kind == "synthesis"]
         assert made.failure is not None
         assert made.failure.category == "quota"

@@ -144,7 +144,7 @@ async def test_so_many_may_wait(database: Database) -> None:
         _, begin = talk(tx)
         begun = [begin(over=False, limit=2) for _ in range(3)]
         assert [one.turn.state for one in begun] == ["running", "queued", "queued"]
-        with pytest.raises(Conflict, match="3 messages .* waiting"):
+        with pytest.raises(Conflict, match=r"3 messages .* waiting"):
             begin(over=False, limit=2)
         turns.set_running(tx, ME, begun[1].turn.id)
         assert turns.get_turn(tx, ME, begun[1].turn.id).state == "running"
