@@ -14,7 +14,7 @@ import uvloop
 
 from benchmarks import commits, context, embedded, footprint, listening, page, processes
 from benchmarks.relay import LITELLM_MODELS, Bench
-from benchmarks.report import Row, table
+from benchmarks.report import Row, busy, table
 
 Work = Callable[[], list[Row]]
 
@@ -62,6 +62,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="keep it in docs/benchmarks.md")
     options = parser.parse_args()
     rows: list[Row] = []
+    before = busy()
+    print(before, file=sys.stderr)
     with processes.scratch() as place:
         for name, work in plan(options, place):
             if options.only and name not in options.only:
@@ -73,7 +75,7 @@ def main() -> int:
             print(table(found), file=sys.stderr, flush=True)
     print(table(rows))
     if options.write:
-        page.write(rows, sys.argv[1:])
+        page.write(rows, sys.argv[1:], before)
     return int(any(row.met is False for row in rows))
 
 

@@ -11,17 +11,17 @@ from benchmarks.report import Row, machine
 PAGE = ROOT / "docs" / "benchmarks.md"
 
 
-def write(rows: Sequence[Row], arguments: Sequence[str]) -> None:
+def write(rows: Sequence[Row], arguments: Sequence[str], before: str) -> None:
     """Write the page anew."""
-    PAGE.write_text(text(rows, arguments), "utf-8")
+    PAGE.write_text(text(rows, arguments, before), "utf-8")
 
 
-def text(rows: Sequence[Row], arguments: Sequence[str]) -> str:
+def text(rows: Sequence[Row], arguments: Sequence[str], before: str) -> str:
     """The page."""
     flags = " ".join(one for one in arguments if one != "--write")
     command = f'make bench ARGS="{flags} --write"' if flags else 'make bench ARGS="--write"'
     lines = [f"| {row.what.strip()} | {row.figure} | {row.bar} | {row.mark} |" for row in rows]
-    facts = "\n".join(f"- {fact}" for fact in machine())
+    facts = "\n".join(f"- {fact}" for fact in machine(before))
     today = dt.datetime.now(dt.UTC).date().isoformat()
     return f"""# Benchmarks
 

@@ -72,12 +72,19 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
-def machine() -> list[str]:
-    """What it was measured on."""
+def busy() -> str:
+    """How much else the machine is doing, in words; figures taken beside much else wobble."""
+    load = os.getloadavg()[0]
+    return f"load average {load:.1f} before it began" + (": not a quiet machine" * (load > 1))
+
+
+def machine(before: str) -> list[str]:
+    """What it was measured on, and how busy that was before."""
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return [
         f"{os.cpu_count()} cores ({_processor()}), {platform.system()} {platform.release()}",
         f"Python {platform.python_version()}, {versions}",
+        before,
     ]
 
 

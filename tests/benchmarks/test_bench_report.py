@@ -23,7 +23,8 @@ def test_the_table_marks_what_is_missed() -> None:
 
 
 def test_the_page_has_every_row_and_the_command() -> None:
-    page = text([at_most("wait", 12, 10, " ms", "p99 13")], ["--runs", "3", "--write"])
+    page = text([at_most("wait", 12, 10, " ms", "p99 13")], ["--runs", "3", "--write"], "quiet")
+    assert "- quiet\n" in page
     assert "| wait | 12.0 ms (p99 13) | ≤ 10 ms | NO |" in page
     assert 'make bench ARGS="--runs 3 --write"' in page
 

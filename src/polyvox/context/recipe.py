@@ -99,10 +99,17 @@ class Recipe:
 
     @property
     def hash(self) -> str:
-        """The name of exactly this recipe by its content."""
-        return content_hash(repr(asdict(self)))
+        """The name of exactly this recipe by its content. A whole council asks for the same one,
+        so the last is remembered: working it out took a fifth of compiling a request."""
+        global _hashed
+        recipe, name = _hashed
+        if recipe is not self:
+            name = content_hash(repr(asdict(self)))
+            _hashed = self, name
+        return name
 
 
+_hashed: tuple[Recipe | None, str] = None, ""
 _adapter: TypeAdapter[Recipe] | None = None
 
 
@@ -129,6 +136,8 @@ BUILT_IN: dict[str, Recipe] = {
 
 def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:
     """`base` with `change` laid over it, table by table; what is unknown is refused."""
+    if not change:
+        return base
     data = _recipes().dump_python(base, mode="json")
     for key, value in change.items():
         if key not in data or key == "name":

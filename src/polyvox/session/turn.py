@@ -28,8 +28,9 @@ from polyvox.values import Advisor, Params, Scope, Turn
 
 async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
     """Ask every job's advisor at the same time; return when each answer has ended, however."""
-    known = await road.database.read(lambda tx: _names(tx, jobs[0].scope))
-    calls = await road.database.read(lambda tx: prepare(tx, road, jobs, known, round_))
+    calls = await road.database.read(
+        lambda tx: prepare(tx, road, jobs, _names(tx, jobs[0].scope), round_)
+    )
     await make_calls(road, jobs, calls)
 
 

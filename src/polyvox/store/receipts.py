@@ -61,13 +61,14 @@ def get(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt:
 def latest(
     tx: Tx, scope: Scope, conversation_id: str, advisor_id: str, before: str
 ) -> StoredReceipt | None:
-    """The receipt of this advisor's newest answer in a conversation, older than `before`."""
+    """The receipt of this advisor's newest answer in a conversation, made before `before`. Only the
+    newest few answers are looked at: one that ended without a receipt is rare."""
     row = tx.one(
-        "SELECT r.answer_id, r.conversation_id, r.base_id, r.data FROM answers a"
-        " JOIN receipts r ON r.user_id = a.user_id AND r.answer_id = a.id"
-        " WHERE a.user_id = ? AND a.conversation_id = ? AND a.advisor_id = ?"
-        " AND a.kind = 'advisor' AND a.id < ? ORDER BY a.depth DESC, a.id DESC LIMIT 1",
-        (scope.user, conversation_id, advisor_id, before),
+        "SELECT answer_id, conversation_id, base_id, data FROM receipts WHERE user_id = ?"
+        " AND answer_id IN (SELECT id FROM answers WHERE user_id = ? AND conversation_id = ?"
+        " AND advisor_id = ? AND id < ? AND kind = 'advisor' ORDER BY id DESC LIMIT 8)"
+        " ORDER BY answer_id DESC LIMIT 1",
+        (scope.user, scope.user, conversation_id, advisor_id, before),
     )
     return None if row is None else StoredReceipt(*row)
 
