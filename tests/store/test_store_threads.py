@@ -221,9 +221,6 @@ async def test_a_long_thread_is_read_only_as_far_as_can_fit(database: Database) 
         little = read(tx, Need(WHO[0], 100))
         assert (len(little.past), little.unread) == (STRIDE, STRIDE * 3 - 1)
         assert little.past == whole.past[-STRIDE:]
-        cut = read(tx, Need(WHO[0], 10**6, cut=STRIDE * 3))
-        assert cut.past[0].depth <= STRIDE * 3 < cut.past[0].depth + STRIDE
-        assert cut.cut == STRIDE * 3
         one, two = read_threads(
             tx, ME, turn, REACHES[0], [Need(WHO[0], 100), Need(WHO[1], 10**6)], SLUGS
         )

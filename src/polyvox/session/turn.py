@@ -60,7 +60,7 @@ def prepare(
     recipe, turn, scope = jobs[0].recipe, jobs[0].turn, jobs[0].scope
     conversations.get(tx, scope, turn.conversation_id)  # it may have been deleted meanwhile
     limits = road.settings.limits
-    asked: list[tuple[Call, ModelFacts, Params, BaseHistory | None]] = []
+    asked: list[tuple[Call, ModelFacts, Params]] = []
     needs: list[Need] = []
     for job in jobs:
         call = Call(model_for(road, recipe, job.advisor), None)
@@ -68,24 +68,25 @@ def prepare(
         params = params_for(road, recipe, job.advisor, facts)
         ratio = ratios.ratio(tx, scope, call.model)
         room = allowance_for(limits, facts, params, ratio, recipe.context)
-        base = _base(tx, scope, turn, job)
-        asked.append((call, facts, params, base))
-        needs.append(Need(job.advisor, room.chars, base.cut if base else None, ratio))
+        asked.append((call, facts, params))
+        needs.append(Need(job.advisor, room.chars, ratio))
     threads = read_threads(tx, scope, turn, reach_of(recipe), needs, slugs)
     if round_:
         threads = [_in_exchange(tx, scope, turn, thread, round_, slugs) for thread in threads]
     council = [
         Seat(job.advisor.id, job.advisor.name, job.advisor.version_id, call.model)
-        for job, (call, _, _, _) in zip(jobs, asked, strict=True)
+        for job, (call, _, _) in zip(jobs, asked, strict=True)
     ]
-    for thread, (call, facts, params, base) in zip(threads, asked, strict=True):
+    for thread, (call, facts, params) in zip(threads, asked, strict=True):
+        base = _base(tx, scope, thread)
+        cut = base.cut if base is not None else None
         try:
-            call.compiled = compile_request(recipe, thread, limits, facts, params)
+            call.compiled = compile_request(recipe, replace(thread, cut=cut), limits, facts, params)
         except TooLong as refusal:
             call.refusal = refusal
         else:
             call.packed = pack(call.compiled.draft, base, council)
-    return [call for call, _, _, _ in asked]
+    return [call for call, _, _ in asked]
 
 
 def _names(tx: Tx, scope: Scope) -> dict[str, str]:
@@ -105,9 +106,10 @@ def reach_of(recipe: Recipe) -> Reach:
     )
 
 
-def _base(tx: Tx, scope: Scope, turn: Turn, job: Job) -> BaseHistory | None:
-    """The advisor's previous receipt, as far as the next one builds on it."""
-    stored = receipts.latest(tx, scope, turn.conversation_id, job.advisor.id, job.answer_id)
+def _base(tx: Tx, scope: Scope, thread: Thread) -> BaseHistory | None:
+    """The receipt of the advisor's newest answer in its thread: the next one builds on it."""
+    spoken = next((said.own[0] for said in reversed(thread.past) if said.own), None)
+    stored = receipts.find(tx, scope, spoken.answer_id) if spoken is not None else None
     return None if stored is None else base_of(stored.answer_id, stored.data)
 
 

@@ -43,34 +43,25 @@ def put(
     )
 
 
-def get(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt:
-    """One receipt, or NotFound."""
+def find(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt | None:
+    """One receipt, or None."""
     row = tx.one(
         "SELECT answer_id, conversation_id, base_id, data FROM receipts"
         " WHERE user_id = ? AND answer_id = ?",
         (scope.user, answer_id),
     )
-    if row is None:
+    return None if row is None else StoredReceipt(*row)
+
+
+def get(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt:
+    """One receipt, or NotFound."""
+    found = find(tx, scope, answer_id)
+    if found is None:
         raise NotFound(
             f"There is no receipt for the answer {answer_id}.",
             "Nothing was compiled for it: it ended before its model could be asked.",
         )
-    return StoredReceipt(*row)
-
-
-def latest(
-    tx: Tx, scope: Scope, conversation_id: str, advisor_id: str, before: str
-) -> StoredReceipt | None:
-    """The receipt of this advisor's newest answer in a conversation, made before `before`. Only the
-    newest few answers are looked at: one that ended without a receipt is rare."""
-    row = tx.one(
-        "SELECT answer_id, conversation_id, base_id, data FROM receipts WHERE user_id = ?"
-        " AND answer_id IN (SELECT id FROM answers WHERE user_id = ? AND conversation_id = ?"
-        " AND advisor_id = ? AND id < ? AND kind = 'advisor' ORDER BY id DESC LIMIT 8)"
-        " ORDER BY answer_id DESC LIMIT 1",
-        (scope.user, scope.user, conversation_id, advisor_id, before),
-    )
-    return None if row is None else StoredReceipt(*row)
+    return found
 
 
 def chain(tx: Tx, scope: Scope, answer_id: str) -> dict[str, str]:

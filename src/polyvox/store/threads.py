@@ -27,11 +27,10 @@ SPEAKS = (
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one advisor's compiler may use: how much text, and down to which depth."""
+    """What one advisor's compiler may use: so many characters, at most."""
 
     advisor: Advisor
     chars: int
-    cut: int | None = None
     ratio: float = 1.0
 
 
@@ -103,7 +102,6 @@ def read_threads(
                 tx, scope, turn, segments, reach.count_upto, need.advisor.id, "'advisor'"
             ),
             last=tuple(other for other in last if other.advisor_id != need.advisor.id),
-            cut=need.cut,
             ratio=need.ratio,
         )
         for need in needs
@@ -141,13 +139,13 @@ def _walk_back(
             for advisor_id in wanted:
                 walk.size[advisor_id] += said
             upto = after
-            if ended or all(_enough(need, walk, upto) for need in needs):
+            if ended or all(_enough(need, walk) for need in needs):
                 return upto + 1
     return 1
 
 
-def _enough(need: Need, walk: _Walk, depth: int) -> bool:
-    return walk.size[need.advisor.id] > need.chars or (need.cut is not None and depth < need.cut)
+def _enough(need: Need, walk: _Walk) -> bool:
+    return walk.size[need.advisor.id] > need.chars
 
 
 def _answers(

@@ -170,7 +170,6 @@ CREATE TABLE answers (
 );
 CREATE INDEX answers_turn ON answers (user_id, turn_id);
 CREATE INDEX answers_thread ON answers (user_id, conversation_id, advisor_id, branch_id, depth);
-CREATE INDEX answers_newest ON answers (user_id, conversation_id, advisor_id, id);
 CREATE INDEX answers_numbers ON answers (user_id, conversation_id, last_number);
 CREATE INDEX answers_open ON answers (user_id, runner_id) WHERE state IN ('pending', 'streaming');
 
