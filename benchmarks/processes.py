@@ -39,6 +39,19 @@ class Server:
     ready: float = 0.0
     """Seconds from its start to its first answer."""
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Keep it from running for a while."""
+        me = psutil.Process(self.process.pid)
+        family = [me, *me.children(recursive=True)]
+        for one in family:
+            one.suspend()
+        try:
+            yield
+        finally:
+            for one in family:
+                one.resume()
+
     @property
     def memory(self) -> int:
         """Bytes of memory it holds now, its children included."""
