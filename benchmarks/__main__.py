@@ -12,7 +12,7 @@ from typing import Any
 
 import uvloop
 
-from benchmarks import commits, context, embedded, footprint, listening, page, processes
+from benchmarks import commits, context, embedded, footprint, listening, page, processes, stopping
 from benchmarks.relay import LITELLM_MODELS, Bench
 from benchmarks.report import Row, busy, table
 
@@ -35,6 +35,7 @@ def plan(options: argparse.Namespace, place: Path) -> Iterator[tuple[str, Work]]
         yield "commits", lambda: _run(commits.commits(place / "commits", direct.port))
         yield "growth", lambda: _run(commits.growth(place / "growth", direct.port, options.turns))
         yield "footprint", lambda: footprint.footprint(direct.port, place)
+    yield "stop", lambda: stopping.stopped(place / "stop")
     yield "context", lambda: _contexts(place)
     if options.embedded:
         yield "embedded", lambda: embedded.embedded(place / "embedded")

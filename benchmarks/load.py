@@ -17,6 +17,7 @@ import uvloop
 from benchmarks.lean import MARK, Connection, Failed, unchunked
 
 COMPLETED = b"event: turn.completed"
+DELTA = b"event: answer.delta"
 KIND = b" turn."
 """Event names that look like a token."""
 
@@ -144,6 +145,26 @@ async def turns(
     }
 
 
+async def stops(port: int, advisors: list[str], count: int) -> dict[str, Any]:
+    """Answers one after another, each stopped once its first words are here: when the stops were
+    sent, by the monotonic clock."""
+    caller = Connection(port)
+    made = await caller.call("POST", "/api/conversations", {"advisors": advisors})
+    listener = Listener(port, made["id"])
+    await listener.open()
+    sent: list[float] = []
+    for number in range(count):
+        question = {"content": f"Tell me what you see, {number}."}
+        begun = await caller.call("POST", f"/api/conversations/{made['id']}/turns", question)
+        await listener.words()
+        sent.append(time.monotonic())
+        await caller.call("POST", f"/api/answers/{begun['answers'][0]['answer_id']}/stop")
+        await listener.turn()
+    await listener.close()
+    await caller.close()
+    return {"sent": sent}
+
+
 async def resume(port: int, conversation: str, after: int, times: int) -> dict[str, Any]:
     """Come back to a conversation whose turn is over: ms and bytes until turn.completed."""
     took: list[float] = []
@@ -198,15 +219,21 @@ class Listener:
         await self._events.aclose()
         await self._connection.close()
 
+    async def words(self) -> None:
+        """Read until somebody says something."""
+        async for data in self._events:
+            if DELTA in data:
+                return
+
     async def turn(self) -> tuple[int, list[float]]:
         """Read until the turn is complete: its tokens, and when each answer's first one came."""
         seen, tail = 0, b""
         begun: dict[bytes, float] = {}
         begins = True
         async for data in self._events:
-            if begins and b"answer.delta" in data:
+            if begins and DELTA in data:
                 now = time.perf_counter()
-                for part in data.split(b"event: answer.delta")[1:]:
+                for part in data.split(DELTA)[1:]:
                     answer = part[:60].partition(b'"answer_id":"')[2][:36]
                     begun.setdefault(answer, now)
             seen += data.count(MARK) - data.count(KIND)
@@ -221,6 +248,7 @@ KINDS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "stamps": stamps,
     "first": first,
     "turns": turns,
+    "stops": stops,
     "resume": resume,
     "idle": idle,
 }

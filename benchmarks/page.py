@@ -59,6 +59,8 @@ same ratios.
 - **Added to the first token**: the model takes 200 ms, 3 at once; medians, less the direct one's.
 - **Resuming**: 8 answers of 1,250 tokens, written over several seconds; from the request to
   `turn.completed`. Bytes are all that came after the response's head.
+- **Stop**: 50 answers at 5 ms a token, each stopped after its first words; from the POST of the
+  stop to the provider seeing its connection closed.
 - **Commits**: counted by a database that passes through, at 20 ms a token; beside them a task that
   writes 40 times a second (20 usage rows and a passage for the search index each).
 - **Context**: reading the threads and compiling the requests of one turn, where both conversations

@@ -77,9 +77,10 @@ def scratch() -> Iterator[Path]:
 
 
 @contextmanager
-def provider() -> Iterator[Server]:
-    """The local provider of the tests."""
-    command = [sys.executable, "-m", "tests.provider", "--no-log", "--until-eof"]
+def provider(log: bool = False) -> Iterator[Server]:
+    """The local provider of the tests; with a `log`, GET /log tells what became of each request."""
+    command = [sys.executable, "-m", "tests.provider", "--until-eof"]
+    command += [] if log else ["--no-log"]
     process = subprocess.Popen(
         command,
         cwd=ROOT,

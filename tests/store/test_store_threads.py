@@ -292,6 +292,20 @@ async def test_the_last_words_are_of_the_last_turn_that_is_complete(database: Da
     assert await database.read(last) == [one.id]
 
 
+async def test_what_is_further_back_than_a_stride_is_found(database: Database) -> None:
+    steps = plainly(STRIDE * 2 + 4)
+    steps[2:-1] = [(0, True, "s1", [("well", "text", False)] * 3)] * (STRIDE * 2 + 1)  # excluded
+    tree = await database.write(lambda tx: grow(tx, steps))
+    now, who = tree.turns[-1], WHO[0]
+
+    def look(tx: Tx) -> None:
+        (thread,) = read_threads(tx, ME, now, REACHES[0], [Need(who, 10**6)], SLUGS)
+        assert thread == tree.thread(now, who, REACHES[0])
+        assert [len(thread.past), len(thread.last), thread.answers] == [2, 2, 2]
+
+    await database.read(look)
+
+
 @pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u3000\u00a0"])
 async def test_blank_words_are_no_words_here_and_there(database: Database, blank: str) -> None:
     tree = await database.write(lambda tx: grow(tx, plainly(1)))

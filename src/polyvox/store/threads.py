@@ -7,7 +7,7 @@ with what is stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from polyvox.store.database import Row, Tx
@@ -120,28 +120,41 @@ def _walk_back(
 ) -> int:
     """Fill `walk` newest first; answers the depth of the oldest turn read (1: all of them)."""
     wanted = [need.advisor.id for need in needs]
-    for segment in segments:
-        upto = segment.upto
-        while upto > segment.after:
-            after = max(segment.after, upto - STRIDE)
-            rows = tx.all(
-                "SELECT id, message_id, depth, content, said_at, session_id, excluded FROM turns"
-                " WHERE user_id = ? AND conversation_id = ? AND branch_id = ? AND depth > ?"
-                " AND depth <= ? ORDER BY depth DESC",
-                (scope.user, turn.conversation_id, segment.branch_id, after, upto),
-            )
-            ended = session is not None and any(row[5] != session for row in rows)
-            if session is not None:
-                rows = [row for row in rows if row[5] == session]
-            walk.turns.extend(rows)
-            _answers(tx, scope, turn, segment.branch_id, after, upto, wanted, walk, whole)
-            said = sum(len(row[3]) for row in rows if not row[6])
-            for advisor_id in wanted:
-                walk.size[advisor_id] += said
-            upto = after
-            if ended or all(_enough(need, walk) for need in needs):
-                return upto + 1
+    for stretch in _stretches(segments):
+        rows = _turns(tx, scope, turn, stretch)
+        ended = session is not None and any(row[5] != session for row in rows)
+        if session is not None:
+            rows = [row for row in rows if row[5] == session]
+        walk.turns.extend(rows)
+        _answers(tx, scope, turn, stretch, wanted, walk, whole)
+        said = sum(len(row[3]) for row in rows if not row[6])
+        for advisor_id in wanted:
+            walk.size[advisor_id] += said
+        if ended or all(_enough(need, walk) for need in needs):
+            return stretch.after + 1
     return 1
+
+
+def _stretches(segments: Sequence[Segment]) -> Iterator[Segment]:
+    """A path in pieces of a stride, newest first: a plan that reads all turns of a piece is still
+    a good one, however long the conversation is."""
+    for segment in segments:
+        for upto in range(segment.upto, segment.after, -STRIDE):
+            yield Segment(segment.branch_id, max(segment.after, upto - STRIDE), upto)
+
+
+def _turns(tx: Tx, scope: Scope, turn: Turn, stretch: Segment) -> list[Row]:
+    return tx.all(
+        "SELECT id, message_id, depth, content, said_at, session_id, excluded FROM turns"
+        " WHERE user_id = ? AND conversation_id = ? AND branch_id = ? AND depth > ?"
+        " AND depth <= ? ORDER BY depth DESC",
+        _place(scope, turn, stretch),
+    )
+
+
+def _place(scope: Scope, turn: Turn, stretch: Segment) -> tuple[str, str, str, int, int]:
+    """A stretch as statements name it."""
+    return scope.user, turn.conversation_id, stretch.branch_id, stretch.after, stretch.upto
 
 
 def _enough(need: Need, walk: _Walk) -> bool:
@@ -152,19 +165,20 @@ def _answers(
     tx: Tx,
     scope: Scope,
     turn: Turn,
-    branch_id: str,
-    after: int,
-    upto: int,
+    stretch: Segment,
     wanted: Sequence[str],
     walk: _Walk,
     whole: bool,
 ) -> None:
+    """Add what was answered in a stretch. The turns lead to it: asked for the answers of a
+    conversation between two depths, PostgreSQL without statistics looks at all it has."""
     only = "" if whole else f" AND a.advisor_id IN ({', '.join('?' * len(wanted))})"
     rows = tx.all(
-        "SELECT a.turn_id, a.advisor_id, a.id, a.text, a.advisor_name, a.round FROM answers a"
-        " WHERE a.user_id = ? AND a.conversation_id = ? AND a.branch_id = ? AND a.depth > ?"
-        f" AND a.depth <= ? AND {SPEAKS}{only} ORDER BY a.depth, a.round, a.position, a.id",
-        (scope.user, turn.conversation_id, branch_id, after, upto, *(() if whole else wanted)),
+        "SELECT a.turn_id, a.advisor_id, a.id, a.text, a.advisor_name, a.round FROM turns t"
+        " JOIN answers a ON a.user_id = t.user_id AND a.turn_id = t.id"
+        " WHERE t.user_id = ? AND t.conversation_id = ? AND t.branch_id = ? AND t.depth > ?"
+        f" AND t.depth <= ? AND {SPEAKS}{only} ORDER BY t.depth, a.round, a.position, a.id",
+        (*_place(scope, turn, stretch), *(() if whole else wanted)),
     )
     for turn_id, advisor_id, answer_id, text, name, round_ in rows:
         if advisor_id in walk.size:
@@ -211,14 +225,14 @@ def _last_words(
 ) -> tuple[Other, ...]:
     """What everybody said last in the most recent completed turn before this one. A synthesis
     that is being written does not make a turn less complete."""
-    for segment in segments:
+    for stretch in _stretches(segments):
         row = tx.one(
             "SELECT t.id FROM turns t WHERE t.user_id = ? AND t.conversation_id = ?"
             " AND t.branch_id = ? AND t.depth > ? AND t.depth <= ? AND t.excluded = 0"
             " AND NOT EXISTS (SELECT 1 FROM answers a WHERE a.user_id = t.user_id"
             " AND a.turn_id = t.id AND a.state IN ('pending', 'streaming')"
             " AND a.kind <> 'synthesis') ORDER BY t.depth DESC LIMIT 1",
-            (scope.user, turn.conversation_id, segment.branch_id, segment.after, segment.upto),
+            _place(scope, turn, stretch),
         )
         if row is not None:
             return _others(words_of(tx, scope, row[0]), "", slugs)
@@ -272,7 +286,7 @@ def _unread(
         row = tx.one(
             "SELECT COUNT(*) FROM turns WHERE user_id = ? AND conversation_id = ?"
             " AND branch_id = ? AND depth > ? AND depth <= ? AND excluded = 0",
-            (scope.user, turn.conversation_id, segment.branch_id, segment.after, segment.upto),
+            _place(scope, turn, segment),
         )
         said += int(row[0]) if row else 0
     return said + _count(tx, scope, turn, before, None, advisor_id, "'advisor', 'exchange'")
@@ -287,10 +301,11 @@ def _count(
     advisor_id: str,
     kinds: str,
 ) -> int:
-    """How many answers of these kinds an advisor has there, counting no further than `enough`."""
+    """How many answers of these kinds an advisor has there, counting no further than `enough`. The
+    order keeps PostgreSQL at the index: for any few rows it would look through the whole table."""
     found = 0
     for segment in segments:
-        limit = "" if enough is None else f" LIMIT {max(0, enough - found)}"
+        limit = "" if enough is None else f" ORDER BY a.depth LIMIT {max(0, enough - found)}"
         row = tx.one(
             "SELECT COUNT(*) FROM (SELECT 1 FROM answers a JOIN turns t"
             " ON t.user_id = a.user_id AND t.id = a.turn_id"
@@ -327,23 +342,8 @@ def _head(
         return {}
     upto = min(bottom - 1, reach.first_turns)
     walk = _Walk(size={need.advisor.id: 0 for need in needs})
-    for segment in segments:
-        rows = tx.all(
-            "SELECT id, message_id, depth, content, said_at, session_id, excluded FROM turns"
-            " WHERE user_id = ? AND conversation_id = ? AND branch_id = ? AND depth > ?"
-            " AND depth <= ? ORDER BY depth DESC",
-            (
-                scope.user,
-                turn.conversation_id,
-                segment.branch_id,
-                segment.after,
-                min(upto, segment.upto),
-            ),
-        )
-        if rows:
-            walk.turns.extend(rows)
-            wanted = list(walk.size)
-            _answers(
-                tx, scope, turn, segment.branch_id, segment.after, upto, wanted, walk, whole=False
-            )
+    for segment in (one for one in segments if one.after < upto):
+        stretch = replace(segment, upto=min(upto, segment.upto))
+        walk.turns.extend(_turns(tx, scope, turn, stretch))
+        _answers(tx, scope, turn, stretch, list(walk.size), walk, whole=False)
     return {advisor_id: _past(walk, advisor_id, {}, whole=False) for advisor_id in walk.size}
