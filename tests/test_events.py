@@ -15,6 +15,7 @@ from polyvox.events import (
     AnswerInterrupted,
     AnswerStarted,
     AnswerStopped,
+    ConversationChanged,
     Event,
     TextDelta,
     ThinkingDelta,
@@ -39,6 +40,9 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(AnswerStopped, WORDS, st.none() | USAGE),
     st.builds(AnswerInterrupted, WORDS),
     st.builds(TurnCompleted, WORDS),
+    st.builds(
+        ConversationChanged, st.sampled_from(["details", "head", "answer", "message"]), WORDS
+    ),
 )
 
 
@@ -70,6 +74,7 @@ def test_every_kind_has_a_name_of_its_own() -> None:
         "answer.stopped",
         "answer.interrupted",
         "turn.completed",
+        "conversation.changed",
     }
 
 
@@ -80,6 +85,7 @@ def test_every_kind_has_a_name_of_its_own() -> None:
         (AnswerCompleted("a", Usage(1, 2), "lab:x"), {"answer_id", "usage", "model"}),
         (TurnCompleted("t"), {"turn_id"}),
         (AnswerStopped("a"), {"answer_id", "usage"}),
+        (ConversationChanged("head", "t"), {"what", "id"}),
     ],
 )
 def test_listeners_get_these_names(event: Event, names: set[str]) -> None:

@@ -134,7 +134,7 @@ def test_every_data_file_is_shipped_with_the_package(tmp_path: Path) -> None:
 
 def test_make_help_lists_every_command() -> None:
     said = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in ("setup", "run", "test", "lint", "docs", "bench", "lock", "clean"):
+    for name in ("setup", "run", "test", "lint", "docs", "screenshots", "bench", "lock", "clean"):
         assert re.search(rf"make {name} +\S", said), name
 
 

@@ -9,16 +9,19 @@ from contextlib import aclosing
 from typing import Self
 
 from polyvox.advisors import starter_council
+from polyvox.configure import Configuration
 from polyvox.errors import PolyvoxError, StoreError
 from polyvox.events import Numbered, TurnCompleted
 from polyvox.ids import Clock, system_clock
 from polyvox.models.registry import Models
+from polyvox.session.changes import change
 from polyvox.session.council import check_recipes
 from polyvox.session.inspect import Inspected, View, inspect, view
 from polyvox.session.recovery import recover
 from polyvox.session.road import Road
 from polyvox.session.turns import Turns
 from polyvox.settings import Settings, load
+from polyvox.settings.layers import with_kept
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
 from polyvox.store import turns as turn_rows
@@ -47,6 +50,7 @@ class Polyvox:
             ...
     """
 
+    configuration: Configuration
     database: Database
     models: Models
     road: Road
@@ -81,7 +85,7 @@ class Polyvox:
 
     async def open(self) -> None:
         """Open the database (making or migrating it), close what a crash left open, get ready."""
-        settings = self.settings
+        settings = self.settings = with_kept(self.settings)
         check_recipes(settings)
         models = Models(settings, self._transport, self._env)
         models.check_settings()
@@ -102,6 +106,7 @@ class Polyvox:
                 self._runner.id,
             )
             self.turns = Turns(self.road)
+            self.configuration = Configuration(settings, self._use)
             self.advisors = Advisors(self.database, self.clock)
             self.councils = Councils(self.database, self.clock)
             self.conversations = Conversations(self.database, self.clock)
@@ -112,6 +117,11 @@ class Polyvox:
                 await self._runner.close()
             await self.database.close()
             raise
+
+    def _use(self, settings: Settings) -> None:
+        """From now on these settings; what is under way goes on."""
+        self.settings = self.road.settings = settings
+        self.models.use(settings)
 
     def _first_run(self, tx: Tx, scope: Scope = Scope()) -> None:  # noqa: B008 - a frozen value
         """The local user and, once, the starter council."""
@@ -219,13 +229,7 @@ class Polyvox:
     ) -> Conversation:
         """Change what is named, all of it or nothing. `head` is the turn that the next message
         answers to: to go on from another branch."""
-
-        def write(tx: Tx) -> Conversation:
-            if head is not None:
-                turn_rows.move_head(tx, scope, conversation_id, head)
-            return conversation_rows.update(tx, scope, conversation_id, details)
-
-        return await self.database.write(write)
+        return await change(self.road, scope, conversation_id, details, head)
 
     async def delete_conversation(self, scope: Scope, conversation_id: str) -> None:
         """Stop what runs in a conversation, delete it, and end whoever listens to it."""

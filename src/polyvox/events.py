@@ -1,4 +1,4 @@
-"""What can happen in a turn: a closed union, one class per kind.
+"""What can happen in a conversation: a closed union, one class per kind.
 
 An event has no number until the writer stores it; a stored one is a `Numbered`.
 Deltas carry `at`, the offset (in characters) in the answer's text where they begin, so that a
@@ -8,7 +8,7 @@ listener who receives a piece twice can tell.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -102,9 +102,24 @@ class TurnCompleted:
     kind = "turn.completed"
 
 
+Changed = Literal["details", "head", "answer", "message"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationChanged:
+    """Something of the conversation is otherwise than it was: its details (title, advisors, recipe,
+    council), its head, or whether an answer or a message is excluded. Whoever shows it reads it
+    again."""
+
+    what: Changed
+    id: str
+    """Of the conversation, of the turn that is the head now, of the answer or the message."""
+    kind = "conversation.changed"
+
+
 Delta = TextDelta | ThinkingDelta
 AnswerEnded = AnswerCompleted | AnswerFailed | AnswerStopped | AnswerInterrupted
-Event = TurnStarted | AnswerStarted | Delta | AnswerEnded | TurnCompleted
+Event = TurnStarted | AnswerStarted | Delta | AnswerEnded | TurnCompleted | ConversationChanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +194,8 @@ def payload(event: Event) -> bytes:
             data = {"answer_id": event.answer_id}
         case TurnCompleted():
             data = {"turn_id": event.turn_id}
+        case ConversationChanged():
+            data = {"what": event.what, "id": event.id}
     return msgspec.json.encode(data)
 
 
@@ -211,4 +228,6 @@ def restored(kind: str, data: str, answer_id: str | None, start: int) -> Event:
         return AnswerStopped(values["answer_id"], _usage(values["usage"]))
     if kind == AnswerInterrupted.kind:
         return AnswerInterrupted(values["answer_id"])
+    if kind == ConversationChanged.kind:
+        return ConversationChanged(values["what"], values["id"])
     return TurnCompleted(values["turn_id"])

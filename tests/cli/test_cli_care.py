@@ -113,6 +113,45 @@ def test_the_doctor_looks_at_the_database(cli: Cli, here: Here, tmp_path: Path) 
     assert here("doctor", "--offline").code == 1
 
 
+def test_it_is_told_what_comes_from_the_page(cli: Cli, here: Here, provider: Provider) -> None:
+    """What people changed on the page holds for every command, which says where it comes from."""
+    cli.config.write_text("[limits]\nretries = 0\n")
+    cli.home.mkdir()
+    page, keys = cli.home / "settings.toml", cli.home / "keys.toml"
+    table = f'[providers.lab]\nbase_url = "{provider.base_url}"\n'
+    page.write_text(f'{table}[models]\ndefault = "lab:plain"\n[limits]\nmax_tokens = 33\n')
+    keys.write_text('lab = "sk-from-the-page"\ngemini = "sk-other"\n')
+    keys.chmod(0o600)
+    assert here("ask", "hi", "-a", "keeper").code == 0
+    sent = provider.log()[-1]
+    assert '"max_tokens":33' in sent["body"].replace(" ", "")
+    assert sent["headers"]["authorization"] == "Bearer sk-from-the-page"
+    assert here("models", "list", "--json").json["default_from"] == "chosen on the page"
+    assert "* is the default: chosen on the page." in here("models").err
+    seen = found(here, "--offline")
+    state, told, _ = seen["configuration"]
+    assert state == "ok"
+    assert "from the page providers.lab.base_url, models.default, limits.max_tokens" in told
+    assert str(page) in told
+    assert "gemini (stored:gemini), lab (stored:lab)" in seen["keys"][1]
+    assert "sk-" not in str(seen)
+    keys.chmod(0o644)
+    state, told, then = found(here, "--offline")["configuration"]
+    assert (state, "others on this machine can read" in told) == ("warn", True)
+    assert f"chmod 600 {keys}" in then
+    page.unlink()
+    assert here("models", "list", "--json").json["default_from"] == "there is a key, stored:gemini"
+    keys.unlink()
+    assert here("models", "list", "--json").json["default_from"] == "no key was found"
+    cli.config.write_text('[models]\ndefault = "scripted:echo"\n')
+    assert str(cli.config) in here("models", "list", "--json").json["default_from"]
+    page.write_text("[limit]\nqueue = 5\n")
+    run = here("models", "list")
+    assert run.code == 2
+    assert f"Unknown setting 'limit' in {page}" in run.err
+    assert "Did you mean" in run.err
+
+
 def test_the_doctor_on_a_broken_configuration(cli: Cli, here: Here) -> None:
     cli.config.write_text("nonsense = 1\n")
     run = here("doctor")

@@ -17,11 +17,12 @@ import pytest
 import pytest_asyncio
 
 from polyvox import settings as config
-from polyvox.errors import ContextTooLong, ModelError, Unavailable
+from polyvox.errors import ContextTooLong, ModelError, ModelTimeout, Unavailable
 from polyvox.models import llama_process
 from polyvox.models.base import AttemptLog, ChatMessage, Reply, Request, SystemPart
 from polyvox.models.llama_file import find_gguf, model_folders
 from polyvox.models.local import LocalModel
+from polyvox.models.registry import Models
 from polyvox.models.wire import encode
 from polyvox.settings import Settings
 from polyvox.transport import Transport
@@ -363,6 +364,34 @@ async def test_what_it_said_before_it_died_is_quoted(tmp_path: Path) -> None:
     assert "corrupted or incomplete" in log.read_text()
     await local.close()
     await transport.close()
+
+
+@pytest.mark.slow
+async def test_other_settings_do_not_start_it_anew(tmp_path: Path) -> None:
+    transport = Transport()
+    before = settings_in(tmp_path, local__slots=1, limits__local_max_tokens=4)
+    models = Models(before, transport, {})
+    try:
+        await models.warm()
+        pid = models._local["smollm2"].pid
+        assert pid is not None
+        other = settings_in(
+            tmp_path, local__slots=1, limits__local_max_tokens=40, limits__deadline=0.001
+        )
+        models.use(other)
+        assert models.facts("local:smollm2").max_tokens == 40
+        with pytest.raises(ModelTimeout, match=r"0\.001 seconds"):
+            await models.get("local:smollm2").stream(QUESTION)
+        models.use(settings_in(tmp_path, local__slots=1))
+        request = Request(QUESTION.system, QUESTION.messages, Params(max_tokens=12))
+        pieces = [piece async for piece in await models.get("local:smollm2").stream(request)]
+        usage = pieces[-1].usage
+        assert usage is not None
+        assert usage.output_tokens == 12, "more than the four of its start"
+        assert models._local["smollm2"].pid == pid
+    finally:
+        await models.close()
+        await transport.close()
 
 
 APP = """

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from polyvox.errors import Invalid
-from polyvox.models.providers import BUILT_IN, endpoint_of, has_key, known_providers, split_name
+from polyvox.errors import ConfigError, Invalid
+from polyvox.models.providers import (
+    BUILT_IN,
+    check_models,
+    endpoint_of,
+    has_key,
+    known_providers,
+    split_name,
+)
 from polyvox.models.wire import DIALECTS
-from polyvox.settings import Settings
+from polyvox.settings import Settings, StoredKey
 
 PLAIN = Settings.model_validate({})
 
@@ -80,3 +87,37 @@ def test_what_is_no_model_gets_the_next_best_guess(name: str, hint: str) -> None
 def test_every_provider_is_known() -> None:
     names = known_providers(configured(base_url="http://x.y"))
     assert names == [*BUILT_IN, "local", "scripted", "mine"]
+
+
+def test_a_key_that_was_put_in_serves_where_there_is_no_other() -> None:
+    kept = {"openai": StoredKey("openai", "put-in"), "mine": StoredKey("mine", "env:HOME")}
+    table = {"mine": {"base_url": "http://x.y", "api_key": "env:MINE"}}
+    settings = Settings.model_validate({"keys": kept, "providers": table})
+    assert endpoint_of("openai", settings, {}).secret.origin == "stored:openai"
+    assert (
+        endpoint_of("openai", settings, {"OPENAI_API_KEY": "x"}).secret.reveal(
+            {"OPENAI_API_KEY": "x"}
+        )
+        == "x"
+    )
+    secret = endpoint_of("mine", settings, {"HOME": "/home"}).secret
+    assert secret.reveal({"HOME": "/home"}) == "env:HOME", "a key, not the name of a place"
+    assert endpoint_of("mine", settings, {"MINE": "x"}).secret.origin == "env:MINE"
+    assert endpoint_of("gemini", settings, {}).secret.origin == "env:GEMINI_API_KEY"
+
+
+@pytest.mark.parametrize(
+    ("table", "setting"),
+    [
+        ({"default": "nowhere:x"}, "models.default"),
+        ({"fallback": ["scripted:echo", "nowhere:x"]}, "models.fallback"),
+        ({"synthesis": "nowhere:x"}, "models.synthesis"),
+        ({"known": {"nowhere:x": {}}}, "models.known"),
+    ],
+)
+def test_a_setting_that_names_nobodys_model(table: dict[str, object], setting: str) -> None:
+    with pytest.raises(ConfigError, match="no provider 'nowhere'") as caught:
+        check_models(Settings.model_validate({"models": table}))
+    assert caught.value.param == setting
+    assert setting in caught.value.hint
+    check_models(PLAIN)

@@ -8,7 +8,7 @@ from tests.provider import ProviderServer, Script
 
 from polyvox.errors import Invalid, Refused
 from polyvox.models.registry import TINY, Models
-from polyvox.settings import Settings
+from polyvox.settings import Settings, StoredKey
 from polyvox.transport import Transport
 
 
@@ -185,3 +185,44 @@ async def test_scripts_given_in_code() -> None:
     assert (await hear(registry.get("scripted:sage"))).text == "Wait."
     await registry.close()
     await transport.close()
+
+
+# -- other settings while it runs ------------------------------------------------------------------
+
+
+async def test_other_settings_hold_for_what_is_asked_next(
+    provider: ProviderServer, make_models: MakeModels
+) -> None:
+    registry = make_models({"retries": 1})
+    before = registry.get("lab:m")
+    provider.script("m", Script(status=503))
+    assert (await hear(before)).category == "unavailable"
+    assert len(provider.log) == 2
+    settings = registry._settings
+    limits = settings.limits.model_copy(update={"retries": 0, "max_tokens": 7})
+    registry.use(settings.model_copy(update={"limits": limits}))
+    assert registry.facts("lab:m").max_tokens == 7
+    assert (await hear(registry.get("lab:m"))).category == "unavailable"
+    assert len(provider.log) == 3, "tried once"
+    assert (await hear(before)).category == "unavailable"
+    assert len(provider.log) == 5, "what was begun before ends as it began"
+
+
+def test_a_pace_that_stays_is_kept_and_another_begins_anew() -> None:
+    table = {"base_url": "http://127.0.0.1:9/v1", "concurrency": 1}
+    registry = models(providers={"lab": table})
+    lab = registry._settings.providers["lab"]
+    gate = registry._gate("lab", lab)
+    registry.use(registry._settings)
+    assert registry._gate("lab", lab) is gate
+    assert registry._gate("lab", lab.model_copy(update={"concurrency": 2})) is not gate
+    assert registry._gate("other", lab) is not gate
+
+
+def test_a_key_that_was_put_in_decides_like_one_of_the_environment() -> None:
+    registry = models(keys={"gemini": StoredKey("gemini", "k"), "openai": StoredKey("openai", "k")})
+    assert registry.default.startswith("openai:")
+    rows = {row.name: row for row in registry.listing()}
+    assert (rows["openai"].key, rows["openai"].key_source) == ("present", "stored:openai")
+    registry = models({"ANTHROPIC_API_KEY": "k"}, keys={"openai": StoredKey("openai", "k")})
+    assert registry.default.startswith("anthropic:")

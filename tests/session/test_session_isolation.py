@@ -205,7 +205,7 @@ class Story:
 
     async def _seats(self) -> None:
         ids = [advisor.id for advisor in self.council]
-        await self.room.polyvox.conversations.update(ME, self.talk, advisors=ids)
+        await self.room.polyvox.change_conversation(ME, self.talk, {"advisors": ids})
 
     async def exchange(self, rounds: int, number: int) -> None:
         if (turn := await self._turn(number)) is not None:

@@ -118,7 +118,7 @@ async def test_an_advisor_added_later_starts_its_own_thread(room: Room) -> None:
     talk = await room.conversation(ann)
     await room.say(talk, "First")
     bob = await room.advisor("Bob", Script(text="Bob one."))
-    await room.polyvox.conversations.update(ME, talk, advisors=[ann.id, bob.id])
+    await room.polyvox.change_conversation(ME, talk, {"advisors": [ann.id, bob.id]})
     await room.say(talk, "Second")
     of_bob = next(r for r in room.provider.log if f"lab:{r.model}" == bob.model)
     messages = of_bob.json()["messages"]

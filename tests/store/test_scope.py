@@ -19,7 +19,7 @@ from polyvox.store import (
     versions,
 )
 from polyvox.store.advisors import Advisors
-from polyvox.store.conversations import Conversations
+from polyvox.store.conversations import Conversations, update
 from polyvox.store.councils import Councils
 from polyvox.store.database import Database, Row, Tx
 from polyvox.store.recipes import Recipes
@@ -125,7 +125,7 @@ async def test_two_users_with_the_same_names_do_not_meet(database: Database) -> 
         lambda: c.create(B, name="x", advisors=[theirs["advisor"]]),
         lambda: c.update(B, mine["council"], advisors=[theirs["advisor"]]),
         lambda: v.get(B, theirs["conversation"]),
-        lambda: v.update(B, theirs["conversation"], title="x"),
+        lambda: database.write(lambda tx: update(tx, B, theirs["conversation"], {"title": "x"})),
         lambda: v.delete(B, theirs["conversation"]),
         lambda: v.create(B, advisors=[theirs["advisor"]]),
         lambda: v.create(B, council=theirs["council"]),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Unpack
 
 import pytest
 from tests.store.rows import columns, fill, tables
@@ -9,10 +10,10 @@ from tests.store.rows import columns, fill, tables
 from polyvox.errors import Invalid, NotFound
 from polyvox.store import search, usage
 from polyvox.store.advisors import Advisors
-from polyvox.store.conversations import OWNED, Conversations
+from polyvox.store.conversations import OWNED, Conversations, Details, update
 from polyvox.store.councils import Councils
 from polyvox.store.database import Database, Tx
-from polyvox.values import ASSISTANT_ID, Scope
+from polyvox.values import ASSISTANT_ID, Conversation, Scope
 
 ME, YOU = Scope("me"), Scope("you")
 CANARY = "zanzibarcanary"
@@ -27,6 +28,10 @@ def conversations(database: Database) -> Conversations:
 async def advisor_ids(database: Database, names: str = "ab") -> tuple[str, ...]:
     advisors = Advisors(database)
     return tuple([(await advisors.create(ME, name=n, description="d")).id for n in names])
+
+
+async def change(database: Database, id_: str, **details: Unpack[Details]) -> Conversation:
+    return await database.write(lambda tx: update(tx, ME, id_, details))
 
 
 def filling(scope: Scope, conversation: str) -> Callable[[Tx], None]:
@@ -111,18 +116,18 @@ async def test_changing(conversations: Conversations, database: Database) -> Non
         lambda tx: tx.run("UPDATE conversations SET head_id = 'h', last_number = 5")
     )
 
-    changed = await conversations.update(ME, made.id, title="New", recipe="agent", advisors=["b"])
+    changed = await change(database, made.id, title="New", recipe="agent", advisors=["b"])
 
     assert (changed.title, changed.recipe, changed.advisors) == ("New", "agent", (ids[1],))
     assert (changed.head_id, changed.last_number, changed.updated_at) == ("h", 5, made.updated_at)
     assert await conversations.get(ME, made.id) == changed
     assert await search.search(database, ME, "old") == []
     assert [hit.id for hit in await search.search(database, ME, "new")] == [made.id]
-    assert (await conversations.update(ME, made.id, advisors=None)).advisors is None
-    assert (await conversations.update(ME, made.id, title="")).title == ""
+    assert (await change(database, made.id, advisors=None)).advisors is None
+    assert (await change(database, made.id, title="")).title == ""
     assert await search.search(database, ME, "new") == []
     with pytest.raises(NotFound):
-        await conversations.update(ME, "nowhere", title="x")
+        await change(database, "nowhere", title="x")
 
 
 async def test_a_removed_advisor_may_stay(conversations: Conversations, database: Database) -> None:
@@ -130,7 +135,7 @@ async def test_a_removed_advisor_may_stay(conversations: Conversations, database
     made = await conversations.create(ME, advisors=["a"])
     await Advisors(database).remove(ME, "a")
 
-    changed = await conversations.update(ME, made.id, advisors=[ids[0], "b"])
+    changed = await change(database, made.id, advisors=[ids[0], "b"])
 
     assert changed.advisors == ids
     with pytest.raises(Invalid):

@@ -71,11 +71,10 @@ class Reply:
         return error
 
 
-@dataclass
-class House:
-    """The app, its address, the provider behind it, and a client."""
+@dataclass(kw_only=True)
+class Visitor:
+    """Whoever reaches a server over HTTP: its address, the provider behind it, and a client."""
 
-    polyvox: Polyvox
     provider: ProviderServer
     url: str
     client: aiohttp.ClientSession
@@ -108,6 +107,9 @@ class House:
 
     async def patch(self, path: str, data: Any = None, **more: Any) -> Reply:
         return await self.ask("PATCH", path, data, **more)
+
+    async def put(self, path: str, data: Any = None, **more: Any) -> Reply:
+        return await self.ask("PUT", path, data, **more)
 
     async def delete(self, path: str, **more: Any) -> Reply:
         return await self.ask("DELETE", path, **more)
@@ -204,6 +206,13 @@ class House:
         return [event async for event in self.events(conversation, after, live="false")]
 
 
+@dataclass(kw_only=True)
+class House(Visitor):
+    """A visitor who lives here: the app itself is at hand, too."""
+
+    polyvox: Polyvox
+
+
 @dataclass(frozen=True)
 class Event:
     """One server-sent event."""
@@ -285,15 +294,24 @@ async def open_house(home: Path, **settings: Any) -> AsyncIterator[House]:
     """A house of one's own; `settings` are laid over the usual ones."""
     async with (
         ProviderServer() as provider,
-        Polyvox(settings_for(home, provider, **settings), env={}) as polyvox,
+        lived_in(settings_for(home, provider, **settings), provider) as house,
     ):
+        yield house
+
+
+@asynccontextmanager
+async def lived_in(
+    settings: Settings, provider: ProviderServer, env: Mapping[str, str] | None = None
+) -> AsyncIterator[House]:
+    """A house with exactly these settings, at this provider."""
+    async with Polyvox(settings, env=env or {}) as polyvox:
         sock = bind("127.0.0.1", 0)
         url = address_of(sock)
         patience = aiohttp.ClientTimeout(total=30)
         async with running(polyvox, sock), aiohttp.ClientSession(timeout=patience) as client:
             token = polyvox.settings.server.token.reveal()
             headers = {"Authorization": f"Bearer {token}"} if token else {}
-            yield House(polyvox, provider, url, client, headers)
+            yield House(polyvox=polyvox, provider=provider, url=url, client=client, headers=headers)
             polyvox.hub.end()
 
 

@@ -21,6 +21,7 @@ from polyvox.web.server import build_api
 PAGE: dict[str, Any] = build_api(Polyvox(Settings(), env={})).openapi()
 ON = ("true", "1", "on", "yes", "t", "y")
 MODEL = "scripted:say=Yes,_but."
+PROPOSING = 'scripted:say={"name":"Miller","description":"You_grind_all_of_it_to_flour."}'
 
 config = schemathesis.Config.from_dict(
     {
@@ -33,6 +34,12 @@ config = schemathesis.Config.from_dict(
     }
 )
 schema = schemathesis.openapi.from_dict(PAGE, config=config)
+
+
+@schemathesis.serializer("application/x-ndjson")
+def as_lines(context: Any, value: Any) -> bytes:
+    """JSON Lines are made by an export alone; here it is any text."""
+    return value if isinstance(value, bytes) else json.dumps(value).encode()
 
 
 class Known:
@@ -54,7 +61,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             "advisor": [advisors[2]["id"]],
             "council": [run(house.council())["id"]],
             "conversation": [run(house.conversation()) for _ in range(2)],
+            "provider": ["spare"],
         }
+        run(house.put("/api/providers/spare", {"base_url": house.provider.base_url}))
+        run(house.put("/api/keys/spare", {"key": "sk-spare"}))
         turns = [run(house.say(conversation, content)) for content in ("One?", "Two?")]
         Known.ids = {
             "advisor": [advisors[0]["id"], advisors[1]["slug"]],
@@ -64,6 +74,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             "message": [turn["message_id"] for turn in turns],
             "answer": [a["answer_id"] for turn in turns for a in turn["answers"]],
             "name": ["council", "agent"],
+            "provider": ["mine", "spare"],
         }
         yield house.url
 
@@ -78,6 +89,13 @@ def map_case(context: Any, case: schemathesis.Case[Any]) -> schemathesis.Case[An
             known = (Known.spare if case.method == "DELETE" else Known.ids).get(name, [])
             if known and len(str(value)) % 2:
                 case.path_parameters[name] = known[len(str(value)) // 2 % len(known)]
+    asked = case.body if case.path.endswith("/suggest") and isinstance(case.body, dict) else {}
+    if asked.get("model") is None:
+        asked["model"] = PROPOSING  # the usual one proposes nobody
+    if case.path == "/api/models/check" and not (
+        case.meta and case.meta.is_negative_at(ParameterLocation.BODY)
+    ):
+        case.body = {"model": MODEL}  # nobody outside is ever asked
     if case.path.endswith("/events") and str(case.query.get("live", "true")).lower() in ON:
         case.query["live"] = "false"
     return case
@@ -106,11 +124,13 @@ ROWS = """
 GET / | GET /healthz | GET /metrics
 GET POST /api/advisors | GET PATCH DELETE /api/advisors/{advisor}
 GET /api/advisors/{advisor}/versions | POST /api/advisors/{advisor}/rollback
-POST /api/advisors/order
+POST /api/advisors/order | POST /api/advisors/suggest
 GET POST /api/councils | GET PATCH DELETE /api/councils/{council}
 GET POST /api/conversations | GET PATCH DELETE /api/conversations/{conversation}
 POST /api/conversations/{conversation}/turns | POST /api/conversations/{conversation}/estimate
-GET /api/conversations/{conversation}/events
+POST /api/estimate
+GET /api/conversations/{conversation}/events | GET /api/conversations/{conversation}/export
+POST /api/conversations/import
 GET /api/answers/{answer}
 POST /api/answers/{answer}/stop | POST /api/answers/{answer}/retry
 POST /api/answers/{answer}/regenerate | POST /api/answers/{answer}/replay
@@ -120,7 +140,10 @@ GET /api/answers/{answer}/receipt | GET /api/answers/{answer}/request
 POST /api/turns/{turn}/stop | POST /api/turns/{turn}/synthesize | POST /api/turns/{turn}/exchange
 PATCH /api/messages/{message}
 GET /api/recipes | GET PATCH DELETE /api/recipes/{name}
-GET /api/settings | GET /api/models | GET /api/usage | GET /api/search
+GET PATCH /api/settings | GET /api/settings/page | GET /api/models | POST /api/models/check
+GET /api/keys | PUT DELETE /api/keys/{provider}
+GET /api/providers | PUT DELETE /api/providers/{provider}
+GET /api/usage | GET /api/search
 GET /v1/models | POST /v1/chat/completions
 """
 

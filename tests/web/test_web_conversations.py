@@ -25,7 +25,7 @@ async def test_a_conversation_from_beginning_to_end(house: House) -> None:
     assert made["advisors"] is None
     assert made["last_number"] == 0
     whole = (await house.get(path)).json()
-    assert whole == {**made, "messages": [], "branches": {}, "more": False}
+    assert whole == {**made, "messages": [], "branches": {}, "tips": {}, "more": False}
     renamed = await house.patch(path, {"title": "Staying"})
     assert renamed.status == 200
     assert renamed.json()["title"] == "Staying"
@@ -232,6 +232,7 @@ async def test_older_messages_are_paged_back(house: House) -> None:
     older = (await house.get(f"{path}?limit=3&before=4")).json()
     assert [m["content"] for m in older["messages"]] == ["Message 1", "Message 2", "Message 3"]
     assert older["more"] is False
+    assert [m["depth"] for m in newest["messages"]] == [4, 5], "what `before` is counted in"
 
 
 async def test_an_estimate_stores_and_asks_nothing(house: House) -> None:
@@ -261,6 +262,22 @@ async def test_an_estimate_stores_and_asks_nothing(house: House) -> None:
     assert (await house.get(f"/api/conversations/{conversation}")).json()["messages"] == []
 
 
+async def test_the_first_message_of_a_new_conversation_is_estimated_alike(house: House) -> None:
+    known = await house.advisor(model="openai:gpt-4o-mini", params={"max_tokens": 1000})
+    conversation = await house.conversation(known)
+    listed = (await house.get("/api/conversations")).json()
+    body = {"content": "How much would it be?", "advisors": [known["id"]]}
+    first = await house.post("/api/estimate", body)
+    there = await house.post(f"/api/conversations/{conversation}/estimate", body)
+    assert first.status == 200
+    assert first.json() == there.json()
+    agent = await house.post("/api/estimate", {**body, "recipe": "agent"})
+    assert agent.json()["input_tokens"] < first.json()["input_tokens"], "no protocol, no rules"
+    for wrong in ({"content": ""}, {**body, "recipe": "nobody"}, {**body, "advisors": ["nobody"]}):
+        assert (await house.post("/api/estimate", wrong)).status in (404, 422)
+    assert (await house.get("/api/conversations")).json() == listed, "nothing was begun"
+
+
 async def test_the_head_can_be_moved_back_to_another_branch(house: House) -> None:
     conversation = await house.conversation(await house.advisor())
     first = await house.say(conversation, "Root")
@@ -273,9 +290,15 @@ async def test_the_head_can_be_moved_back_to_another_branch(house: House) -> Non
     whole = (await house.get(path)).json()
     assert [m["content"] for m in whole["messages"]] == ["Root", "Right"]
     assert whole["branches"] == {first["turn_id"]: [second["turn_id"], third["turn_id"]]}
+    further = await house.say(conversation, "Further right")
     await house.patch(path, {"head": second["turn_id"]})
     whole = (await house.get(path)).json()
     assert [m["content"] for m in whole["messages"]] == ["Root", "Left"]
+    tips = {second["turn_id"]: second["turn_id"], third["turn_id"]: further["turn_id"]}
+    assert whole["tips"] == tips, "where each branch goes on"
+    await house.patch(path, {"head": whole["tips"][third["turn_id"]]})
+    whole = (await house.get(path)).json()
+    assert [m["content"] for m in whole["messages"]] == ["Root", "Right", "Further right"]
     other = await house.conversation(await house.advisor())
     change = {"title": "Changed", "head": first["turn_id"]}
     foreign = await house.patch(f"/api/conversations/{other}", change)

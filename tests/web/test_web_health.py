@@ -15,7 +15,7 @@ from polyvox import __version__
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def test_who_comes_by_with_a_browser_is_told_where_to_go(house: House) -> None:
+async def test_who_comes_by_with_curl_is_told_where_to_go(house: House) -> None:
     reply = await house.get("/")
     assert reply.status == 200
     assert reply.headers["Content-Type"] == "text/plain; charset=utf-8"

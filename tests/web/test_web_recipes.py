@@ -10,6 +10,7 @@ import pytest
 from tests.provider import Script
 from tests.web.house import House, open_house
 
+from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, as_data
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -32,6 +33,7 @@ async def test_recipes_are_shown_as_they_are(own: House) -> None:
     assert [one["name"] for one in listed] == ["council", "agent"]
     for one in listed:
         assert one["recipe"] == as_data(BUILT_IN[one["name"]])
+        assert one["standard"] == one["recipe"]
         assert one["changed"] == {}
         assert (await own.get(f"/api/recipes/{one['name']}")).json() == one
 
@@ -79,6 +81,47 @@ async def test_changes_add_up_and_null_undoes_one(own: House) -> None:
     assert less["changed"] == {"stamps": "none"}
     assert less["recipe"]["window"] == as_data(BUILT_IN["council"])["window"]
     assert (await own.get("/api/recipes/agent")).json()["changed"] == {}
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_null_undoes_one_key_of_a_table(own: House) -> None:
+    path = "/api/recipes/council"
+    texts = {"rules": "Be brief.", "shared": "You are among friends."}
+    await own.patch(path, {"texts": texts, "params": {"temperature": 0.5}})
+    less = (await own.patch(path, {"texts": {"rules": None}})).json()
+    assert less["recipe"]["texts"] == {"shared": texts["shared"]}
+    none = (await own.patch(path, {"texts": {"shared": None}, "params": {"top_p": None}})).json()
+    assert none["changed"] == {"params": {"temperature": 0.5}}
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_a_changed_recipe_still_says_how_it_was_and_our_wording(own: House) -> None:
+    change = {"stamps": "none", "texts": {"rules": "Be brief."}}
+    shown = (await own.patch("/api/recipes/council", change)).json()
+    assert shown["standard"] == as_data(BUILT_IN["council"])
+    assert shown["recipe"]["stamps"] == "none"
+    for size in ("full", "compact"):
+        ours = shown["wording"][size]
+        assert ours["rules"] == prompt_set(size).text("rules")
+        assert "{k} of {n}" in ours["early"]
+        assert ours["ongoing"]
+        assert "synthesis" not in ours, "no block or phase of that name"
+    assert "shared" not in shown["wording"]["compact"], "small models go without"
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_the_standard_is_what_the_configuration_made_of_it(tmp_path: Path) -> None:
+    configured = {"council": {"stamps": "history", "window": {"last_messages": 5}}}
+    async with open_house(tmp_path, recipes=configured) as own:
+        changed = {"window": {"last_messages": 6}}
+        shown = (await own.patch("/api/recipes/council", changed)).json()
+        assert shown["changed"] == changed
+        assert shown["standard"]["stamps"] == shown["recipe"]["stamps"] == "history"
+        assert shown["standard"]["window"]["last_messages"] == 5
+        undone = (
+            await own.patch("/api/recipes/council", {"window": {"last_messages": None}})
+        ).json()
+        assert undone["recipe"] == undone["standard"]
 
 
 @pytest.mark.asyncio(loop_scope="function")

@@ -16,7 +16,8 @@ from polyvox.errors import ModelError, PolyvoxError
 from polyvox.models.llama_file import EMBEDDED, find_gguf
 from polyvox.models.registry import Models
 from polyvox.session.council import check_recipes
-from polyvox.settings import Settings
+from polyvox.settings import Settings, stored
+from polyvox.settings.layers import leaves
 from polyvox.transport import Transport
 from polyvox.web.guard import is_loopback
 
@@ -74,8 +75,20 @@ async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIte
 
 
 def configuration(settings: Settings) -> Finding:
-    """Which file it is, and whether a secret stands in it."""
-    where = settings.source or "no file, so every setting has its default"
+    """Which files it is, and whether a secret stands where it should not."""
+    where = settings.source or "no polyvox.toml"
+    if changed := list(leaves(settings.page)):
+        where += f", and from the page {', '.join(changed)} ({settings.home / stored.SETTINGS})"
+    elif not settings.source:
+        where += ", so every setting has its default"
+    kept = settings.home / stored.KEYS
+    if settings.keys and kept.stat().st_mode & 0o077:
+        return Finding(
+            "warn",
+            "configuration",
+            f"{where}; others on this machine can read {kept}",
+            f"Run `chmod 600 {kept}`.",
+        )
     literal = [
         f"providers.{name}.api_key"
         for name, one in settings.providers.items()

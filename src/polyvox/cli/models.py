@@ -37,13 +37,14 @@ def list_models(json: Json = False) -> None:
         from polyvox.cli.output import note, say_json, table
         from polyvox.settings import shown_url
 
-        default = app.models.default
+        default, why = app.models.default, _why(app)
         listing = [replace(row, base_url=shown_url(row.base_url)) for row in app.models.listing()]
         told = app.models.facts(default).note
         if json:
             say_json(
                 {
                     "default": default,
+                    "default_from": why,
                     "note": told,
                     "providers": msgspec.to_builtins(listing),
                 }
@@ -67,11 +68,25 @@ def list_models(json: Json = False) -> None:
             if not provider.models
         ]
         table(("*", "model", "key", "address"), rows, empty="There are no models.")
-        note("* is the default.")
+        note(f"* is the default: {why}.")
         if told:
             note(told)
 
     run(work)
+
+
+def _why(app: Polyvox) -> str:
+    """What made the default model the default."""
+    from polyvox.settings.layers import said_of
+
+    said = said_of(app.settings, "models.default")
+    if said.origin == "page":
+        return "chosen on the page"
+    if said.origin != "default":
+        return f"set in {said.where}"
+    provider = app.models.default.partition(":")[0]
+    row = next(row for row in app.models.listing() if row.name == provider)
+    return f"there is a key, {row.key_source}" if row.key == "present" else "no key was found"
 
 
 @command(group, "check")

@@ -139,7 +139,9 @@ async def _title(room: Room, words: list[str]) -> None:
 
     title = " ".join(words)
     clean_name(title, "title", 200)
-    room.conversation = await room.app.conversations.update(SCOPE, _conversation(room), title=title)
+    room.conversation = await room.app.change_conversation(
+        SCOPE, _conversation(room), {"title": title}
+    )
     note(f"It is called “{title}” now.")
 
 

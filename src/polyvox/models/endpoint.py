@@ -38,11 +38,16 @@ class Endpoint:
         """What to do about the key."""
         name = self.secret.origin.removeprefix("env:")
         if self.secret.origin.startswith("env:"):
-            return f"Set {name} to a valid key of {self.provider}."
+            return f"Set {name} to a valid key of {self.provider}, or put one in under Settings."
         if self.secret.origin.startswith("keyring:"):
             name = name.removeprefix("keyring:")
             return f"Store a valid key with `keyring set polyvox {name}`."
-        return f"Set api_key in [providers.{self.provider}] to a valid key, as env:NAME."
+        if self.secret.origin.startswith("stored:"):
+            return f"Put in a valid key of {self.provider} on the page under Settings."
+        return (
+            f"Put in a key of {self.provider} on the page under Settings, or set api_key in "
+            f"[providers.{self.provider}] to a valid key, as env:NAME."
+        )
 
     async def key(self) -> str:
         """The key; empty where none is needed. The keyring may ask a person, so not on the loop."""

@@ -19,7 +19,8 @@ class LlamaServer:
 
     def __init__(self, gguf: Path, settings: Settings) -> None:
         self._gguf = gguf
-        self._settings = settings
+        self.settings = settings
+        """Those of the next start."""
         self._starting: asyncio.Task[LlamaProcess] | None = None
         self._closed = False
 
@@ -38,7 +39,7 @@ class LlamaServer:
             raise _closed()
         start = self._starting
         if start is None or (start.done() and self.pid is None):
-            start = asyncio.create_task(LlamaProcess.start(self._gguf, self._settings))
+            start = asyncio.create_task(LlamaProcess.start(self._gguf, self.settings))
             start.add_done_callback(_failed)  # looked at even if every caller has gone away
             self._starting = start
         await asyncio.wait({start})

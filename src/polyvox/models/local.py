@@ -40,8 +40,14 @@ class LocalModel:
         self._transport = transport
         self._clock = clock
         self._server: LlamaServer | None = None
-        limits = settings.limits
-        self._bounds = Bounds(limits.deadline, limits.stall, limits.answer_bytes)
+        self._bounds = _bounds(settings)
+
+    def use(self, settings: Settings) -> None:
+        """From now on these settings; those of the process itself when it is next started."""
+        self._settings = settings
+        self._bounds = _bounds(settings)
+        if self._server is not None:
+            self._server.settings = settings
 
     @property
     def id(self) -> str:
@@ -107,3 +113,8 @@ class LocalModel:
             {"Connection": "close"},
         )
         return OpenAIModel(self._name, endpoint, self._transport, self._bounds, self._clock)
+
+
+def _bounds(settings: Settings) -> Bounds:
+    limits = settings.limits
+    return Bounds(limits.deadline, limits.stall, limits.answer_bytes)

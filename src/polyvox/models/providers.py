@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polyvox.errors import Invalid
+from polyvox.errors import ConfigError, Invalid
 from polyvox.models.endpoint import Endpoint
 from polyvox.settings import Provider, Secret, Settings
+from polyvox.settings.layers import said_of
 
 EMBEDDED = "local:smollm2"
 
@@ -66,19 +67,40 @@ OWN = ("local", "scripted")
 def endpoint_of(provider: str, settings: Settings, env: Mapping[str, str] = os.environ) -> Endpoint:
     """Where and how that provider is reached. Not for those inside the program."""
     built, given = BUILT_IN.get(provider), settings.providers.get(provider)
+    secret = _secret(provider, settings, env)
     if given is None:
         if built is None:
             raise unknown_provider(provider, settings)
-        return Endpoint(provider, built.base_url, built.dialect, _key(built), env=env)
-    secret = given.api_key if given.api_key or built is None else _key(built)
+        return Endpoint(provider, built.base_url, built.dialect, secret, env=env)
     base_url = given.base_url or (built.base_url if built else "")
     return Endpoint(provider, base_url, _dialect(built, given), secret, given.headers, env)
 
 
 def has_key(provider: str, settings: Settings, env: Mapping[str, str]) -> bool:
     """Whether a key is at hand. One in the keyring is believed to be there: asking may prompt."""
-    secret = endpoint_of(provider, settings, env).secret
-    return secret.origin.startswith("keyring:") or bool(secret.reveal(env).strip())
+    return _holds(endpoint_of(provider, settings, env).secret, env)
+
+
+def check_models(settings: Settings) -> None:
+    """Refuse settings that name a model nobody can know."""
+    models = settings.models
+    named = {
+        "models.default": (models.default,),
+        "models.fallback": models.fallback,
+        "models.synthesis": (models.synthesis,),
+        "models.known": tuple(models.known),
+    }
+    for setting, name in [(setting, name) for setting, names in named.items() for name in names]:
+        try:
+            if name:
+                split_name(name, settings)
+        except Invalid as error:
+            where = said_of(settings, setting).where
+            raise ConfigError(
+                f"The model {name!r} in the settings cannot be used. {error.message}",
+                f"{error.hint} It is named by {setting}{' in ' if where else ''}{where}.",
+                param=setting,
+            ) from None
 
 
 def known_providers(settings: Settings) -> list[str]:
@@ -115,8 +137,18 @@ def unknown_provider(provider: str, settings: Settings) -> Invalid:
     )
 
 
-def _key(built: BuiltIn) -> Secret:
-    return Secret(f"env:{built.key}" if built.key else "")
+def _secret(provider: str, settings: Settings, env: Mapping[str, str]) -> Secret:
+    """The key of the configuration or the environment; where that holds none, the one that was put
+    in on the page."""
+    built, given = BUILT_IN.get(provider), settings.providers.get(provider)
+    usual = Secret(f"env:{built.key}" if built and built.key else "")
+    said = given.api_key if given is not None and given.api_key else usual
+    kept = settings.keys.get(provider)
+    return said if kept is None or _holds(said, env) else kept
+
+
+def _holds(secret: Secret, env: Mapping[str, str]) -> bool:
+    return secret.origin.startswith("keyring:") or bool(secret.reveal(env).strip())
 
 
 def _dialect(built: BuiltIn | None, given: Provider) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from polyvox.errors import ConfigError, EmptyAnswer, Invalid, ModelError, Refused
+from polyvox.errors import EmptyAnswer, Invalid, ModelError, Refused
 from polyvox.ids import Clock, system_clock
 from polyvox.models.anthropic import AnthropicModel
 from polyvox.models.base import AttemptLog, ChatMessage, Model, ModelFacts, Request, Sleep
@@ -24,6 +24,7 @@ from polyvox.models.providers import (
     BUILT_IN,
     EMBEDDED,
     OWN,
+    check_models,
     endpoint_of,
     has_key,
     known_providers,
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
 
 TINY = (
     "The embedded model is tiny: it shows how Polyvox works, but its advice is poor. "
-    "Set OPENROUTER_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or run Ollama, "
-    "to use a capable one."
+    "To use a capable one, put in a key on the page under Settings, set OPENROUTER_API_KEY, "
+    "ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or run Ollama."
 )
 
 
@@ -99,8 +100,17 @@ class Models:
         self._bare: dict[str, OpenModel] = {}
         self._single: dict[str, OpenModel] = {}
         self._chains: dict[tuple[str, ...], Model] = {}
-        self._gates: dict[str, Gate] = {}
+        self._gates: dict[tuple[object, ...], Gate] = {}
         self._local: dict[str, LocalModel] = {}
+
+    def use(self, settings: Settings) -> None:
+        """From now on these settings. What is under way ends with those it began with; a pace that
+        stays the same goes on being kept, and the embedded model goes on running."""
+        self._settings = settings
+        for model in self._local.values():
+            model.use(settings)
+        self._bare = {f"local:{name}": model for name, model in self._local.items()}
+        self._single, self._chains = {}, {}
 
     def get(self, name: str) -> Model:
         """That model alone, wrapped and ready. `Invalid` if there cannot be one of this name."""
@@ -156,16 +166,7 @@ class Models:
 
     def check_settings(self) -> None:
         """Refuse settings that name a model nobody can know."""
-        models = self._settings.models
-        for name in (models.default, *models.fallback, models.synthesis, *models.known):
-            if name:
-                try:
-                    self.check_name(name)
-                except Invalid as error:
-                    raise ConfigError(
-                        f"The model {name!r} in the settings cannot be used. {error.message}",
-                        error.hint,
-                    ) from None
+        check_models(self._settings)
 
     def listing(self) -> list[ProviderRow]:
         """Every provider, whether its key is there, and models of it that are known by name."""
@@ -248,14 +249,15 @@ class Models:
     def _gate(self, key: str, given: Provider | ModelFactsSetting | None) -> Gate | None:
         if given is None or not (given.concurrency or given.requests_per_minute or given.min_delay):
             return None
-        if key not in self._gates:
-            self._gates[key] = Gate(
+        pace = (key, given.concurrency, given.requests_per_minute, given.min_delay)
+        if pace not in self._gates:
+            self._gates[pace] = Gate(
                 concurrency=given.concurrency,
                 requests_per_minute=given.requests_per_minute,
                 min_delay=given.min_delay,
                 sleep=self._sleep,
             )
-        return self._gates[key]
+        return self._gates[pace]
 
     def _known(self, name: str) -> ModelFactsSetting:
         return self._settings.models.known.get(name) or ModelFactsSetting()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polyvox.context.rebuild import Loaded, Receipt, needs, rebuild
@@ -22,6 +22,7 @@ class View:
     conversation: Conversation
     turns: tuple[tuple[Turn, tuple[Answer, ...]], ...]
     branches: Mapping[str, tuple[str, ...]]
+    tips: Mapping[str, str]
     more: bool
 
 
@@ -31,16 +32,19 @@ def view(
     """The newest turns of the current branch (or those before a depth)."""
     conversation = conversations.get(tx, scope, conversation_id)
     if conversation.head_id is None:
-        return View(conversation, (), {}, more=False)
+        return View(conversation, (), {}, {}, more=False)
     head = turns.get_turn(tx, scope, conversation.head_id)
     upto = head.depth if before is None else min(before - 1, head.depth)
     after = max(0, upto - limit)
     segments = threads.path(tx, scope, head.branch_id, upto)
     found = turns.on_path(tx, scope, conversation_id, segments, after)
+    branches = _branches(tx, scope, conversation_id)
+    forked = [one for ids in branches.values() for one in ids]
     return View(
         conversation,
         tuple((turn, _live(tx, scope, turns.answers_of(tx, scope, turn.id))) for turn in found),
-        _branches(tx, scope, conversation_id),
+        branches,
+        _tips(tx, scope, conversation_id, forked),
         more=after > 0,
     )
 
@@ -70,6 +74,20 @@ def _branches(tx: Tx, scope: Scope, conversation_id: str) -> dict[str, tuple[str
         for parent_id, turn_id in rows:
             shared.setdefault(parent_id or "", []).append(turn_id)
     return {parent: tuple(ids) for parent, ids in shared.items() if len(ids) > 1}
+
+
+def _tips(tx: Tx, scope: Scope, conversation_id: str, forked: Sequence[str]) -> dict[str, str]:
+    """For each of these turns the last turn of the branch it stands on."""
+    tips = {}
+    for turn_id in forked:
+        branch_id = turns.get_turn(tx, scope, turn_id).branch_id
+        last = tx.one(
+            "SELECT id FROM turns WHERE user_id = ? AND conversation_id = ? AND branch_id = ?"
+            " ORDER BY depth DESC LIMIT 1",
+            (scope.user, conversation_id, branch_id),
+        )
+        tips[turn_id] = last[0] if last else turn_id
+    return tips
 
 
 @dataclass(frozen=True, slots=True)

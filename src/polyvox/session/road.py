@@ -22,9 +22,10 @@ INTERNAL = Failure(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Road:
-    """What the road is built of."""
+    """What the road is built of. Nothing of it changes but the settings, as a whole and between two
+    steps: whoever needs them asks the road anew."""
 
     settings: Settings
     database: Database

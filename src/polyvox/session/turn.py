@@ -28,10 +28,13 @@ from polyvox.values import Advisor, Params, Scope, Turn
 
 async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
     """Ask every job's advisor at the same time; return when each answer has ended, however."""
-    calls = await road.database.read(
-        lambda tx: prepare(tx, road, jobs, _names(tx, jobs[0].scope), round_)
-    )
-    await make_calls(road, jobs, calls)
+    scope, turn = jobs[0].scope, jobs[0].turn
+
+    def read(tx: Tx) -> list[Call]:
+        conversations.get(tx, scope, turn.conversation_id)  # it may have been deleted meanwhile
+        return prepare(tx, road, jobs, _names(tx, scope), round_)
+
+    await make_calls(road, jobs, await road.database.read(read))
 
 
 async def make_calls(road: Road, jobs: Sequence[Job], calls: Sequence[Call]) -> None:
@@ -58,7 +61,6 @@ def prepare(
 ) -> list[Call]:
     """For every job: its thread, read from the newest end, compiled to a request. Only reads."""
     recipe, turn, scope = jobs[0].recipe, jobs[0].turn, jobs[0].scope
-    conversations.get(tx, scope, turn.conversation_id)  # it may have been deleted meanwhile
     limits = road.settings.limits
     asked: list[tuple[Call, ModelFacts, Params]] = []
     needs: list[Need] = []

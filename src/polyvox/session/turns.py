@@ -18,7 +18,7 @@ from polyvox.errors import Conflict, Invalid, ModelError, NotFound, StoreError
 from polyvox.events import Event
 from polyvox.ids import new_id
 from polyvox.receive import UserMessage, body_hash, mentioned, receive
-from polyvox.session import council, exchange, lifecycle, synthesis
+from polyvox.session import changes, council, exchange, lifecycle, synthesis
 from polyvox.session.answer import Call
 from polyvox.session.conductor import Conductor
 from polyvox.session.inspect import inspect
@@ -327,23 +327,11 @@ class Turns:
 
     async def exclude_answer(self, scope: Scope, answer_id: str, excluded: bool) -> Answer:
         """Keep an answer out of every later request, or let it in again."""
-
-        def write(tx: Tx) -> Answer:
-            turns.get_answer(tx, scope, answer_id)
-            turns.set_excluded(tx, scope, "answers", answer_id, excluded)
-            return turns.seen_answer(tx, scope, answer_id)
-
-        return await self._road.database.write(write)
+        return await changes.exclude_answer(self._road, scope, answer_id, excluded)
 
     async def exclude_message(self, scope: Scope, message_id: str, excluded: bool) -> Turn:
         """Keep a message, and with it the answers to it, out of every later request; or undo it."""
-
-        def write(tx: Tx) -> Turn:
-            turn = turns.turn_of_message(tx, scope, message_id)
-            turns.set_excluded(tx, scope, "turns", turn.id, excluded)
-            return turns.get_turn(tx, scope, turn.id)
-
-        return await self._road.database.write(write)
+        return await changes.exclude_message(self._road, scope, message_id, excluded)
 
     async def edit_message(self, scope: Scope, message_id: str, content: str) -> Begun:
         """Say something else instead: a branch with a new turn. The old one stays where it was."""
@@ -408,15 +396,21 @@ class Turns:
     async def estimate(
         self,
         scope: Scope,
-        conversation_id: str,
+        conversation_id: str | None,
         content: str,
         advisors: Sequence[str] | None = None,
+        recipe_name: str = "council",
     ) -> list[Estimate]:
-        """What a message would take, for each advisor it would go to. Nothing is stored."""
+        """What a message would take, for each advisor it would go to; without a conversation, as
+        the first of a new one. Nothing is stored."""
         road = self._road
 
         def read(tx: Tx) -> list[Estimate]:
-            conversation = conversations.get(tx, scope, conversation_id)
+            conversation = (
+                conversations.get(tx, scope, conversation_id)
+                if conversation_id is not None
+                else Conversation("", "", recipe_name, None, None, None, 0, 0, 0)
+            )
             known = council.everyone(tx, scope)
             message = receive(
                 content,

@@ -185,12 +185,6 @@ class Conversations:
             lambda tx: latest(tx, scope, recipe=recipe, advisor_id=advisor_id)
         )
 
-    async def update(
-        self, scope: Scope, conversation_id: str, **details: Unpack[Details]
-    ) -> Conversation:
-        """Change what is named."""
-        return await self._database.write(lambda tx: update(tx, scope, conversation_id, details))
-
     async def delete(self, scope: Scope, conversation_id: str) -> None:
         """Delete a conversation with everything in it, from the files too."""
         await self._database.write(lambda tx: delete(tx, scope, conversation_id))

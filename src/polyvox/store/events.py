@@ -15,6 +15,7 @@ import msgspec
 from polyvox.errors import NotFound
 from polyvox.events import (
     AnswerStarted,
+    ConversationChanged,
     Delta,
     Event,
     Numbered,
@@ -55,13 +56,16 @@ class Page:
 def append(
     tx: Tx, scope: Scope, conversation_id: str, events: Sequence[Event], now: int
 ) -> list[Numbered]:
-    """Store events with the next numbers of their conversation."""
+    """Store events with the next numbers of their conversation. What is only changed about it
+    leaves its place in the list: that is by what was said last."""
     if not events:
         return []
+    said = any(not isinstance(event, ConversationChanged) for event in events)
     row = tx.one(
-        "UPDATE conversations SET last_number = last_number + ?, updated_at = ?"
+        "UPDATE conversations SET last_number = last_number + ?,"
+        " updated_at = CASE WHEN ? = 1 THEN ? ELSE updated_at END"
         " WHERE user_id = ? AND id = ? RETURNING last_number",
-        (len(events), now, scope.user, conversation_id),
+        (len(events), int(said), now, scope.user, conversation_id),
     )
     if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
@@ -79,6 +83,8 @@ def _row(item: Numbered) -> tuple[int, str, str | None, str | None, str, int]:
     event = item.event
     if isinstance(event, TextDelta | ThinkingDelta):
         return item.number, event.kind, None, event.answer_id, event.text, event.at
+    if isinstance(event, ConversationChanged):
+        return item.number, event.kind, None, None, payload(event).decode(), 0
     turn_id = (
         event.turn_id if isinstance(event, TurnStarted | AnswerStarted | TurnCompleted) else None
     )

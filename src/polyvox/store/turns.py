@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.events import AnswerStarted, Event, TurnStarted
+from polyvox.events import AnswerStarted, ConversationChanged, Event, TurnStarted
 from polyvox.ids import new_id
 from polyvox.store import search
 from polyvox.store.database import Row, Tx
@@ -254,7 +254,9 @@ def begin(
     answers, started = add(
         tx, scope, turn, [(advisor, None) for advisor in new.asked], "advisor", 0, runner_id, now
     )
-    return Begun(turn, answers, [TurnStarted(turn.id, turn.message_id), *started])
+    branched: list[Event] = [] if new.edits is None else [ConversationChanged("head", turn.id)]
+    opening = [*branched, TurnStarted(turn.id, turn.message_id), *started]
+    return Begun(turn, answers, opening)
 
 
 def short_title(content: str) -> str:
@@ -429,14 +431,18 @@ def failure_json(failure: Failure | None) -> str | None:
     return None if failure is None else msgspec.json.encode(failure).decode()
 
 
+def check_head(tx: Tx, scope: Scope, conversation_id: str, turn_id: str) -> None:
+    """Refuse a turn that is not of this conversation."""
+    if get_turn(tx, scope, turn_id).conversation_id != conversation_id:
+        raise NotFound(f"There is no turn {turn_id} in this conversation.")
+
+
 def move_head(tx: Tx, scope: Scope, conversation_id: str, turn_id: str) -> None:
     """Let the next message answer to this turn of the conversation."""
-    turn = get_turn(tx, scope, turn_id)
-    if turn.conversation_id != conversation_id:
-        raise NotFound(f"There is no turn {turn_id} in this conversation.")
+    check_head(tx, scope, conversation_id, turn_id)
     tx.run(
         "UPDATE conversations SET head_id = ? WHERE user_id = ? AND id = ?",
-        (turn.id, scope.user, conversation_id),
+        (turn_id, scope.user, conversation_id),
     )
 
 

@@ -1,14 +1,12 @@
-"""Routes around the conversation: settings, models, usage, search."""
+"""Routes around the conversation: usage, search."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from polyvox.settings import Secret, shown_url
 from polyvox.store import search, usage
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
@@ -16,59 +14,6 @@ from polyvox.web.fields import Id, Text
 from polyvox.web.schemas import usd
 
 router = APIRouter(tags=["catalogue"])
-
-
-@router.get("/api/settings", responses=responses())
-async def get_settings(app: App) -> dict[str, Any]:
-    """The settings in force; of secrets only where they come from."""
-    shown: dict[str, Any] = _without_secrets(app.settings.model_dump())
-    shown["models"]["default"] = app.models.default
-    return shown
-
-
-def _without_secrets(value: Any) -> Any:  # noqa: ANN401 - any tree of settings
-    if isinstance(value, Secret):
-        return value.origin
-    if isinstance(value, str):
-        return shown_url(value)
-    if isinstance(value, dict):
-        shown = {key: _without_secrets(inner) for key, inner in value.items()}
-        if isinstance(headers := shown.get("headers"), dict):
-            shown["headers"] = dict.fromkeys(headers, "***")  # a key may be among them
-        return shown
-    return (
-        [_without_secrets(inner) for inner in value] if isinstance(value, list | tuple) else value
-    )
-
-
-class ProviderOut(BaseModel):
-    """A provider, whether its key is there (never the key), and its models by full name."""
-
-    name: str
-    kind: str
-    base_url: str
-    key: Literal["present", "missing", "not needed"]
-    key_source: str
-    models: list[str]
-
-
-class ModelsOut(BaseModel):
-    """The models there are."""
-
-    default: str
-    note: str
-    """What to know of the default model (the embedded one is tiny)."""
-    providers: list[ProviderOut]
-
-
-@router.get("/api/models", responses=responses())
-async def list_models(app: App) -> ModelsOut:
-    """Providers, whether each has its key, and their models; which model is the default."""
-    return ModelsOut(
-        default=app.models.default,
-        note=app.models.facts(app.models.default).note,
-        providers=[ProviderOut(**_without_secrets(asdict(row))) for row in app.models.listing()],
-    )
 
 
 class UsageRow(BaseModel):

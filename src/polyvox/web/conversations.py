@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel
 
 from polyvox.errors import Invalid
+from polyvox.session.spending import Estimate
 from polyvox.store.conversations import Details
 from polyvox.stream import follow
 from polyvox.web.context import App, Who
@@ -23,6 +25,7 @@ from polyvox.web.schemas import (
     EstimateBody,
     EstimateOut,
     EstimateRow,
+    FirstEstimateBody,
     MessageOut,
     TurnCreate,
     TurnStartedOut,
@@ -72,6 +75,7 @@ async def get_conversation(
         **ConversationOut.of(seen.conversation).model_dump(),
         messages=[MessageOut.of(turn, list(answers)) for turn, answers in seen.turns],
         branches={parent: list(ids) for parent, ids in seen.branches.items()},
+        tips=dict(seen.tips),
         more=seen.more,
     )
 
@@ -121,7 +125,17 @@ async def create_turn(app: App, who: Who, conversation: Key, body: TurnCreate) -
 @router.post("/api/conversations/{conversation}/estimate", responses=responses(404))
 async def estimate_turn(app: App, who: Who, conversation: Key, body: EstimateBody) -> EstimateOut:
     """Tokens and price of a message before it is sent."""
-    rows = await app.turns.estimate(who, conversation, body.content, body.advisors)
+    return _estimated(await app.turns.estimate(who, conversation, body.content, body.advisors))
+
+
+@router.post("/api/estimate", responses=responses(404))
+async def estimate_first(app: App, who: Who, body: FirstEstimateBody) -> EstimateOut:
+    """The same for a message that would open a new conversation."""
+    rows = await app.turns.estimate(who, None, body.content, body.advisors, body.recipe)
+    return _estimated(rows)
+
+
+def _estimated(rows: Sequence[Estimate]) -> EstimateOut:
     known = [row.cost for row in rows if row.cost is not None]
     return EstimateOut(
         advisors=[

@@ -31,6 +31,10 @@ DATA: dict[str, dict[str, Any]] = {
     "answer.stopped": {"answer_id": _TEXT, "usage": {"anyOf": [_USAGE, {"type": "null"}]}},
     "answer.interrupted": {"answer_id": _TEXT},
     "turn.completed": {"turn_id": _TEXT},
+    "conversation.changed": {
+        "what": {"enum": ["details", "head", "answer", "message"]},
+        "id": {**_TEXT, "description": "Of the conversation, turn, answer or message."},
+    },
 }
 """What each kind of event carries; every key is always there."""
 

@@ -3,7 +3,8 @@
 Without a login the only protection of a server on loopback is that no foreign page can talk to it.
 A page elsewhere can reach 127.0.0.1 in two ways: under its own name (DNS rebinding: the Host header
 gives it away) or across sites (the Origin header, or Sec-Fetch-Site, gives it away). Both are
-refused before anything is read.
+refused before anything is read. The page itself holds nothing: a link elsewhere may lead to it,
+and it is given without the token, for which it then asks.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from polyvox.errors import Forbidden, NotAuthorized, PolyvoxError, TooLarge
+from polyvox.web import static
 from polyvox.web.failures import failed
 
 Message = MutableMapping[str, Any]
@@ -64,7 +66,7 @@ class Guard:
             return
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         try:
-            self._check(scope["path"], headers)
+            self._check(scope["method"], scope["path"], headers)
         except PolyvoxError as error:
             await failed(error)(scope, receive, send)
             return
@@ -73,7 +75,7 @@ class Guard:
         else:
             await self._app(scope, receive, send)
 
-    def _check(self, path: str, headers: list[tuple[bytes, bytes]]) -> None:
+    def _check(self, method: str, path: str, headers: list[tuple[bytes, bytes]]) -> None:
         """Every header of a name is looked at: a second one must not hide the first."""
         hosts = _all(headers, b"host")
         self._check_host(hosts)
@@ -84,9 +86,11 @@ class Guard:
                     f"Pages of {origin!r} may not use this server.",
                     "Open the page of this server itself, or add the name to server.hosts.",
                 )
-        if not origins and "cross-site" in _all(headers, b"sec-fetch-site"):
+        reads = method in ("GET", "HEAD")
+        foreign = not origins and "cross-site" in _all(headers, b"sec-fetch-site")
+        if foreign and not (reads and static.is_page(path) and _navigates(headers)):
             raise Forbidden("Foreign pages may not use this server.", "Open its own page.")
-        if self._token and path not in OPEN:
+        if self._token and path not in OPEN and not (reads and static.is_open(path)):
             self._check_token(_all(headers, b"authorization"))
         for length in _all(headers, b"content-length"):
             if length.isdecimal() and int(length) > self._max_body:
@@ -145,6 +149,13 @@ class Guard:
             return taken.popleft() if taken else await receive()
 
         await self._app(scope, again, send)
+
+
+def _navigates(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Whether somebody followed a link: the answer becomes a page of ours, which whoever has the
+    link cannot look into."""
+    modes, kinds = _all(headers, b"sec-fetch-mode"), _all(headers, b"sec-fetch-dest")
+    return modes == ["navigate"] and kinds == ["document"]
 
 
 def _all(headers: list[tuple[bytes, bytes]], name: bytes) -> list[str]:

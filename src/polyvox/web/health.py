@@ -5,10 +5,11 @@ from __future__ import annotations
 import resource
 import sys
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from polyvox import __version__
+from polyvox.web import static
 from polyvox.web.context import App
 from polyvox.web.failures import responses
 
@@ -17,6 +18,7 @@ router = APIRouter(tags=["health"])
 
 WELCOME = """Polyvox is running.
 
+In a browser:      this address
 In a terminal:     polyvox ask "…"   polyvox chat
 The HTTP API:      /openapi.json lists everything; POST /api/conversations begins
 OpenAI clients:    use /v1 as the base URL, with models such as advisor:builder or council:…
@@ -29,14 +31,21 @@ OpenAI clients:    use /v1 as the base URL, with models such as advisor:builder 
     responses={
         **responses(),
         200: {
-            "description": "Where to go.",
-            "content": {"text/plain": {"schema": {"type": "string"}}},
+            "description": "The page, or where to go.",
+            "content": {
+                "text/plain": {"schema": {"type": "string"}},
+                "text/html": {"schema": {"type": "string"}},
+            },
         },
     },
 )
-async def welcome() -> Response:
-    """What this is, and where to go from here."""
-    return Response(WELCOME, media_type="text/plain; charset=utf-8")
+@router.head("/", include_in_schema=False)
+async def welcome(request: Request) -> Response:
+    """The page, for those who accept text/html; for others a few lines on where to go."""
+    if static.accepts(request.headers.get("accept", ""), "text/html"):
+        return await static.send_index(request)
+    headers = {"Vary": "Accept", "X-Content-Type-Options": "nosniff"}
+    return Response(WELCOME, media_type="text/plain; charset=utf-8", headers=headers)
 
 
 class Health(BaseModel):
@@ -56,6 +65,7 @@ class Health(BaseModel):
 
 
 @router.get("/healthz", responses=responses())
+@router.head("/healthz", include_in_schema=False)
 async def get_health(app: App) -> Health:
     """Ready, and how it is."""
     trouble = app.journal.trouble

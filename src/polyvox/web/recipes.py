@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ValidationError
 
 from polyvox.app import Polyvox
 from polyvox.context.budget import Limit
+from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
 from polyvox.errors import Invalid, NotFound
 from polyvox.receive import clean
@@ -35,6 +36,11 @@ class RecipeOut(BaseModel):
     recipe: Recipe
     changed: dict[str, Any]
     """What the user changed of it."""
+    standard: Recipe
+    """How it is without these changes: built in, and changed by the configuration."""
+    wording: dict[Literal["full", "compact"], dict[str, str]]
+    """Our texts of blocks and phases by name, which hold where the recipe has none of its own;
+    the compact ones are for small models."""
 
 
 @router.get("/api/recipes", responses=responses())
@@ -53,13 +59,14 @@ async def get_recipe(app: App, who: Who, name: Key) -> RecipeOut:
 @router.patch("/api/recipes/{name}", responses=responses(404))
 async def change_recipe(app: App, who: Who, name: Key, body: dict[str, Any]) -> RecipeOut:
     """Change parts of a recipe: phases, window, visibility, stamps, texts. Tables are laid over
-    what they change; a null undoes that part's change. Holds from the next message on."""
+    what they change; a null undoes that part's change, or that of one key of a table. Holds from
+    the next message on."""
     _known(name)
     _sound(body)
 
     def write(tx: Tx) -> RecipeOut:
         change = _laid_over(recipes.get(tx, who, name) or {}, body)
-        _check(app, changed(changed(BUILT_IN[name], app.settings.recipes.get(name, {})), change))
+        _check(app, changed(_standard(app, name), change))
         recipes.put(tx, who, name, change, app.clock())
         return _recipe(tx, app, who, name)
 
@@ -111,13 +118,37 @@ def _check(app: Polyvox, recipe: Recipe) -> None:
 def _laid_over(before: Mapping[str, Any], body: dict[str, Any]) -> dict[str, Any]:
     change = dict(before)
     for part, value in body.items():
-        if isinstance(value, dict) and isinstance(change.get(part), dict):
-            change[part] = {**change[part], **value}
+        if isinstance(value, dict):
+            old = change.get(part)
+            table = {**old, **value} if isinstance(old, dict) else value
+            change[part] = {key: inner for key, inner in table.items() if inner is not None} or None
         else:
             change[part] = value
     return {part: value for part, value in change.items() if value is not None}
 
 
+def _standard(app: Polyvox, name: str) -> Recipe:
+    return changed(BUILT_IN[name], app.settings.recipes.get(name, {}))
+
+
+def _wording(*recipes: Recipe) -> dict[Literal["full", "compact"], dict[str, str]]:
+    """Our texts for every block and phase of these recipes, and of those we ship."""
+    every = (*recipes, *BUILT_IN.values())
+    names = {block for one in every for block in one.blocks}
+    names |= {phase.name for one in every for phase in one.phases}
+    full, compact = prompt_set("full").texts, prompt_set("compact").texts
+    return {
+        "full": {name: full[name] for name in sorted(names & full.keys())},
+        "compact": {name: compact[name] for name in sorted(names & compact.keys())},
+    }
+
+
 def _recipe(tx: Tx, app: Polyvox, who: Scope, name: str) -> RecipeOut:
-    recipe = find_recipe(tx, who, app.settings, name)
-    return RecipeOut(name=name, recipe=recipe, changed=dict(recipes.get(tx, who, name) or {}))
+    recipe, standard = find_recipe(tx, who, app.settings, name), _standard(app, name)
+    return RecipeOut(
+        name=name,
+        recipe=recipe,
+        changed=dict(recipes.get(tx, who, name) or {}),
+        standard=standard,
+        wording=_wording(recipe, standard),
+    )

@@ -328,6 +328,8 @@ class MessageOut(BaseModel):
     role: Literal["user"] = "user"
     turn_id: str
     parent: str | None
+    depth: int
+    """How many turns lead to it, itself counted: the `before` that pages back from here."""
     session_id: str | None
     content: str
     state: Literal["queued", "running", "completed"]
@@ -344,6 +346,7 @@ class MessageOut(BaseModel):
             id=turn.message_id,
             turn_id=turn.id,
             parent=turn.parent_id,
+            depth=turn.depth,
             session_id=turn.session_id,
             content=turn.content,
             state=turn.state,
@@ -361,6 +364,8 @@ class ConversationWhole(ConversationOut):
     messages: list[MessageOut]
     branches: dict[str, list[str]]
     """Where a message was edited: the turns that share a parent, by that parent (or "")."""
+    tips: dict[str, str]
+    """For each of those turns the last one of its branch: the `head` that goes on from there."""
     more: bool
     """Whether there are older messages than these."""
 
@@ -394,6 +399,12 @@ class EstimateBody(Body):
 
     content: Message
     advisors: list[Id] | None = Field(None, max_length=200)
+
+
+class FirstEstimateBody(EstimateBody):
+    """A message that might open a conversation."""
+
+    recipe: Literal["council", "agent"] = "council"
 
 
 class EstimateRow(BaseModel):

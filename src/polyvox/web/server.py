@@ -21,10 +21,14 @@ from polyvox.web import (
     catalogue,
     conversations,
     door,
+    export,
     failures,
     health,
     receipts,
     recipes,
+    settings,
+    static,
+    suggest,
     turns,
 )
 from polyvox.web.guard import Asgi, Guard, is_loopback
@@ -60,7 +64,20 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     api.state.polyvox = polyvox
-    modules = (health, advisors, conversations, turns, receipts, recipes, catalogue, door)
+    modules = (
+        health,
+        static,
+        advisors,
+        suggest,
+        conversations,
+        export,
+        turns,
+        receipts,
+        recipes,
+        settings,
+        catalogue,
+        door,
+    )
     routers = [module.router for module in modules]
     failures.install(api, [route for router in routers for route in router.routes])
     api.router.routes.insert(0, door.lane)

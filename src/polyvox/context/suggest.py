@@ -1,0 +1,176 @@
+"""Perspectives for a question: what a model is asked to propose, and reading what comes back.
+
+The reply is read with patience: a fence around it, words before it, an end that was cut off, a list
+where JSON was wanted. Whether what it proposes can be used is for the caller to check.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from polyvox.context.promptset import fill
+from polyvox.models.base import ChatMessage, ModelFacts, Request, SystemPart
+from polyvox.values import Advisor, Params
+
+COMPACT_COUNT = 3
+"""What a small model is asked for at most: its answers are short."""
+MOST_KNOWN = 60
+KNOWN_CHARS = 160
+"""Of the advisors that are there: so many are told, each with so much of its description."""
+LONGEST_REPLY = 100_000
+SHOWN_AGAIN = 4000
+"""Characters of a useless reply that the model is shown when it is asked again."""
+MOST_STARTS = 400
+"""Places of a reply at which an object is looked for."""
+
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_ITEM = re.compile(
+    r"^\s*(?:[-*•#]+|\d{1,2}[.)])\s*(?P<name>[^:–—\n]{2,90}?)\s*(?::|–|—|\s-\s)\s*(?P<text>\S.*)$"
+)
+_KEYS = {
+    "name": ("name", "title", "advisor"),
+    "description": ("description", "identity", "prompt", "perspective"),
+    "why": ("why", "reason", "rationale"),
+}
+"""What models call the parts, the wanted name first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """An advisor that does not exist yet."""
+
+    name: str
+    description: str
+    why: str = ""
+
+
+@cache
+def _text(name: str) -> str:
+    path = resources.files("polyvox.context") / "prompts" / "suggest" / f"{name}.md"
+    return path.read_text(encoding="utf-8").strip()
+
+
+def ask(question: str, count: int, known: Sequence[Advisor], facts: ModelFacts) -> Request:
+    """The request for `count` perspectives beside the advisors that are there."""
+    compact = facts.prompts == "compact"
+    count = min(count, COMPACT_COUNT) if compact else count
+    values = {"count": str(count), "known": _known(known, compact)}
+    system = re.sub(r"\n{3,}", "\n\n", fill(_text(facts.prompts), values))
+    return Request(
+        (SystemPart(system),),
+        (ChatMessage("user", question),),
+        Params(max_tokens=facts.max_tokens),
+        schema=_schema(count) if compact else None,
+    )
+
+
+def ask_again(first: Request, reply: str, count: int) -> Request:
+    """The one further try: with what was wrong, or (a small model has no room) simply anew."""
+    if first.schema is not None or not reply.strip():
+        return first
+    again = fill(_text("again"), {"count": str(count)})
+    said = ChatMessage("assistant", reply[:SHOWN_AGAIN])
+    return Request(first.system, (*first.messages, said, ChatMessage("user", again)), first.params)
+
+
+def _known(advisors: Sequence[Advisor], compact: bool) -> str:
+    if not advisors:
+        return ""
+    names = [" ".join(one.name.split()) for one in advisors[:MOST_KNOWN]]
+    if compact:
+        return f"Others than {', '.join(names[:8])}."
+    told = (" ".join((one.prompt or one.description).split()) for one in advisors)
+    rows = [
+        f"- {name}: {text[:KNOWN_CHARS].rstrip()}{'…' if len(text) > KNOWN_CHARS else ''}"
+        for name, text in zip(names, told, strict=False)
+    ]
+    rows += [f"- {one.name}" for one in advisors[MOST_KNOWN : MOST_KNOWN * 4]]
+    return fill(_text("known"), {"advisors": "\n".join(rows)})
+
+
+def _schema(count: int) -> str:
+    """What a small model is held to, letter by letter: without, it writes no JSON at all, and names
+    people instead of points of view."""
+    sentence = "[A-Za-z ,']{30,120}[.]"
+    entry = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "pattern": "^The [A-Z][a-z]{3,14}$"},
+            "why": {"type": "string", "pattern": f"^[A-Z]{sentence}$"},
+            "description": {"type": "string", "pattern": f"^You {sentence} You {sentence}$"},
+        },
+        "required": ["name", "why", "description"],
+        "additionalProperties": False,
+    }
+    some = {"type": "array", "items": entry, "minItems": count, "maxItems": count}
+    whole = {
+        "type": "object",
+        "properties": {"suggestions": some},
+        "required": ["suggestions"],
+        "additionalProperties": False,
+    }
+    return msgspec.json.encode(whole).decode()
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read(reply: str) -> list[Suggestion]:
+    """What a reply proposes, in its order, as it says it; perhaps nothing."""
+    text = _THOUGHT.sub("", reply[:LONGEST_REPLY])
+    return [
+        Suggestion(*(_part(data, what) for what in ("name", "description", "why")))
+        for data in list(_objects(text)) or _listed(text)
+    ]
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Every complete object with a name and a description, however it is wrapped: where the whole
+    cannot be read, for its end is missing, its parts can."""
+    decoder = json.JSONDecoder(strict=False)
+    at = text.find("{")
+    for _ in range(MOST_STARTS):
+        if at < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield from _inside(value)
+        at = text.find("{", end)
+
+
+def _inside(value: object, depth: int = 4) -> Iterator[dict[str, Any]]:
+    """Suggestions in a decoded value, as deep as anyone would wrap them."""
+    if isinstance(value, dict) and _part(value, "name") and _part(value, "description"):
+        yield value
+    elif isinstance(value, dict | list) and depth:
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _inside(inner, depth - 1)
+
+
+def _listed(text: str) -> list[dict[str, Any]]:
+    """A list in plain text: a mark, a name, a colon or a dash, a description."""
+    found: list[dict[str, Any]] = []
+    for line in text.splitlines():
+        if (item := _ITEM.match(line)) is not None:
+            found.append({"name": item["name"], "description": item["text"]})
+        elif found and line.strip():
+            found[-1]["description"] += f"\n{line.strip()}"
+    return found if len(found) > 1 else []  # one such line alone is an excuse
+
+
+def _part(data: dict[str, Any], what: str) -> str:
+    for key in _KEYS[what]:
+        if isinstance(value := data.get(key), str) and value.strip():
+            return value.strip()
+    return ""

@@ -1,0 +1,93 @@
+"""What is set in a conversation, rather than said: its details, its head, what is kept out.
+
+Each is stored with the event that tells it, in one commit, so that every tab and device that
+watches comes to the same picture. Setting something to what it is already tells nobody anything.
+Invariant: a change that is refused is refused before anything of it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from polyvox.events import ConversationChanged, Event, Numbered
+from polyvox.session.road import Road
+from polyvox.store import conversations, turns
+from polyvox.store.conversations import Details
+from polyvox.store.database import Tx
+from polyvox.values import Answer, Conversation, Scope, Turn
+
+T = TypeVar("T")
+
+
+async def change(
+    road: Road, scope: Scope, conversation_id: str, details: Details, head: str | None
+) -> Conversation:
+    """Change what is named, all of it or nothing. `head` is the turn that the next message answers
+    to: to go on from another branch."""
+
+    def act(tx: Tx) -> tuple[Conversation, list[Event]]:
+        old = conversations.get(tx, scope, conversation_id)
+        if head is not None:
+            turns.check_head(tx, scope, conversation_id, head)
+        conversations.update(tx, scope, conversation_id, details)
+        if head is not None:
+            turns.move_head(tx, scope, conversation_id, head)
+        new = conversations.get(tx, scope, conversation_id)
+        told: list[Event] = []
+        if _details(old) != _details(new):
+            told.append(ConversationChanged("details", new.id))
+        if new.head_id is not None and new.head_id != old.head_id:
+            told.append(ConversationChanged("head", new.head_id))
+        return new, told
+
+    await road.database.read(lambda tx: conversations.get(tx, scope, conversation_id))
+    new, numbered = await _told(road, scope, conversation_id, act)
+    return replace(new, last_number=numbered[-1].number) if numbered else new
+
+
+def _details(one: Conversation) -> tuple[object, ...]:
+    return one.title, one.recipe, one.advisors, one.council_id
+
+
+async def exclude_answer(road: Road, scope: Scope, answer_id: str, excluded: bool) -> Answer:
+    """Keep an answer out of every later request, or let it in again."""
+
+    def act(tx: Tx) -> tuple[Answer, list[Event]]:
+        old = turns.get_answer(tx, scope, answer_id)
+        turns.set_excluded(tx, scope, "answers", answer_id, excluded)
+        told: list[Event] = [ConversationChanged("answer", answer_id)]
+        return turns.seen_answer(tx, scope, answer_id), told if old.excluded != excluded else []
+
+    found = await road.database.read(lambda tx: turns.get_answer(tx, scope, answer_id))
+    return (await _told(road, scope, found.conversation_id, act))[0]
+
+
+async def exclude_message(road: Road, scope: Scope, message_id: str, excluded: bool) -> Turn:
+    """Keep a message, and with it the answers to it, out of every later request; or undo it."""
+
+    def act(tx: Tx) -> tuple[Turn, list[Event]]:
+        old = turns.turn_of_message(tx, scope, message_id)
+        turns.set_excluded(tx, scope, "turns", old.id, excluded)
+        told: list[Event] = [ConversationChanged("message", message_id)]
+        return turns.get_turn(tx, scope, old.id), told if old.excluded != excluded else []
+
+    found = await road.database.read(lambda tx: turns.turn_of_message(tx, scope, message_id))
+    return (await _told(road, scope, found.conversation_id, act))[0]
+
+
+async def _told(
+    road: Road, scope: Scope, conversation_id: str, act: Callable[[Tx], tuple[T, list[Event]]]
+) -> tuple[T, Sequence[Numbered]]:
+    """Do it in the conversation's next commit, behind what came before it."""
+    made: list[T] = []
+
+    def commit(tx: Tx) -> list[Event]:
+        made.clear()
+        value, told = act(tx)
+        made.append(value)
+        return told
+
+    numbered = await road.journal.do(scope, conversation_id, commit, now=True)
+    return made[0], numbered

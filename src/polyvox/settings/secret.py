@@ -1,0 +1,90 @@
+"""What must not be shown: keys and tokens, and the parts of addresses that may hold one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+
+class Secret:
+    """A key or token as configured: `env:NAME`, `keyring:NAME` or a literal. Never printed."""
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    @property
+    def literal(self) -> bool:
+        """Whether the secret itself stands in the configuration (worth a warning)."""
+        return bool(self._source) and not self._source.startswith(("env:", "keyring:"))
+
+    @property
+    def origin(self) -> str:
+        """Where the secret comes from, without telling it."""
+        if not self._source:
+            return "not set"
+        return "written in the configuration" if self.literal else self._source
+
+    def reveal(self, env: Mapping[str, str] = os.environ) -> str:
+        """The secret, or an empty string where its source holds none."""
+        kind, _, name = self._source.partition(":")
+        if kind == "env":
+            return env.get(name, "")
+        if kind == "keyring":
+            import keyring
+
+            return keyring.get_password("polyvox", name) or ""
+        return self._source
+
+    def __bool__(self) -> bool:
+        return bool(self._source)
+
+    def __repr__(self) -> str:
+        return "Secret('***')" if self._source else "Secret('')"
+
+    __str__ = __repr__
+
+
+class StoredKey(Secret):
+    """A key that a person put in on the page; kept in the home, never shown. Whatever is written in
+    it is the key itself: one that reads `env:NAME` must not fetch a variable."""
+
+    __slots__ = ("_provider",)
+
+    def __init__(self, provider: str, key: str) -> None:
+        super().__init__(key)
+        self._provider = provider
+
+    @property
+    def literal(self) -> bool:
+        """Not in the configuration."""
+        return False
+
+    @property
+    def origin(self) -> str:
+        """stored:PROVIDER."""
+        return f"stored:{self._provider}"
+
+    def reveal(self, env: Mapping[str, str] = os.environ) -> str:  # noqa: ARG002 - as any secret
+        """The key."""
+        return self._source
+
+
+_URL = re.compile(r"([A-Za-z][\w+.-]*://)([^\s?#]*@)?([^\s?#]*)(\?[^\s#]*)?(#\S*)?")
+
+
+def shown_url(text: str) -> str:
+    """The text with every address in it as it may be shown: who logs in, and the values of its
+    query, are starred, for a key may be among them."""
+
+    def starred(found: re.Match[str]) -> str:
+        query = re.sub(r"=[^&]*|(?<=[?&])[^&=]+(?=&|$)", _star, found[4] or "")
+        return f"{found[1]}{'***@' if found[2] else ''}{found[3]}{query}"
+
+    return _URL.sub(starred, text)
+
+
+def _star(found: re.Match[str]) -> str:
+    return "=***" if found[0].startswith("=") else "***"
