@@ -1,0 +1,63 @@
+// Talking to the server: JSON in, JSON out, one kind of failure.
+import { signal } from "./ui.js";
+
+const KEPT = "polyvox.token";
+
+/** What went wrong, in the server's own words: `message`, and `hint`: what to do. */
+export class Failure extends Error {
+  constructor(status, error) {
+    super(error.message || "Something went wrong.");
+    this.status = status;
+    this.code = error.code || "";
+    this.hint = error.hint || "";
+    this.param = error.param || "";
+  }
+}
+
+const AWAY = { code: "offline", message: "The server cannot be reached.", hint: "Nothing is lost. It is tried again by itself; check that Polyvox is running." };
+
+/** Whether the server asked for a token that we do not have. */
+export const locked = signal(false);
+
+export function unlock(token) {
+  localStorage.setItem(KEPT, token.trim());
+  locked.value = false;
+}
+
+export function authorization() {
+  const token = localStorage.getItem(KEPT);
+  return token ? { Authorization: `Bearer ${token}` } : {};
+}
+
+/** A request to the server; the raw response if it went well, else a Failure. */
+export async function request(method, path, { body, signal: abort, headers } = {}) {
+  let response;
+  try {
+    response = await fetch(path, {
+      method,
+      signal: abort,
+      headers: { ...authorization(), ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Failure(0, AWAY);
+  }
+  if (response.ok) return response;
+  if (response.status === 401) locked.value = true;
+  const said = await response.json().catch(() => ({}));
+  throw new Failure(response.status, said.error || { message: `The server answered ${response.status}.` });
+}
+
+async function json(method, path, body, options) {
+  const response = await request(method, path, { ...options, body });
+  return response.status === 204 ? null : response.json();
+}
+
+export const api = {
+  get: (path, options) => json("GET", path, undefined, options),
+  post: (path, body = {}, options) => json("POST", path, body, options),
+  patch: (path, body, options) => json("PATCH", path, body, options),
+  put: (path, body, options) => json("PUT", path, body, options),
+  del: (path, options) => json("DELETE", path, undefined, options),
+};

@@ -1,0 +1,162 @@
+// One advisor's column: a byline, the text, the tools.
+import { colorOf } from "../council.js";
+import { copy, Dialog } from "../dialog.js";
+import { lazy } from "../lazy.js";
+import { Prose } from "../markdown.js";
+import { html, useState } from "../ui.js";
+import { money, monogram, number, seconds, short } from "../words.js";
+import { current, opening } from "./slots.js";
+import { exclude, regenerate, retry, stopAnswer } from "./verbs.js";
+
+export const Receipt = lazy(() => import("./receipt.js").then((module) => module.Receipt));
+const EditPrompt = lazy(() => import("./edit-prompt.js").then((module) => module.EditPrompt));
+
+const FOLD = 340;
+const STATES = { pending: "waiting", streaming: "writing", failed: "failed", stopped: "stopped", interrupted: "interrupted" };
+const CATEGORIES = {
+  authentication: "The key was not accepted", quota: "The account has no credit left", rate_limit: "Too many requests", timeout: "No answer in time",
+  unavailable: "The provider cannot be reached", refused: "The provider refused", context_too_long: "Too long for this model", protocol: "The provider sent nonsense",
+  empty: "An empty answer", cap: "The spending limit is reached",
+};
+
+/** Machine words under a name: how long it took, how many tokens, what it cost. */
+export function measure(data) {
+  if (data.state !== "completed" && !(data.state === "stopped" && data.usage)) return STATES[data.state] ?? "";
+  const parts = [];
+  if (data.ended_at) parts.push(seconds(data.created_at, data.ended_at));
+  if (data.usage) parts.push(`${short(data.usage.output_tokens)} tok`);
+  if (data.usage?.cost) parts.push(money(data.usage.cost));
+  return (data.state === "stopped" ? ["stopped", ...parts] : parts).join(" · ");
+}
+
+function spoken(data) {
+  if (data.state === "pending") return `${data.name} has been asked.`;
+  if (data.state === "streaming") return `${data.name} is answering.`;
+  if (data.state === "completed") return `${data.name} has answered.`;
+  return `${data.name}: ${STATES[data.state]}. ${data.error?.message ?? ""}`;
+}
+
+export function Byline({ data, place, children }) {
+  const detail = data.usage ? `${number(data.usage.input_tokens)} tokens in, ${number(data.usage.output_tokens)} out, ${data.usage.cost === null ? "price unknown" : `$${data.usage.cost.toFixed(4)}`} · ${data.model}` : data.model;
+  return html`
+    <header class="by">
+      <span class="mono" aria-hidden="true">${monogram(data.name)}</span>
+      <h3>${data.name}</h3>
+      <small class="num" title=${detail}>${measure(data)}</small>
+      ${children}
+      ${place && html`<span class="place num">${place}</span>`}
+    </header>`;
+}
+
+function Thinking({ answer, data }) {
+  const thought = answer.thought.text.value;
+  if (!thought) return null;
+  const thinking = data.state === "streaming" && !answer.said.text.value;
+  return html`<details class="think"><summary>${thinking ? "Thinking …" : `Its thinking, ${short(thought.length / 4)} tokens`}</summary><div class="thought">${thought}</div></details>`;
+}
+
+export function Trouble({ data, slug }) {
+  if (data.state === "interrupted") return html`<div class="err" role="alert"><b>Interrupted.</b> Polyvox ended while this was being written. What had come is kept; <i>Retry</i> has it written again.</div>`;
+  if (data.state !== "failed" || !data.error) return null;
+  const { category, message, hint } = data.error;
+  const tries = data.attempts.filter((one) => one.category).map((one) => one.model);
+  const others = [...new Set(tries)];
+  return html`
+    <div class="err">
+      <p><b>${CATEGORIES[category] ?? "It did not work"}.</b> ${message}</p>
+      <p>${hint} ${others.length > 1 && `Tried ${others.join(", then ")}.`} Your message is safe.</p>
+      ${slug && html`<p><a href=${`/advisors/${slug}`}>Use another model</a></p>`}
+    </div>`;
+}
+
+/** Whether a text is more than a folded card shows: about ten lines. */
+const tall = (text) => text.split("\n").reduce((lines, line) => lines + (line ? Math.ceil(line.length / 34) : 0.5), 0) > 9;
+
+/** The text, or its first sentences where many stand side by side. */
+function Body({ answer, data, folded, onMore }) {
+  const text = answer.said.text.value;
+  const running = data.state === "streaming" || data.state === "pending";
+  const start = folded && tall(text) ? opening(text, FOLD) ?? text : null;
+  if (data.state === "pending" && !text) return html`<div class="waits" aria-hidden="true"><i></i><i></i><i></i></div>`;
+  if (start === null) return html`<${Prose} text=${text} live=${running} />`;
+  return html`
+    <${Prose} key="opening" text=${start} />
+    <button type="button" class="quiet more" onClick=${onMore}>${running ? "still writing: read it all" : "more"}</button>`;
+}
+
+export function Versions({ slot, shown, onPick }) {
+  const { versions } = slot;
+  if (versions.length < 2) return null;
+  const at = versions.indexOf(shown);
+  return html`
+    <span class="versions" role="group" aria-label="Versions of this answer">
+      <button type="button" aria-label="Older version" disabled=${at === 0} onClick=${() => onPick(versions[at - 1])}>‹</button>
+      <span class="num">${at + 1} of ${versions.length}</span>
+      <button type="button" aria-label="Newer version" disabled=${at === versions.length - 1} onClick=${() => onPick(versions[at + 1])}>›</button>
+    </span>`;
+}
+
+/** What can be done with an answer: `[name, act, pressed]`. */
+function toolsOf({ answer, data, onRead, onReceipt, onEdit }) {
+  const ended = !["pending", "streaming"].includes(data.state);
+  const text = answer.said.text.peek();
+  const redo = data.state === "completed" ? ["Regenerate", () => regenerate(answer)] : ["Retry", () => retry(answer)];
+  return [
+    text && ["Copy", () => copy(text, "Answer copied.")],
+    ended && data.current && redo,
+    ["Edit prompt", onEdit],
+    ended && text && [data.excluded ? "Include" : "Exclude", () => exclude(answer, !data.excluded), data.excluded],
+    ["Receipt", onReceipt],
+    ["Read", onRead],
+  ].filter(Boolean);
+}
+
+export const EXTRA_TOOLS = []; // other rooms add theirs: (answer, data) => [name, act] or null
+
+export function Card({ slot, advisor, index, count, folds, onRead }) {
+  const newest = current(slot);
+  const [picked, pick] = useState(null);
+  const [open, setOpen] = useState(false);
+  const [over, setOver] = useState(null);
+  const answer = slot.versions.includes(picked) ? picked : newest;
+  const choose = (one) => pick(one === newest ? null : one); // whoever looks at the newest sees the next one come
+  const data = answer.data.value;
+  const running = answer.running;
+  const tools = [
+    ...toolsOf({ answer, data, onRead: () => onRead(slot.key), onReceipt: () => setOver("receipt"), onEdit: () => setOver("prompt") }),
+    ...EXTRA_TOOLS.map((extra) => extra(answer, data)).filter(Boolean),
+  ].filter(([name]) => advisor || name !== "Edit prompt");
+  const buttons = tools.map(([name, act, pressed]) => html`<button type="button" key=${name} aria-pressed=${pressed} onClick=${() => { setOver(null); act(); }}>${name}</button>`);
+  const folded = folds && !open;
+  const trouble = html`<${Trouble} data=${data} slug=${advisor?.slug} />`; // in a folded card it comes first: what is below may be cut off
+  return html`
+    <article class=${`card${folded ? " folded" : ""}${data.excluded ? " out" : ""}`} id=${`answer-${answer.id}`} data-c data-state=${data.state}
+      style=${{ "--c": colorOf(data.advisor_id) }} aria-label=${data.name}>
+      <${Byline} data=${data} place=${count > 1 ? `${index + 1} of ${count}` : ""}>
+        ${running && html`<button type="button" class="quiet stop" aria-label=${`Stop ${data.name}`} onClick=${() => stopAnswer(answer)}>Stop</button>`}
+      <//>
+      <p class="aside" aria-live="polite">${spoken(data)}</p>
+      <div class="words">
+        ${data.excluded && html`<p class="label">Left out of later requests</p>`}
+        ${!data.current && html`<p class="label">An earlier version</p>`}
+        ${folded && trouble}
+        <${Thinking} answer=${answer} data=${data} />
+        <${Body} answer=${answer} data=${data} folded=${folded} onMore=${() => setOpen(true)} />
+        ${!folded && trouble}
+      </div>
+      ${!running && html`
+        <div class="tools under">
+          ${buttons}
+          ${folds && open && html`<button type="button" onClick=${() => setOpen(false)}>Less</button>`}
+          <${Versions} slot=${slot} shown=${answer} onPick=${choose} />
+        </div>
+        <div class="tools under few">
+          <button type="button" aria-haspopup="dialog" aria-label=${`Tools for ${data.name}'s answer`} onClick=${() => setOver("tools")}>Tools …</button>
+          <button type="button" onClick=${() => onRead(slot.key)}>Read</button>
+          <${Versions} slot=${slot} shown=${answer} onPick=${choose} />
+        </div>`}
+      ${over === "tools" && html`<${Dialog} title=${data.name} onClose=${() => setOver(null)}><div class="tool-list">${buttons}</div><//>`}
+      ${over === "receipt" && html`<${Receipt} answer=${answer} onClose=${() => setOver(null)} />`}
+      ${over === "prompt" && html`<${EditPrompt} advisor=${advisor} answer=${answer} onClose=${() => setOver(null)} />`}
+    </article>`;
+}

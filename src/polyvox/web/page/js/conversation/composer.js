@@ -1,0 +1,155 @@
+// The prompt line: who is asked, what is asked, what it will cost.
+import { api } from "../api.js";
+import { advisors, colorOf } from "../council.js";
+import { pref, enterSends } from "../prefs.js";
+import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
+import { money, plural, short } from "../words.js";
+import { candidates, complete, mentionAt } from "./mention.js";
+import { stopAll } from "./verbs.js";
+
+const PAUSE = 450;
+
+function Chips({ chosen, onChange }) {
+  const everyone = advisors.value;
+  const on = new Set(chosen);
+  const toggle = (id) => onChange(everyone.filter((one) => (one.id === id ? !on.has(id) : on.has(one.id))).map((one) => one.id));
+  return html`
+    <div class="chips" role="group" aria-label="Who is asked">
+      ${everyone.map((one) => html`
+        <button type="button" key=${one.id} class="chip" data-c style=${{ "--c": colorOf(one.id) }} aria-pressed=${on.has(one.id)} onClick=${() => toggle(one.id)}>${one.name}</button>`)}
+      <a class="chip add" href="/advisors">Advisors …</a>
+    </div>`;
+}
+
+/** What a message would take, a moment after the typing pauses. */
+function useEstimate(estimate, text, chosen) {
+  const [price, setPrice] = useState(null);
+  useEffect(() => {
+    setPrice(null);
+    if (!text.trim()) return undefined;
+    const abort = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        setPrice(await estimate(text, chosen, abort.signal));
+      } catch (error) {
+        if (error.name !== "AbortError") setPrice({ trouble: error.message });
+      }
+    }, PAUSE);
+    return () => { clearTimeout(timer); abort.abort(); };
+  }, [text, chosen.join()]);
+  return price;
+}
+
+function Price({ price, asked }) {
+  if (price?.trouble) return html`<span class="price num">${price.trouble}</span>`;
+  if (!price) return html`<span class="price num">${asked ? plural(asked, "advisor") : "a plain assistant"}</span>`;
+  const known = price.cost !== null;
+  const cost = known ? `at most ${money(price.cost)}${price.unpriced ? `, ${price.unpriced} unpriced` : ""}` : "price unknown";
+  return html`<span class="price num" role="status">${plural(price.advisors.length, "advisor")} · ~${short(price.input_tokens)} tokens<br />${cost}</span>`;
+}
+
+function Completion({ found, at, id, onPick }) {
+  return html`
+    <ul class="completion" role="listbox" id=${id} aria-label="Advisors">
+      ${found.map((one, i) => html`
+        <li key=${one.id} role="option" id=${`${id}-${i}`} aria-selected=${i === at} data-c style=${{ "--c": colorOf(one.id) }}
+          onMouseDown=${(event) => { event.preventDefault(); onPick(one); }}><b>@${one.slug}</b> ${one.name}</li>`)}
+    </ul>`;
+}
+
+/** `draft` names where the unsent text is kept; `send(text, key)` sends it or throws. */
+export function Composer({ draft, chosen, onChoose, estimate, send, live, prefill }) {
+  const kept = pref(`draft.${draft}`, { text: "", key: "" });
+  const text = kept.value.text;
+  const [caret, setCaret] = useState(0);
+  const [at, setAt] = useState(0);
+  const [quiet, setQuiet] = useState(false);
+  const [failure, setFailure] = useState(null);
+  const [sending, setSending] = useState(false);
+  const box = useRef(null);
+  const list = useId();
+  const price = useEstimate(estimate, text, chosen);
+
+  const write = (value) => { kept.value = { text: value, key: kept.peek().key && value === text ? kept.peek().key : "" }; };
+  useLayoutEffect(() => {
+    const area = box.current;
+    area.style.height = "auto";
+    area.style.height = `${Math.min(area.scrollHeight, window.innerHeight * 0.4)}px`;
+  }, [text]);
+  useEffect(() => {
+    if (!prefill?.text) return;
+    write(prefill.text);
+    box.current.focus();
+  }, [prefill]);
+
+  const mention = quiet ? null : mentionAt(text, caret);
+  const found = mention ? candidates(advisors.value, mention.word) : [];
+  const picked = Math.min(at, Math.max(0, found.length - 1));
+  const pick = (one) => {
+    const done = complete(text, mention, one.slug);
+    write(done.text);
+    setCaret(done.caret);
+    setAt(0);
+    requestAnimationFrame(() => { box.current.focus(); box.current.setSelectionRange(done.caret, done.caret); });
+  };
+
+  const go = async () => {
+    if (!text.trim() || sending) return;
+    setSending(true);
+    setFailure(null);
+    const key = kept.peek().key || crypto.randomUUID?.() || `${Date.now()}-${Math.random()}`;
+    kept.value = { text, key }; // sent again after a lost reply, it is still one message
+    try {
+      await send(text, key);
+      if (kept.peek().text === text) kept.value = { text: "", key: "" };
+    } catch (error) {
+      setFailure(error);
+      if (error.status) kept.value = { text: kept.peek().text, key: "" };
+    } finally {
+      setSending(false);
+    }
+  };
+
+  const onKey = (event) => {
+    if (event.isComposing) return;
+    if (found.length) {
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        event.preventDefault();
+        setAt((picked + (event.key === "ArrowDown" ? 1 : -1) + found.length) % found.length);
+        return;
+      }
+      if (event.key === "Enter" || event.key === "Tab") { event.preventDefault(); pick(found[picked]); return; }
+      if (event.key === "Escape") { event.preventDefault(); event.stopPropagation(); setQuiet(true); return; }
+    }
+    const plain = !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey;
+    const sends = event.key === "Enter" && (event.ctrlKey || event.metaKey || (enterSends.value ? plain : event.shiftKey));
+    if (sends) { event.preventDefault(); go(); }
+  };
+  const see = (event) => { setCaret(event.target.selectionStart); };
+  const running = live?.running.value.length ?? 0;
+
+  return html`
+    <form class="composer" onSubmit=${(event) => { event.preventDefault(); go(); }} aria-label="Your message">
+      <${Chips} chosen=${chosen} onChange=${onChoose} />
+      ${failure && html`<p class="err" role="alert"><b>${failure.message}</b> ${failure.hint} Your message is still here.</p>`}
+      <div class="box">
+        <span class="caret" aria-hidden="true">›</span>
+        <textarea ref=${box} id="composer" rows="1" aria-label="Your message" placeholder="Ask, answer, push back.  @ to ask one of them" value=${text}
+          aria-autocomplete="list" aria-controls=${found.length ? list : undefined} aria-activedescendant=${found.length ? `${list}-${picked}` : undefined}
+          onInput=${(event) => { write(event.target.value); see(event); setQuiet(false); }} onKeyDown=${onKey} onKeyUp=${see} onClick=${see}></textarea>
+        ${found.length > 0 && html`<${Completion} found=${found} at=${picked} id=${list} onPick=${pick} />`}
+        <${Price} price=${price} asked=${chosen.length} />
+        ${running > 0 && html`<button type="button" class="plain" onClick=${() => stopAll(live)}>Stop all</button>`}
+        <button type="submit" class="solid send" disabled=${!text.trim() || sending}>${running ? "Queue" : "Send"}</button>
+      </div>
+      <p class="hint">${enterSends.value ? "Enter sends, Shift+Enter breaks the line" : "Shift+Enter sends, Enter breaks the line"}${running ? " · a message sent now waits for these answers, then sees them" : ""}</p>
+    </form>`;
+}
+
+/** The estimate of a conversation that exists, or of one that does not yet. */
+export const estimateFor = (conversation, recipe) => (content, chosen, signal) => (conversation
+  ? api.post(`/api/conversations/${conversation}/estimate`, { content, advisors: mentioned(content) ? undefined : chosen }, { signal })
+  : api.post("/api/estimate", { content, advisors: mentioned(content) ? undefined : chosen, recipe }, { signal }));
+
+/** Whether a text names someone, so that the server is to decide who is asked. */
+export const mentioned = (text) => advisors.value.some(({ slug }) => new RegExp(`(?:^|\\s)@${slug}\\b`, "i").test(text));

@@ -1,0 +1,49 @@
+// One answer on the whole screen, with the next and the previous one.
+import { colorOf } from "../council.js";
+import { copy, Dialog } from "../dialog.js";
+import { Prose } from "../markdown.js";
+import { html, useEffect, useRef } from "../ui.js";
+import { Byline, Trouble } from "./card.js";
+import { current } from "./slots.js";
+
+/** Beside the text other rooms may have something to say: (answer) => a component's output. */
+export const READER_SIDES = [];
+
+export function Reader({ slots, open, question, onMove, onClose }) {
+  const at = Math.max(0, slots.findIndex((slot) => slot.key === open));
+  const top = useRef(null);
+  const step = (by) => onMove(slots[(at + by + slots.length) % slots.length].key);
+  useEffect(() => {
+    const key = (event) => {
+      if (event.target.closest?.("input, textarea, select")) return;
+      if (event.key === "ArrowRight" || event.key === "]") step(1);
+      else if (event.key === "ArrowLeft" || event.key === "[") step(-1);
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener("keydown", key);
+    return () => document.removeEventListener("keydown", key);
+  });
+  useEffect(() => { top.current?.scrollIntoView({ block: "nearest" }); }, [open]);
+  const answer = current(slots[at]);
+  const data = answer.data.value;
+  const sides = READER_SIDES.map((side) => side(answer)).filter(Boolean);
+  const tools = html`
+    ${slots.length > 1 && html`
+      <button type="button" onClick=${() => step(-1)}>Previous</button>
+      <span class="num" aria-live="polite">${at + 1} of ${slots.length}</span>
+      <button type="button" onClick=${() => step(1)}>Next</button>`}
+    <button type="button" onClick=${() => copy(answer.said.text.peek(), "Answer copied.")}>Copy</button>`;
+  return html`
+    <${Dialog} title=${data.name} onClose=${onClose} full tools=${tools}>
+      <div class=${sides.length ? "reader with-side" : "reader"} data-c style=${{ "--c": colorOf(data.advisor_id) }}>
+        <div class="reading" ref=${top}>
+          <p class="soft asked">${question}</p>
+          <${Byline} data=${data} />
+          <${Prose} key=${answer.id} text=${answer.said.text.value} live=${answer.running} />
+          <${Trouble} data=${data} />
+        </div>
+        ${sides.length > 0 && html`<aside>${sides}</aside>`}
+      </div>
+    <//>`;
+}

@@ -1,0 +1,48 @@
+// Where the advisors agree and where they do not, each claim with those who make it.
+import { colorOf } from "../council.js";
+import { copy } from "../dialog.js";
+import { Prose } from "../markdown.js";
+import { html, useState } from "../ui.js";
+import { measure, Receipt, Trouble, Versions } from "./card.js";
+import { current } from "./slots.js";
+import { regenerate, retry, stopAnswer } from "./verbs.js";
+
+function Who({ ids, names }) {
+  return ids.map((id) => html`<span key=${id} class="who" data-c style=${{ "--c": colorOf(id) }}>${names.get(id) ?? "someone"}</span>`);
+}
+
+function Points({ points, names }) {
+  const claims = points.points ?? [];
+  const apart = points.disagreements ?? [];
+  return html`
+    ${claims.length > 0 && html`<h4>Where they agree</h4><ul>${claims.map((one, i) => html`<li key=${i}><${Who} ids=${one.advisors} names=${names} /> ${one.text}</li>`)}</ul>`}
+    ${apart.length > 0 && html`
+      <h4>Where they pull apart</h4>
+      <ul>${apart.map((one, i) => html`<li key=${i}>${one.text}
+        ${one.sides.length > 0 && html`<ul>${one.sides.map((side, j) => html`<li key=${j}><${Who} ids=${side.advisors} names=${names} /> ${side.text}</li>`)}</ul>`}</li>`)}</ul>`}`;
+}
+
+export function Synthesis({ slot, names }) {
+  const [over, setOver] = useState(false);
+  const [picked, pick] = useState(null);
+  const newest = current(slot);
+  const answer = slot.versions.includes(picked) ? picked : newest;
+  const data = answer.data.value;
+  const text = answer.said.text.value;
+  const structured = data.points && (data.points.points?.length || data.points.disagreements?.length);
+  return html`
+    <section class="syn" id=${`answer-${answer.id}`} data-state=${data.state} aria-label="Synthesis">
+      <header class="row"><h3>Brought together</h3><small class="num">${measure(data)}</small>
+        ${answer.running && html`<button type="button" class="quiet stop" onClick=${() => stopAnswer(answer)}>Stop</button>`}</header>
+      <p class="aside" aria-live="polite">${answer.running ? "The answers are being brought together." : "The synthesis has ended."}</p>
+      ${structured ? html`<${Points} points=${data.points} names=${names} />` : html`<${Prose} text=${text} live=${answer.running} />`}
+      ${data.state === "completed" && !structured && html`<p class="soft note">The model gave no attributions here; read it as its own summary.</p>`}
+      <${Trouble} data=${data} />
+      ${!answer.running && html`<div class="tools under">
+        <button type="button" onClick=${() => copy(text, "Synthesis copied.")}>Copy</button>
+        ${data.current && html`<button type="button" onClick=${() => (data.state === "completed" ? regenerate : retry)(answer)}>${data.state === "completed" ? "Regenerate" : "Retry"}</button>`}
+        <button type="button" onClick=${() => setOver(true)}>Receipt</button>
+        <${Versions} slot=${slot} shown=${answer} onPick=${(one) => pick(one === newest ? null : one)} /></div>`}
+      ${over && html`<${Receipt} answer=${answer} onClose=${() => setOver(false)} />`}
+    </section>`;
+}

@@ -1,0 +1,84 @@
+// The line above a conversation: its title to change, its export, what it has cost.
+import { api, request } from "../api.js";
+import { loadConversations } from "../conversations.js";
+import { sure, tellFailure } from "../dialog.js";
+import { go } from "../router.js";
+import { html, useEffect, useRef, useState } from "../ui.js";
+import { money, plural } from "../words.js";
+
+const FORMATS = [["markdown", "Markdown"], ["html", "a page"], ["jsonl", "data"]];
+
+async function download(id, format) {
+  const response = await request("GET", `/api/conversations/${id}/export?format=${format}`);
+  const named = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = named?.[1] ?? `conversation.${format}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** What the conversation has cost, asked for when an answer has ended. */
+function useSpent(live) {
+  const [spent, setSpent] = useState(null);
+  const busy = live.running.value.length;
+  useEffect(() => {
+    api.get(`/api/usage?conversation=${live.id}`).then(({ total }) => setSpent(total), () => {});
+  }, [live, busy]);
+  return spent;
+}
+
+function Rename({ live, title, onDone }) {
+  const box = useRef(null);
+  useEffect(() => { box.current.focus(); box.current.select(); }, []);
+  const save = async (event) => {
+    event.preventDefault();
+    try {
+      const said = await api.patch(`/api/conversations/${live.id}`, { title: box.current.value });
+      live.details.value = { ...live.details.peek(), title: said.title };
+      await loadConversations();
+      onDone();
+    } catch (error) {
+      tellFailure(error);
+    }
+  };
+  return html`<form class="row" onSubmit=${save}><label class="aside" for="title">Title</label>
+    <input id="title" type="text" ref=${box} defaultValue=${title} maxlength="200" onKeyDown=${(event) => event.key === "Escape" && onDone()} />
+    <button type="submit" class="quiet">Save</button><button type="button" class="quiet" onClick=${onDone}>Cancel</button></form>`;
+}
+
+export function Title({ live }) {
+  const details = live.details.value;
+  const [renaming, setRenaming] = useState(false);
+  const menu = useRef(null);
+  const spent = useSpent(live);
+  const turns = live.turns.value.at(-1)?.message.value.depth ?? 0;
+  const running = live.running.value.length;
+  const close = () => menu.current?.removeAttribute("open");
+  const remove = async () => {
+    close();
+    if (!await sure("Delete this conversation?", { detail: "Its messages, answers and receipts go with it. This cannot be undone.", yes: "Delete it" })) return;
+    try {
+      await api.del(`/api/conversations/${live.id}`);
+      await loadConversations();
+      go("/");
+    } catch (error) {
+      tellFailure(error);
+    }
+  };
+  const take = (format) => { close(); download(live.id, format).catch(tellFailure); };
+  if (renaming) return html`<header class="top"><${Rename} live=${live} title=${details.title} onDone=${() => setRenaming(false)} /></header>`;
+  return html`
+    <header class="top">
+      <span class="title"><h1>${details.title || "Untitled"}</h1> <span class="more">· ${plural(turns, "turn")}${running ? " · answering" : ""}${details.recipe !== "council" ? ` · ${details.recipe}` : ""}</span></span>
+      <span class="row tools">
+        ${spent?.cost > 0 && html`<a class="num spent" href="/usage">${money(spent.cost)}</a>`}
+        <details class="menu-box" ref=${menu}><summary>Rename, export …</summary>
+          <div class="menu-list">
+            <button type="button" onClick=${() => setRenaming(true)}>Rename</button>
+            ${FORMATS.map(([format, name]) => html`<button type="button" key=${format} onClick=${() => take(format)}>Export as ${name}</button>`)}
+            <button type="button" class="bad" onClick=${remove}>Delete …</button>
+          </div></details>
+      </span>
+    </header>`;
+}

@@ -1,0 +1,117 @@
+// A turn: the question as a headline, the advisors as columns beneath it.
+import { advisors, byId, colorOf } from "../council.js";
+import { copy, Dialog } from "../dialog.js";
+import { html, useState } from "../ui.js";
+import { monogram, stamp } from "../words.js";
+import { Card } from "./card.js";
+import { Reader } from "./reader.js";
+import { arrange, current } from "./slots.js";
+import { Synthesis } from "./synthesis.js";
+import { columns } from "./width.js";
+import { edit, exchange, excludeMessage, move, synthesize } from "./verbs.js";
+
+const SIDE_BY_SIDE = 3;
+const LONG = 260;
+const VERY_LONG = 1400;
+
+function Branches({ live, turn }) {
+  const parent = turn.message.value.parent ?? "";
+  const siblings = live.branches.value[parent] ?? [];
+  const at = siblings.indexOf(turn.id);
+  if (siblings.length < 2 || at < 0) return null;
+  return html`
+    <span class="versions" role="group" aria-label="Branches">
+      <button type="button" aria-label="Earlier wording" disabled=${at === 0} onClick=${() => move(live, siblings[at - 1])}>‹</button>
+      <span class="num">wording ${at + 1} of ${siblings.length}</span>
+      <button type="button" aria-label="Later wording" disabled=${at === siblings.length - 1} onClick=${() => move(live, siblings[at + 1])}>›</button>
+    </span>`;
+}
+
+function Rewrite({ live, message, onClose }) {
+  const [text, setText] = useState(message.content);
+  const [failure, setFailure] = useState(null);
+  const send = async () => {
+    try {
+      await edit(live, message, text);
+      onClose();
+    } catch (error) {
+      setFailure(error);
+    }
+  };
+  return html`
+    <${Dialog} title="Ask it in other words" onClose=${onClose}>
+      <label class="field"><span class="aside">Your message</span>
+        <textarea class="box" value=${text} onInput=${(event) => setText(event.target.value)} autofocus></textarea>
+        <small>This begins a branch from here. What was said before stays, one press away.</small></label>
+      ${failure && html`<p class="err"><b>${failure.message}</b> ${failure.hint}</p>`}
+      <div class="row end"><button type="button" class="plain" onClick=${onClose}>Cancel</button>
+        <button type="button" class="solid" disabled=${!text.trim() || text === message.content} onClick=${send}>Ask</button></div>
+    <//>`;
+}
+
+function Question({ live, turn }) {
+  const message = turn.message.value;
+  const [over, setOver] = useState(false);
+  const [whole, setWhole] = useState(false);
+  const long = message.content.length > LONG;
+  const cut = message.content.length > VERY_LONG && !whole;
+  return html`
+    <div class="stamp">${stamp(message.said_at ?? message.created_at)}${message.excluded ? " · left out of later requests" : ""}${message.state === "queued" ? " · waits for the answers above" : ""}</div>
+    <h2 class=${`ask${long ? " long" : ""}${message.excluded ? " out" : ""}`}>${cut ? `${message.content.slice(0, VERY_LONG)} …` : message.content}</h2>
+    <div class="tools ask-tools">
+      ${message.content.length > VERY_LONG && html`<button type="button" onClick=${() => setWhole(!whole)}>${whole ? "Show less" : "Show all of it"}</button>`}
+      <button type="button" onClick=${() => setOver(true)}>Edit</button>
+      <button type="button" onClick=${() => copy(message.content, "Message copied.")}>Copy</button>
+      <button type="button" aria-pressed=${message.excluded} onClick=${() => excludeMessage(live, message, !message.excluded)}>${message.excluded ? "Include" : "Exclude"}</button>
+      <${Branches} live=${live} turn=${turn} />
+    </div>
+    ${over && html`<${Rewrite} live=${live} message=${message} onClose=${() => setOver(false)} />`}`;
+}
+
+/** With many advisors: a line of names to jump by. */
+function Strip({ slots }) {
+  return html`
+    <nav class="strip" aria-label="Advisors of this turn">
+      ${slots.map((slot) => {
+        const answer = current(slot);
+        const { name, state, advisor_id } = answer.data.value;
+        const jump = (event) => { event.preventDefault(); document.getElementById(`answer-${answer.id}`)?.scrollIntoView({ block: "start", inline: "start", behavior: "smooth" }); };
+        return html`<a key=${slot.key} href=${`#answer-${answer.id}`} data-c data-state=${state} style=${{ "--c": colorOf(advisor_id) }} onClick=${jump}><span class="mono" aria-hidden="true">${monogram(name)}</span>${name}</a>`;
+      })}
+    </nav>`;
+}
+
+export function Columns({ slots, onRead }) {
+  const folds = slots.length > columns.value; // rows under rows: see the style sheet
+  return html`
+    <div class=${`cols of-${Math.min(slots.length, SIDE_BY_SIDE)}`} tabindex=${slots.length > 1 ? "0" : undefined} role="group" aria-label="Answers">
+      ${slots.map((slot, index) => html`<${Card} key=${slot.key} slot=${slot} advisor=${byId.value.get(slot.advisor)} index=${index} count=${slots.length} folds=${folds} onRead=${onRead} />`)}
+    </div>`;
+}
+
+function Further({ turn, slots, rounds, synthesis }) {
+  const heard = slots.filter((slot) => ["completed", "stopped"].includes(current(slot).data.value.state)).length;
+  if (turn.running || heard < 2) return null;
+  return html`
+    <div class="tools further">
+      ${!synthesis && html`<button type="button" onClick=${() => synthesize(turn)}>Bring the answers together</button>`}
+      <button type="button" onClick=${() => exchange(turn)}>${rounds.length ? "Another round" : "Let them respond to each other"}</button>
+    </div>`;
+}
+
+export function TurnView({ live, turn }) {
+  const [reading, setReading] = useState(null);
+  const { advisors: slots, rounds, synthesis } = arrange(turn.answers.value);
+  const names = new Map(slots.map((slot) => [slot.advisor, current(slot).data.value.name]));
+  for (const one of advisors.value) if (!names.has(one.id)) names.set(one.id, one.name);
+  const readable = [...slots, ...rounds.flat()];
+  return html`
+    <${Question} live=${live} turn=${turn} />
+    ${slots.length > SIDE_BY_SIDE && html`<${Strip} slots=${slots} />`}
+    <${Columns} slots=${slots} onRead=${setReading} />
+    ${rounds.map((round, i) => html`
+      <section key=${i} class="round" aria-label=${`Round ${i + 1}`}><h3 class="label">Round ${i + 1}: they respond to each other</h3><${Columns} slots=${round} onRead=${setReading} /></section>`)}
+    ${synthesis && html`<${Synthesis} slot=${synthesis} names=${names} />`}
+    <${Further} turn=${turn} slots=${slots} rounds=${rounds} synthesis=${synthesis} />
+    ${reading && html`<${Reader} slots=${readable} open=${reading} question=${turn.message.value.content} onMove=${setReading} onClose=${() => setReading(null)} />`}`;
+}

@@ -1,0 +1,123 @@
+// The room everything is about: a conversation, or the beginning of one.
+import { api } from "../api.js";
+import { advisors } from "../council.js";
+import { conversations, loadConversations } from "../conversations.js";
+import { tellFailure } from "../dialog.js";
+import { pref } from "../prefs.js";
+import { go, route } from "../router.js";
+import { html, useEffect, useMemo, useState } from "../ui.js";
+import { plural } from "../words.js";
+import { Welcome } from "../welcome.js";
+import { conversationCommands } from "./commands.js";
+import { Composer, estimateFor } from "./composer.js";
+import { Flow, reveal } from "./flow.js";
+import { Live, Turn } from "./state.js";
+import { Title } from "./title.js";
+
+const active = () => advisors.value.filter((one) => one.active).map((one) => one.id);
+
+/** Announce a turn on the page as soon as the server has it, before its events come. */
+function announce(live, content, begun) {
+  if (live.turn(begun.turn_id)) return;
+  const names = new Map(advisors.peek().map((one) => [one.id, one.name]));
+  const last = live.turns.peek().at(-1);
+  const now = Date.now() * 1000;
+  const answers = begun.answers.map(({ answer_id, advisor_id }) => ({
+    answer_id, turn_id: begun.turn_id, conversation_id: live.id, advisor_id, name: names.get(advisor_id) ?? "Assistant", kind: "advisor", state: "pending", text: "", thinking: "",
+    round: 0, version: 1, replaces: null, current: true, excluded: false, model: "", prompt_version_id: null, error: null, usage: null, attempts: [], points: null, created_at: now, ended_at: null,
+  }));
+  const turn = new Turn({
+    id: begun.message_id, turn_id: begun.turn_id, parent: last?.id ?? null, depth: (last?.message.peek().depth ?? 0) + 1, session_id: null, role: "user",
+    content, state: begun.state, excluded: false, asked: [], said_at: now, created_at: now, answers,
+  });
+  live.turns.value = [...live.turns.peek(), turn];
+  live.index();
+}
+
+function sender(live) {
+  return async (content, key) => {
+    const begun = await api.post(`/api/conversations/${live.id}/turns`, { content, idempotency_key: key });
+    announce(live, content, begun);
+    reveal(live, begun.turn_id);
+    loadConversations().catch(() => {});
+  };
+}
+
+function Connection({ live }) {
+  const state = live.connection.value;
+  if (state === "gone") return html`<p class="err" role="alert"><b>This conversation was deleted.</b></p>`;
+  if (state !== "away") return null;
+  return html`<p class="away" role="status">The server is away. What you see is stored; the page catches up by itself.</p>`;
+}
+
+function Conversation({ id }) {
+  const live = useMemo(() => new Live(id), [id]);
+  useEffect(() => {
+    const start = async () => {
+      await live.open();
+      const wanted = route.peek().hash;
+      const last = live.turns.peek().at(-1);
+      if (wanted) await reveal(live, wanted.replace(/^turn-/, ""));
+      else if (last) await reveal(live, last.id);
+    };
+    start();
+    const quiet = conversationCommands(live);
+    return () => { live.close(); quiet(); };
+  }, [live]);
+  const details = live.details.value;
+  const failure = live.failure.value;
+  if (!details) return html`<p class="hush" role="status">${failure ? html`<b>${failure.message}</b> ${failure.hint}` : "Opening …"}</p>`;
+  const chosen = details.advisors ?? active();
+  const choose = async (ids) => {
+    live.details.value = { ...details, advisors: ids };
+    await api.patch(`/api/conversations/${id}`, { advisors: ids }).catch(tellFailure);
+  };
+  return html`
+    <${Title} live=${live} />
+    <${Connection} live=${live} />
+    <${Flow} live=${live} />
+    <${Composer} key=${id} draft=${id} chosen=${chosen} onChoose=${choose} estimate=${estimateFor(id)} send=${sender(live)} live=${live} />`;
+}
+
+const NOTHING = { key: "", id: "" };
+const begun = pref("begun", NOTHING); // whose first message may have arrived though its reply was lost
+
+/** The conversation that a first message goes to: a new one, or the one an earlier try has made. */
+async function opened(key, given) {
+  const { key: before, id } = begun.peek();
+  if (before !== key) return (await api.post("/api/conversations", given)).id;
+  if (given.advisors) await api.patch(`/api/conversations/${id}`, { advisors: given.advisors });
+  return id;
+}
+
+function Beginning() {
+  const [picked, pick] = useState(null);
+  const [prefill, setPrefill] = useState(null);
+  const recipe = route.value.query.get("recipe") ?? undefined;
+  const chosen = picked ?? active();
+  const send = async (content, key) => {
+    const id = await opened(key, { advisors: picked ?? undefined, recipe });
+    begun.value = { key, id };
+    try {
+      await api.post(`/api/conversations/${id}/turns`, { content, idempotency_key: key });
+    } catch (error) {
+      if (error.status) {
+        begun.value = NOTHING;
+        await api.del(`/api/conversations/${id}`).catch(() => {});
+      }
+      throw error;
+    }
+    begun.value = NOTHING;
+    await loadConversations().catch(() => {});
+    go(`/c/${id}`);
+  };
+  return html`
+    <header class="top"><span><b>A new conversation</b> · ${plural(chosen.length, "advisor")}</span></header>
+    <div class="flow begin"><${Welcome} onAsk=${(text) => setPrefill({ text })} first=${conversations.value.length === 0} /></div>
+    <${Composer} key="new" draft="new" chosen=${chosen} onChoose=${pick} estimate=${estimateFor(null, recipe)} send=${send} prefill=${prefill} />`;
+}
+
+export function ConversationRoom() {
+  const { parts } = route.value;
+  return parts[0] === "c" && parts[1] ? html`<${Conversation} key=${parts[1]} id=${parts[1]} />` : html`<${Beginning} />`;
+}

@@ -1,0 +1,43 @@
+// Where the page begins.
+import { locked } from "./api.js";
+import { loadAdvisors } from "./council.js";
+import { conversations, loadConversations, refresh } from "./conversations.js";
+import { applyTheme } from "./prefs.js";
+import { followLinks, route } from "./router.js";
+import { loadModels } from "./models.js";
+import { Shell } from "./shell.js";
+import { installShortcuts } from "./shortcuts.js";
+import { effect, html, render } from "./ui.js";
+
+applyTheme();
+followLinks();
+
+const AGAIN = 2000;
+
+/** What every room needs; asked for again until the server is there. */
+async function load() {
+  try {
+    await Promise.all([loadAdvisors(), loadConversations(), loadModels()]);
+  } catch (error) {
+    if (!locked.peek()) setTimeout(load, AGAIN);
+    if (error.status) throw error;
+  }
+}
+
+async function start() {
+  const page = document.getElementById("page");
+  await load().catch(() => {});
+  page.replaceChildren();
+  render(html`<${Shell} />`, page);
+  installShortcuts();
+}
+
+effect(() => {
+  const { parts } = route.value;
+  const open = parts[0] === "c" ? conversations.value.find((one) => one.id === parts[1]) : null;
+  if (parts.length === 0 || parts[0] === "c") document.title = open?.title ? `${open.title} · Polyvox` : "Polyvox";
+});
+
+window.addEventListener("focus", () => { refresh().catch(() => {}); loadAdvisors().catch(() => {}); });
+
+start();

@@ -1,0 +1,27 @@
+// Work that can wait for the next frame, a little of it in each: however much comes at once, the
+// page stays at hand.
+
+const BUDGET = 8; // milliseconds of a frame
+
+const waiting = new Set();
+let asked = false;
+
+/** Have `one.work()` called soon. Asked for several times, it is called once. It returns true if it
+ * has set something going that fills a frame. */
+export function soon(one) {
+  waiting.add(one);
+  if (!asked) asked = Boolean(requestAnimationFrame(run));
+}
+
+/** Or not, after all. */
+export const never = (one) => waiting.delete(one);
+
+function run() {
+  asked = false;
+  const began = performance.now();
+  for (const one of [...waiting]) {
+    if (!waiting.delete(one)) continue;
+    if (one.work() || performance.now() - began > BUDGET) break;
+  }
+  if (waiting.size) asked = Boolean(requestAnimationFrame(run));
+}

@@ -1,0 +1,9 @@
+// The rooms beside the conversation. A room is a path, a name, and a module that is loaded when it
+// is first entered; its default export is a component that is given `parts`, the rest of the path.
+export const ROOMS = [
+  { path: "advisors", name: "Advisors", load: () => import("./rooms/advisors.js") },
+  { path: "recipes", name: "Recipes", load: () => import("./rooms/recipes.js") },
+  { path: "usage", name: "Usage", load: () => import("./rooms/usage.js") },
+  { path: "settings", name: "Settings", load: () => import("./rooms/settings.js") },
+  { path: "search", name: "Search", load: () => import("./rooms/search.js"), hidden: true },
+];

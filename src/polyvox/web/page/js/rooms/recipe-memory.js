@@ -1,0 +1,67 @@
+// How much of a conversation an advisor is sent: the window, its reach, and the limit.
+import { api } from "../api.js";
+import { Choices, Field, NumberField, said } from "../field.js";
+import { useLoaded } from "../load.js";
+import { html, useState } from "../ui.js";
+import { limitInWords, readLimit } from "./recipe-words.js";
+
+const KINDS = [
+  { value: "graceful", label: "Everything that fits", says: "When a conversation grows too long for the model, the oldest question goes first, together with its answer." },
+  { value: "bookends", label: "The beginning and the newest part", says: "How it began stays in view, and what was said last; the middle is left out, and the advisor is told how much." },
+  { value: "recent", label: "Only the newest messages of a session", says: "Short and cheap. What was said earlier is forgotten." },
+];
+const REACH = [
+  { value: "conversation", label: "The whole conversation", says: "From its first message on, however long ago that was." },
+  { value: "session", label: "The current session", says: "A session ends when you pause for a while; what came before is not sent." },
+];
+const NUMBERS = {
+  graceful: [],
+  bookends: [
+    { name: "max_messages", label: "Messages in all, at most", min: 1 },
+    { name: "recent_messages", label: "Of these, newest ones", min: 1 },
+    { name: "system_messages", label: "Places kept for the beginning and the note", min: 0 },
+  ],
+  recent: [{ name: "last_messages", label: "Newest messages", min: 1 }],
+};
+
+export function Memory({ now, set, failure }) {
+  const { window } = now;
+  const change = (more) => set("window", { ...window, ...more });
+  return html`
+    <${Choices} legend="What is kept" value=${window.kind} options=${KINDS} onChange=${(kind) => change({ kind })} />
+    ${NUMBERS[window.kind].length > 0 && html`
+      <div class="counts">
+        ${NUMBERS[window.kind].map(({ name, label, min }) => html`
+          <${NumberField} key=${name} label=${label} min=${min} max=${1_000_000} value=${window[name]} wrong=${said(failure, `window.${name}`)}
+            onChange=${(value) => value !== null && change({ [name]: Math.round(value) })} />`)}
+      </div>`}
+    ${window.kind !== "recent" && html`
+      <${Choices} legend="How far back" value=${now.scope} options=${REACH} onChange=${(scope) => set("scope", scope)} />`}
+    <${LimitField} value=${now.context} onChange=${(context) => set("context", context)} />`;
+}
+
+const UNITS = [["chars", "characters"], ["tokens", "tokens"]];
+
+function LimitField({ value, onChange }) {
+  const [settings] = useLoaded(() => api.get("/api/settings"), []);
+  const limit = readLimit(value);
+  const [chosen, setChosen] = useState("chars");
+  const unit = limit?.unit || chosen;
+  const usual = limitInWords(settings?.limits?.context);
+  const write = (number, measure) => onChange(number ? `${Math.round(number)} ${measure}` : "");
+  const measure = (event) => {
+    setChosen(event.currentTarget.value);
+    if (limit) write(limit.amount, event.currentTarget.value);
+  };
+  return html`
+    <div class="counts">
+      <${NumberField} label="Never send more than" min=${1} max=${1_000_000_000} value=${limit?.amount ?? null} placeholder=${usual || "the usual limit"}
+        hint="Left empty, the limit of the settings holds." onChange=${(number) => write(number, unit)} />
+      <${Field} label="Counted in">
+        ${(attributes) => html`
+          <select ...${attributes} value=${unit} onChange=${measure}>
+            ${UNITS.map(([one, label]) => html`<option key=${one} value=${one}>${label}</option>`)}
+          </select>`}
+      <//>
+    </div>`;
+}

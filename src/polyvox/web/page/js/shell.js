@@ -1,0 +1,94 @@
+// The frame: conversations and rooms at the left, one of them open.
+import { locked, unlock } from "./api.js";
+import { conversations, moreConversations, olderConversations } from "./conversations.js";
+import { Notices, Question, tellFailure } from "./dialog.js";
+import { Help } from "./help.js";
+import { openPalette, Palette } from "./palette.js";
+import { models } from "./models.js";
+import { ROOMS } from "./rooms.js";
+import { route } from "./router.js";
+import { html, useEffect, useState } from "./ui.js";
+import { dayGroup } from "./words.js";
+import { ConversationRoom } from "./conversation/view.js";
+
+function groups(list) {
+  const found = new Map();
+  for (const one of list) {
+    const name = dayGroup(one.updated_at);
+    if (!found.has(name)) found.set(name, []);
+    found.get(name).push(one);
+  }
+  return [...found];
+}
+
+function Conversations() {
+  const { path } = route.value;
+  return html`
+    ${groups(conversations.value).map(([name, list]) => html`
+      <section key=${name}><h2>${name}</h2><ul>
+        ${list.map((one) => html`<li key=${one.id}><a href=${`/c/${one.id}`} aria-current=${path === `/c/${one.id}` ? "page" : undefined}>${one.title || "Untitled"}</a></li>`)}
+      </ul></section>`)}
+    ${moreConversations.value && html`<button type="button" class="quiet" onClick=${() => olderConversations().catch(tellFailure)}>Older conversations</button>`}`;
+}
+
+function Foot() {
+  const known = models.value;
+  if (!known) return null;
+  return html`<div class="foot"><span class="num">${known.default}</span>${known.note && html`<br /><a href="/settings#keys">Tiny. Add a key for real counsel</a>`}</div>`;
+}
+
+function Nav({ open, onClose }) {
+  const { parts, path } = route.value;
+  useEffect(onClose, [path]);
+  return html`
+    <nav class=${open ? "nav open" : "nav"} id="nav" aria-label="Conversations and rooms">
+      <a class="brand" href="/">poly<i>vox</i></a>
+      <button type="button" class="find" onClick=${() => openPalette()}>Search everything <kbd>Ctrl K</kbd></button>
+      <a class="new" href="/" aria-current=${path === "/" ? "page" : undefined}>New conversation</a>
+      <div class="list" tabindex="-1"><${Conversations} /></div>
+      <section><h2>Rooms</h2><ul>
+        ${ROOMS.filter((room) => !room.hidden).map((room) => html`<li key=${room.path}><a href=${`/${room.path}`} aria-current=${parts[0] === room.path ? "page" : undefined}>${room.name}</a></li>`)}
+      </ul></section>
+      <${Foot} />
+    </nav>`;
+}
+
+function Room({ room, parts }) {
+  const [loaded, setLoaded] = useState(null);
+  const [failure, setFailure] = useState(null);
+  useEffect(() => {
+    setLoaded(null);
+    room.load().then((module) => setLoaded(() => module.default), setFailure);
+  }, [room]);
+  useEffect(() => { document.title = `${room.name} · Polyvox`; }, [room]);
+  if (failure) return html`<p class="hush"><b>This room could not be opened.</b> Check that Polyvox is running, then reload.</p>`;
+  return loaded ? html`<${loaded} parts=${parts} />` : html`<p class="hush" role="status">Opening …</p>`;
+}
+
+function Locked() {
+  const [token, setToken] = useState("");
+  const enter = (event) => { event.preventDefault(); unlock(token); window.location.reload(); };
+  return html`
+    <main class="room"><header><h1>This Polyvox is locked</h1><p>Its owner set a token. It is asked for once and kept in this browser.</p></header>
+      <form class="row" onSubmit=${enter}><label class="field"><span>Token</span><input type="password" autocomplete="current-password" value=${token} onInput=${(event) => setToken(event.target.value)} /></label>
+        <button type="submit" class="solid" disabled=${!token.trim()}>Open</button></form></main>`;
+}
+
+export function Shell() {
+  const [open, setOpen] = useState(false);
+  const { parts } = route.value;
+  const room = ROOMS.find((one) => one.path === parts[0]);
+  if (locked.value) return html`<${Locked} />`;
+  const known = room || parts.length === 0 || parts[0] === "c";
+  return html`
+    <a class="skip" href="#main">To the content</a>
+    <div class="frame">
+      <${Nav} open=${open} onClose=${() => setOpen(false)} />
+      <button type="button" class=${open ? "veil open" : "veil"} aria-label="Close the list" tabindex=${open ? undefined : "-1"} onClick=${() => setOpen(false)}></button>
+      <main class="main" id="main" tabindex="-1">
+        <button type="button" class="menu" aria-label="Conversations and rooms" aria-expanded=${open} aria-controls="nav" onClick=${() => setOpen(true)}>☰</button>
+        ${room ? html`<${Room} key=${room.path} room=${room} parts=${parts.slice(1)} />` : known ? html`<${ConversationRoom} />` : html`<div class="room"><header><h1>Nothing is here</h1><p>This address leads nowhere. <a href="/">Begin a conversation</a>.</p></header></div>`}
+      </main>
+    </div>
+    <${Palette} /><${Help} /><${Question} /><${Notices} />`;
+}
