@@ -4,10 +4,10 @@ BIN := .venv/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint docs bench lock clean ready
+.PHONY: help setup run test lint docs screenshots bench lock clean ready browser
 
 help:  ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:  ## get everything: packages, the embedded model, the tools for tests
 	@$(PYTHON) tools/environment.py develop
@@ -18,7 +18,10 @@ ready:
 run: ready  ## set up what is missing, then start the app (ARGS="--port 5000")
 	@$(BIN)/polyvox serve $(ARGS)
 
-test: lint  ## every check and every test, the fast ones first
+browser: setup
+	@$(BIN)/python tools/chromium.py > /dev/null
+
+test: lint browser  ## every check and every test, the fast ones first
 	$(BIN)/python tools/docs.py --check
 	$(BIN)/pytest $(ARGS)
 
@@ -30,6 +33,9 @@ lint: setup  ## style, types, import rules
 
 docs: setup  ## write the generated pages anew
 	$(BIN)/python tools/docs.py
+
+screenshots: browser  ## take the pictures of README and docs anew (ARGS="--only welcome")
+	$(BIN)/python tools/screenshots.py $(ARGS)
 
 bench: setup  ## measure, side by side with others
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -16,24 +16,30 @@ NOTE = "<!-- Written by `make docs` from the code; edit the code instead. -->\n\
 
 
 def settings_page() -> str:
-    """Every setting with its type, default and one sentence."""
+    """Every setting with its default, one sentence, and whether the page can change it."""
     from polyvox.settings import MAPS, ModelFactsSetting, Provider, Settings, known_keys
+    from polyvox.settings.layers import PROVIDER_ON_PAGE
+    from polyvox.settings.schema import changeable
 
-    rows = known_keys(Settings)
+    rows, free = known_keys(Settings), changeable()
     lines = [
         "# Settings",
         "",
         "A setting comes from the environment, else from `polyvox.toml` (`--config`,",
-        "`POLYVOX_CONFIG`, or the user's configuration directory), else it has its default. Its",
-        "variable is its name in capitals behind `POLYVOX_`, with underscores for the dots:",
-        "`limits.max_tokens` is `POLYVOX_LIMITS_MAX_TOKENS`. Data lives under `POLYVOX_HOME`.",
-        "Unknown names are refused, and the nearest known one is named.",
+        "`POLYVOX_CONFIG`, or the user's configuration directory), else from what was changed",
+        "on the page, else it has its default. Its variable is its name in capitals behind",
+        "`POLYVOX_`, with underscores for the dots: `limits.max_tokens` is",
+        "`POLYVOX_LIMITS_MAX_TOKENS`. Data lives under `POLYVOX_HOME`. Unknown names are refused,",
+        "and the nearest known one is named.",
         "",
-        "| setting | default | what it does |",
-        "|---|---|---|",
+        "Those with a pencil can be changed on the page, without a file and without a restart: see",
+        "[below](#on-the-page).",
+        "",
+        "| setting | default | what it does | page |",
+        "|---|---|---|---|",
     ]
     lines += [
-        f"| `{name}` | {_default(field)} | {_cell(field.description)} |"
+        f"| `{name}` | {_default(field)} | {_cell(field.description)} | {_pencil(name in free)} |"
         for name, field in rows.items()
         if name not in MAPS
     ]
@@ -45,15 +51,39 @@ def settings_page() -> str:
             "",
             f"## {title}: `[{prefix}]`",
             "",
-            "| key | default | what it does |",
-            "|---|---|---|",
+            "| key | default | what it does | page |",
+            "|---|---|---|---|",
         ]
+        free_here = PROVIDER_ON_PAGE if model is Provider else ()
         lines += [
-            f"| `{name}` | {_default(field)} | {_cell(field.description)} |"
+            f"| `{name}` | {_default(field)} | {_cell(field.description)}"
+            f" | {_pencil(name in free_here)} |"
             for name, field in model.model_fields.items()
         ]
-    lines += ["", "## Recipes: `[recipes.NAME]`", "", "See [context](context.md).", ""]
+    lines += ["", "## Recipes: `[recipes.NAME]`", "", "See [context](context.md).", "", ON_PAGE]
     return "\n".join(lines)
+
+
+ON_PAGE = """## On the page
+
+What is changed on the page is checked like a file, kept in the home, and used from the next message
+on; answers that are being written go on as they began. What `polyvox.toml`, the environment or the
+command line say cannot be changed there: the page shows where it is set. Commands read the same.
+
+- `settings.toml` in the home holds the changes, in the shape of `polyvox.toml`, and only what has a
+  pencil above. Deleting it undoes them all.
+- `keys.toml` in the home holds the keys that were put in, readable by you alone. They are never
+  shown again, logged or exported. A key in the environment or in `polyvox.toml` wins over it.
+- A key belongs to the machine it was put in for: a provider that is moved to another address loses
+  it, and a key of the environment or of `polyvox.toml` is never sent to an address of the page.
+- Both files are written whole or not at all. Polyvox reads them when it starts and whenever it
+  changes them; with several of them on one home, nothing that one wrote is lost by another, but
+  each uses what another changed only after its own next change or start.
+"""
+
+
+def _pencil(free: bool) -> str:
+    return "✎" if free else ""
 
 
 def _default(field: Any) -> str:  # noqa: ANN401 - pydantic's own type

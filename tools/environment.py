@@ -57,7 +57,7 @@ def main(what: str) -> None:
         step("packages", "Installing the packages that Polyvox needs (58 MB)", runtime)
         step("model", "Fetching the embedded model, SmolLM2 135M (93 MB)", model)
         if what == "develop":
-            step("tools", "Installing the tools for tests and checks (68 MB)", tools)
+            step("tools", "Installing the tools for tests and checks (130 MB)", tools)
 
 
 def usable() -> bool:

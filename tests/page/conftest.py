@@ -1,0 +1,128 @@
+"""The page in a real Chromium, against a real `polyvox serve` and a real provider, all over HTTP.
+
+    from tests.page.desk import Desk
+    from tests.page.house import House
+
+    async def test_a_question_is_answered(house: House, desk: Desk) -> None:
+        await house.voices("Yes.", Script(text="No, and here is why."))
+        page = await desk.open("/", size="phone", theme="dark")
+        await page.get_by_role("textbox", name="Message").fill("Is it so?")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("Yes.")).to_be_visible()
+
+Other settings: `@pytest.mark.parametrize("house", [{"limits": {"cost_per_turn": 0.01}}],
+indirect=True)`. What `desk` watches for is in `tests.page.desk`, what `house` can do in
+`tests.page.house`. Every test here is slow and runs after all others, on the session's loop. When
+one fails, what its pages showed is in .cache/page.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import AsyncIterator, Generator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, async_playwright, expect
+from tests.page.desk import PATIENCE, Desk, Size, Theme
+from tests.page.house import House, open_house
+from tests.page.scenes import SCENES, Open, Worlds, open_scene
+
+from tools import chromium
+
+HERE = Path(__file__).parent
+PICTURES = HERE.parents[1] / ".cache" / "page"
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is here, and put it last: the browser is the slowest of all."""
+    ours = {item for item in items if HERE in item.path.parents}
+    for item in ours:
+        item.add_marker(pytest.mark.slow)
+        if inspect.iscoroutinefunction(getattr(item, "function", None)):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+    items.sort(key=lambda item: item in ours)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember a failure until the pages are closed."""
+    report = yield
+    if report.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """One Chromium for all; every page has a profile of its own."""
+    expect.set_options(timeout=PATIENCE)
+    async with async_playwright() as playwright:
+        started = await playwright.chromium.launch(
+            executable_path=chromium.find(chromium.this_machine()), args=list(chromium.FLAGS)
+        )
+        yield started
+        await started.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
+    """A server with an empty home; a parameter is laid over its settings."""
+    async with open_house(tmp_path / "home", **getattr(request, "param", {})) as found:
+        yield found
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def desk(
+    browser: Browser, house: House, request: pytest.FixtureRequest
+) -> AsyncIterator[Desk]:
+    """Pages of that server. Whatever went wrong in them fails the test."""
+    async with _watched(browser, house.url, request.node) as found:
+        yield found
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def worlds(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worlds]:
+    """The worlds of the scenes, each opened when it is first asked for."""
+    async with Worlds(tmp_path_factory.mktemp("worlds")) as found:
+        yield found
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def scene(
+    browser: Browser, worlds: Worlds, request: pytest.FixtureRequest
+) -> AsyncIterator[Open]:
+    """Opens a scene by name, at a width and in a theme; watched like any page."""
+    async with AsyncExitStack() as stack:
+
+        async def opened(name: str, size: Size = "desktop", theme: Theme = "light") -> Page:
+            world = await worlds.get(SCENES[name].where)
+            desk = await stack.enter_async_context(_watched(browser, world.url, request.node))
+            return await open_scene(desk, world, SCENES[name], size, theme)
+
+        yield opened
+
+
+@asynccontextmanager
+async def _watched(browser: Browser, url: str, test: pytest.Item) -> AsyncIterator[Desk]:
+    desk = Desk(browser, url)
+    yield desk
+    if test.stash.get(FAILED, False):
+        await _keep_pictures(desk, test.name)
+    await desk.close()
+    assert desk.watch.wrong() == []
+
+
+async def _keep_pictures(desk: Desk, name: str) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    pages = [page for context in desk.contexts for page in context.pages]
+    for number, page in enumerate(pages, 1):
+        plain = re.sub(r"\W+", "-", name).strip("-")
+        await page.screenshot(path=PICTURES / f"{plain}-{number}.png")

@@ -1,0 +1,54 @@
+"""No page has a serious or critical finding of axe, in either theme, at the widths it is used at.
+
+A new page needs one line in `tests.page.scenes`, and is checked from then on.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+from tests.page.desk import THEMES, Desk, Size, Theme, spill
+from tests.page.house import House
+from tests.page.scenes import SCENES, Open
+
+AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+BAD = ("serious", "critical")
+CASES = [(name, size) for name, scene in SCENES.items() for size in scene.sizes]
+
+
+async def findings(page: Page) -> list[str]:
+    """What axe calls serious or critical, one line for each element."""
+    if not await page.evaluate("() => 'axe' in window"):
+        await page.evaluate(AXE)
+    result: dict[str, Any] = await page.evaluate("() => axe.run({resultTypes: ['violations']})")
+    return [
+        f"{found['id']} ({found['impact']}): {' '.join(map(str, node['target']))}: "
+        f"{node['failureSummary']}"
+        for found in result["violations"]
+        if found["impact"] in BAD
+        for node in found["nodes"]
+    ]
+
+
+@pytest.mark.parametrize(("name", "size"), CASES)
+async def test_nothing_serious(scene: Open, name: str, size: Size) -> None:
+    page = await scene(name, size)
+    found: dict[Theme, list[str]] = {}
+    for theme in THEMES:
+        await page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        await expect(page.locator("html")).to_have_attribute("data-theme", theme)
+        found[theme] = await findings(page)
+    assert found == {theme: [] for theme in THEMES}
+    assert await spill(page) == []
+
+
+async def test_it_would_be_found(house: House, desk: Desk) -> None:
+    page = await desk.open()
+    await page.evaluate(
+        "() => { const one = document.createElement('button');"
+        " document.querySelector('#page').append(one); }"
+    )
+    assert [one.partition(" ")[0] for one in await findings(page)] == ["button-name"]
