@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -12,7 +13,18 @@ from typing import Any
 
 import uvloop
 
-from benchmarks import commits, context, embedded, footprint, listening, page, processes, stopping
+from benchmarks import (
+    commits,
+    context,
+    embedded,
+    footprint,
+    listening,
+    long_page,
+    page,
+    processes,
+    recall,
+    stopping,
+)
 from benchmarks.relay import LITELLM_MODELS, Bench
 from benchmarks.report import Row, busy, table
 
@@ -37,8 +49,19 @@ def plan(options: argparse.Namespace, place: Path) -> Iterator[tuple[str, Work]]
         yield "footprint", lambda: footprint.footprint(direct.port, place)
     yield "stop", lambda: stopping.stopped(place / "stop")
     yield "context", lambda: _contexts(place)
+    yield "page", lambda: _run(long_page.long_page(place / "page"))
+    yield "recall", lambda: _recall(place, options)
     if options.embedded:
         yield "embedded", lambda: embedded.embedded(place / "embedded")
+
+
+def _recall(place: Path, options: argparse.Namespace) -> list[Row]:
+    locomo = options.locomo or os.environ.get("POLYVOX_LOCOMO")
+    rows = _run(recall.found(place / "recall", Path(locomo) if locomo else None))
+    count = options.episodes
+    rows += _run(recall.speed(place / "speed", "", "SQLite", count))
+    with context.postgres(place / "recall-postgres") as url:
+        return rows + _run(recall.speed(place / "speed-postgres", url, "PostgreSQL", count))
 
 
 def _contexts(place: Path) -> list[Row]:
@@ -57,6 +80,8 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5, help="alternating runs (5)")
     parser.add_argument("--each", type=int, default=26, help="16 × this many answers a run (26)")
     parser.add_argument("--turns", type=int, default=500, help="length for `growth` (500)")
+    parser.add_argument("--episodes", type=int, default=100_000, help="for `recall` (100,000)")
+    parser.add_argument("--locomo", help="a file of LoCoMo conversations, for `recall`")
     parser.add_argument("--only", nargs="*", help="only these measures")
     parser.add_argument("--no-litellm", action="store_true", help="leave LiteLLM out")
     parser.add_argument("--embedded", action="store_true", help="also the embedded model (slow)")

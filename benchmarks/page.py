@@ -65,4 +65,9 @@ same ratios.
   writes 40 times a second (20 usage rows and a passage for the search index each).
 - **Context**: reading the threads and compiling the requests of one turn, where both conversations
   are longer than the limit.
+- **Page**: a real Chromium, 1440 × 1000, without a screen. The conversation is scrolled from its
+  end to its beginning, 900 pixels a frame, and back twice as fast; then its advisors answer once
+  more. A long task is one of more than 50 ms, as the browser counts them; layout shift is its own
+  measure, too. Up to three runs, of which the quietest counts: whatever else the machine does can
+  only add. The first load is everything a browser fetches that was never here before.
 """

@@ -74,6 +74,8 @@ def test_every_plain_setting_can_be_set_in_the_environment(written: Read) -> Non
         "debug": "trace",
         "models.default": "lab:x",
         "models.synthesis": "lab:x",
+        "models.gate": "lab:x",
+        "models.memory": "lab:x",
         "limits.context": "9 tokens",
         "limits.low_water": "0.5",
         "limits.retries": "1",
@@ -81,6 +83,8 @@ def test_every_plain_setting_can_be_set_in_the_environment(written: Read) -> Non
         "limits.answer_bytes": "5000",
         "local.slots": "3",
         "server.max_body": "5000",
+        "memory.recall": "off",
+        "memory.url": "http://127.0.0.1:8000",
     }
     for key, field in known_keys().items():
         if key in ("providers", "recipes", "models.known"):

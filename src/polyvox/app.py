@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -13,11 +14,15 @@ from polyvox.configure import Configuration
 from polyvox.errors import PolyvoxError, StoreError
 from polyvox.events import Numbered, TurnCompleted
 from polyvox.ids import Clock, system_clock
+from polyvox.memory.remote import RemoteMemory
+from polyvox.memory.service import Memory
 from polyvox.models.registry import Models
 from polyvox.session.changes import change
 from polyvox.session.council import check_recipes
 from polyvox.session.inspect import Inspected, View, inspect, view
+from polyvox.session.lifecycle import end_session, sweep
 from polyvox.session.recovery import recover
+from polyvox.session.remembering import MemoryService, OwnMemory, RemoteService
 from polyvox.session.road import Road
 from polyvox.session.turns import Turns
 from polyvox.settings import Settings, load
@@ -32,13 +37,18 @@ from polyvox.store.database import Database, Tx
 from polyvox.store.open import open_database
 from polyvox.store.recipes import Recipes
 from polyvox.store.runners import Runner, register
+from polyvox.store.sessions import Session
 from polyvox.stream import follow
 from polyvox.stream.hub import Hub
 from polyvox.stream.journal import Journal
 from polyvox.transport import Transport
 from polyvox.values import Answer, Conversation, Scope, Turn
+from polyvox.work.worker import Worker
 
 log = logging.getLogger("polyvox")
+
+SWEEP = 30.0
+"""Seconds between two looks for sessions that nobody came back to."""
 
 
 class Polyvox:
@@ -55,6 +65,8 @@ class Polyvox:
     models: Models
     road: Road
     turns: Turns
+    memory: Memory
+    worker: Worker
     hub: Hub
     journal: Journal
     advisors: Advisors
@@ -74,6 +86,7 @@ class Polyvox:
         self.recovered = 0
         self._env = env
         self._runner: Runner | None = None
+        self._sweeping: asyncio.Task[None] | None = None
         self._transport = Transport()
 
     async def __aenter__(self) -> Self:
@@ -104,8 +117,13 @@ class Polyvox:
                 self.hub,
                 self.clock,
                 self._runner.id,
+                self._memory(settings),
             )
             self.turns = Turns(self.road)
+            self.memory = Memory(
+                self.database, models, lambda: self.settings, self.clock, lambda: self.worker.ring()
+            )
+            self.worker = Worker(self.database, self._runner, self.clock, self.memory.handlers)
             self.configuration = Configuration(settings, self._use)
             self.advisors = Advisors(self.database, self.clock)
             self.councils = Councils(self.database, self.clock)
@@ -122,6 +140,26 @@ class Polyvox:
         """From now on these settings; what is under way goes on."""
         self.settings = self.road.settings = settings
         self.models.use(settings)
+        self.road.memory = self._memory(settings)
+
+    def _memory(self, settings: Settings) -> MemoryService:
+        """The memory that companions draw on: a remote one where there is an address."""
+        given = settings.memory
+
+        def zone() -> str:
+            return self.settings.timezone
+
+        if not given.url:
+            return OwnMemory(self.database, zone)
+        remote = RemoteMemory(
+            self._transport,
+            given.url,
+            given.token.reveal(),
+            given.budget,
+            given.recall_seconds,
+            given.ingest_seconds,
+        )
+        return RemoteService(remote, zone)
 
     def _first_run(self, tx: Tx, scope: Scope = Scope()) -> None:  # noqa: B008 - a frozen value
         """The local user and, once, the starter council."""
@@ -146,8 +184,33 @@ class Polyvox:
                     },
                 )
 
+    def work(self) -> None:
+        """Do background work in this process from now on: what is due, and what idleness ends."""
+        self.worker.start()
+        if self._sweeping is None:
+            self._sweeping = asyncio.create_task(self._sweep(), name="sweep")
+
+    async def _sweep(self) -> None:
+        while True:
+            try:
+                idle = self.settings.sessions.idle_minutes
+                if await sweep(self.database, self.clock, idle):
+                    self.worker.ring()
+            except StoreError as error:
+                log.warning("sessions could not be swept: %s", error.message)
+            await asyncio.sleep(SWEEP)
+
+    async def end_session(self, scope: Scope, session_id: str) -> Session:
+        """End a session because the person says so; it is remembered in the background."""
+        ended = await end_session(self.database, scope, session_id, self.clock)
+        self.worker.ring()
+        return ended
+
     async def close(self, drain: float = 0) -> None:
         """Let answers end for a while, then keep what they have; let go of everything."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        await self.worker.close()
         await self.turns.conductor.drain(drain)
         await self.turns.conductor.close()
         await self.journal.close()
@@ -235,6 +298,7 @@ class Polyvox:
         """Stop what runs in a conversation, delete it, and end whoever listens to it."""
         await self.conversations.get(scope, conversation_id)
         await self.turns.stop_conversation(scope, conversation_id)
+        await self.memory.forget_conversation(scope, conversation_id)
         await self.conversations.delete(scope, conversation_id)
         self.turns.conductor.forget(conversation_id)  # what was sent while it was deleted
         self.hub.end(conversation_id)

@@ -9,30 +9,18 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from playwright.async_api import CDPSession, Page
+from tests.page.corpus import script
 from tests.page.house import House
 
 FIND = 'import("/page/js/conversation/state.js").then(({ Live }) => Live.prototype)'
 TEXTS = """function () {
   const live = this.find((one) => !one.closed);
   const answers = live ? live.turns.peek().flatMap((turn) => turn.answers.peek()) : [];
-  return answers.map((one) => [one.id, one.said.text.peek(), one.thought.text.peek(), one.data.peek().state]);
+  return answers.map(({ id, said, thought, data }) =>
+    [id, said.text.peek(), thought.text.peek(), data.peek().state]);
 }"""
 NUMBER = "function () { return this.find((one) => !one.closed)?.stream?.after ?? -1; }"
-PICTURE = """() => {
-  const words = (one) => one?.textContent.trim() ?? null;
-  const card = (one) => ({
-    id: one.id, state: one.dataset.state, out: one.classList.contains("out"),
-    words: one.querySelector(".prose")?.innerHTML ?? "", versions: words(one.querySelector(".versions")),
-    tools: [...one.querySelectorAll(".tools.under:not(.few) button")].map(words),
-  });
-  const turn = (one) => ({
-    asked: words(one.querySelector(".ask")), out: one.querySelector(".ask")?.classList.contains("out"),
-    waits: words(one.querySelector(".stamp"))?.includes("waits"),
-    wordings: words(one.querySelector(".ask-tools .versions")),
-    cards: [...one.querySelectorAll("article")].map(card),
-  });
-  return { title: words(document.querySelector(".top h1")), turns: [...document.querySelectorAll(".turn")].map(turn) };
-}"""
+FRAME = "() => new Promise(requestAnimationFrame)"
 PATIENCE = 20.0
 
 Texts = dict[str, tuple[str, str, str]]
@@ -78,6 +66,7 @@ async def same_texts(page: Page, house: House, conversation: str) -> Texts:
                 theirs, mine = await stored(house, conversation), await kept(page)
                 if theirs and mine == theirs:
                     return theirs
+                await page.evaluate(FRAME)
     except TimeoutError:
         assert mine == theirs, "the page never caught up"
         raise
@@ -85,7 +74,7 @@ async def same_texts(page: Page, house: House, conversation: str) -> Texts:
 
 async def picture(page: Page) -> dict[str, Any]:
     """What is to be seen: the title, and of every turn what was asked and what each card shows."""
-    found: dict[str, Any] = await page.evaluate(PICTURE)
+    found: dict[str, Any] = await page.evaluate(script("picture"))
     return found
 
 
@@ -99,6 +88,7 @@ async def agree(one: Page, two: Page) -> dict[str, Any]:
                 here, there = await picture(one), await picture(two)
                 if here == there:
                     return here
+                await two.evaluate(FRAME)
     except TimeoutError:
         assert here == there, "the tabs do not agree"
         raise
@@ -108,7 +98,7 @@ async def heard(page: Page, number: int) -> None:
     """Wait until the page has taken in every event up to this number."""
     async with asyncio.timeout(PATIENCE):
         while await _held(page, NUMBER) < number:
-            pass
+            await page.evaluate(FRAME)
 
 
 async def written(house: House, answer: str, text: str) -> None:

@@ -1,9 +1,9 @@
 """The line between the browser and the server, which a test can cut.
 
-    async with Line(house.url) as line:
-        page = await Desk(browser, line.url).open("/")
-        line.cut()      # whatever is open breaks off, and nothing gets through
-        line.mend()
+async with Line(house.url) as line:
+    page = await Desk(browser, line.url).open("/")
+    line.cut()      # whatever is open breaks off, and nothing gets through
+    line.mend()
 """
 
 from __future__ import annotations

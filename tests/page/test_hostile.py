@@ -9,58 +9,20 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from playwright.async_api import Page, Route, expect
+from tests.page.corpus import injections, models, named, script
 from tests.page.desk import Desk, Size, spill, visit
 from tests.page.house import House
-from tests.page.injections import ALL, CODE, LETTERS, MARKDOWN, MARKUP, MUTATIONS, models, named
 from tests.page.talk import ask, card, state, tool
 from tests.provider import Script
 
+ALL = injections()
+MARKUP, MUTATIONS, CODE = map(injections, ("markup", "mutations", "code"))
+LETTERS, MARKDOWN = map(injections, ("letters", "markdown"))
 WHOLE = "\n\n".join(ALL)
 SIZES: tuple[Size, ...] = ("phone", "desktop")
 TRAP = "window.pwned = () => { window.hit = true; }; window.alert = window.pwned;"
-AUDIT = """() => {
-  const wrong = window.hit ? ["a script ran"] : [];
-  if ({}.polluted !== undefined || Object.keys(Object.prototype).length) wrong.push("a prototype was changed");
-  const never = "iframe frame object embed applet base img image video audio source track style template foreignObject use animate set";
-  for (const one of document.querySelectorAll(never.split(" ").join())) wrong.push(`<${one.localName}>`);
-  const ours = (one) => one.getAttribute("src")?.startsWith("/page/js/");
-  for (const one of document.scripts) if (!ours(one)) wrong.push(`<script> ${one.outerHTML}`);
-  for (const one of document.querySelectorAll("link, meta[http-equiv], form[action], [formaction]")) {
-    if (!one.getAttribute("href")?.startsWith("/page/")) wrong.push(one.outerHTML);
-  }
-  const address = ["href", "src", "xlink:href", "srcset", "srcdoc", "data", "poster", "background", "ping"];
-  const safe = /^(?:https?:|mailto:|\\/(?!\\/)|#)/;
-  for (const one of document.querySelectorAll("*")) {
-    for (const { name, value } of one.attributes) {
-      if (/^on/i.test(name)) wrong.push(`${one.localName} ${name}`);
-      if (address.includes(name) && !safe.test(value)) wrong.push(`${one.localName} ${name}=${value}`);
-      if (name === "style" && /url\\(|expression|@import/i.test(value)) wrong.push(`style ${value}`);
-    }
-    const away = one.localName === "a" && one.origin !== location.origin && one.protocol !== "mailto:";
-    if (away && !(one.target === "_blank" && one.rel.includes("noopener"))) wrong.push(one.outerHTML);
-  }
-  if (document.querySelectorAll("#page").length !== 1) wrong.push("a second page");
-  return [...new Set(wrong)];
-}"""
+FRAME = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 UNFOLD = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
-DRAWN = """async (texts) => {
-  const { Scribe } = await import("/page/js/scribe.js");
-  const audit = AUDIT;
-  const root = document.createElement("div");
-  root.className = "prose";
-  document.body.append(root);
-  const wrong = [];
-  for (const text of texts) {
-    const chars = [...text];
-    const scribe = new Scribe(root);
-    const step = Math.max(1, Math.floor(chars.length / 60));
-    for (let count = 1; count <= chars.length; count += step) scribe.write(chars.slice(0, count).join(""), false);
-    wrong.push(...audit());
-    scribe.write(text, true);
-    wrong.push(...audit());
-  }
-  return wrong;
-}""".replace("AUDIT", AUDIT)
 
 
 async def opened(desk: Desk, path: str, size: Size = "desktop") -> Page:
@@ -73,16 +35,17 @@ async def opened(desk: Desk, path: str, size: Size = "desktop") -> Page:
 
 async def sound(page: Page) -> None:
     """Nothing ran, nothing is there that could, and nothing sticks out."""
-    await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-    assert await page.evaluate(AUDIT) == []
+    await page.evaluate(FRAME)
+    assert await page.evaluate(script("audit")) == []
     assert await spill(page) == []
 
 
 async def test_no_markdown_draws_anything_but_text(house: House, desk: Desk) -> None:
     """Each string by itself, and all together, in every state of being written."""
     page = await opened(desk, "/settings")
-    assert await page.evaluate(DRAWN, [*ALL, WHOLE, WHOLE.replace("\n\n", "\n"), "".join(ALL)]) == []
-    desk.allow("Not allowed to load local resource")
+    texts = [*ALL, WHOLE, WHOLE.replace("\n\n", "\n"), "".join(ALL)]
+    drawn = script("drawn").replace("AUDIT", f"({script('audit')})")
+    assert await page.evaluate(drawn, texts) == []
 
 
 async def test_a_hostile_conversation(house: House, desk: Desk) -> None:
@@ -137,8 +100,8 @@ async def hostile_house(house: House) -> str:
     """Hostile words in everything that the rooms show; a conversation made of it."""
     names = named(120)
     for number, model in enumerate(models()):
-        texts = {"name": names[number], "description": ALL[number], "prompt": ALL[-number]}
-        await house.advisor(model, color="#123456", **texts)
+        description, prompt = ALL[number], ALL[-number]
+        await house.advisor(model, name=names[number], description=description, prompt=prompt)
     for number in range(3):
         one = await house.advisor(name=names[30 + number], description=ALL[number])
         for prompt in ALL[number : number + 5]:
@@ -147,7 +110,8 @@ async def hostile_house(house: House) -> str:
     advisors = (await house.get("/api/advisors")).json()
     for name in names[:12]:
         await house.council(*advisors[:3], name=name)
-    phases = [{"name": names[0], "answers": 1, "text": WHOLE}, {"name": names[3], "text": MARKUP[0]}]
+    early = {"name": names[0], "answers": 1, "text": WHOLE}
+    phases = [early, {"name": names[3], "text": MARKUP[0]}]
     texts = {"identity": WHOLE, "shared": WHOLE, "rules": MARKUP[3]}
     reply = await house.patch("/api/recipes/council", {"phases": phases, "texts": texts})
     assert reply.status == 200, reply.text
@@ -175,18 +139,19 @@ async def test_hostile_rooms(house: House, desk: Desk) -> None:
             await page.evaluate(UNFOLD)
             await sound(page)
     await page.keyboard.press("Control+k")
-    await page.keyboard.type("pwned")
-    await expect(page.get_by_role("option").first).to_be_visible()
+    palette = page.get_by_role("dialog", name="Do or find anything")
+    await palette.get_by_role("combobox").fill("pwned")
+    await expect(palette.get_by_role("option").filter(has_text="pwned").first).to_be_visible()
     await sound(page)
     await page.keyboard.press("Escape")
-    words = zip(named(60)[:5], MARKUP, MUTATIONS, strict=False)
-    proposed = [{"name": name, "description": text * 3, "why": why} for name, text, why in words]
+    words = zip(("One", "Two", named(60)[0]), MARKUP[3:], MUTATIONS, strict=False)
+    proposed = [{"name": name, "description": text * 9, "why": why} for name, text, why in words]
     house.provider.script("default", Script(text=json.dumps({"suggestions": proposed})))
     await visit(page, "/advisors")
     await tool(page, "Suggest perspectives").click()
     await page.get_by_label("The question you carry").fill(WHOLE)
     await tool(page.locator("dialog"), "Suggest").click()
-    await expect(page.locator("dialog")).to_contain_text("proposals by lab:default")
+    await expect(page.locator("dialog")).to_contain_text("by lab:default. Pick those")
     await expect(page.locator("dialog")).to_contain_text(MARKUP[3])
     await sound(page)
 
@@ -206,10 +171,11 @@ async def test_an_imported_conversation(house: House, desk: Desk) -> None:
     await sound(page)
 
 
-FREE = frozenset(
-    "color content default description example hint label limit message model name note prompt reason snippet"
-    " text thinking title value why".split()
-)
+FREE = {
+    *("color", "content", "default", "description", "example", "hint", "label", "limit", "message"),
+    *("model", "name", "note", "prompt", "reason", "snippet", "text", "thinking", "title", "value"),
+    "why",
+}
 """What is shown as words, and comes to the page in any field of this name."""
 
 
@@ -237,16 +203,21 @@ def poisoner(words: Any) -> Callable[[Route], Awaitable[None]]:
 
 
 async def test_a_server_that_lies(house: House, desk: Desk) -> None:
-    """Not even what the server itself would refuse (a colour that is a style, a name that turns text
-    around, a word that is an object made to look like an element) is more than text."""
+    """Not even what the server itself would refuse is more than text: a colour that is a style, a
+    name that turns text around, a word that is an object made to look like an element."""
     (one,) = await house.voices("Yes.")
     conversation = await house.conversation(one)
     await house.say(conversation, "Is it so?")
-    element = {"type": "img", "props": {"src": "x", "onerror": "pwned()"}, "key": None, "ref": None}
-    element |= {"__v": 1, "__k": None, "__e": None, "constructor": None}
-    paths = (f"/c/{conversation}", "/advisors", f"/advisors/{one['slug']}", "/usage", "/settings")
-    for words in (MARKUP[3] + CODE[-1] + LETTERS[0] + LETTERS[2], CODE[5], element):
-        page = await opened(desk, "/settings")
+    element: dict[str, Any] = {"type": "img", "props": {"src": "x", "onerror": "pwned()"}}
+    element |= {"key": None, "ref": None, "__v": 1, "__k": None, "__e": None, "constructor": None}
+    talk, rooms = f"/c/{conversation}", ("/advisors", f"/advisors/{one['slug']}", "/usage")
+    lies: list[tuple[Any, tuple[str, ...]]] = [
+        (MARKUP[3] + CODE[-1] + LETTERS[0] + LETTERS[2], (talk, *rooms, "/settings")),
+        (CODE[5], (talk, "/settings")),
+        (element, (talk, *rooms)),
+    ]
+    for words, paths in lies:
+        page = await opened(desk, "/search")
         await page.route(lambda url: "/api/" in url and "/events" not in url, poisoner(words))
         for path in paths:
             await visit(page, path)
@@ -254,4 +225,6 @@ async def test_a_server_that_lies(house: House, desk: Desk) -> None:
             await sound(page)
         await page.unroute_all(behavior="ignoreErrors")
         await page.close()
+        if words != element:
+            assert desk.watch.wrong() == []
     desk.allow("uncaught")  # an object where a word should be may be refused, not shown

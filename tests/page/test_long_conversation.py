@@ -3,96 +3,25 @@
 from __future__ import annotations
 
 from playwright.async_api import Page, expect
+from tests.page.corpus import markdown, script
 from tests.page.desk import Desk
 from tests.page.house import House
 from tests.page.kept import same_texts, stored
-from tests.page.markdown_texts import TEXTS
 from tests.page.talk import ask, card, says, state
 from tests.provider import Script
-
-GROWN = """async (texts) => {
-  const { Scribe } = await import("/page/js/scribe.js");
-  const one = () => new Scribe(document.createElement("div"));
-  const end = (scribe, text) => {
-    scribe.write(text, true);
-    while (scribe.left.length) scribe.work();
-    return scribe.root.innerHTML;
-  };
-  const wrong = [];
-  for (const text of texts) {
-    const chars = [...text];
-    const want = end(one(), text);
-    const compare = (how, got) => { if (got !== want) wrong.push({ text, how, got, want }); };
-    const part = (count) => chars.slice(0, count).join("");
-    for (let cut = 0; cut <= chars.length; cut += 1) {
-      const scribe = one();
-      scribe.write(part(cut), false);
-      scribe.write(text, false);
-      compare(`cut at ${cut}`, end(scribe, text));
-    }
-    for (const step of [1, 2, 3, 7]) {
-      const scribe = one();
-      for (let count = 0; count < chars.length; count += step) scribe.write(part(count), false);
-      compare(`${step} at a time`, end(scribe, text));
-    }
-  }
-  return wrong;
-}"""
-LIVE = """async (texts) => {
-  const { Scribe } = await import("/page/js/scribe.js");
-  const bare = ({ root }) => {
-    const copy = root.cloneNode(true);
-    copy.querySelectorAll("button").forEach((one) => one.remove());
-    copy.querySelectorAll("pre").forEach((one) => one.removeAttribute("tabindex"));
-    copy.querySelectorAll(".wide-table").forEach((one) => one.replaceWith(...one.childNodes));
-    return copy.innerHTML;
-  };
-  const wrong = [];
-  for (const text of texts) {
-    const chars = [...text];
-    const grown = new Scribe(document.createElement("div"));
-    for (let count = 1; count <= chars.length; count += 1) {
-      const part = chars.slice(0, count).join("");
-      const fresh = new Scribe(document.createElement("div"));
-      grown.write(part, false);
-      fresh.write(part, false);
-      if (bare(grown) !== bare(fresh)) { wrong.push([part, bare(grown), bare(fresh)]); break; }
-    }
-  }
-  return wrong;
-}"""
-LARGE = """async (text) => {
-  const { Scribe } = await import("/page/js/scribe.js");
-  const root = document.createElement("div");
-  const scribe = new Scribe(root);
-  let plain = 0;
-  let kept = null;
-  for (let count = 0; count < text.length; count += 997) {
-    scribe.write(text.slice(0, count), false);
-    plain += scribe.plain ? 1 : 0;
-    if (count > 20_000) kept ??= root.firstElementChild;
-  }
-  scribe.write(text, true);
-  while (scribe.left.length) scribe.work();
-  const whole = new Scribe(document.createElement("div"));
-  whole.write(text, true);
-  const first = whole.root.childNodes.length;
-  while (whole.left.length) whole.work();
-  return { plain, same: root.innerHTML === whole.root.innerHTML, kept: kept === root.firstElementChild,
-    sliced: first < whole.root.childNodes.length };
-}"""
 
 
 async def test_however_it_is_cut_markdown_ends_the_same(house: House, desk: Desk) -> None:
     page = await desk.open("/settings")
-    assert await page.evaluate(GROWN, list(TEXTS)) == []
+    assert await page.evaluate(script("grown"), markdown()) == []
 
 
 async def test_while_it_grows_it_looks_as_it_would_anew(house: House, desk: Desk) -> None:
     """A reload in the middle of an answer changes nothing. (But a reference that is defined later
     than it is used gives the words before it their link only where all of it is drawn.)"""
     page = await desk.open("/settings")
-    assert await page.evaluate(LIVE, [text for text in TEXTS if "[late]" not in text]) == []
+    known = [text for text in markdown() if "[late]" not in text]
+    assert await page.evaluate(script("live"), known) == []
 
 
 async def test_a_very_long_answer_is_drawn_piece_by_piece(house: House, desk: Desk) -> None:
@@ -102,7 +31,7 @@ async def test_a_very_long_answer_is_drawn_piece_by_piece(house: House, desk: De
     code = "```\n" + "print('and on')\n" * 2000 + "```\n\n"
     items = "".join(f"- item {number} is **here**\n" for number in range(900))
     text = "A paragraph with *words*.\n\n" * 400 + code + "Between.\n\n" + items + "\nThe end.\n"
-    found = await page.evaluate(LARGE, text)
+    found = await page.evaluate(script("large"), text)
     assert found["plain"] > 0
     assert found["same"]
     assert found["kept"], "finished pieces are drawn once"
@@ -114,11 +43,11 @@ async def watch(page: Page, selector: str) -> None:
     await page.evaluate(
         """(selector) => {
           window.changes = [];
-          const seen = new MutationObserver((list) => list.forEach((one) => window.changes.push(
-            `${one.type} ${one.attributeName ?? ""} ${one.target.className ?? one.target.textContent}`)));
-          for (const one of document.querySelectorAll(selector)) {
-            seen.observe(one, { subtree: true, childList: true, characterData: true, attributes: true });
-          }
+          const tell = ({ type, attributeName, target }) =>
+            window.changes.push(`${type} ${attributeName ?? ""} ${target.className}`);
+          const seen = new MutationObserver((list) => list.forEach(tell));
+          const all = { subtree: true, childList: true, characterData: true, attributes: true };
+          for (const one of document.querySelectorAll(selector)) seen.observe(one, all);
         }""",
         selector,
     )

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, CDPSession, Page, expect
+from playwright.async_api import Browser, CDPSession, Locator, Page, expect
 from tests.page.desk import SIZES, Desk, Size, settled
 from tests.page.house import House
 from tests.page.scenes import SCENES, Where, Worlds
@@ -174,10 +174,14 @@ async def test_nothing_jumps_while_three_answers_stream(
     assert sum(value for value, _ in shifts) < STILL, told
 
 
-async def _grown(card: Any, before: int) -> int:
-    """Wait until a card's text is longer than it was; how long it is now."""
+async def _grown(card: Locator, before: int) -> int:
+    """Wait until a card's text is longer than it was, or is folded and will not be; how long it is
+    now."""
     handle = await card.page.wait_for_function(
-        "([card, before]) => card.textContent.length > before && card.textContent.length",
+        """([card, before]) => {
+          const now = card.textContent.length;
+          return (now > before || card.querySelector("button.more")) && now;
+        }""",
         arg=[await card.element_handle(), before],
     )
     return int(await handle.json_value())

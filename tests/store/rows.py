@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polyvox.store import search, usage
 from polyvox.store.database import Tx, Value
+from polyvox.store.scrub import INDEXES
 from polyvox.values import Scope, Usage
 
 SHARED = {"users", "runners", "schema_version"}
@@ -29,7 +30,7 @@ def tables(tx: Tx) -> list[str]:
         sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
     else:
         sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
-    return sorted(row[0] for row in tx.all(sql) if not row[0].startswith("passage_words"))
+    return sorted(row[0] for row in tx.all(sql) if not row[0].startswith(INDEXES))
 
 
 def insert(tx: Tx, table: str, **values: Value) -> None:

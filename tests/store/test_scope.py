@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.store.rows import SHARED, columns, fill, tables
+from tests.store.rows import SHARED, columns, fill, insert, tables
 
 from polyvox.errors import Invalid, NotFound
+from polyvox.memory.ingest import ingest
+from polyvox.memory.recall import recall
+from polyvox.memory.values import Claim, Message, Partition
 from polyvox.store import (
     advisors,
+    claims,
+    companions,
     conversations,
     councils,
+    episodes,
+    jobs,
     ratios,
     recipes,
     search,
@@ -26,9 +33,11 @@ from polyvox.store.recipes import Recipes
 from polyvox.values import Scope
 
 A, B = Scope("anna"), Scope("bert")
-WORDS_ALONE = {"passages_words"}
-"""PostgreSQL's index of words: a GIN index has no leading column. The owner is one of the words,
-and every search asks for it."""
+WORDS_ALONE = {"passages_words", "episodes_words", "claims_words"}
+"""PostgreSQL's indexes of words: a GIN index has no leading column. The owner is part of the
+words, and every search asks for it."""
+MEMORY = Partition("tenant", "user")
+"""A partition of this name is in both accounts."""
 
 
 def leading(tx: Tx, table: str) -> dict[str, str]:
@@ -82,6 +91,14 @@ def snapshot(scope: Scope) -> Callable[[Tx], dict[str, list[Row]]]:
     return look
 
 
+def remember(tx: Tx, scope: Scope) -> None:
+    said = [Message("user", f"words of {scope.user}")]
+    for session in ("kept", "forgotten"):
+        ingest(tx, scope, MEMORY, session, None, 1, 2, said)
+    episodes.remove_session(tx, scope, MEMORY, "forgotten")
+    claims.put(tx, scope, MEMORY, [Claim("note", "n", 1, ("word",))])
+
+
 async def populate(database: Database, scope: Scope) -> dict[str, str]:
     advisor = await Advisors(database).create(scope, name="Skeptic", description="doubts")
     await Advisors(database).update(scope, advisor.id, prompt="doubts more")
@@ -92,6 +109,14 @@ async def populate(database: Database, scope: Scope) -> dict[str, str]:
     def rest(tx: Tx) -> None:
         fill(tx, scope, conversation.id, f"words of {scope.user}")
         ratios.observe(tx, scope, "lab:x", 2, 1)
+        remember(tx, scope)
+        companions.put_state(tx, scope, "p", "t", "{}", "{}", 1)
+        jobs.enqueue(tx, scope, "ingest", "s", 1)
+        jobs.keep_step(tx, jobs.get(tx, scope, "ingest:s"), "read", "1", 2)
+        for table in tables(tx):  # whatever else there is, with something in it
+            owned = f"SELECT 1 FROM {table} WHERE user_id = ?"
+            if table not in SHARED and tx.one(owned, (scope.user,)) is None:
+                insert(tx, table, user_id=scope.user)
 
     await database.write(rest)
     return {
@@ -152,6 +177,10 @@ async def test_two_users_with_the_same_names_do_not_meet(database: Database) -> 
     }
 
     def erase(tx: Tx) -> None:
+        found = recall(tx, B, MEMORY, f"words of {A.user}", reference_time=3)
+        assert [one.text for one in found] == [f"words of {B.user}"]
+        episodes.remove_session(tx, B, MEMORY, "kept")
+        claims.remove_all(tx, B, MEMORY)
         search.remove(tx, B, "message", f"t{theirs['conversation']}")
         search.remove_conversation(tx, B, theirs["conversation"])
         ratios.observe(tx, B, "lab:x", 9, 1)
@@ -164,6 +193,9 @@ async def test_two_users_with_the_same_names_do_not_meet(database: Database) -> 
 
     assert await database.read(snapshot(A)) == before
     left = await database.read(snapshot(B))
-    assert {table for table, rows in left.items() if rows} == {
-        "advisors", "prompt_versions", "ratios", "usage",
-    }  # fmt: skip
+    told = await database.read(
+        lambda tx: {t for t in tables(tx) if "conversation_id" in columns(tx, t)}
+    )
+    kept = {table for table, rows in left.items() if rows}
+    assert kept & told == {"usage"}, "of a conversation only what it has cost is kept"
+    assert kept >= {"advisors", "forgotten_sessions", "prompt_versions", "ratios"}

@@ -129,6 +129,15 @@ GET POST /api/councils | GET PATCH DELETE /api/councils/{council}
 GET POST /api/conversations | GET PATCH DELETE /api/conversations/{conversation}
 POST /api/conversations/{conversation}/turns | POST /api/conversations/{conversation}/estimate
 POST /api/estimate
+POST /api/chat | GET /api/turns/{turn}/trace
+GET /api/sessions | GET /api/sessions/{session} | POST /api/sessions/{session}/end
+GET /api/jobs | POST /api/jobs/{job}/retry
+GET /session/startbrief | GET /session/brief | POST /session/ingest
+POST /memory/query | GET /memory/loops | GET PATCH /user/model | GET /analysis/daily
+GET /api/memory/search | GET /api/memory/facts | GET PATCH /api/memory/facts/{fact}
+PATCH /api/memory/messages/{session}/{index} | GET /api/memory/loops
+PATCH /api/memory/loops/{loop} | GET /api/memory/profile | GET /api/memory/summaries
+GET POST /api/memory/forget
 GET /api/conversations/{conversation}/events | GET /api/conversations/{conversation}/export
 POST /api/conversations/import
 GET /api/answers/{answer}

@@ -30,7 +30,7 @@ async def own_house(tmp_path: Path) -> AsyncIterator[House]:
 @pytest.mark.asyncio(loop_scope="function")
 async def test_recipes_are_shown_as_they_are(own: House) -> None:
     listed = (await own.get("/api/recipes")).json()
-    assert [one["name"] for one in listed] == ["council", "agent"]
+    assert [one["name"] for one in listed] == ["council", "agent", "companion"]
     for one in listed:
         assert one["recipe"] == as_data(BUILT_IN[one["name"]])
         assert one["standard"] == one["recipe"]

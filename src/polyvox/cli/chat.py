@@ -1,4 +1,4 @@
-"""`polyvox chat`: a conversation with the council, line by line."""
+"""`polyvox chat`: a conversation with the council, or with one companion, line by line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from polyvox.cli.options import Council
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
+    from polyvox.values import Advisor, Conversation
 
 
 def chat(
@@ -21,17 +22,51 @@ def chat(
         str | None, typer.Option(metavar="NAME", help="The recipe of a new conversation.")
     ] = None,
     council: Council = None,
+    persona: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The companion to talk with: harbor, flint, margin, or an advisor's slug.",
+        ),
+    ] = None,
 ) -> None:
-    """Talk with the council. /help lists what can be typed besides messages."""
+    """Talk with the council, or (--recipe companion) with one companion who remembers you.
+
+    /help lists what can be typed besides messages.
+    """
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> int:
         from polyvox.cli.choosing import check_council, check_recipe, find_conversation
         from polyvox.cli.room import Room
+        from polyvox.errors import Invalid
 
         chosen = await find_conversation(app, conversation) if conversation else None
         await check_recipe(app, recipe, chosen)
         await check_council(app, council, chosen)
-        return await Room(app, chosen, recipe=recipe, council=council).stay()
+        alone = None
+        if chosen is None and council is None and (persona or recipe == "companion"):
+            alone, chosen = await _companion(app, persona or "harbor", recipe)
+        elif persona:
+            raise Invalid(
+                "A companion is talked with alone.", "Leave --conversation and --council away."
+            )
+        of = "companion" if alone is not None else recipe
+        return await Room(app, chosen, recipe=of, council=council, alone=alone).stay()
 
     run(work)
+
+
+async def _companion(
+    app: Polyvox, name: str, recipe: str | None
+) -> tuple[Advisor, Conversation | None]:
+    """The companion, and the conversation with it that was spoken in last."""
+    from polyvox.cli.choosing import SCOPE
+    from polyvox.errors import Invalid
+    from polyvox.session.personas import find_or_make
+
+    if recipe not in (None, "companion"):
+        raise Invalid(f"A persona is no part of the recipe {recipe}.", "Leave --recipe away.")
+    now = app.clock()
+    who = await app.database.write(lambda tx: find_or_make(tx, SCOPE, name, now))
+    return who, await app.conversations.latest(SCOPE, recipe="companion", advisor_id=who.id)

@@ -14,10 +14,14 @@ from polyvox.cli import (
     conversations,
     councils,
     doctor,
+    memory,
     models,
     receipt,
     serve,
+    sessions,
+    trace,
     usage,
+    worker,
 )
 from polyvox.cli.invocation import Config, Database, Debug, command, current
 
@@ -37,10 +41,14 @@ command(app, "agent")(agent.agent)
 app.add_typer(advisors.group, name="advisors")
 app.add_typer(councils.group, name="councils")
 app.add_typer(conversations.group, name="conversations")
+app.add_typer(sessions.group, name="sessions")
+app.add_typer(memory.group, name="memory")
 command(app, "receipt")(receipt.receipt)
+command(app, "trace")(trace.trace)
 app.add_typer(models.group, name="models")
 command(app, "doctor")(doctor.doctor)
 command(app, "usage")(usage.usage)
+command(app, "worker")(worker.worker)
 
 
 @app.callback()

@@ -1,6 +1,7 @@
 """A recipe: a named set of policies for what an advisor is sent. Recipes are data.
 
-The built-in ones are `council` (several advisors in parallel) and `agent` (one agent, bookends).
+The built-in ones are `council` (several advisors in parallel), `agent` (one agent, bookends) and
+`companion` (one persona; what it is told beside its kernel is decided for each turn).
 Users change any part by a table in the configuration, or through the API; `changed` applies such a
 change and refuses what it does not know. Texts are empty here when the prompt set supplies them.
 """
@@ -127,6 +128,16 @@ BUILT_IN: dict[str, Recipe] = {
         blocks=("identity",),
         phases=(),
         window=Window("bookends"),
+        stamps="none",
+        visibility=Visibility("none"),
+        texts={"identity": "{identity}"},
+    ),
+    "companion": Recipe(
+        "companion",
+        blocks=("identity",),
+        phases=(),
+        window=Window("recent"),
+        scope="session",
         stamps="none",
         visibility=Visibility("none"),
         texts={"identity": "{identity}"},

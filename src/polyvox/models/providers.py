@@ -88,6 +88,8 @@ def check_models(settings: Settings) -> None:
         "models.default": (models.default,),
         "models.fallback": models.fallback,
         "models.synthesis": (models.synthesis,),
+        "models.gate": (models.gate,),
+        "models.memory": (models.memory,),
         "models.known": tuple(models.known),
     }
     for setting, name in [(setting, name) for setting, names in named.items() for name in names]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polyvox.advisors import plain_assistant
+from polyvox.companion.kernel import embodied
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
 from polyvox.errors import ConfigError, Invalid
 from polyvox.settings import Settings
@@ -67,3 +68,8 @@ def council_of(
 def with_model(asked: Sequence[Advisor], model: str | None) -> tuple[Advisor, ...]:
     """The same advisors, all asked with one model where one is given."""
     return tuple(replace(one, model=model) if model else one for one in asked)
+
+
+def voiced(recipe: Recipe, advisor: Advisor) -> Advisor:
+    """The advisor as a recipe lets it speak: a companion speaks from its kernel."""
+    return embodied(advisor) if recipe.name == "companion" else advisor

@@ -1,10 +1,16 @@
-"""When a session ends: by idleness, measured from the last *user* message."""
+"""When a session ends: by idleness, measured from the last *user* message, or by the person."""
 
 from __future__ import annotations
 
-from polyvox.ids import new_id
-from polyvox.store.database import Tx
+from polyvox.errors import Conflict
+from polyvox.ids import Clock
+from polyvox.store import sessions
+from polyvox.store.database import Database, Tx
+from polyvox.store.sessions import Session
 from polyvox.values import Scope
+
+ENDLESS = {"agent"}
+"""Recipes whose session is never cut by idleness: it is continued by name."""
 
 
 def is_over(last_user_at: int, now: int, idle_minutes: float) -> bool:
@@ -17,26 +23,42 @@ def session_for(
 ) -> str:
     """The session a message said now belongs to; an idle one is closed and a new one opened.
     `idle_minutes` None: the session is never cut by idleness."""
-    row = tx.one(
-        "SELECT id, last_user_at FROM sessions WHERE user_id = ? AND conversation_id = ?"
-        " AND ended_at IS NULL ORDER BY started_at DESC LIMIT 1",
-        (scope.user, conversation_id),
-    )
-    if row is not None:
-        if idle_minutes is None or not is_over(row[1], now, idle_minutes):
-            tx.run(
-                "UPDATE sessions SET last_user_at = ? WHERE user_id = ? AND id = ?",
-                (now, scope.user, row[0]),
-            )
-            return str(row[0])
-        tx.run(
-            "UPDATE sessions SET ended_at = last_user_at WHERE user_id = ? AND id = ?",
-            (scope.user, row[0]),
-        )
-    session_id = new_id()
-    tx.run(
-        "INSERT INTO sessions (user_id, id, conversation_id, started_at, last_user_at, ended_at)"
-        " VALUES (?, ?, ?, ?, ?, NULL)",
-        (scope.user, session_id, conversation_id, now, now),
-    )
-    return session_id
+    current = sessions.open_session(tx, scope, conversation_id)
+    if current is not None:
+        if idle_minutes is None or not is_over(current.last_user_at, now, idle_minutes):
+            sessions.touch(tx, scope, current.id, now)
+            return current.id
+        sessions.close(tx, scope, current, "idle", now)
+    return sessions.begin(tx, scope, conversation_id, now).id
+
+
+async def end_session(database: Database, scope: Scope, session_id: str, clock: Clock) -> Session:
+    """End a session because the person says so."""
+
+    def write(tx: Tx) -> Session:
+        session = sessions.get(tx, scope, session_id)
+        if session.ended_at is not None:
+            raise Conflict("This session has ended.", "Your next message opens a new one.")
+        sessions.close(tx, scope, session, "person", clock())
+        return sessions.get(tx, scope, session_id)
+
+    return await database.write(write)
+
+
+async def sweep(database: Database, clock: Clock, idle_minutes: float) -> int:
+    """Close the sessions nobody came back to; answers how many those were."""
+    now = clock()
+    before = now - int(idle_minutes * 60_000_000)
+    left = await database.read(lambda tx: sessions.idle(tx, before))
+    over = [(scope, session) for scope, session, recipe in left if recipe not in ENDLESS]
+
+    def write(tx: Tx) -> int:
+        closed = 0
+        for scope, session in over:
+            fresh = sessions.get(tx, scope, session.id)
+            if fresh.ended_at is None and is_over(fresh.last_user_at, now, idle_minutes):
+                sessions.close(tx, scope, fresh, "idle", now)
+                closed += 1
+        return closed
+
+    return await database.write(write) if over else 0

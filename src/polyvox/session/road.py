@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from polyvox.context.recipe import Recipe
 from polyvox.ids import Clock
 from polyvox.models.registry import Models
+from polyvox.session.remembering import MemoryService, NoMemory
 from polyvox.settings import Settings
 from polyvox.store.database import Database
 from polyvox.stream.hub import Hub
@@ -34,6 +35,7 @@ class Road:
     hub: Hub
     clock: Clock
     runner_id: str
+    memory: MemoryService = field(default_factory=NoMemory)
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +55,8 @@ class Job:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     received: list[str] = field(default_factory=list)
     """Text so far, to estimate what a stopped answer consumed."""
+    memory: tuple[tuple[str, str], ...] = ()
+    """What its advisor is told beside its own texts in this turn: (block, text)."""
 
     def end_early(self, state: AnswerState) -> None:
         """Ask the answer to end now; it still stores what it has. One that has not begun sees

@@ -17,7 +17,9 @@ from polyvox.context.receipt import BaseHistory, Seat, base_of, pack
 from polyvox.context.recipe import Recipe
 from polyvox.events import Event
 from polyvox.models.base import ModelFacts
+from polyvox.session import companion, trace
 from polyvox.session.answer import Call, answer, seal
+from polyvox.session.council import voiced
 from polyvox.session.road import Job, Road
 from polyvox.store import conversations, ratios, receipts, turns
 from polyvox.store.database import Tx
@@ -34,7 +36,29 @@ async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
         conversations.get(tx, scope, turn.conversation_id)  # it may have been deleted meanwhile
         return prepare(tx, road, jobs, _names(tx, scope), round_)
 
+    companions = jobs[0].recipe.name == companion.RECIPE and not round_
+    if companions:
+        await _get_ready(road, jobs)
     await make_calls(road, jobs, await road.database.read(read))
+    if companions:
+        await trace.tell(road, jobs)
+
+
+async def _get_ready(road: Road, jobs: Sequence[Job]) -> None:
+    """Decide what companions are told. It takes a model's time, so whoever stops the turn meanwhile
+    ends it; the answer then sees for itself that it is to end."""
+    models = [model_for(road, job.recipe, job.advisor) for job in jobs]
+    task = asyncio.create_task(companion.get_ready(road, jobs, models), name="companion")
+    alone = jobs[0] if len(jobs) == 1 else None
+    if alone is not None:
+        alone.task, alone.calling = task, True
+        if alone.halt is not None:
+            task.cancel()
+    await asyncio.wait([task])
+    if alone is not None:
+        alone.task, alone.calling = None, False
+    if not task.cancelled():
+        task.result()
 
 
 async def make_calls(road: Road, jobs: Sequence[Job], calls: Sequence[Call]) -> None:
@@ -71,7 +95,7 @@ def prepare(
         ratio = ratios.ratio(tx, scope, call.model)
         room = allowance_for(limits, facts, params, ratio, recipe.context)
         asked.append((call, facts, params))
-        needs.append(Need(job.advisor, room.chars, ratio))
+        needs.append(Need(voiced(recipe, job.advisor), room.chars, ratio))
     threads = read_threads(tx, scope, turn, reach_of(recipe), needs, slugs)
     if round_:
         threads = [_in_exchange(tx, scope, turn, thread, round_, slugs) for thread in threads]
@@ -79,11 +103,12 @@ def prepare(
         Seat(job.advisor.id, job.advisor.name, job.advisor.version_id, call.model)
         for job, (call, _, _) in zip(jobs, asked, strict=True)
     ]
-    for thread, (call, facts, params) in zip(threads, asked, strict=True):
+    for job, thread, (call, facts, params) in zip(jobs, threads, asked, strict=True):
         base = _base(tx, scope, thread)
         cut = base.cut if base is not None else None
         try:
-            call.compiled = compile_request(recipe, replace(thread, cut=cut), limits, facts, params)
+            told = replace(thread, cut=cut, memory=job.memory)
+            call.compiled = compile_request(recipe, told, limits, facts, params)
         except TooLong as refusal:
             call.refusal = refusal
         else:

@@ -149,7 +149,7 @@ class Turns:
             facts = road.models.facts(name)
             params = params_for(road, recipe, advisor, facts)
             thread = Thread(
-                advisor,
+                council.voiced(recipe, advisor),
                 said,
                 answers=threads.count_answers(tx, scope, turn, advisor.id, enough),
                 ratio=ratios.ratio(tx, scope, name),

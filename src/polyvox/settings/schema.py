@@ -81,6 +81,18 @@ class Models(Section):
         description="Writes syntheses; empty: the default model.",
         json_schema_extra=ON_PAGE,
     )
+    gate: OptionalModel = Field(
+        "",
+        max_length=300,
+        description="Small model that reads messages to a companion; empty: the companion's own.",
+        json_schema_extra=ON_PAGE,
+    )
+    memory: OptionalModel = Field(
+        "",
+        max_length=300,
+        description="Reads ended sessions for facts; empty: the default, unless it is embedded.",
+        json_schema_extra=ON_PAGE,
+    )
     known: dict[str, ModelFactsSetting] = Field(
         default_factory=dict, description="Facts about models, by full name."
     )
@@ -206,11 +218,16 @@ class Provider(Section):
     @field_validator("base_url")
     @classmethod
     def _url(cls, value: str) -> str:
-        if value and not re.match(r"^https?://[^\s/]+", value):
-            raise ValueError("must be an address that begins with http:// or https://")
-        if not value.isprintable() or " " in value or not _has_host(value):
-            raise ValueError("is not an address")
-        return value.rstrip("/")
+        return _address(value)
+
+
+def _address(value: str) -> str:
+    """Where an API begins, without the slash at its end; or nothing."""
+    if value and not re.match(r"^https?://[^\s/]+", value):
+        raise ValueError("must be an address that begins with http:// or https://")
+    if not value.isprintable() or " " in value or not _has_host(value):
+        raise ValueError("is not an address")
+    return value.rstrip("/")
 
 
 def _has_host(url: str) -> bool:
@@ -256,6 +273,53 @@ class Sessions(Section):
     )
 
 
+class Memory(Section):
+    """What is remembered, and how it is used."""
+
+    url: str = Field(
+        "",
+        repr=False,  # a login may be in it
+        description="A remote memory service, such as http://127.0.0.1:8000; empty: our own.",
+    )
+    token: Secret = Field(
+        Secret(""), description="Its bearer token: env:NAME, keyring:NAME, or the token itself."
+    )
+    recall: Literal["off", "auto"] = Field(
+        "auto",
+        description="Whether a companion looks up what was said before: off, or auto.",
+        json_schema_extra=ON_PAGE,
+    )
+    budget: float = Field(
+        3,
+        gt=0,
+        le=60,
+        description="Seconds that a session's start may wait for memory.",
+        json_schema_extra=ON_PAGE,
+    )
+    gate_seconds: float = Field(
+        8,
+        gt=0,
+        le=120,
+        description="Seconds that the gate may take to read a message.",
+        json_schema_extra=ON_PAGE,
+    )
+    recall_seconds: float = Field(
+        5,
+        gt=0,
+        le=60,
+        description="Seconds that one look into memory may take during a conversation.",
+        json_schema_extra=ON_PAGE,
+    )
+    ingest_seconds: float = Field(
+        60, gt=0, le=DAY, description="Seconds that a remote service may take to store a session."
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _url(cls, value: str) -> str:
+        return _address(value)
+
+
 Origin = Literal["default", "page", "file", "environment", "command line", "program"]
 """Who decided a setting."""
 
@@ -298,6 +362,7 @@ class Settings(Section):
     local: Local = Field(default_factory=lambda: Local(), description="")
     server: Server = Field(default_factory=lambda: Server(), description="")
     sessions: Sessions = Field(default_factory=lambda: Sessions(), description="")
+    memory: Memory = Field(default_factory=lambda: Memory(), description="")
     providers: dict[str, Provider] = Field(default_factory=dict, description="")
     recipes: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="Changes to recipes, by name."

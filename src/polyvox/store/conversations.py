@@ -18,7 +18,17 @@ from polyvox.values import Conversation, Scope
 CONVERSATION = (
     "id, title, recipe, advisors, council_id, head_id, last_number, created_at, updated_at"
 )
-OWNED = ("events", "receipts", "spans", "answers", "turns", "sessions", "branches")
+OWNED = (
+    "events",
+    "receipts",
+    "spans",
+    "answers",
+    "turns",
+    "sessions",
+    "branches",
+    "companion_sessions",
+    "companion_traces",
+)
 """Tables whose rows belong to one conversation and go with it."""
 DEFAULT_RECIPE = "council"
 

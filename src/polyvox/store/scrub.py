@@ -1,7 +1,7 @@
 """Scrubbing: making sure that what was deleted is gone from the files, not only from the tables.
 
 On SQLite deleted rows are overwritten at once (secure_delete), but two places keep their words for
-a while: the segments of the full-text index, until they are merged, and the write-ahead log, until
+a while: the segments of a full-text index, until they are merged, and the write-ahead log, until
 it is folded in. On PostgreSQL this is the work of its own VACUUM.
 """
 
@@ -14,24 +14,26 @@ from functools import partial
 from polyvox.store.database import Database, Tx
 from polyvox.store.sqlite import SqliteDatabase, connect
 
+INDEXES = ("passage_words", "episode_words")
 PAGES = 256
 """Index pages merged per commit (about 10 ms), so that other writers get their turn between."""
 
 
 async def scrub(database: Database) -> None:
-    """Drop what deleted rows left behind. Safe to repeat; costs a rewrite of the search index."""
+    """Drop what deleted rows left behind. Safe to repeat; costs a rewrite of the search indexes."""
     if not isinstance(database, SqliteDatabase):
         return
-    pages = -PAGES  # negative: begin a merge of everything; positive: go on with it
-    while await database.write(partial(_merge, pages)):
-        pages = PAGES
+    for index in INDEXES:
+        pages = -PAGES  # negative: begin a merge of everything; positive: go on with it
+        while await database.write(partial(_merge, index, pages)):
+            pages = PAGES
     await asyncio.to_thread(_fold_log, database)
 
 
-def _merge(pages: int, tx: Tx) -> bool:
+def _merge(index: str, pages: int, tx: Tx) -> bool:
     """One step of merging; answers whether there is more to do."""
     before = tx.one("SELECT total_changes()")
-    tx.run("INSERT INTO passage_words (passage_words, rank) VALUES ('merge', ?)", (pages,))
+    tx.run(f"INSERT INTO {index} ({index}, rank) VALUES ('merge', ?)", (pages,))
     after = tx.one("SELECT total_changes()")
     # FTS5's own rule: a step that changed fewer than two rows had nothing to do.
     return bool(before and after and after[0] - before[0] >= 2)

@@ -29,6 +29,8 @@ from polyvox.web.fields import (
     Title,
 )
 
+RecipeName = Literal["council", "agent", "companion"]
+
 
 class Body(BaseModel):
     """A request body; unknown keys are refused."""
@@ -151,7 +153,7 @@ class CouncilCreate(Body):
     name: Name
     slug: Slug | None = None
     advisors: list[Id] = Field(default_factory=list, max_length=200)
-    recipe: Literal["council", "agent"] = "council"
+    recipe: RecipeName = "council"
 
 
 class CouncilPatch(Body):
@@ -160,7 +162,7 @@ class CouncilPatch(Body):
     name: Name | None = None
     slug: Slug | None = None
     advisors: list[Id] | None = Field(None, max_length=200)
-    recipe: Literal["council", "agent"] | None = None
+    recipe: RecipeName | None = None
 
 
 class CouncilOut(BaseModel):
@@ -185,7 +187,7 @@ class ConversationCreate(Body):
     """A new conversation. Without advisors or a council, every active advisor is asked."""
 
     title: Title = ""
-    recipe: Literal["council", "agent"] | None = None
+    recipe: RecipeName | None = None
     advisors: list[Id] | None = Field(None, max_length=200)
     council: Id | None = None
 
@@ -194,7 +196,7 @@ class ConversationPatch(Body):
     """Changes to a conversation."""
 
     title: Title | None = None
-    recipe: Literal["council", "agent"] | None = None
+    recipe: RecipeName | None = None
     advisors: list[Id] | None = Field(None, max_length=200)
     council: Id | None = None
     head: Id | None = None
@@ -404,7 +406,7 @@ class EstimateBody(Body):
 class FirstEstimateBody(EstimateBody):
     """A message that might open a conversation."""
 
-    recipe: Literal["council", "agent"] = "council"
+    recipe: RecipeName = "council"
 
 
 class EstimateRow(BaseModel):

@@ -18,14 +18,18 @@ from polyvox.app import Polyvox
 from polyvox.errors import ConfigError, PolyvoxError
 from polyvox.web import (
     advisors,
+    briefs,
     catalogue,
+    chat_api,
     conversations,
     door,
     export,
     failures,
     health,
+    memory,
     receipts,
     recipes,
+    sessions,
     settings,
     static,
     suggest,
@@ -72,6 +76,10 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         conversations,
         export,
         turns,
+        chat_api,
+        sessions,
+        briefs,
+        memory,
         receipts,
         recipes,
         settings,
@@ -226,6 +234,7 @@ async def serve(polyvox: Polyvox, host: str, port: int, ready: Callable[[str], N
         loop.add_signal_handler(name, stop.set)
     async with running(polyvox, sock) as serving:
         ready(address_of(sock))
+        polyvox.work()
         warming = asyncio.create_task(_warm(polyvox))
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait([stopping, serving], return_when=asyncio.FIRST_COMPLETED)

@@ -16,6 +16,9 @@ export function soon(one) {
 /** Or not, after all. */
 export const never = (one) => waiting.delete(one);
 
+/** Whether anything still waits. */
+export const busy = () => waiting.size > 0;
+
 function run() {
   asked = false;
   const began = performance.now();

@@ -34,9 +34,9 @@ export class Scribe {
     this.plain = null; // its text, where it is too long to be drawn again and again
   }
 
-  /** Show this text soon; at once if nothing is shown yet. `over` when no more will come. */
+  /** Show this text soon: before the next frame, if not too much else is to be shown in it. `over`
+   * when no more will come. */
   show(text, over) {
-    if (!this.shown) { this.write(text, over); return; }
     this.wish = { text, over };
     soon(this);
   }

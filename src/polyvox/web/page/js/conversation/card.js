@@ -102,7 +102,7 @@ function toolsOf({ answer, data, onRead, onReceipt, onEdit }) {
   const text = answer.said.text.peek();
   const redo = data.state === "completed" ? ["Regenerate", () => regenerate(answer)] : ["Retry", () => retry(answer)];
   return [
-    text && ["Copy", () => copy(text, "Answer copied.")],
+    text && ["Copy", () => copy(answer.said.text.peek(), "Answer copied.")],
     ended && data.current && redo,
     ["Edit prompt", onEdit],
     ended && text && [data.excluded ? "Include" : "Exclude", () => exclude(answer, !data.excluded), data.excluded],
@@ -110,6 +110,8 @@ function toolsOf({ answer, data, onRead, onReceipt, onEdit }) {
     ["Read", onRead],
   ].filter(Boolean);
 }
+
+const LATER = ["Copy", "Regenerate", "Edit prompt", "Exclude", "Receipt", "Read"]; // their place is kept: cards below stay where they are
 
 export const EXTRA_TOOLS = []; // other rooms add theirs: (answer, data) => [name, act] or null
 
@@ -144,6 +146,7 @@ export function Card({ slot, advisor, index, count, folds, onRead }) {
         <${Body} answer=${answer} data=${data} folded=${folded} onMore=${() => setOpen(true)} />
         ${!folded && trouble}
       </div>
+      ${running && folds && html`<div class="tools under later" aria-hidden="true">${LATER.map((name) => html`<span key=${name}>${name}</span>`)}</div>`}
       ${!running && html`
         <div class="tools under">
           ${buttons}

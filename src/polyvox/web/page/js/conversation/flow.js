@@ -1,11 +1,12 @@
 // The turns one under the other. Only those near the screen are drawn, one after the other; the
 // others keep their height.
-import { never, soon } from "../pace.js";
+import { busy, never, soon } from "../pace.js";
 import { html, signal, useEffect, useLayoutEffect, useRef } from "../ui.js";
 import { TurnView } from "./turn.js";
 
 const GUESS = 720;
 const NEAR = "1200px 0px";
+const MOST = 20; // frames, until a turn that was asked for stands still
 
 const shells = new WeakMap();
 let watcher = null;
@@ -93,6 +94,25 @@ export function Flow({ live }) {
     </div>`;
 }
 
+const next = () => new Promise((resolve) => { requestAnimationFrame(resolve); });
+
+/** Turns between here and there take their true height as they come into sight: look again, as long
+ * as it is the page that moves and not somebody who scrolls. */
+async function settle(turnId, behavior) {
+  let before = null;
+  for (let i = 0; i < 4 || (i < MOST && busy()); i++) {
+    await next();
+    const turn = document.getElementById(`turn-${turnId}`);
+    if (!turn) continue;
+    const place = turn.getBoundingClientRect().top + window.scrollY;
+    // What grew above it moves the page not at all, or by as much as the turn was moved.
+    const by = before && window.scrollY - before.at;
+    if (before && Math.abs(by) > 2 && Math.abs(by - (place - before.place)) > 2) return;
+    turn.scrollIntoView({ block: "start", behavior });
+    before = { place, at: window.scrollY };
+  }
+}
+
 /** Bring a turn's headline to the top; older turns are fetched until it is there. */
 export async function reveal(live, turnId, behavior = "auto") {
   while (!live.turn(turnId) && live.more.peek()) {
@@ -103,9 +123,5 @@ export async function reveal(live, turnId, behavior = "auto") {
   const turn = live.turn(turnId);
   if (!turn) return;
   if (turn.near) turn.near.value = true;
-  // Turns between here and there take their true height as they come into sight: look again.
-  for (let i = 0; i < 4; i++) {
-    await new Promise((resolve) => requestAnimationFrame(resolve));
-    document.getElementById(`turn-${turnId}`)?.scrollIntoView({ block: "start", behavior });
-  }
+  await settle(turnId, behavior);
 }

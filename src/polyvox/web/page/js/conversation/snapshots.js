@@ -123,7 +123,7 @@ export class Snapshots {
   async newest(limit) {
     const whole = await this.part(`limit=${limit}`);
     const end = this.turns.peek().at(-1)?.message.peek().depth ?? Infinity;
-    while (whole?.more && whole.messages[0].depth > end + 1) {
+    while (whole?.more && whole.messages[0].depth > end) {
       const [first] = whole.messages;
       const page = await this.part(`limit=${MORE}&before=${first.depth}`);
       if (page?.messages.at(-1)?.turn_id !== first.parent) break; // another branch by now

@@ -1,0 +1,356 @@
+"""`polyvox memory`: what is remembered, from where, and what is to be done with it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polyvox.cli.invocation import command
+from polyvox.cli.options import Json, Yes, new_group, sure
+
+if TYPE_CHECKING:
+    from polyvox.app import Polyvox
+    from polyvox.web.memory_shapes import ForgetOut
+
+group = new_group("Memory: what was said, what is known, what is open.")
+
+FactId = Annotated[str, typer.Argument(metavar="FACT", help="Its id, as `facts` shows it.")]
+Off = Annotated[bool, typer.Option("--off", help="Undo it.")]
+
+
+class What(StrEnum):
+    """What can be forgotten."""
+
+    fact = "fact"
+    loop = "loop"
+    profile = "profile"
+    message = "message"
+    session = "session"
+
+
+class End(StrEnum):
+    """How a loop can be marked."""
+
+    done = "done"
+    dropped = "dropped"
+    open = "open"
+
+
+@group.callback()
+def memory(context: typer.Context) -> None:
+    """Memory: what was said, what is known, what is open."""
+    if context.invoked_subcommand is None:
+        facts(words="", history=False, json=False)
+
+
+@command(group, "query")
+def query(
+    words: Annotated[str, typer.Argument(help="What to look for.")],
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 10,
+    as_of: Annotated[
+        str | None, typer.Option(metavar="TIME", help="As it was then: 2024-05-31 or with a time.")
+    ] = None,
+    history: Annotated[bool, typer.Option("--history", help="What was superseded, too.")] = False,
+    json: Json = False,
+) -> None:
+    """Everything that is remembered about something, with its source, best first."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import note, say, say_json
+        from polyvox.memory.query import Query, shape
+        from polyvox.memory.values import Partition
+
+        then = None if as_of is None else _time(as_of)
+        asked = Query(words, app.clock(), limit, as_of=then, include_history=history)
+        found = await app.memory.query(SCOPE, Partition.own(SCOPE), asked)
+        if json:
+            say_json(shape(found))
+            return
+        for item in found.items:
+            when = _when(app, item.valid_from)
+            past = "" if item.status == "current" else ", superseded"
+            say(f"{item.relevance:.2f}  {when}  {item.text}")
+            for one in item.evidence[:1]:
+                say(f"      {item.source}{past}: {one.role}, {one.session_id}#{one.index}")
+        if not found.items:
+            note("Nothing is remembered about that.")
+
+    run(work)
+
+
+@command(group, "loops")
+def loops(
+    all_: Annotated[bool, typer.Option("--all", help="Also what is over or stale.")] = False,
+    mark: Annotated[
+        tuple[str, End] | None,
+        typer.Option("--mark", metavar="LOOP STATUS", help="Mark one: done, dropped or open."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What is open, by priority."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say, say_json, table
+        from polyvox.memory.loops import LIVE
+        from polyvox.memory.values import Partition
+        from polyvox.web.memory_shapes import LoopOut
+
+        own = Partition.own(SCOPE)
+        if mark is not None:
+            one = await app.memory.end_loop(SCOPE, own, mark[0], mark[1].value)
+            say(f"{one.status}: {one.text}")
+            return
+        states = (*LIVE, "stale", "done", "dropped") if all_ else LIVE
+        found = await app.memory.loops(SCOPE, own, statuses=states)
+        if json:
+            say_json([LoopOut.of(one).model_dump(by_alias=True) for one in found])
+            return
+        rows = [(one.id, one.status, one.type, one.due or one.horizon, one.text) for one in found]
+        table(("id", "status", "type", "due", "what"), rows, empty="Nothing is open.")
+
+    run(work)
+
+
+@command(group, "profile")
+def profile(
+    change: Annotated[
+        str | None,
+        typer.Option("--set", metavar="JSON", help='For instance \'{"current_focus": "…"}\'.'),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Who you are and how you want to be answered; or change it by hand."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say_json, table
+        from polyvox.memory.values import Partition
+        from polyvox.web.profile_shapes import UserModelOut
+
+        own = Partition.own(SCOPE)
+        if change is not None:
+            await app.memory.change_profile(SCOPE, own, _object(change))
+        found = await app.memory.profile(SCOPE, own)
+        if json:
+            say_json(UserModelOut.of(found, app.clock()).model_dump(by_alias=True))
+            return
+        rows = [
+            (
+                line.id,
+                f"{place} ({line.item})" if place in ("north_star", "key_relationships") else place,
+                line.source,
+                line.text,
+            )
+            for place, lines in sorted(found.lines.items())
+            for line in lines
+        ]
+        table(("id", "place", "source", "what"), rows, empty="The profile is empty.")
+
+    run(work)
+
+
+@command(group, "facts")
+def facts(
+    words: Annotated[str, typer.Argument(help="Only those about this.")] = "",
+    history: Annotated[bool, typer.Option("--history", help="What was superseded, too.")] = False,
+    json: Json = False,
+) -> None:
+    """What is known: pinned facts first, then the newest."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say_json, table
+        from polyvox.memory.values import Partition
+        from polyvox.web.memory_shapes import FactOut
+
+        own = Partition.own(SCOPE)
+        found = await app.memory.facts(SCOPE, own, words=words, include_history=history)
+        if json:
+            say_json([FactOut.of(one).model_dump(by_alias=True) for one in found])
+            return
+        rows = []
+        for one in found:
+            marks: list[str] = [one.status] if one.status != "current" else []
+            marks += [name for name in ("pinned", "excluded") if getattr(one.fact, name)]
+            said = _when(app, one.fact.said_at)
+            rows.append((one.fact.id, said, one.fact.source, " ".join(marks), one.fact.text))
+        table(("id", "said", "source", "", "what"), rows, empty="No facts are known yet.")
+
+    run(work)
+
+
+@command(group, "correct")
+def correct(fact: FactId, text: Annotated[str, typer.Argument(help="What is so.")]) -> None:
+    """Put a statement of your own in place of a fact. It holds until you say something newer."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+        from polyvox.errors import Invalid
+        from polyvox.memory.values import Partition
+
+        if not text.strip():
+            raise Invalid("A correction says something.", "To be rid of a fact, forget it.")
+        one = await app.memory.correct(SCOPE, Partition.own(SCOPE), fact, text.strip())
+        say(f"{one.fact.id}  {one.fact.text}")
+
+    run(work)
+
+
+@command(group, "pin")
+def pin(fact: FactId, off: Off = False) -> None:
+    """Let a fact come first."""
+    _mark(fact, pinned=not off)
+
+
+@command(group, "exclude")
+def exclude(fact: FactId, off: Off = False) -> None:
+    """Keep a fact, but let no model be told it."""
+    _mark(fact, excluded=not off)
+
+
+def _mark(fact: str, **marks: bool) -> None:
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+        from polyvox.memory.values import Partition
+
+        one = await app.memory.mark(SCOPE, Partition.own(SCOPE), fact, **marks)
+        now = [name for name in ("pinned", "excluded") if getattr(one.fact, name)]
+        say(f"{' and '.join(now) or 'neither pinned nor excluded'}: {one.fact.text}")
+
+    run(work)
+
+
+@command(group, "forget")
+def forget(
+    what: Annotated[What, typer.Argument(help="What it is.")],
+    id_: Annotated[str, typer.Argument(metavar="ID", help="Its id; a message: SESSION#INDEX.")],
+    preview: Annotated[bool, typer.Option("--preview", help="Only show what would go.")] = False,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Forget something for good, with everything that was made of it. Shows first what goes."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+        from polyvox.memory.forget import Target
+        from polyvox.memory.values import Partition
+        from polyvox.web.memory_shapes import ForgetOut
+
+        own, target = Partition.own(SCOPE), Target(what.value, id_)
+        shown = ForgetOut.of(await app.memory.preview(SCOPE, own, target))
+        if preview or not json:
+            _tell(shown, json)
+        if preview:
+            return
+        sure(f"Forget this {what.value} and all of that, for good?", yes)
+        gone = ForgetOut.of(await app.memory.forget(SCOPE, own, target))
+        if json:
+            _tell(gone, json)
+        else:
+            say("forgotten")
+
+    run(work)
+
+
+def _tell(shown: ForgetOut, json: bool) -> None:
+    from polyvox.cli.output import say, say_json
+    from polyvox.cli.words import one_line
+
+    if json:
+        say_json(shown.model_dump(by_alias=True))
+        return
+    for name in ("messages", "facts", "loops", "profile", "returns"):
+        for one in getattr(shown, name):
+            label = {"returns": "holds again", "profile": "profile"}.get(name, name[:-1])
+            say(f"{label}: {one_line(one['text'], 100)}")
+    for session in shown.summaries:
+        say(f"summary of {session}, written anew from what is left")
+    for day in shown.days:
+        say(f"analysis of {day}, made anew from what is left")
+    for conversation in shown.conversations:
+        say(f"still in conversation {conversation}, until that is deleted")
+    for backup in shown.backups:
+        say(f"still in the backup {backup}")
+
+
+@command(group, "ingest")
+def ingest(
+    file: Annotated[Path, typer.Argument(help="JSON as POST /session/ingest takes it.")],
+) -> None:
+    """Remember a session from a file, once by its id. Without tenantId and userId it is yours."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from pydantic import ValidationError
+
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+        from polyvox.errors import Invalid
+        from polyvox.interop import files
+        from polyvox.memory.values import Partition
+        from polyvox.web.memory_shapes import IngestBody
+
+        own = Partition.own(SCOPE)
+        given = {"tenantId": own.tenant, "userId": own.user}
+        try:
+            data = _object(files.read_text(file, LARGEST))
+            body = IngestBody.model_validate({**given, **data})
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise Invalid(f"{file}: {place}: {first['msg']}.", "Correct that value.") from None
+        status = await app.memory.ingest(SCOPE, *body.values(), cloud=not body.never_to_cloud)
+        say(f"{status} {body.session_id}")
+
+    run(work)
+
+
+LARGEST = 100_000_000
+
+
+def _object(text: str) -> dict[str, Any]:
+    import json
+
+    from polyvox.errors import Invalid
+
+    try:
+        data = json.loads(text)
+    except ValueError:
+        data = None
+    if not isinstance(data, dict):
+        raise Invalid("This is not a JSON object.", "Write it as {…}.")
+    return data
+
+
+def _time(text: str) -> int:
+    from datetime import datetime
+
+    from polyvox.errors import Invalid
+    from polyvox.web.memory_shapes import micros
+
+    try:
+        return micros("as-of", datetime.fromisoformat(text))
+    except ValueError:
+        raise Invalid(f"{text!r} is no time.", "Write it as 2024-05-31.") from None
+
+
+def _when(app: Polyvox, at: int | None) -> str:
+    from polyvox.cli.words import when
+
+    return when(at, app.settings.timezone)

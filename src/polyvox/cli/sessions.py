@@ -1,0 +1,108 @@
+"""`polyvox sessions`: the stretches of talk that memory is made from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyvox.cli.invocation import command
+from polyvox.cli.options import Json, new_group
+
+if TYPE_CHECKING:
+    from polyvox.app import Polyvox
+    from polyvox.store.sessions import Session
+
+group = new_group("Sessions: stretches of talk, ended by idleness or by you.")
+
+SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="Its id.")]
+InConversation = Annotated[
+    str | None, typer.Option("--conversation", metavar="ID", help="Only those of one conversation.")
+]
+
+
+@group.callback()
+def sessions(context: typer.Context) -> None:
+    """Sessions: stretches of talk, ended by idleness or by you."""
+    if context.invoked_subcommand is None:
+        list_sessions(conversation=None, json=False)
+
+
+@command(group, "list")
+def list_sessions(conversation: InConversation = None, json: Json = False) -> None:
+    """The newest sessions first."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say_json, table
+        from polyvox.store.sessions import list_sessions as found_in
+        from polyvox.web.sessions import SessionOut
+
+        found = await app.database.read(lambda tx: found_in(tx, SCOPE, conversation))
+        if json:
+            say_json([SessionOut.of(one, count).model_dump() for one, count in found])
+            return
+        rows = [
+            (one.id, one.conversation_id, _when(one.started_at), _ended(one), str(count))
+            for one, count in found
+        ]
+        empty = "There are no sessions yet. The first message of a conversation opens one."
+        table(("session", "conversation", "began", "ended", "messages"), rows, empty=empty)
+
+    run(work)
+
+
+@command(group, "show")
+def show(session: SessionId, json: Json = False) -> None:
+    """One session: when it was, and what the person said in it."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say, say_json
+        from polyvox.store.sessions import counted, messages_in
+        from polyvox.web.sessions import SessionOut
+
+        one, count = await app.database.read(lambda tx: counted(tx, SCOPE, session))
+        said = await app.database.read(lambda tx: messages_in(tx, SCOPE, one))
+        if json:
+            messages = [
+                {"turn_id": turn, "said_at": at, "content": text} for turn, at, text in said
+            ]
+            say_json(SessionOut.of(one, count).model_dump() | {"said": messages})
+            return
+        say(f"session {one.id} in conversation {one.conversation_id}")
+        say(f"began {_when(one.started_at)}, ended {_ended(one)}")
+        for _, at, text in said:
+            say(f"\n{_when(at)}  {text}")
+
+    run(work)
+
+
+@command(group, "end")
+def end(session: SessionId) -> None:
+    """End a session now; the next message opens a new one."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+
+        await app.end_session(SCOPE, session)
+        say(f"ended the session {session}")
+
+    run(work)
+
+
+def _when(micros: int | None) -> str:
+    from polyvox.cli.words import when
+
+    return when(micros)
+
+
+def _ended(session: Session) -> str:
+    if session.ended_at is None:
+        return "still open"
+    by = "by idleness" if session.ended_by == "idle" else "by you"
+    return f"{_when(session.ended_at)} ({by})"

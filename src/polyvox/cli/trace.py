@@ -1,0 +1,71 @@
+"""`polyvox trace`: what was decided for a turn before its model was asked, and how long it took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polyvox.cli.options import Json
+
+if TYPE_CHECKING:
+    from polyvox.app import Polyvox
+
+
+def trace(
+    turn: Annotated[
+        str, typer.Argument(metavar="TURN_ID", help="`conversations show --json` has the ids.")
+    ],
+    json: Json = False,
+    answer: Annotated[
+        str | None, typer.Option(metavar="ANSWER_ID", help="Of this answer, not of the first.")
+    ] = None,
+) -> None:
+    """What a companion was told in a turn, and why; how long each step took."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say, say_json
+        from polyvox.session.trace import trace_of
+
+        told = await app.database.read(lambda tx: trace_of(tx, SCOPE, turn, answer))
+        if json:
+            say_json(told)
+            return
+        for line in in_words(told):
+            say(line)
+
+    run(work)
+
+
+def in_words(told: dict[str, Any]) -> list[str]:
+    """A trace, one decision on a line."""
+    run = told["startbrief_runtime"]
+    lines = [
+        f"turn      {told['turn_id']} ({told['state']}, {told['model'] or 'no model'})",
+        f"session   {run['session_id']}, message {run['userTurnsSeen'] or '?'}",
+        f"blocks    {' → '.join(told['system_blocks']) or 'none'}",
+        f"start     {run['startbrief_fetch']}, {told['startbrief_items_count']} items",
+        f"gate      {_because(told['gate'], told['gate_degrade'])}",
+    ]
+    if (posture := told["posture"]) is not None:
+        stance = f"{posture['posture']}, pressure {posture['pressure']}"
+        lines.append(f"posture   {_because(stance, posture['reason'])}")
+        lines.append(f"overlay   {_because(told['overlay'] or 'none', told['overlay_reason'])}")
+        carried = [name for name in ("bridge", "handover", "ops") if run[f"{name}_injected"]]
+        lines.append(
+            f"carried   {_because(', '.join(carried) or 'nothing', told['handover_reason'])}"
+        )
+        lines.append(f"ops       {_because(run['ops_source'] or 'none', told['ops_reason'])}")
+        lines.append(f"profile   {', '.join(told['user_context']) or 'nothing'}")
+    if (recall := told["recall"]) is not None:
+        lines.append(f"recall    {recall['decision']}, {recall['found']} found")
+    lines += [f"degraded  {one}" for one in told["degrades"]]
+    lines += [f"attempt   {one['model']}: {one['status']}" for one in told["attempts"]]
+    times = [f"{name} {ms:g}" for name, ms in told["timings"].items() if ms is not None]
+    return [*lines, f"times     {', '.join(times)}"]
+
+
+def _because(what: str, why: str | None) -> str:
+    return f"{what} ({why})" if why else what

@@ -1,0 +1,125 @@
+"""Prompt assembly: the blocks of a companion turn, in their one order, each with its reason.
+
+    persona → standing instructions → posture → overlay? → bridge? → handover? → daily steering? →
+    ops snippet? → user context? → supplemental context?
+
+Pure. Each block is its own system message. What comes from memory is quoted as data: it is said
+what it is, and it cannot close its own quotation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polyvox.companion import deferred, posture
+from polyvox.companion.handover import Said
+from polyvox.companion.ops import Ops
+from polyvox.companion.overlays import Choice
+from polyvox.companion.posture import Stance
+from polyvox.companion.quoting import quoted
+from polyvox.companion.reading import Reading
+from polyvox.companion.texts import text
+
+STANDING_CHARS = 1200
+STEERING_WORDS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A named piece of the system prompt."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that was decided for a turn."""
+
+    kernel: str
+    standing: Sequence[str]
+    stance: Stance
+    reading: Reading
+    hour: int
+    before: str
+    """What the companion said last."""
+    overlay: Choice
+    carried: Said
+    steering: str
+    ops: Ops
+    lines: Sequence[tuple[str, str]]
+    supplemental: str
+
+
+def assemble(parts: Parts) -> list[Block]:
+    """The blocks in their order; one without a text is left out."""
+    blocks = [
+        Block("persona", parts.kernel),
+        Block("standing_instructions", _standing(parts.standing)),
+        Block("posture", _posture(parts)),
+        Block("overlay", _overlay(parts.overlay)),
+        Block("bridge", parts.carried.bridge),
+        Block("handover", parts.carried.handover),
+        Block("daily_steering", _steering(parts.steering)),
+        Block("ops", parts.ops.text),
+        Block("user_context", _headed("USER_CONTEXT", "\n".join(line for _, line in parts.lines))),
+        Block("supplemental_context", parts.supplemental),
+    ]
+    return [block for block in blocks if block.text.strip()]
+
+
+def _headed(name: str, body: str) -> str:
+    return f"[{name}]\n{body}" if body else ""
+
+
+def _standing(instructions: Sequence[str]) -> str:
+    """What the person asked for once and for all, as long as it fits, the newest kept."""
+    kept: list[str] = []
+    room = STANDING_CHARS
+    for one in reversed(list(instructions)):
+        line = f"- {quoted(one)}"
+        if len(line) > room:
+            break
+        room -= len(line) + 1
+        kept.insert(0, line)
+    if not kept:
+        return ""
+    return "The person asked for this, in their own words; it holds until they say otherwise:\n" + (
+        "\n".join(kept)
+    )
+
+
+def _posture(parts: Parts) -> str:
+    stance = parts.stance
+    lines = [f"{stance.posture}, pressure {stance.pressure}. {text(f'posture/{stance.posture}')}"]
+    if parts.reading.intent == "momentum":
+        night = posture.is_night(parts.hour)
+        lines.append(text("posture/momentum_guard_night" if night else "posture/momentum_guard"))
+        if asked := posture.last_question(parts.before):
+            lines.append(f"Asked last time, not to be asked again now: {quoted(asked)}")
+    return _headed("CONVERSATION_POSTURE", "\n".join(lines))
+
+
+def _overlay(choice: Choice) -> str:
+    if choice.overlay is None:
+        return ""
+    body = f"{choice.overlay}: {text(f'overlay/{choice.overlay}')}"
+    if choice.loop:
+        body += f"\nThey said: {quoted(choice.loop)}"
+    return _headed("OVERLAY", body)
+
+
+def _steering(note: str) -> str:
+    return f"From how yesterday went, a note and no instruction: {quoted(note)}" if note else ""
+
+
+def steering(note: str, confidence: float, flag: str) -> str:
+    """The daily analysis in one sentence, only where it is sure of itself."""
+    if flag in ("needs_review", "insufficient_data") or confidence < 0.75:
+        return ""
+    words = note.split()
+    return " ".join(words[:STEERING_WORDS])
+
+
+__all__ = ["Block", "Parts", "assemble", "deferred", "quoted", "steering"]

@@ -1,0 +1,170 @@
+"""Overlays: a ritual or a move laid over one turn. At most one, by a fixed precedence; why one was
+chosen, or none, is always said.
+
+Rituals belong to the start of a session and go by clock and state alone; the others need a talk
+that has begun, and a reading of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import Literal
+
+from polyvox.companion.reading import Reading
+
+Overlay = Literal[
+    "daily_focus",
+    "daily_review",
+    "weekly_compass",
+    "conflict_regulation",
+    "curiosity_spiral",
+    "accountability_tug",
+]
+RITUALS: tuple[Overlay, ...] = ("daily_focus", "daily_review", "weekly_compass")
+YOUNG = 2
+"""A talk of fewer user messages than this is too young for anything but a ritual."""
+SPIRAL_TURNS = 4
+FRICTION_TURNS = 2
+DISMISSED = timedelta(hours=48)
+MORNING = range(5, 12)
+EVENING = range(18, 24)
+
+
+@dataclass(frozen=True, slots=True)
+class Rites:
+    """What was done when, of one person with one persona. Dates are local."""
+
+    focus_on: date | None = None
+    review_on: date | None = None
+    compass_in: tuple[int, int] | None = None
+    """ISO year and week."""
+    tug_on: date | None = None
+    tug_dismissed_at: datetime | None = None
+    spiral_session: str | None = None
+    spiral_turns: int = 0
+    friction_session: str | None = None
+    friction_until: int = 0
+    """The last turn of that session that a correction still weighs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where a turn stands."""
+
+    session_id: str
+    turn: int
+    """Which user message of the session it is, from 1."""
+    local: datetime
+    loop: str | None = None
+    """The top open loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The overlay of a turn, why, and the state after it."""
+
+    overlay: Overlay | None
+    reason: str
+    rites: Rites
+    loop: str | None = None
+
+
+def choose(moment: Moment, reading: Reading, rites: Rites, *, gated: bool = True) -> Choice:
+    """The overlay for this turn, if any. Where no gate has read the message, only a ritual."""
+    rites = _heard(moment, reading, rites)
+    if (why := _unwelcome(moment, reading, rites)) is not None:
+        return Choice(None, why, rites)
+    if moment.turn == 1 and (ritual := _ritual(moment, rites)) is not None:
+        return Choice(ritual, "session start", _done(ritual, moment, rites))
+    if moment.turn < YOUNG:
+        return Choice(None, "too young", rites)
+    if not gated:
+        return Choice(None, "no gate", rites)
+    if reading.conflict:
+        return Choice("conflict_regulation", "conflict", rites)
+    if _spirals(moment, reading, rites):
+        return Choice("curiosity_spiral", "a story worth exploring", _spun(moment, rites))
+    if (tug := _tugs(moment, rites)) is None:
+        done = replace(rites, tug_on=moment.local.date())
+        return Choice("accountability_tug", "an open loop", done, moment.loop)
+    return Choice(None, tug, rites)
+
+
+def _heard(moment: Moment, reading: Reading, rites: Rites) -> Rites:
+    """What the message itself changes: a correction weighs on the next turns, a dismissal keeps
+    the tug away."""
+    if reading.correction:
+        until = moment.turn + FRICTION_TURNS
+        rites = replace(rites, friction_session=moment.session_id, friction_until=until)
+    if reading.dismissal:
+        rites = replace(rites, tug_dismissed_at=moment.local)
+    return rites
+
+
+def _unwelcome(moment: Moment, reading: Reading, rites: Rites) -> str | None:
+    if reading.risk == "CRISIS":
+        return "crisis"
+    if reading.urgent:
+        return "urgent"
+    if reading.intent == "output_task":
+        return "output task"
+    if reading.direct_request and reading.intent not in ("momentum", "learning"):
+        return "direct request"
+    if rites.friction_session == moment.session_id and moment.turn <= rites.friction_until:
+        return "friction"
+    return None
+
+
+def _ritual(moment: Moment, rites: Rites) -> Overlay | None:
+    local, today = moment.local, moment.local.date()
+    morning = local.hour in MORNING
+    if morning and rites.focus_on != today:
+        return "daily_focus"
+    if local.hour in EVENING and rites.review_on != today:
+        return "daily_review"
+    if morning and today.isoweekday() in (7, 1) and rites.compass_in != compass_week(today):
+        return "weekly_compass"
+    return None
+
+
+def compass_week(day: date) -> tuple[int, int]:
+    """The week a compass is for: a Sunday already looks at the week that begins the day after."""
+    ahead = day + timedelta(days=1) if day.isoweekday() == 7 else day
+    year, week, _ = ahead.isocalendar()
+    return year, week
+
+
+def _done(ritual: Overlay, moment: Moment, rites: Rites) -> Rites:
+    today = moment.local.date()
+    if ritual == "daily_focus":
+        return replace(rites, focus_on=today)
+    if ritual == "daily_review":
+        return replace(rites, review_on=today)
+    return replace(rites, compass_in=compass_week(today))
+
+
+def _spirals(moment: Moment, reading: Reading, rites: Rites) -> bool:
+    """It begins with a story, once in a session, and goes on for some turns while it is one."""
+    under_way = rites.spiral_session == moment.session_id
+    if under_way:
+        return rites.spiral_turns < SPIRAL_TURNS and reading.story_worth_exploring
+    return reading.story_worth_exploring
+
+
+def _spun(moment: Moment, rites: Rites) -> Rites:
+    under_way = rites.spiral_session == moment.session_id
+    turns = rites.spiral_turns + 1 if under_way else 1
+    return replace(rites, spiral_session=moment.session_id, spiral_turns=turns)
+
+
+def _tugs(moment: Moment, rites: Rites) -> str | None:
+    """Why the top loop is not brought up; None: it is."""
+    if not moment.loop:
+        return "no open loop"
+    if rites.tug_on == moment.local.date():
+        return "tugged today"
+    dismissed = rites.tug_dismissed_at
+    if dismissed is not None and moment.local - dismissed < DISMISSED:
+        return "dismissed"
+    return None

@@ -1,0 +1,63 @@
+"""Posture: how the companion holds itself. It does not change at every word.
+
+A posture changes when the gate is sure, when the person asks for it, or when it was suggested twice
+running; after three hours without a word it is forgotten.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from polyvox.companion.reading import Level, Posture, Reading
+
+SURE = 0.75
+HOURS = 3
+HOUR = 3_600_000_000
+REST: Posture = "COMPANION"
+_QUESTION = re.compile(r"[^.!?\n]*\?")
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """The posture of a person's talk with one persona, and what was suggested last."""
+
+    posture: Posture = REST
+    pressure: Level = "MED"
+    confidence: float = 0.0
+    suggested: Posture | None = None
+    at: int = 0
+
+
+def settle(before: Stance, reading: Reading, now: int) -> tuple[Stance, str]:
+    """The stance after a message, and why it is so."""
+    before = rested(before, now)
+    wanted = reading.posture
+    fresh = replace(before, pressure=reading.pressure, suggested=wanted, at=now)
+    if wanted == before.posture:
+        return replace(fresh, confidence=reading.posture_confidence), "unchanged"
+    if reading.posture_confidence >= SURE:
+        why = "sure"
+    elif reading.explicit_shift:
+        why = "asked for"
+    elif before.suggested == wanted:
+        why = "suggested twice"
+    else:
+        return fresh, "held"
+    return replace(fresh, posture=wanted, confidence=reading.posture_confidence), why
+
+
+def rested(stance: Stance, now: int) -> Stance:
+    """The stance, forgotten after three hours without a word."""
+    return Stance() if stance.at and now - stance.at > HOURS * HOUR else stance
+
+
+def last_question(text: str | None) -> str:
+    """The last question in what the companion said before: not to be asked again at once."""
+    found = _QUESTION.findall(text or "")
+    return found[-1].strip() if found else ""
+
+
+def is_night(hour: int) -> bool:
+    """Between midnight and five, local time, it asks for less."""
+    return 0 <= hour < 5

@@ -1,0 +1,105 @@
+"""What the gate made of a message: a closed set of judgements, checked as they come in.
+
+A reply that cannot be read is a degrade that is shown, never a silent default.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from polyvox.errors import PolyvoxError
+
+Intent = Literal["companion", "momentum", "output_task", "learning"]
+Posture = Literal[
+    "COMPANION", "MOMENTUM", "REFLECTION", "RELATIONSHIP", "IDEATION", "RECOVERY", "PRACTICAL"
+]
+Level = Literal["LOW", "MED", "HIGH"]
+Risk = Literal["LOW", "MED", "HIGH", "CRISIS"]
+Part = Annotated[float, Meta(ge=0, le=1)]
+Word = Annotated[str, Meta(max_length=60)]
+
+
+class Unreadable(PolyvoxError):
+    """The gate's reply is not a reading."""
+
+
+class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
+    """A message as the gate reads it."""
+
+    action: Literal["memory_query", "none"]
+    confidence: Part
+    """How sure it is of the action."""
+    explicit: bool
+    """Whether memory was asked for in so many words."""
+    direct_request: bool
+    urgent: bool
+    intent: Intent
+    posture: Posture
+    pressure: Level
+    posture_confidence: Part
+    topic_shift: bool
+    explicit_shift: bool
+    """Whether the person says that they want to talk differently now."""
+    mood: Word
+    energy: Word
+    tone: Word
+    risk: Risk
+    avoidance: bool
+    asks_about_style: bool
+    correction: bool
+    dismissal: bool
+    conflict: bool
+    story_worth_exploring: bool
+
+
+NO_GATE = Reading(
+    action="none",
+    confidence=0.0,
+    explicit=False,
+    direct_request=False,
+    urgent=False,
+    intent="companion",
+    posture="COMPANION",
+    pressure="MED",
+    posture_confidence=0.0,
+    topic_shift=False,
+    explicit_shift=False,
+    mood="",
+    energy="",
+    tone="",
+    risk="LOW",
+    avoidance=False,
+    asks_about_style=False,
+    correction=False,
+    dismissal=False,
+    conflict=False,
+    story_worth_exploring=False,
+)
+"""Where there is no gate: nothing is guessed from words."""
+
+_FENCE = re.compile(r"^```[a-z]*\s*|\s*```\s*$")
+
+
+def read(reply: str) -> Reading:
+    """The reading in a model's reply: JSON, perhaps fenced or with words before it."""
+    text = _FENCE.sub("", reply.strip())
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end <= start:
+        raise Unreadable("The gate's reply holds no reading.")
+    try:
+        return msgspec.json.decode(text[start : end + 1], type=Reading)
+    except msgspec.DecodeError as error:
+        raise Unreadable(f"The gate's reply cannot be read: {error}.") from None
+
+
+@functools.cache
+def schema() -> str:
+    """The JSON schema that the gate's reply is to follow."""
+    components = msgspec.json.schema_components([Reading], ref_template="#/$defs/{name}")
+    told = components[1]["Reading"] | {"additionalProperties": False}
+    return msgspec.json.encode(told).decode()

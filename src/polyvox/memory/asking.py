@@ -1,0 +1,190 @@
+"""Asking a model for data: JSON however it is wrapped, one further try, and no silent failure.
+
+A reply that was cut off, refuses or holds no data is an error with a name; whoever asked sees it in
+the job that asked. What a call used is noted whether it helped or not.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+from urllib.parse import urlsplit
+
+from polyvox.errors import CapReached, ProtocolError
+from polyvox.events import NANO
+from polyvox.ids import Clock
+from polyvox.models.base import ChatMessage, Request, SystemPart
+from polyvox.models.registry import Models
+from polyvox.settings import Settings
+from polyvox.store import usage
+from polyvox.store.database import Database, Tx
+from polyvox.values import Params, Scope, Usage
+
+PURPOSE = "memory"
+"""Under this name its usage is summed, among the advisors too."""
+LONGEST_REPLY = 200_000
+SHOWN_AGAIN = 4_000
+MOST_STARTS = 200
+MAX_TOKENS = 4_096
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+
+Table = dict[str, Any]
+
+
+@cache
+def prompt(name: str) -> str:
+    """A text of ours."""
+    place = resources.files("polyvox.memory") / "prompts" / f"{name}.md"
+    return place.read_text(encoding="utf-8").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Asks the model that memory works with."""
+
+    database: Database
+    models: Models
+    settings: Callable[[], Settings]
+    clock: Clock
+
+    @property
+    def model(self) -> str | None:
+        """Its name: the one that is set, else the default one unless it is the embedded one."""
+        if named := self.settings().models.memory:
+            return named
+        default = self.models.default
+        return None if default.startswith("local:") else default
+
+    def is_cloud(self, name: str) -> bool:
+        """Whether what a model is told leaves this machine."""
+        provider = name.partition(":")[0]
+        for row in self.models.listing():
+            if row.name == provider:
+                return row.kind not in ("embedded", "scripted") and not _here(row.base_url)
+        return True
+
+    async def ask(self, scope: Scope, model: str, system: str, data: str, has: str) -> Table:
+        """The object that a model replies with; it must have the key `has`."""
+        request = Request(
+            (SystemPart(system),),
+            (ChatMessage("user", data),),
+            Params(max_tokens=self.models.facts(model).max_tokens or MAX_TOKENS, temperature=0),
+        )
+        text, wrong = await self._reply(scope, model, request, has)
+        if isinstance(text, dict):
+            return text
+        said = ChatMessage("assistant", text[:SHOWN_AGAIN] or "…")
+        again = ChatMessage("user", prompt("again").replace("{wrong}", wrong))
+        second = Request(request.system, (*request.messages, said, again), request.params)
+        text, wrong = await self._reply(scope, model, second, has)
+        if isinstance(text, dict):
+            return text
+        raise ProtocolError(
+            f"{model} was asked twice, and its reply {wrong}.",
+            "Retry the job, or name a more capable model as models.memory.",
+        )
+
+    async def _reply(
+        self, scope: Scope, model: str, request: Request, has: str
+    ) -> tuple[Table | str, str]:
+        """The data, or the text and what is wrong with it."""
+        await self._check_cap(scope)
+        reply = await self.models.chain(model, ()).stream(request)
+        finish = None
+        pieces: list[str] = []
+        try:
+            async for piece in reply:
+                pieces.append(piece.text)
+                finish = piece.finish or finish
+        finally:
+            await reply.aclose()
+            await self._record(scope, reply.model, reply.usage)
+        text = "".join(pieces)
+        if finish == "length":
+            return text, "was cut off before its end"
+        found = read(text, has)
+        return (text, "holds no such data") if found is None else (found, "")
+
+    async def _check_cap(self, scope: Scope) -> None:
+        cap = self.settings().limits.cost_per_day
+        if cap is None:
+            return
+        day = usage.day_of(self.clock())
+        spent = await self.database.read(lambda tx: usage.spent(tx, scope, day=day))
+        if spent >= cap * NANO:
+            raise CapReached(
+                f"The cap limits.cost_per_day of {cap:g} USD is reached.",
+                "Raise limits.cost_per_day in the settings, or wait.",
+            )
+
+    async def _record(self, scope: Scope, model: str, used: Usage) -> None:
+        now = self.clock()
+
+        def write(tx: Tx) -> None:
+            usage.record(
+                tx, scope, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE
+            )
+
+        await self.database.write(write)
+
+
+def read(reply: str, has: str) -> Table | None:
+    """The first whole object in a reply that has this key, however it is wrapped."""
+    text = _THOUGHT.sub("", reply[:LONGEST_REPLY])
+    for value in _objects(text):
+        if has in value:
+            return value
+    return None
+
+
+def _objects(text: str) -> Iterator[Table]:
+    decoder = json.JSONDecoder(strict=False)
+    at = text.find("{")
+    for _ in range(MOST_STARTS):
+        if at < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            if isinstance(value, dict):
+                yield value
+        at = text.find("{", end)
+
+
+def rows_of(data: Mapping[str, Any], name: str) -> list[Table]:
+    """The objects of a list in a reply; what is none is left out."""
+    found = data.get(name)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def text_of(row: Mapping[str, Any], name: str, most: int = 600) -> str:
+    """A text in a reply, on one line and storable; empty where there is none."""
+    value = row.get(name)
+    if not isinstance(value, str):
+        return ""
+    clean = value.replace("\0", " ").encode("utf-8", "replace").decode()
+    return " ".join(clean.split())[:most].strip()
+
+
+def number_of(row: Mapping[str, Any], name: str, low: float, high: float, default: float) -> float:
+    """A number in a reply, within bounds."""
+    value = row.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return default
+    return min(high, max(low, float(value)))
+
+
+def _here(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,123 @@
+"""The daily analysis: what a day was about, and one sentence for whoever talks with them next.
+
+By a model where one is set; else plain counts, which say of themselves that they are not enough to
+steer by.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta, tzinfo
+
+from polyvox.memory.asking import Asker, number_of, prompt, text_of
+from polyvox.memory.extract import Said, as_data
+from polyvox.memory.words import words_of
+from polyvox.store.derived import Daily, Quality
+from polyvox.values import Scope
+
+ENOUGH_MESSAGES, ENOUGH_WORDS = 3, 40
+"""With less, a day says nothing, whoever looks at it."""
+SURE = 0.7
+NOTE_WORDS = 24
+MOST_THEMES = 5
+MOST_CHARS = 24_000
+SCORES = ("mood", "energy", "clarity", "connection")
+_WORD = re.compile(r"[^\W\d_][\w'’-]+")
+
+
+def bounds(day: date, zone: tzinfo | None) -> tuple[int, int]:
+    """When a day begins and ends where the person is."""
+    first, after = (
+        datetime.combine(one, time(), zone).astimezone()
+        if zone is None
+        else datetime.combine(one, time(), zone)
+        for one in (day, day + timedelta(days=1))
+    )
+    return int(first.timestamp() * 1e6), int(after.timestamp() * 1e6)
+
+
+async def analyse(asker: Asker, scope: Scope, day: date, said: Sequence[Said]) -> Daily:
+    """What a day was about, from what was said in it."""
+    name = asker.model
+    # Whoever steers by it may be a cloud model: what must not go there is no part of it.
+    said = [one for one in said if one.cloud]
+    sessions = tuple(dict.fromkeys(one.episode.session_id for one in said))
+    counted = counts(said)
+    words = sum(len(one.episode.text.split()) for one in said)
+    if name is None or len(said) < ENOUGH_MESSAGES or words < ENOUGH_WORDS:
+        return Daily(
+            day.isoformat(),
+            themes(said),
+            counted,
+            None,
+            0.3 if said else 0.0,
+            "insufficient_data",
+            sessions,
+            "",
+            asker.clock(),
+        )
+    data = await asker.ask(scope, name, prompt("daily"), as_data(_last(said)), "themes")
+    listed = data.get("themes")
+    found = [text_of({"t": one}, "t", 60) for one in listed] if isinstance(listed, list) else []
+    given = data.get("scores")
+    scores = given if isinstance(given, dict) else {}
+    confidence = round(number_of(data, "confidence", 0, 1, 0.5), 3)
+    note = text_of(data, "steering_note", 300)
+    quality: Quality = "ok" if confidence >= SURE else "needs_review"
+    if not note or len(note.split()) > NOTE_WORDS:
+        note, quality = "", "needs_review"
+    return Daily(
+        day.isoformat(),
+        tuple(one for one in found if one)[:MOST_THEMES],
+        {
+            **counted,
+            **{
+                one: number_of(scores, one, 1, 10, 5)
+                for one in SCORES
+                if isinstance(scores.get(one), int | float)
+            },
+        },
+        note or None,
+        confidence,
+        quality,
+        sessions,
+        name,
+        asker.clock(),
+    )
+
+
+def counts(said: Sequence[Said]) -> dict[str, float]:
+    """How much was said."""
+    return {
+        "messages": float(len(said)),
+        "sessions": float(len({one.episode.session_id for one in said})),
+    }
+
+
+def themes(said: Sequence[Said]) -> tuple[str, ...]:
+    """The words that came back in several messages, the most frequent first, as they were said."""
+    seen: Counter[str] = Counter()
+    spelt: dict[str, str] = {}
+    for one in said:
+        met = set()
+        for match in _WORD.finditer(one.episode.text):
+            for stem in words_of(match[0]):
+                spelt.setdefault(stem, match[0].lower())
+                met.add(stem)
+        seen.update(met)
+    often = [(-count, stem) for stem, count in seen.items() if count > 1]
+    return tuple(spelt[stem] for _, stem in sorted(often)[:MOST_THEMES])
+
+
+def _last(said: Sequence[Said]) -> list[Said]:
+    """As much of a day as a model is shown: its end."""
+    kept: list[Said] = []
+    left = MOST_CHARS
+    for one in reversed(said):
+        left -= len(one.episode.text)
+        if left < 0 and kept:
+            break
+        kept.append(one)
+    return kept[::-1]

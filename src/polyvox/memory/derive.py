@@ -1,0 +1,262 @@
+"""The background work of memory: episodes first, then what follows from them, each a durable job.
+
+    ingest → extract → summarise, daily
+
+Each job can die anywhere and be taken up again: what it has done is stored together with the mark
+that it was done. A message that was forgotten while a model was reading it leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, tzinfo
+
+from polyvox.errors import Conflict, NotFound
+from polyvox.memory import daily, extract, facts, summaries
+from polyvox.memory.asking import Asker, prompt
+from polyvox.memory.extract import Batch, Found, Said
+from polyvox.memory.ingest import Ingested, ingest
+from polyvox.memory.moment import at
+from polyvox.memory.transcript import transcript_of
+from polyvox.memory.values import Message, Partition
+from polyvox.store import derived, episodes, jobs, loops, profiles
+from polyvox.store.database import Database, Tx
+from polyvox.store.remembered import SESSION_BITS, Stored
+from polyvox.store.sessions import INGEST
+from polyvox.values import Scope
+from polyvox.work.worker import Handler, Taking
+
+EXTRACT, SUMMARISE, DAILY = "extract", "summarise", "daily"
+MOST_A_DAY = 5_000
+"""So many messages of one day are looked at."""
+
+
+def subject_of(partition: Partition, what: str) -> str:
+    """What a job is about: a session or a day of a partition."""
+    return json.dumps([partition.tenant, partition.user, what], ensure_ascii=False)
+
+
+def parse(subject: str) -> tuple[Partition, str]:
+    """The partition and the session or day that a job is about."""
+    tenant, user, what = json.loads(subject)
+    return Partition(tenant, user), what
+
+
+def said_in(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> list[Said]:
+    """What the person said in a session; what they excluded is left out."""
+    numbers = episodes.session_numbers(tx, scope, partition, (session_id,))
+    spans = [(one << SESSION_BITS, ((one + 1) << SESSION_BITS) - 1) for one in numbers]
+    return _said(episodes.read(tx, scope, partition, spans))
+
+
+def said_on(
+    tx: Tx, scope: Scope, partition: Partition, day: date, zone: tzinfo | None
+) -> list[Said]:
+    """What the person said on a day."""
+    first, after = daily.bounds(day, zone)
+    return _said(episodes.said_between(tx, scope, partition, first, after, MOST_A_DAY))
+
+
+def _said(stored: Sequence[Stored]) -> list[Said]:
+    return [
+        Said(one.episode, one.at, one.cloud)
+        for one in sorted(stored, key=lambda one: one.doc)
+        if one.episode.role == "user" and not one.episode.excluded
+    ]
+
+
+def take_in(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    session_id: str,
+    persona_id: str | None,
+    started_at: int,
+    ended_at: int,
+    messages: Sequence[Message],
+    now: int,
+    *,
+    cloud: bool = True,
+) -> Ingested:
+    """Make a session findable, and want what follows from it done."""
+    status = ingest(
+        tx, scope, partition, session_id, persona_id, started_at, ended_at, messages, cloud=cloud
+    )
+    if status == "ingested":
+        jobs.again(tx, scope, EXTRACT, subject_of(partition, session_id), now)
+    return status
+
+
+def want_day(
+    tx: Tx, scope: Scope, partition: Partition, day: date, zone: tzinfo | None, now: int
+) -> None:
+    """Want a day analysed when it is over, or again if it was."""
+    subject = subject_of(partition, day.isoformat())
+    due = max(now, daily.bounds(day, zone)[1])
+    if not jobs.enqueue(tx, scope, DAILY, subject, now, due_at=due):
+        state = jobs.get(tx, scope, f"{DAILY}:{subject}").state
+        if state in ("done", "failed"):
+            jobs.again(tx, scope, DAILY, subject, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Deriving:
+    """Does the jobs."""
+
+    database: Database
+    asker: Asker
+    zone: Callable[[], tzinfo | None]
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        """By kind of job."""
+        return {
+            INGEST: self.ingest,
+            EXTRACT: self.extract,
+            SUMMARISE: self.summarise,
+            DAILY: self.daily,
+        }
+
+    async def ingest(self, taking: Taking) -> None:
+        """A session of a conversation becomes episodes."""
+        scope, session_id = taking.job.scope, taking.job.subject
+        now = self.asker.clock()
+
+        def write(tx: Tx) -> None:
+            told = transcript_of(tx, scope, session_id)
+            session = told.session
+            take_in(
+                tx,
+                scope,
+                Partition.own(scope),
+                session.id,
+                told.persona_id,
+                session.started_at,
+                session.last_user_at if session.ended_at is None else session.ended_at,
+                told.messages,
+                now,
+            )
+
+        try:
+            await self.database.write(write)
+        except NotFound:
+            return  # its conversation was deleted meanwhile: there is nothing to remember
+
+    async def extract(self, taking: Taking) -> None:
+        """A session is worked through, batch by batch; the marks of done batches are the steps."""
+        scope = taking.job.scope
+        partition, session_id = parse(taking.job.subject)
+
+        def next_batch(tx: Tx) -> Batch | None:
+            known = episodes.find_transcript(tx, scope, partition, session_id)
+            if known is None:
+                return None
+            first = derived.extracted(tx, scope, partition, session_id)
+            said = said_in(tx, scope, partition, session_id)
+            return extract.next_batch(said, first, known.messages)
+
+        while (batch := await self.database.read(next_batch)) is not None:
+            await self._work_through(scope, partition, session_id, batch)
+        now, zone = self.asker.clock(), self.zone()
+
+        def follow(tx: Tx) -> None:
+            said = said_in(tx, scope, partition, session_id)
+            if said:
+                jobs.again(tx, scope, SUMMARISE, subject_of(partition, session_id), now)
+            for day in sorted({at(one.at, zone).date() for one in said}):
+                want_day(tx, scope, partition, day, zone, now)
+
+        await self.database.write(follow)
+
+    async def _work_through(
+        self, scope: Scope, partition: Partition, session_id: str, batch: Batch
+    ) -> None:
+        found, model = await self._found(scope, batch.said)
+        now = self.asker.clock()
+
+        def write(tx: Tx) -> None:
+            known = episodes.find_transcript(tx, scope, partition, session_id)
+            if known is None or not derived.keep_extraction(
+                tx, scope, partition, session_id, batch.first, batch.last, model, now
+            ):
+                return
+            left = {one.episode.index for one in said_in(tx, scope, partition, session_id)}
+            facts.remember(tx, scope, partition, [one for one in found.facts if one.index in left])
+            loops.add(
+                tx,
+                scope,
+                partition,
+                [one for one in found.sightings if one.index in left],
+                [one for one in found.endings if one.index in left],
+            )
+            entries = [one for one in found.entries if one.index in left]
+            profiles.add(tx, scope, partition, entries, now)
+
+        await self.database.write(write)
+
+    async def _found(self, scope: Scope, said: Sequence[Said]) -> tuple[Found, str]:
+        name = self.asker.model
+        if name is None:
+            return extract.by_rules(said), ""
+        away = self.asker.is_cloud(name)
+        shown = [one for one in said if one.cloud or not away]
+        kept = extract.by_rules([one for one in said if one not in shown])
+        if shown:
+            data = await self.asker.ask(
+                scope, name, prompt("extract"), extract.as_data(shown), "facts"
+            )
+            noted, heard = (
+                extract.by_model(data, shown),
+                extract.by_rules(shown, with_loops=False),
+            )
+            kept.facts += noted.facts
+            kept.sightings += noted.sightings
+            kept.endings += noted.endings
+            kept.entries += heard.entries + noted.entries
+        return kept, name
+
+    async def summarise(self, taking: Taking) -> None:
+        """A session gets its summary, in place of the one before."""
+        scope = taking.job.scope
+        partition, session_id = parse(taking.job.subject)
+        said = await self.database.read(lambda tx: said_in(tx, scope, partition, session_id))
+        if not said:
+            await self.database.write(
+                lambda tx: derived.drop_summaries(tx, scope, partition, "session", (session_id,))
+            )
+            return
+        made = await summaries.summarise(self.asker, scope, session_id, said)
+
+        def write(tx: Tx) -> None:
+            left = {one.episode.id for one in said_in(tx, scope, partition, session_id)}
+            _still(left.issuperset(made.covers))
+            derived.put_summary(tx, scope, partition, made)
+
+        await self.database.write(write)
+
+    async def daily(self, taking: Taking) -> None:
+        """A day gets its analysis, in place of the one before."""
+        scope, zone = taking.job.scope, self.zone()
+        partition, name = parse(taking.job.subject)
+        day = date.fromisoformat(name)
+        said = await self.database.read(lambda tx: said_on(tx, scope, partition, day, zone))
+        if not said:
+            await self.database.write(lambda tx: derived.drop_daily(tx, scope, partition, (name,)))
+            return
+        made = await daily.analyse(self.asker, scope, day, said)
+
+        def write(tx: Tx) -> None:
+            left = {one.episode.id for one in said_on(tx, scope, partition, day, zone)}
+            _still(left.issuperset(one.episode.id for one in said))
+            derived.put_daily(tx, scope, partition, made)
+
+        await self.database.write(write)
+
+
+def _still(true: bool) -> None:
+    if not true:
+        raise Conflict(
+            "What was being read was forgotten or excluded meanwhile.", "It is read again."
+        )

@@ -1,0 +1,292 @@
+"""Loops: what a person means to do, decided, avoids, keeps up or waits for, until it is over.
+
+A loop is every sighting of the same thing; it is over when that was said, or marked by hand, after
+the last one. All of it is computed from rows that are only ever added, so their order of arrival
+changes nothing, and saying it again takes it up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal
+
+from polyvox.errors import NotFound
+from polyvox.memory import rules
+from polyvox.memory.facts import date_of, id_of
+from polyvox.memory.values import Episode, Evidence, Partition
+from polyvox.memory.words import words_of
+from polyvox.store import loops as rows
+from polyvox.store.database import Tx
+from polyvox.store.loops import Ended, Ending, Horizon, LoopType, Sighting
+from polyvox.values import Scope
+
+LoopStatus = Literal["open", "needs_review", "stale", "done", "dropped"]
+HOUR = 3_600_000_000
+STALE: dict[Horizon, int] = {"today": 48 * HOUR, "this_week": 240 * HOUR, "ongoing": 504 * HOUR}
+"""So long after it was last spoken of, a loop is stale; an ongoing one needs a review."""
+SAME = 0.6
+"""Of the words of two loops, so many in common make them one; of those of a loop, so many in what
+is said to be done make it the one that is done."""
+_URGENCY: dict[Horizon, int] = {"today": 5, "this_week": 3, "ongoing": 2}
+_IMPORTANCE: dict[LoopType, int] = {
+    "commitment": 3, "decision": 3, "friction": 3, "habit": 2, "thread": 2,
+}  # fmt: skip
+LIVE: tuple[LoopStatus, ...] = ("open", "needs_review")
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One loop as it is now."""
+
+    id: str
+    type: LoopType
+    text: str
+    status: LoopStatus
+    horizon: Horizon
+    due: str | None
+    first_seen_at: int
+    last_seen_at: int
+    domain: str
+    importance: int
+    urgency: int
+    salience: int
+    """1 to 5: how much of the talk it takes up."""
+    tags: tuple[str, ...]
+    confidence: float
+    topics: frozenset[str]
+    evidence: tuple[Evidence, ...]
+    cloud: bool
+    """Whether a cloud model may be told."""
+
+
+@dataclass(slots=True)
+class _Group:
+    words: frozenset[str]
+    sightings: list[Sighting] = field(default_factory=list)
+
+
+def topic_of(text: str) -> str:
+    """What a loop is about, whenever it is due: its words, in no order."""
+    return " ".join(sorted(set(words_of(rules.without_times(text)))))
+
+
+def found_in(episode: Episode, said_at: int, cloud: bool) -> tuple[list[Sighting], list[Ended]]:
+    """What a message says by plain rules, without a model."""
+    if episode.role != "user":
+        return [], []
+    seen = [
+        sighting(
+            episode,
+            said_at,
+            type_=one.type,
+            text=one.text,
+            quote=one.quote,
+            horizon=one.horizon,
+            due=one.due,
+            cloud=cloud,
+        )
+        for one in rules.loops_in(episode.text, date_of(said_at))
+    ]
+    over = [
+        ended(episode, said_at, status=one.status, text=one.text, quote=one.quote)
+        for one in rules.endings_in(episode.text)
+    ]
+    return seen, over
+
+
+def sighting(
+    episode: Episode,
+    said_at: int,
+    *,
+    type_: LoopType,
+    text: str,
+    quote: str,
+    horizon: Horizon,
+    due: date | None,
+    cloud: bool,
+    domain: str = "general",
+    importance: int | None = None,
+    urgency: int | None = None,
+    tags: Sequence[str] = (),
+    confidence: float = 0.8,
+) -> Sighting:
+    """A loop that a message speaks of; the same one gets the same id every time."""
+    return Sighting(
+        id_of("sighting", episode.session_id, episode.index, quote, topic_of(text)),
+        topic_of(text),
+        type_,
+        text,
+        said_at,
+        horizon,
+        None if due is None else due.isoformat(),
+        domain,
+        _IMPORTANCE[type_] if importance is None else importance,
+        _URGENCY[horizon] if urgency is None else urgency,
+        tuple(tags),
+        confidence,
+        episode.session_id,
+        episode.index,
+        quote,
+        cloud,
+    )
+
+
+def ended(
+    episode: Episode, said_at: int, *, status: Literal["done", "dropped"], text: str, quote: str
+) -> Ended:
+    """The end of something that a message speaks of."""
+    return Ended(
+        id_of("ending", episode.session_id, episode.index, quote),
+        status,
+        None,
+        tuple(sorted(set(words_of(rules.without_times(text))))),
+        said_at,
+        episode.session_id,
+        episode.index,
+        quote,
+    )
+
+
+def view(sightings: Sequence[Sighting], endings: Sequence[Ended], now: int) -> list[Loop]:
+    """Every loop, by priority: what is open first, then by how soon and how much it matters."""
+    found = [_loop(group, endings, now) for group in _groups(sightings)]
+    return sorted(found, key=lambda one: _rank(one, now))
+
+
+def _groups(sightings: Sequence[Sighting]) -> list[_Group]:
+    groups: list[_Group] = []
+    for one in sorted(sightings, key=lambda each: (each.said_at, each.index, each.id)):
+        words = frozenset(one.topic.split())
+        for group in groups:
+            if _alike(words, group.words):
+                group.sightings.append(one)
+                break
+        else:
+            groups.append(_Group(words, [one]))
+    return groups
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    if one == other:
+        return True
+    both = len(one & other)
+    return both >= 2 and both / len(one | other) >= SAME
+
+
+def _loop(group: _Group, endings: Sequence[Ended], now: int) -> Loop:
+    first, last = group.sightings[0], group.sightings[-1]
+    topics = frozenset(one.topic for one in group.sightings)
+    return Loop(
+        id=id_of("loop", first.topic),
+        type=last.type,
+        text=last.text,
+        status=_status(group, topics, endings, now),
+        horizon=last.horizon,
+        due=last.due,
+        first_seen_at=first.said_at,
+        last_seen_at=last.said_at,
+        domain=last.domain,
+        importance=max(one.importance for one in group.sightings),
+        urgency=last.urgency,
+        salience=min(5, 1 + len(group.sightings) + (last.importance > 3)),
+        tags=tuple(dict.fromkeys(tag for one in group.sightings for tag in one.tags)),
+        confidence=max(one.confidence for one in group.sightings),
+        topics=topics,
+        evidence=tuple(
+            Evidence(one.session_id, one.index, "user", one.quote, one.said_at)
+            for one in group.sightings
+        ),
+        cloud=all(one.cloud for one in group.sightings),
+    )
+
+
+def _status(
+    group: _Group, topics: frozenset[str], endings: Sequence[Ended], now: int
+) -> LoopStatus:
+    last = group.sightings[-1]
+    over = [one for one in endings if _ends(one, group, topics) and _after(one, last)]
+    seen_at = last.said_at
+    if over:
+        latest = max(over, key=lambda one: (one.said_at, one.topic is not None, one.id))
+        if latest.status != "open":
+            return latest.status
+        seen_at = latest.said_at
+    if now - seen_at <= STALE[last.horizon]:
+        return "open"
+    return "needs_review" if last.horizon == "ongoing" else "stale"
+
+
+def _ends(one: Ended, group: _Group, topics: frozenset[str]) -> bool:
+    if one.topic is not None:
+        return one.topic in topics
+    both = len(group.words.intersection(one.words))
+    return (
+        bool(group.words) and both >= min(2, len(group.words)) and both >= SAME * len(group.words)
+    )
+
+
+def _after(one: Ended, last: Sighting) -> bool:
+    if one.topic is not None:
+        return one.said_at >= last.said_at
+    return (one.said_at, one.index or 0) > (last.said_at, last.index)
+
+
+def _rank(one: Loop, now: int) -> tuple[int, int, int, int, str]:
+    order = {"open": 0, "needs_review": 1, "stale": 2, "done": 3, "dropped": 3}
+    urgency = one.urgency
+    if one.due is not None:
+        left = (date.fromisoformat(one.due) - date_of(now)).days
+        urgency = 6 if left < 0 else 5 if left <= 1 else max(urgency, 3) if left <= 7 else urgency
+    weight = 2 * urgency + one.importance + one.salience
+    return order[one.status], -weight, -one.last_seen_at, -one.importance, one.id
+
+
+def listed(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    now: int,
+    *,
+    statuses: Sequence[LoopStatus] = LIVE,
+    domain: str | None = None,
+    limit: int | None = None,
+) -> list[Loop]:
+    """The loops in these states, by priority."""
+    found = [
+        one
+        for one in _all(tx, scope, partition, now)
+        if one.status in statuses and (domain is None or one.domain == domain)
+    ]
+    return found if limit is None else found[:limit]
+
+
+def find(tx: Tx, scope: Scope, partition: Partition, loop_id: str, now: int) -> Loop:
+    """One loop."""
+    for one in _all(tx, scope, partition, now):
+        if one.id == loop_id:
+            return one
+    raise NotFound(f"There is no loop {loop_id}.", "List the loops to see what there is.")
+
+
+def end(tx: Tx, scope: Scope, partition: Partition, loop_id: str, status: Ending, now: int) -> Loop:
+    """Mark a loop by hand: done, dropped, or open again."""
+    one = find(tx, scope, partition, loop_id, now)
+    at = max(now, one.last_seen_at)
+    topic = min(one.topics)
+    marks = [each.said_at for each in _manual(tx, scope, partition) if each.topic in one.topics]
+    at = max([at, *(mark + 1 for mark in marks)])
+    made = Ended(id_of("mark", topic, status, at), status, topic, (), at)
+    rows.add(tx, scope, partition, (), [made])
+    return find(tx, scope, partition, loop_id, now)
+
+
+def _manual(tx: Tx, scope: Scope, partition: Partition) -> Iterator[Ended]:
+    return (one for one in rows.endings(tx, scope, partition) if one.topic is not None)
+
+
+def _all(tx: Tx, scope: Scope, partition: Partition, now: int) -> list[Loop]:
+    seen = rows.sightings(tx, scope, partition)
+    since = min((one.said_at for one in seen), default=0)
+    return view(seen, rows.endings(tx, scope, partition, since=since), now)

@@ -1,0 +1,185 @@
+"""Reads from the store what a brief may draw on.
+
+Sessions are those that were ingested and, in the person's own memory, those of the account too: one
+that ended a second ago counts before it is ingested. The session that begins is none of them. Only
+the person's own words are read and what was derived from them; what they excluded, and (for a cloud
+model) what must never leave, is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date, timedelta, tzinfo
+
+from polyvox.memory import daily, facts, loops, profile
+from polyvox.memory.moment import Past, at
+from polyvox.memory.packets import Daily
+from polyvox.memory.rules import loops_in
+from polyvox.memory.startbrief import Known, OpenLoop, Said
+from polyvox.memory.values import Partition
+from polyvox.store import derived, episodes, sessions
+from polyvox.store.database import Tx
+from polyvox.values import Scope
+
+SESSIONS = 50
+"""So many sessions are looked at: more than anybody begins in a day."""
+MESSAGES = 100
+FACTS = 8
+SUMMARIES = 3
+STALE = {"today": timedelta(hours=48), "this_week": timedelta(days=10)}
+OLD = timedelta(days=21)
+HINTS = ("work_context", "preferences.tone", "patterns")
+
+
+def read(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    now: int,
+    zone: tzinfo | None,
+    session_id: str | None = None,
+    *,
+    cloud: bool = True,
+) -> Known:
+    """What is known as a session starts. `cloud`: it may be shown to a cloud model."""
+    past = _past(tx, scope, partition, session_id)
+    stored = episodes.said_between(tx, scope, partition, 0, now + 1, MESSAGES)
+    said = tuple(
+        Said(one.episode.id, one.episode.session_id, one.episode.text, one.at)
+        for one in reversed(stored)
+        if one.episode.role == "user"
+        and one.episode.advisor_id is None
+        and one.episode.session_id != session_id
+        and (one.cloud or not cloud)
+    )
+    person = profile.read(tx, scope, partition, now, cloud=cloud)
+    focus = person.one("current_focus")
+    known = Known(
+        now=now,
+        zone=zone,
+        sessions=past,
+        said=said,
+        facts=_facts(tx, scope, partition, now, cloud),
+        focus=None if focus is None else focus.text,
+        hints=tuple(line.text for place in HINTS for line in person.all(place)[-1:]),
+        summaries=_summaries(tx, scope, partition, session_id, cloud),
+        yesterday=_yesterday(tx, scope, partition, at(now, zone).date(), zone, cloud),
+    )
+    return replace(known, loops=_loops(tx, scope, partition, known, cloud))
+
+
+def spoken_loops(
+    said: Iterable[Said], now: int, zone: tzinfo | None = None
+) -> tuple[tuple[str, OpenLoop], ...]:
+    """What the person said they would do and what is not too long ago, the latest first; each with
+    its session."""
+    found: dict[str, tuple[str, OpenLoop]] = {}
+    for one in said:
+        told = at(one.at, zone)
+        for number, loop in enumerate(loops_in(one.text, told.date())):
+            if at(now, zone) - told > STALE.get(loop.horizon, OLD):
+                continue
+            key = loop.text.casefold()
+            found.pop(key, None)
+            opened = OpenLoop(
+                id=f"{one.id}/{number}",
+                text=loop.text,
+                type=loop.type,
+                horizon=loop.horizon,
+                due=loop.due,
+                seen_at=one.at,
+                quote=loop.quote,
+            )
+            found[key] = (one.session_id, opened)
+    return tuple(reversed(found.values()))
+
+
+def _loops(
+    tx: Tx, scope: Scope, partition: Partition, known: Known, cloud: bool
+) -> tuple[OpenLoop, ...]:
+    """Those that are kept, by priority; before them, those of sessions that nobody has worked
+    through yet, read off by the plain rules."""
+    kept = [
+        _open(one)
+        for one in loops.listed(tx, scope, partition, known.now)
+        if one.cloud or not cloud
+    ]
+    spoken = spoken_loops(known.said, known.now, known.zone)
+    fresh = {
+        session
+        for session in {session for session, _ in spoken}
+        if not derived.extracted(tx, scope, partition, session)
+    }
+    new = [loop for session, loop in spoken if session in fresh]
+    topics = {loops.topic_of(one.text) for one in new}
+    return tuple(new + [one for one in kept if loops.topic_of(one.text) not in topics])
+
+
+def _open(one: loops.Loop) -> OpenLoop:
+    return OpenLoop(
+        id=one.id,
+        text=one.text,
+        type=one.type,
+        horizon=one.horizon,
+        due=None if one.due is None else date.fromisoformat(one.due),
+        salience=float(one.salience),
+        seen_at=one.last_seen_at,
+        quote=one.evidence[-1].quote if one.evidence else "",
+    )
+
+
+def _facts(tx: Tx, scope: Scope, partition: Partition, now: int, cloud: bool) -> tuple[str, ...]:
+    """What holds, of what belongs to nobody's private memory."""
+    return tuple(
+        one.fact.text
+        for one in facts.known(tx, scope, partition, as_of=now)
+        if one.fact.advisor_id is None and not one.fact.excluded and (one.fact.cloud or not cloud)
+    )[:FACTS]
+
+
+def _summaries(
+    tx: Tx, scope: Scope, partition: Partition, session_id: str | None, cloud: bool
+) -> tuple[str, ...]:
+    found = derived.list_summaries(tx, scope, partition, "session", SUMMARIES + 1)
+    return tuple(
+        one.text for one in found if one.subject != session_id and (one.cloud or not cloud)
+    )[:SUMMARIES]
+
+
+def _yesterday(
+    tx: Tx, scope: Scope, partition: Partition, today: date, zone: tzinfo | None, cloud: bool
+) -> Daily | None:
+    """The day before's analysis; not for a cloud model where that day holds what must not leave."""
+    day = today - timedelta(days=1)
+    found = derived.find_daily(tx, scope, partition, day.isoformat())
+    if found is None:
+        return None
+    if cloud:
+        said = episodes.said_between(tx, scope, partition, *daily.bounds(day, zone), MESSAGES * 10)
+        if not all(one.cloud for one in said):
+            return None
+    return Daily(
+        analysis_date=found.day,
+        themes=found.themes,
+        scores=found.scores,
+        steering_note=found.steering_note,
+        confidence=found.confidence,
+        exists=True,
+        quality_flag=None if found.quality == "ok" else found.quality,
+    )
+
+
+def _past(tx: Tx, scope: Scope, partition: Partition, session_id: str | None) -> tuple[Past, ...]:
+    found = {
+        one.session_id: Past(one.session_id, one.started_at, one.ended_at)
+        for one in episodes.list_transcripts(tx, scope, partition, SESSIONS)
+    }
+    if partition == Partition.own(scope):
+        for session, _ in sessions.list_sessions(tx, scope, None, SESSIONS):
+            if not episodes.forgotten(tx, scope, partition, session.id):
+                # While it is open, it lasts until the person's last word.
+                end = session.last_user_at if session.ended_at is None else session.ended_at
+                found[session.id] = Past(session.id, session.started_at, end)
+    found.pop(session_id or "", None)
+    return tuple(sorted(found.values(), key=lambda one: (one.ended_at, one.session_id)))

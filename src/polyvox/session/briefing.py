@@ -1,0 +1,69 @@
+"""A startbrief whose handover is written by the model that memory works with, where one is named.
+
+Only a model that somebody chose for memory is asked, within the budget of a session's start and the
+caps on cost; whatever hinders it, the plain handover is there. `known` must have been read for a
+cloud model: which machine a model runs on is not asked here.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from polyvox.errors import CapReached, ModelError, StoreError
+from polyvox.memory.handover import Handover
+from polyvox.memory.packets import StartBrief
+from polyvox.memory.startbrief import Known, startbrief
+from polyvox.models.base import Model
+from polyvox.session.road import Road
+from polyvox.session.spending import check_caps
+from polyvox.store import usage
+from polyvox.store.database import Tx
+from polyvox.values import Scope
+
+log = logging.getLogger("polyvox.session")
+
+PURPOSE = "memory"
+"""Under this name its usage is summed."""
+
+
+async def written_brief(road: Road, scope: Scope, known: Known) -> StartBrief:
+    """The brief; why its handover is the plain one stands in its evidence."""
+    model, reason = await _model(road, scope)
+    made, handover = await startbrief(known, model, road.settings.memory.budget)
+    await _record(road, scope, handover)
+    if reason and made.evidence is not None:
+        return replace(made, evidence=replace(made.evidence, fallback=reason))
+    return made
+
+
+async def _model(road: Road, scope: Scope) -> tuple[Model | None, str]:
+    """Who writes, or why nobody does."""
+    name = road.settings.models.memory
+    if not name:
+        return None, ""
+    now, limits = road.clock(), road.settings.limits
+    try:
+        await road.database.read(lambda tx: check_caps(tx, scope, limits, "", None, now))
+        return road.models.chain(name, ()), ""
+    except CapReached:
+        return None, "cap_reached"
+    except ModelError as error:
+        return None, error.category
+
+
+async def _record(road: Road, scope: Scope, handover: Handover) -> None:
+    if not handover.spent:
+        return
+    now = road.clock()
+
+    def write(tx: Tx) -> None:
+        for model, used in handover.spent:
+            usage.record(
+                tx, scope, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE
+            )
+
+    try:
+        await road.database.write(write)
+    except StoreError as error:  # the brief is there; it shall not be lost for its bill
+        log.warning("usage not recorded: %s", error.message)

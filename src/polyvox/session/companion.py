@@ -1,0 +1,421 @@
+"""The companion's part of a turn: what it is told beside its kernel, decided before its model is
+asked, with every reason kept in the trace.
+
+    what the session started with | the gate → posture → overlay → recall → blocks
+
+Nothing here fails a turn: what a memory or a gate cannot do within its time is a degrade.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from polyvox.companion import blocks, deferred, gate, handover, ops, overlays, posture
+from polyvox.companion.blocks import Parts
+from polyvox.companion.deferred import Profile
+from polyvox.companion.gate import Gated
+from polyvox.companion.kernel import kernel
+from polyvox.companion.overlays import Moment, Rites
+from polyvox.companion.posture import Stance
+from polyvox.errors import CapReached, PolyvoxError
+from polyvox.memory.moment import at, zone_of
+from polyvox.memory.packets import UserModel
+from polyvox.memory.recall import Exclude, Reader
+from polyvox.memory.remote import Degrade
+from polyvox.models.base import ChatMessage
+from polyvox.session.recalling import Librarian, Sought
+from polyvox.session.remembering import Start, as_handover
+from polyvox.session.road import Job, Road
+from polyvox.session.spending import check_caps
+from polyvox.store import companions, usage
+from polyvox.store.companions import Kept
+from polyvox.store.database import Tx
+from polyvox.store.threads import Need, Reach, read_threads
+from polyvox.thread import Thread
+
+RECIPE = "companion"
+PURPOSE = "gate"
+"""Under this name the gate's usage is summed, among the advisors too."""
+WINDOW = 8
+"""Messages of the session that the request holds: they are not recalled."""
+REACH = 60_000
+"""Characters of the session that are read here; the rest is only counted by its turns."""
+
+
+class State(msgspec.Struct, frozen=True):
+    """A person's standing with one persona."""
+
+    stance: Stance = Stance()
+    rites: Rites = Rites()
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What is stored of a turn and before it."""
+
+    threads: list[Thread]
+    states: list[State]
+    kept: Kept | None
+
+
+@dataclass(slots=True)
+class _Clocked:
+    """How long each step took, in ms."""
+
+    began: float = field(default_factory=time.perf_counter)
+    steps: dict[str, float] = field(default_factory=dict)
+
+    def mark(self, name: str, since: float) -> None:
+        """A step is over."""
+        self.steps[f"{name}_ms"] = round((time.perf_counter() - since) * 1000, 1)
+
+
+async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> None:
+    """Decide what each job's persona is told in this turn (`Job.memory`), and keep why. `models`
+    are those that the jobs will be asked with."""
+    clock = _Clocked()
+    scope, turn = jobs[0].scope, jobs[0].turn
+    seen = await road.database.read(lambda tx: _see(tx, jobs))
+    clock.mark("session", clock.began)
+    cloud = any(_cloud(road, model) for model in models)
+    gated, (start, fetched) = await asyncio.gather(
+        _gate(road, jobs[0], seen.threads[0], models[0], clock),
+        _start(road, jobs[0], seen.kept, cloud, clock),
+    )
+    standing, standing_degrade = await _standing(road, jobs[0], cloud)
+    kept = seen.kept or Kept()
+    corrected = kept.corrected_in
+    if gated.reading.correction and corrected is None:
+        corrected = turn.id
+    used = start if corrected is None else replace(start, startbrief=None, brief=None, daily=None)
+    reinjected_in = kept.reinjected_in
+    states, traces = [], []
+    for job, thread, state in zip(jobs, seen.threads, seen.states, strict=True):
+        decided = await _decide(road, job, thread, state, gated, used, standing, cloud, kept, clock)
+        job.memory = decided.memory
+        if decided.reinjected:
+            reinjected_in = turn.id
+        states.append(decided.state)
+        trace = decided.trace
+        trace["startbrief_runtime"]["startbrief_fetch"] = (
+            "invalidated" if corrected is not None else fetched
+        )
+        trace["startbrief_fallback"] = start.startbrief is None and start.brief is not None
+        trace["degrades"] = [
+            *(str(one) for one in start.degrades),
+            *([standing_degrade] if standing_degrade else []),
+            *([f"gate: {gated.degrade}"] if gated.degrade else []),
+            *([trace["recall"]["degrade"]] if trace["recall"]["degrade"] else []),
+        ]
+        traces.append(trace)
+    clock.mark("context", clock.began)
+    now = road.clock()
+    after = Kept(msgspec.json.encode(start).decode(), reinjected_in, corrected)
+
+    def write(tx: Tx) -> None:
+        session = turn.session_id or turn.id
+        companions.put_session(tx, scope, session, turn.conversation_id, after, now)
+        for job, was, state, trace in zip(jobs, seen.states, states, traces, strict=True):
+            told = {**trace, "timings": clock.steps}
+            companions.put_state(tx, scope, job.advisor.id, turn.id, _json(was), _json(state), now)
+            companions.put_trace(
+                tx, scope, turn.id, job.answer_id, turn.conversation_id, _json(told), now
+            )
+        for model, spent in gated.spent:
+            usage.record(
+                tx,
+                scope,
+                usage=spent,
+                model=model,
+                advisor_id=PURPOSE,
+                at=now,
+                conversation_id=turn.conversation_id,
+                purpose=PURPOSE,
+            )
+
+    await road.database.write(write)
+
+
+def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
+    return msgspec.json.encode(value).decode()
+
+
+def _see(tx: Tx, jobs: Sequence[Job]) -> _Seen:
+    scope, turn = jobs[0].scope, jobs[0].turn
+    needs = [Need(job.advisor, REACH) for job in jobs]
+    threads = read_threads(tx, scope, turn, Reach(session_only=True), needs, {})
+    states = []
+    for job in jobs:
+        stored = companions.state(tx, scope, job.advisor.id, turn.id)
+        states.append(State() if stored is None else msgspec.json.decode(stored, type=State))
+    return _Seen(threads, states, companions.session(tx, scope, turn.session_id or turn.id))
+
+
+def _cloud(road: Road, model: str) -> bool:
+    """Whether a request may leave this machine: the model's own, or one that stands in for it."""
+    names = (model, *road.settings.models.fallback)
+    return any(not name.startswith(("local:", "scripted:")) for name in names)
+
+
+# -- the two calls -------------------------------------------------------------------------------
+
+
+async def _gate(road: Road, job: Job, thread: Thread, model: str, clock: _Clocked) -> Gated:
+    """Have the message read, where there is a model for it."""
+    name = road.settings.models.gate or ("" if model.startswith("local:") else model)
+    if not name:
+        return Gated()
+    since, limits, turn = time.perf_counter(), road.settings.limits, job.turn
+    try:
+        if limits.capped:
+            await road.database.read(
+                lambda tx: check_caps(
+                    tx, job.scope, limits, turn.conversation_id, turn.id, road.clock()
+                )
+            )
+        seconds = road.settings.memory.gate_seconds
+        return await gate.ask(road.models.get(name), _messages(thread), turn.content, seconds)
+    except CapReached:
+        return Gated(model=name, degrade="cap")
+    except PolyvoxError as error:
+        return Gated(model=name, degrade=error.code)
+    finally:
+        clock.mark("gate", since)
+
+
+def _messages(thread: Thread) -> list[ChatMessage]:
+    """The session so far, as this persona knows it."""
+    found = []
+    for said in thread.past:
+        if said.session_id == thread.current.session_id:
+            found.append(ChatMessage("user", said.text))
+            found += [ChatMessage("assistant", one.text) for one in said.own]
+    return found
+
+
+async def _start(
+    road: Road, job: Job, kept: Kept | None, cloud: bool, clock: _Clocked
+) -> tuple[Start, str]:
+    """What the session started with: kept, else fetched within its budget."""
+    if kept is not None and kept.packet:
+        return msgspec.json.decode(kept.packet, type=Start), "cached"
+    since, session = time.perf_counter(), job.turn.session_id or job.turn.id
+    # The service keeps to its own budget; this is for one that does not.
+    budget = road.settings.memory.budget
+    try:
+        async with asyncio.timeout(budget):
+            start = await road.memory.start(job.scope, session, _now(road, job), cloud=cloud)
+    except TimeoutError:
+        start = Start(degrades=(Degrade("startbrief", "timeout", f"{budget:g} s"),))
+    except PolyvoxError as error:
+        start = Start(degrades=(Degrade("startbrief", "unreachable", error.code),))
+    clock.mark("brief", since)
+    if start.startbrief is not None:
+        return start, "fetched"
+    return start, "brief" if start.brief is not None else "failed" if start.degrades else "empty"
+
+
+async def _standing(road: Road, job: Job, cloud: bool) -> tuple[tuple[str, ...], str]:
+    try:
+        async with asyncio.timeout(road.settings.memory.budget):
+            return await road.memory.standing(job.scope, cloud=cloud), ""
+    except TimeoutError:
+        return (), "standing: timeout"
+    except PolyvoxError as error:
+        return (), f"standing: {error.code}"
+
+
+def _now(road: Road, job: Job) -> int:
+    return job.turn.said_at if job.turn.said_at is not None else road.clock()
+
+
+# -- deciding ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    memory: tuple[tuple[str, str], ...]
+    state: State
+    trace: dict[str, Any]
+    reinjected: bool
+
+
+async def _decide(
+    road: Road,
+    job: Job,
+    thread: Thread,
+    state: State,
+    gated: Gated,
+    start: Start,
+    standing: Sequence[str],
+    cloud: bool,
+    kept: Kept,
+    clock: _Clocked,
+) -> _Decided:
+    turn, reading = job.turn, gated.reading
+    now, zone = _now(road, job), zone_of(road.settings.timezone)
+    local = at(now, zone)
+    messages = _messages(thread)
+    mine = [one for one in thread.past if one.session_id == turn.session_id]
+    number = len(mine) + 1
+    stance, posture_why = _stance(state.stance, gated, now)
+    top = next(iter(_loops(start)), None)
+    moment = Moment(turn.session_id or turn.id, number, local, top)
+    overlay = overlays.choose(moment, reading, state.rites, gated=gated.open)
+    brief = _brief(start)
+    again = kept.reinjected_in not in (None, turn.id)
+    first = mine[0].text if mine else turn.content
+    carried = handover.carry(brief, number, first, reading, again)
+    librarian = Librarian(
+        road.memory,
+        job.scope,
+        Reader(advisor_id=job.advisor.id, cloud=cloud),
+        Exclude(texts=(turn.content, *(one.text for one in messages[-WINDOW:]))),
+        now,
+        zone,
+        job.advisor.name,
+        road.settings.memory.recall_seconds,
+    )
+    since = time.perf_counter()
+    if road.settings.memory.recall == "off":
+        sought = Sought(decision="off")
+    else:
+        sought = await librarian.seek(turn.content, gated)
+    snippet = ops.snippet(
+        reading, stance, _ops(start), _loops(start), (), supplemental=bool(sought.text)
+    )
+    if snippet.reason == ops.NO_THREAD and road.settings.memory.recall != "off":
+        threads = await librarian.threads(turn.content)
+        snippet = ops.snippet(reading, stance, (), (), threads, supplemental=False)
+    clock.mark("recall", since)
+    daily = start.daily
+    steering = ""
+    if number == 1 and daily is not None and daily.exists:
+        sure = 0.0 if daily.confidence is None else daily.confidence
+        steering = blocks.steering(daily.steering_note or "", sure, daily.quality_flag or "")
+    lines = deferred.lines(
+        _profile(start.user_model), number, reading, stance.posture, turn.content
+    )
+    before = next((one.text for one in reversed(messages) if one.role == "assistant"), "")
+    parts = Parts(
+        kernel(job.advisor),
+        standing,
+        stance,
+        reading,
+        local.hour,
+        before,
+        overlay,
+        carried,
+        steering,
+        snippet,
+        lines,
+        sought.text,
+    )
+    made = blocks.assemble(parts)
+    trace: dict[str, Any] = {
+        "startbrief_used": start.startbrief is not None,
+        "startbrief_fallback": False,
+        "startbrief_items_count": len(start.startbrief.items) if start.startbrief else 0,
+        "bridgeText_chars": len(brief.bridge),
+        "startbrief_runtime": {
+            "session_id": turn.session_id,
+            "userTurnsSeen": number,
+            "handover_injected": bool(carried.handover),
+            "bridge_injected": bool(carried.bridge),
+            "ops_injected": bool(snippet.text),
+            "ops_source": snippet.source or None,
+            "startbrief_fetch": "",
+            "reinjection_used": again or carried.reinjected,
+        },
+        "system_blocks": [block.name for block in made],
+        "gate": gated.model or "none",
+        "gate_degrade": gated.degrade,
+        "reading": _read(gated),
+        "posture": {
+            "posture": stance.posture,
+            "pressure": stance.pressure,
+            "confidence": stance.confidence,
+            "reason": posture_why,
+        },
+        "overlay": overlay.overlay,
+        "overlay_reason": overlay.reason,
+        "handover_reason": carried.reason,
+        "ops_reason": snippet.reason,
+        "user_context": [name for name, _ in lines],
+        "recall": {
+            "decision": sought.decision,
+            "explicit": sought.explicit,
+            "found": sought.found,
+            "relevance": None if sought.relevance is None else round(sought.relevance, 3),
+            "degrade": sought.degrade,
+        },
+    }
+    told = tuple((block.name, block.text) for block in made if block.name != "persona")
+    return _Decided(told, State(stance, overlay.rites), trace, carried.reinjected)
+
+
+def _stance(before: Stance, gated: Gated, now: int) -> tuple[Stance, str]:
+    if gated.open:
+        return posture.settle(before, gated.reading, now)
+    if gated.model is None:
+        return Stance(at=now), "no gate"
+    rested = posture.rested(before, now)
+    return replace(rested, at=now), "held: the gate did not read"
+
+
+def _read(gated: Gated) -> dict[str, Any] | None:
+    """The judgements without the words that a model chose freely."""
+    if not gated.open:
+        return None
+    free = ("mood", "energy", "tone")
+    told: dict[str, Any] = msgspec.to_builtins(gated.reading)
+    return {name: value for name, value in told.items() if name not in free}
+
+
+def _brief(start: Start) -> handover.Brief:
+    text, found = as_handover(start), start.startbrief
+    if found is None:
+        return handover.Brief(text)
+    resume, times = found.resume, found.time_context
+    return handover.Brief(
+        text,
+        found.handover_depth or "",
+        None if times is None else times.gap_minutes,
+        (resume.bridge_text or "") if resume is not None else "",
+        resume is not None and resume.use_bridge,
+    )
+
+
+def _loops(start: Start) -> list[str]:
+    """Open loops: those that the service lists, else those of the startbrief."""
+    listed = [one.text for one in start.loops if one.text.strip()]
+    if listed or start.startbrief is None:
+        return listed
+    return [one.text for one in start.startbrief.items if one.kind == "loop"]
+
+
+def _ops(start: Start) -> list[str]:
+    found = start.startbrief.ops_context if start.startbrief is not None else None
+    return [] if found is None else [*found.top_loops_today, *found.waiting_on]
+
+
+def _profile(model: UserModel | None) -> Profile:
+    if model is None:
+        return Profile({})
+    star = model.north_star.get("general") or next(iter(model.north_star.values()), None)
+    heading = (star.vision or star.goal) if star is not None else None
+    tone = [model.tone.text] if model.tone is not None else []
+    tone += [f"avoid {', '.join(model.avoid)}"] if model.avoid else []
+    return Profile(
+        {one.name: one.about for one in model.key_relationships},
+        [one.text for one in model.patterns],
+        model.work_context.text if model.work_context is not None else "",
+        heading.text if heading is not None else "",
+        "; ".join(tone),
+    )

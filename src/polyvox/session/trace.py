@@ -1,0 +1,129 @@
+"""The trace of a turn: what was decided before its model was asked, and how the asking went.
+
+Decisions are stored when they are made, names and numbers only; model, attempts and times are read
+from the answer itself. Every turn has a trace; one without a companion has nothing of it decided.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from polyvox.errors import NotFound, StoreError
+from polyvox.session.inspect import inspect
+from polyvox.session.road import Job, Road
+from polyvox.store import companions, turns
+from polyvox.store.database import Tx
+from polyvox.values import Answer, Scope, Turn
+
+log = logging.getLogger("polyvox.chat")
+PERSONA = "persona"
+
+
+def undecided(turn: Turn) -> dict[str, Any]:
+    """The trace of an answer for which nothing was decided."""
+    return {
+        "startbrief_used": False,
+        "startbrief_fallback": False,
+        "startbrief_items_count": 0,
+        "bridgeText_chars": 0,
+        "startbrief_runtime": {
+            "session_id": turn.session_id,
+            "userTurnsSeen": None,
+            "handover_injected": False,
+            "bridge_injected": False,
+            "ops_injected": False,
+            "ops_source": None,
+            "startbrief_fetch": "none",
+            "reinjection_used": False,
+        },
+        "system_blocks": [],
+        "gate": "none",
+        "gate_degrade": None,
+        "reading": None,
+        "posture": None,
+        "overlay": None,
+        "overlay_reason": "",
+        "handover_reason": "",
+        "ops_reason": "",
+        "user_context": [],
+        "recall": None,
+        "degrades": [],
+        "timings": {},
+    }
+
+
+def trace_of(tx: Tx, scope: Scope, turn_id: str, answer_id: str | None = None) -> dict[str, Any]:
+    """The trace of a turn: of the answer that is named, else of its first one as it is now."""
+    turn = turns.get_turn(tx, scope, turn_id)
+    stored = companions.traces(tx, scope, turn_id)
+    answer = _answer(turns.answers_of(tx, scope, turn_id), stored, answer_id)
+    decided = stored.get(answer.id)
+    data = undecided(turn) | (msgspec.json.decode(decided) if decided is not None else {})
+    sent = _sent(tx, scope, answer.id, companion=decided is not None)
+    return {
+        "turn_id": turn.id,
+        "conversation_id": turn.conversation_id,
+        "answer_id": answer.id,
+        "advisor_id": answer.advisor_id,
+        "state": answer.state,
+        **data,
+        "system_blocks": data["system_blocks"] if sent is None else sent,
+        "model": answer.model,
+        "attempts": [msgspec.to_builtins(one) for one in answer.attempts],
+        "timings": {**data["timings"], **_timings(turn, answer)},
+    }
+
+
+async def tell(road: Road, jobs: Sequence[Job]) -> None:
+    """One line of the log for each answer of a companion's turn."""
+    if not log.isEnabledFor(logging.INFO):
+        return
+    for job in jobs:
+        try:
+            told = await road.database.read(
+                lambda tx, job=job: trace_of(tx, job.scope, job.turn.id, job.answer_id)  # type: ignore[misc]  # bound now
+            )
+        except (NotFound, StoreError):  # deleted meanwhile, or the store is away
+            continue
+        log.info("chat.trace %s", msgspec.json.encode(told).decode())
+
+
+def _answer(found: Sequence[Answer], stored: dict[str, str], wanted: str | None) -> Answer:
+    if wanted is not None:
+        found = [one for one in found if one.id == wanted]
+    else:
+        found = sorted(found, key=lambda one: (not one.current, one.id not in stored))
+    if not found:
+        raise NotFound("This turn has no such answer.", "Leave the answer out.")
+    return found[0]
+
+
+def _sent(tx: Tx, scope: Scope, answer_id: str, *, companion: bool) -> list[str] | None:
+    """The blocks of the request as it was compiled, in their order; None: there is no request."""
+    try:
+        draft = inspect(tx, scope, answer_id).receipt.draft
+    except NotFound:
+        return None
+    stable = [PERSONA if companion else block.kind for block in draft.blocks]
+    return stable + ([block.kind for block in draft.memory] if draft.memory_sent else [])
+
+
+def _timings(turn: Turn, answer: Answer) -> dict[str, float | None]:
+    """Times in ms. Speech has its places here; so far nothing is heard or spoken."""
+    began = answer.attempts[0].started_at if answer.attempts else None
+    ended, first = answer.ended_at, answer.first_at
+    return {
+        "stt_ms": 0,
+        "first_ms": None if first is None or began is None else _ms(first - began),
+        "llm_ms": None if ended is None or began is None else _ms(ended - began),
+        "tts_ms": 0,
+        "total_ms": None if ended is None else _ms(ended - turn.created_at),
+    }
+
+
+def _ms(micros: int) -> float:
+    return round(max(0, micros) / 1000, 1)

@@ -1,0 +1,213 @@
+"""What is made from whole sessions: how far each was worked through, summaries, daily analyses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from polyvox.store.database import Row, Tx
+from polyvox.store.remembered import Partition
+from polyvox.values import Scope
+
+Quality = Literal["ok", "needs_review", "insufficient_data"]
+SummaryKind = Literal["session", "running"]
+_SUMMARY = "kind, subject, text, covers, model, cloud, told_at, made_at"
+_DAILY = "day, themes, scores, steering_note, confidence, quality_flag, sessions, model, made_at"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A text in place of many: of a session, or of what left a conversation's window."""
+
+    kind: SummaryKind
+    subject: str
+    """The session or the conversation."""
+    text: str
+    covers: tuple[str, ...]
+    """The ids of the messages it tells of."""
+    model: str
+    """Who wrote it; empty: nobody, it quotes."""
+    cloud: bool
+    told_at: int
+    """When the last of what it tells of was said."""
+    made_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Daily:
+    """What a day was about."""
+
+    day: str
+    themes: tuple[str, ...]
+    scores: dict[str, float]
+    steering_note: str | None
+    confidence: float
+    quality: Quality
+    sessions: tuple[str, ...]
+    model: str
+    made_at: int
+
+
+def extracted(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> int:
+    """The index of the first message of a session that was not worked through."""
+    row = tx.one(
+        "SELECT MAX(last_index) FROM extractions WHERE user_id = ? AND part = ? AND session_id = ?",
+        (scope.user, partition.key, session_id),
+    )
+    return 0 if row is None or row[0] is None else int(row[0]) + 1
+
+
+def keep_extraction(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    session_id: str,
+    first: int,
+    last: int,
+    model: str,
+    now: int,
+) -> bool:
+    """A batch was worked through; False where somebody else has done it meanwhile."""
+    if extracted(tx, scope, partition, session_id) > first:
+        return False
+    return bool(
+        tx.run(
+            "INSERT INTO extractions (user_id, part, session_id, first_index, last_index, model,"
+            " made_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (scope.user, partition.key, session_id, first, last, model, now),
+        )
+    )
+
+
+def drop_extractions(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> None:
+    """A session is gone, and with it how far it was worked through."""
+    tx.run(
+        "DELETE FROM extractions WHERE user_id = ? AND part = ? AND session_id = ?",
+        (scope.user, partition.key, session_id),
+    )
+
+
+def put_summary(tx: Tx, scope: Scope, partition: Partition, one: Summary) -> None:
+    """Keep a summary in place of the one before."""
+    drop_summaries(tx, scope, partition, one.kind, (one.subject,))
+    tx.run(
+        f"INSERT INTO summaries (user_id, part, {_SUMMARY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            scope.user,
+            partition.key,
+            one.kind,
+            one.subject,
+            one.text,
+            msgspec.json.encode(one.covers).decode(),
+            one.model,
+            int(one.cloud),
+            one.told_at,
+            one.made_at,
+        ),
+    )
+
+
+def find_summary(
+    tx: Tx, scope: Scope, partition: Partition, kind: SummaryKind, subject: str
+) -> Summary | None:
+    """One summary, or None."""
+    row = tx.one(
+        f"SELECT {_SUMMARY} FROM summaries"
+        " WHERE user_id = ? AND part = ? AND kind = ? AND subject = ?",
+        (scope.user, partition.key, kind, subject),
+    )
+    return None if row is None else _summary(row)
+
+
+def list_summaries(
+    tx: Tx, scope: Scope, partition: Partition, kind: SummaryKind, limit: int
+) -> list[Summary]:
+    """Summaries, the last told first."""
+    rows = tx.all(
+        f"SELECT {_SUMMARY} FROM summaries WHERE user_id = ? AND part = ? AND kind = ?"
+        " ORDER BY told_at DESC, subject LIMIT ?",
+        (scope.user, partition.key, kind, limit),
+    )
+    return [_summary(row) for row in rows]
+
+
+def drop_summaries(
+    tx: Tx, scope: Scope, partition: Partition, kind: SummaryKind, subjects: Sequence[str]
+) -> None:
+    """Delete summaries."""
+    tx.many(
+        "DELETE FROM summaries WHERE user_id = ? AND part = ? AND kind = ? AND subject = ?",
+        [(scope.user, partition.key, kind, one) for one in subjects],
+    )
+
+
+def put_daily(tx: Tx, scope: Scope, partition: Partition, one: Daily) -> None:
+    """Keep a day's analysis in place of the one before."""
+    drop_daily(tx, scope, partition, (one.day,))
+    tx.run(
+        f"INSERT INTO daily_analyses (user_id, part, {_DAILY})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            scope.user,
+            partition.key,
+            one.day,
+            msgspec.json.encode(one.themes).decode(),
+            msgspec.json.encode(one.scores).decode(),
+            one.steering_note,
+            one.confidence,
+            one.quality,
+            msgspec.json.encode(one.sessions).decode(),
+            one.model,
+            one.made_at,
+        ),
+    )
+
+
+def find_daily(tx: Tx, scope: Scope, partition: Partition, day: str) -> Daily | None:
+    """A day's analysis, or None."""
+    row = tx.one(
+        f"SELECT {_DAILY} FROM daily_analyses WHERE user_id = ? AND part = ? AND day = ?",
+        (scope.user, partition.key, day),
+    )
+    return None if row is None else _daily(row)
+
+
+def list_daily(tx: Tx, scope: Scope, partition: Partition) -> list[Daily]:
+    """Every day's analysis."""
+    rows = tx.all(
+        f"SELECT {_DAILY} FROM daily_analyses WHERE user_id = ? AND part = ? ORDER BY day",
+        (scope.user, partition.key),
+    )
+    return [_daily(row) for row in rows]
+
+
+def drop_daily(tx: Tx, scope: Scope, partition: Partition, days: Sequence[str]) -> None:
+    """Delete analyses."""
+    tx.many(
+        "DELETE FROM daily_analyses WHERE user_id = ? AND part = ? AND day = ?",
+        [(scope.user, partition.key, day) for day in days],
+    )
+
+
+def _summary(row: Row) -> Summary:
+    kind, subject, text, covers, model, cloud, told_at, made_at = row
+    ids = msgspec.json.decode(covers, type=tuple[str, ...])
+    return Summary(kind, subject, text, ids, model, bool(cloud), told_at, made_at)
+
+
+def _daily(row: Row) -> Daily:
+    day, themes, scores, note, confidence, quality, sessions, model, made_at = row
+    return Daily(
+        day,
+        msgspec.json.decode(themes, type=tuple[str, ...]),
+        msgspec.json.decode(scores, type=dict[str, float]),
+        note,
+        confidence,
+        quality,
+        msgspec.json.decode(sessions, type=tuple[str, ...]),
+        model,
+        made_at,
+    )

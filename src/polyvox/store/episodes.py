@@ -1,0 +1,429 @@
+"""Episodes as rows: what was said in each session, message by message, whole and findable.
+
+A message is known by its session and its index in it; once stored it is never another one. Rows
+and index change together, inside the caller's transaction, so a reader finds all of a message or
+nothing, and whoever dies in the middle leaves nothing. Whatever is removed is gone from the index
+too, and a session that was forgotten does not come back when it is sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from polyvox.errors import Conflict, NotFound
+from polyvox.ids import content_hash
+from polyvox.store import shelves
+from polyvox.store.database import Row, Tx, Value
+from polyvox.store.remembered import (
+    SESSION_BITS,
+    Episode,
+    Glance,
+    Message,
+    New,
+    Partition,
+    Role,
+    Stored,
+    Transcript,
+    owner_of,
+    placed,
+)
+from polyvox.store.shelves import Doc, Shelf
+from polyvox.values import Scope
+
+__all__ = ["Episode", "Glance", "Message", "New", "Partition", "Role", "Stored", "Transcript"]
+
+_TRANSCRIPT = "session_id, persona_id, started_at, ended_at, messages"
+_EPISODE = (
+    "e.doc, e.message_index, e.role, e.advisor_id, e.text, e.said_at, e.excluded, e.pinned, e.at,"
+    " e.cloud, e.terms"
+)
+RANGES, IDS = 100, 400
+"""So many ranges and ids are asked for by one statement."""
+
+
+def forgotten(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> bool:
+    """Whether a session of this id was removed."""
+    row = tx.one(
+        "SELECT 1 FROM forgotten_sessions WHERE user_id = ? AND part = ? AND hash = ?",
+        (scope.user, partition.key, content_hash(session_id)),
+    )
+    return row is not None
+
+
+def add(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    transcript: Transcript,
+    messages: Sequence[New],
+    cloud: bool,
+) -> int:
+    """Store what is new of a session's messages; answers how many are. What is there already must
+    be the same. The session's times grow to hold those given."""
+    key = (scope.user, partition.key, transcript.session_id)
+    tx.run(
+        f"INSERT INTO transcripts (user_id, part, {_TRANSCRIPT}) VALUES (?, ?, ?, ?, ?, ?, 0)"
+        " ON CONFLICT (user_id, part, session_id) DO NOTHING",
+        (*key, transcript.persona_id, transcript.started_at, transcript.ended_at),
+    )
+    # An update: on PostgreSQL a second ingest of this session waits here for the first one.
+    tx.run(
+        "UPDATE transcripts SET persona_id = COALESCE(persona_id, CAST(? AS TEXT)),"
+        " started_at = CASE WHEN started_at < ? THEN started_at ELSE ? END,"
+        " ended_at = CASE WHEN ended_at > ? THEN ended_at ELSE ? END"
+        " WHERE user_id = ? AND part = ? AND session_id = ?",
+        (
+            transcript.persona_id,
+            *(transcript.started_at,) * 2,
+            *(transcript.ended_at,) * 2,
+            *key,
+        ),
+    )
+    row = tx.one(
+        "SELECT number, messages, started_at FROM transcripts"
+        " WHERE user_id = ? AND part = ? AND session_id = ?",
+        key,
+    )
+    if row is None:
+        raise Conflict("This session is being forgotten right now.", "Send it again.")
+    number, known, started_at = row
+    stored = _session(tx, scope, partition, number)
+    _same(stored, messages)
+    undated = [one.doc for one in stored if one.episode.said_at is None and one.at > started_at]
+    tx.many(
+        "UPDATE episodes SET at = ? WHERE user_id = ? AND doc = ?",
+        [(started_at, scope.user, doc) for doc in undated],
+    )
+    fresh = messages[known:]
+    rows = placed(number, known, stored, fresh, transcript.session_id, started_at, cloud)
+    _insert(tx, scope, partition, rows)
+    if fresh:
+        tx.run(
+            "UPDATE transcripts SET messages = ? WHERE user_id = ? AND part = ? AND session_id = ?",
+            (len(messages), *key),
+        )
+    return len(fresh)
+
+
+def find_transcript(
+    tx: Tx, scope: Scope, partition: Partition, session_id: str
+) -> Transcript | None:
+    """One ingested session, or None."""
+    row = tx.one(
+        f"SELECT {_TRANSCRIPT} FROM transcripts WHERE user_id = ? AND part = ? AND session_id = ?",
+        (scope.user, partition.key, session_id),
+    )
+    return None if row is None else Transcript(*row)
+
+
+def list_transcripts(
+    tx: Tx, scope: Scope, partition: Partition, limit: int, before: int | None = None
+) -> list[Transcript]:
+    """Ingested sessions, the last ended first; `before`, only those that ended earlier."""
+    time: tuple[Value, ...] = () if before is None else (before,)
+    rows = tx.all(
+        f"SELECT {_TRANSCRIPT} FROM transcripts WHERE user_id = ? AND part = ?"
+        f"{'' if before is None else ' AND ended_at < ?'}"
+        " ORDER BY ended_at DESC, session_id LIMIT ?",
+        (scope.user, partition.key, *time, limit),
+    )
+    return [Transcript(*row) for row in rows]
+
+
+def episodes_of(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> list[Episode]:
+    """Everything that is remembered of a session, in order."""
+    number = _number(tx, scope, partition, session_id)
+    stored = [] if number is None else _session(tx, scope, partition, number)
+    return [one.episode for one in stored]
+
+
+def visible_of(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    session_id: str,
+    sees: Callable[[Shelf], bool],
+    until: int | None = None,
+) -> list[Episode]:
+    """What somebody who sees only some shelves may be told of a session, in order."""
+    number = _number(tx, scope, partition, session_id)
+    stored = [] if number is None else _session(tx, scope, partition, number)
+    return [
+        one.episode
+        for one in stored
+        if not one.episode.excluded
+        and sees(one.shelf(partition))
+        and (until is None or one.at <= until)
+    ]
+
+
+def glance(
+    tx: Tx, scope: Scope, partition: Partition, ranges: Sequence[tuple[int, int]]
+) -> list[Glance]:
+    """The episodes whose numbers are in these ranges (first, last), without their texts."""
+    columns = "e.doc, e.at, e.terms, e.advisor_id, e.role, e.cloud, e.excluded, e.pinned"
+    return [
+        Glance(doc, at, terms, owner_of(role, advisor_id), role, *rest)
+        for doc, at, terms, advisor_id, role, *rest in _in_ranges(
+            tx, scope, partition, ranges, columns
+        )
+    ]
+
+
+def read(
+    tx: Tx, scope: Scope, partition: Partition, ranges: Sequence[tuple[int, int]]
+) -> list[Stored]:
+    """The episodes whose numbers are in these ranges (first, last)."""
+    return _with_sessions(tx, scope, _in_ranges(tx, scope, partition, ranges, _EPISODE))
+
+
+def _in_ranges(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    ranges: Sequence[tuple[int, int]],
+    columns: str,
+) -> list[Row]:
+    # Both databases are told to jump to the numbers: as long as they have no statistics they would
+    # rather walk the whole partition in the order of time.
+    if tx.dialect == "sqlite":
+        chosen = (
+            f"SELECT {columns} FROM spans CROSS JOIN episodes e NOT INDEXED"
+            " WHERE e.doc BETWEEN spans.low AND spans.high AND e.user_id = ? AND e.part = ?"
+        )
+    else:
+        chosen = (
+            f"SELECT {columns} FROM spans CROSS JOIN LATERAL (SELECT * FROM episodes"
+            " WHERE doc BETWEEN spans.low AND spans.high AND user_id = ? OFFSET 0) AS e"
+            " WHERE e.part = ?"
+        )
+    found: list[Row] = []
+    for start in range(0, len(ranges), RANGES):
+        some = ranges[start : start + RANGES]
+        values = ", ".join(["(CAST(? AS BIGINT), CAST(? AS BIGINT))"] * len(some))
+        found += tx.all(
+            f"WITH spans (low, high) AS (VALUES {values}) {chosen}",
+            (*(number for span in some for number in span), scope.user, partition.key),
+        )
+    return found
+
+
+def _with_sessions(tx: Tx, scope: Scope, rows: Sequence[Row]) -> list[Stored]:
+    numbers = sorted({row[0] >> SESSION_BITS for row in rows})
+    names: dict[int, str] = {}
+    for start in range(0, len(numbers), IDS):
+        some = numbers[start : start + IDS]
+        names |= dict(
+            tx.all(
+                "SELECT number, session_id FROM transcripts WHERE user_id = ?"
+                f" AND number IN ({', '.join('?' * len(some))})",
+                (scope.user, *some),
+            )
+        )
+    return [_stored(row, names[row[0] >> SESSION_BITS]) for row in rows]
+
+
+def said_between(
+    tx: Tx, scope: Scope, partition: Partition, start: int, end: int, most: int
+) -> list[Stored]:
+    """What was said in a stretch of time, the latest first, at most so many."""
+    rows = tx.all(
+        f"SELECT {_EPISODE} FROM episodes e WHERE e.user_id = ? AND e.part = ?"
+        " AND e.at >= ? AND e.at < ? AND e.excluded = 0 ORDER BY e.at DESC, e.doc DESC LIMIT ?",
+        (scope.user, partition.key, start, end, most),
+    )
+    return _with_sessions(tx, scope, rows)
+
+
+def session_numbers(
+    tx: Tx, scope: Scope, partition: Partition, session_ids: Sequence[str]
+) -> set[int]:
+    """By which numbers the index knows these sessions."""
+    if not session_ids:
+        return set()
+    rows = tx.all(
+        "SELECT number FROM transcripts WHERE user_id = ? AND part = ?"
+        f" AND session_id IN ({', '.join('?' * len(session_ids))})",
+        (scope.user, partition.key, *session_ids),
+    )
+    return {row[0] for row in rows}
+
+
+def mark(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    session_id: str,
+    index: int,
+    *,
+    excluded: bool | None = None,
+    pinned: bool | None = None,
+) -> Episode:
+    """Exclude an episode from recall (it leaves the index) or take it back; pin it or not."""
+    old = _one(tx, scope, partition, session_id, index)
+    was = old.episode
+    new = replace(
+        was,
+        excluded=was.excluded if excluded is None else excluded,
+        pinned=was.pinned if pinned is None else pinned,
+    )
+    tx.run(
+        "UPDATE episodes SET excluded = ?, pinned = ? WHERE user_id = ? AND doc = ?",
+        (new.excluded, new.pinned, scope.user, old.doc),
+    )
+    doc = _doc(old, partition)
+    if new.excluded and not was.excluded:
+        shelves.take(tx, scope, [doc])
+        _set_vector(tx, scope, old.doc, "")
+    elif was.excluded and not new.excluded:
+        shelves.place(tx, scope, [doc])
+        _set_vector(tx, scope, old.doc, shelves.vector(scope, doc))
+    return new
+
+
+def remove_message(tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int) -> None:
+    """Forget one message. Its place stays empty."""
+    _delete(tx, scope, partition, [_one(tx, scope, partition, session_id, index)])
+
+
+def remove_session(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> int:
+    """Forget a session; answers how many episodes went. It does not come back when sent again,
+    and that holds for one that was never here too: it may be on its way."""
+    number = _number(tx, scope, partition, session_id)
+    gone = [] if number is None else _session(tx, scope, partition, number)
+    _delete(tx, scope, partition, gone)
+    where = (scope.user, partition.key)
+    tx.run(
+        "DELETE FROM transcripts WHERE user_id = ? AND part = ? AND session_id = ?",
+        (*where, session_id),
+    )
+    tx.run(
+        "INSERT INTO forgotten_sessions (user_id, part, hash) VALUES (?, ?, ?)"
+        " ON CONFLICT (user_id, part, hash) DO NOTHING",
+        (*where, content_hash(session_id)),
+    )
+    return len(gone)
+
+
+def remove_conversation(tx: Tx, scope: Scope, partition: Partition, conversation_id: str) -> int:
+    """Forget every session of a conversation. To be called while its sessions are still rows."""
+    rows = tx.all(
+        "SELECT id FROM sessions WHERE user_id = ? AND conversation_id = ?",
+        (scope.user, conversation_id),
+    )
+    return sum(remove_session(tx, scope, partition, row[0]) for row in rows)
+
+
+def remove_partition(tx: Tx, scope: Scope, partition: Partition) -> None:
+    """Forget everything, that something was forgotten included."""
+    rows = tx.all(
+        "SELECT session_id FROM transcripts WHERE user_id = ? AND part = ?",
+        (scope.user, partition.key),
+    )
+    for row in rows:
+        remove_session(tx, scope, partition, row[0])
+    tx.run(
+        "DELETE FROM forgotten_sessions WHERE user_id = ? AND part = ?",
+        (scope.user, partition.key),
+    )
+
+
+def _same(stored: Sequence[Stored], messages: Sequence[New]) -> None:
+    for one in stored:
+        old = one.episode
+        if old.index >= len(messages):
+            break
+        new = messages[old.index].message
+        same = (new.role, new.text) == (old.role, old.text)
+        if not same or (new.advisor_id and messages[old.index].advisor_id != old.advisor_id):
+            raise Conflict(
+                f"Message {old.index} of session {old.session_id} is remembered with other words.",
+                "A session can grow, but what was said stays; send a correction as a new message,"
+                " or forget the session first.",
+            )
+
+
+def _insert(tx: Tx, scope: Scope, partition: Partition, rows: Sequence[Stored]) -> None:
+    docs = [_doc(one, partition) for one in rows]
+    postgres = tx.dialect == "postgresql"
+    values: list[tuple[Value, ...]] = [
+        (
+            scope.user,
+            one.doc,
+            partition.key,
+            one.episode.index,
+            one.episode.role,
+            one.episode.advisor_id,
+            one.cloud,
+            one.episode.text,
+            one.episode.said_at,
+            one.at,
+            0,
+            0,
+            " ".join(one.terms),
+            *((shelves.vector(scope, doc),) if postgres else ()),
+        )
+        for one, doc in zip(rows, docs, strict=True)
+    ]
+    tx.many(
+        "INSERT INTO episodes (user_id, doc, part, message_index, role, advisor_id, cloud, text,"
+        f" said_at, at, excluded, pinned, terms{', words' if postgres else ''})"
+        f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+        f"{', CAST(? AS TSVECTOR)' if postgres else ''})",
+        values,
+    )
+    shelves.place(tx, scope, docs)
+
+
+def _delete(tx: Tx, scope: Scope, partition: Partition, rows: Sequence[Stored]) -> None:
+    shelves.take(tx, scope, [_doc(one, partition) for one in rows if not one.episode.excluded])
+    tx.many(
+        "DELETE FROM episodes WHERE user_id = ? AND doc = ?",
+        [(scope.user, one.doc) for one in rows],
+    )
+
+
+def _set_vector(tx: Tx, scope: Scope, doc: int, vector: str) -> None:
+    if tx.dialect == "postgresql":
+        tx.run(
+            "UPDATE episodes SET words = CAST(? AS TSVECTOR) WHERE user_id = ? AND doc = ?",
+            (vector, scope.user, doc),
+        )
+
+
+def _session(tx: Tx, scope: Scope, partition: Partition, number: int) -> list[Stored]:
+    return sorted(read(tx, scope, partition, [_span(number)]), key=lambda one: one.doc)
+
+
+def _span(number: int) -> tuple[int, int]:
+    """The first and the last number that a message of a session can have."""
+    return number << SESSION_BITS, ((number + 1) << SESSION_BITS) - 1
+
+
+def _one(tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int) -> Stored:
+    number = _number(tx, scope, partition, session_id)
+    for stored in [] if number is None else _session(tx, scope, partition, number):
+        if stored.episode.index == index:
+            return stored
+    raise NotFound(
+        f"Nothing is remembered of message {index} of session {session_id}.",
+        "It may have been forgotten; a search shows what is there.",
+    )
+
+
+def _number(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> int | None:
+    numbers = session_numbers(tx, scope, partition, (session_id,))
+    return numbers.pop() if numbers else None
+
+
+def _doc(one: Stored, partition: Partition) -> Doc:
+    return Doc(one.doc, one.shelf(partition), one.terms)
+
+
+def _stored(row: Row, session_id: str) -> Stored:
+    doc, index, role, advisor_id, text, said_at, excluded, pinned, at, cloud, terms = row
+    episode = Episode(
+        session_id, index, role, advisor_id, text, said_at, bool(excluded), bool(pinned)
+    )
+    return Stored(doc, episode, at, bool(cloud), tuple(terms.split()))

@@ -1,0 +1,231 @@
+"""Jobs: work that must be done some time, and survives whoever does it.
+
+A job is enqueued in the very transaction that makes it necessary, so it can be neither lost nor
+wanted for something that did not happen. One living runner claims it; what a runner that died had
+claimed is claimed again. Invariant: a job holds ids, never texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from polyvox.errors import Conflict, NotFound
+from polyvox.store.database import Row, Tx
+from polyvox.values import Scope
+
+JobState = Literal["pending", "running", "done", "failed"]
+_JOB = (
+    "user_id, id, kind, subject, state, attempts, due_at, runner_id, failure, created_at,"
+    " updated_at"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One piece of background work."""
+
+    scope: Scope
+    id: str
+    kind: str
+    subject: str
+    """The id of what it is about."""
+    state: JobState
+    attempts: int
+    due_at: int
+    runner_id: str | None
+    failure: str | None
+    """Why its last attempt failed."""
+    created_at: int
+    updated_at: int
+
+
+def enqueue(
+    tx: Tx, scope: Scope, kind: str, subject: str, now: int, *, due_at: int | None = None
+) -> bool:
+    """Want a job done, once; False where it was wanted already, done or not."""
+    return bool(
+        tx.run(
+            "INSERT INTO jobs (user_id, id, kind, subject, state, attempts, due_at, created_at,"
+            " updated_at) VALUES (?, ?, ?, ?, 'pending', 0, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (
+                scope.user,
+                f"{kind}:{subject}",
+                kind,
+                subject,
+                now if due_at is None else due_at,
+                now,
+                now,
+            ),
+        )
+    )
+
+
+def again(tx: Tx, scope: Scope, kind: str, subject: str, now: int) -> None:
+    """Want a job done that may have been done before: from its first step."""
+    if not enqueue(tx, scope, kind, subject, now):
+        job_id = f"{kind}:{subject}"
+        tx.run("DELETE FROM job_steps WHERE user_id = ? AND job_id = ?", (scope.user, job_id))
+        tx.run(
+            "UPDATE jobs SET state = 'pending', attempts = 0, due_at = ?, failure = NULL,"
+            " updated_at = ? WHERE user_id = ? AND id = ? AND state <> 'running'",
+            (now, now, scope.user, job_id),
+        )
+
+
+def claim(tx: Tx, kinds: Iterable[str], runner_id: str, now: int) -> Job | None:
+    """The job that has been due for longest, for this runner alone; None where none is due."""
+    wanted = tuple(kinds)
+    marks = ", ".join("?" * len(wanted))
+    lock = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
+    row = tx.one(
+        f"SELECT {_JOB} FROM jobs WHERE state = 'pending' AND due_at <= ? AND kind IN ({marks})"
+        f" ORDER BY due_at, id LIMIT 1{lock}",
+        (now, *wanted),
+    )
+    if row is None:
+        return None
+    tx.run(
+        "UPDATE jobs SET state = 'running', runner_id = ?, attempts = attempts + 1, updated_at = ?"
+        " WHERE user_id = ? AND id = ?",
+        (runner_id, now, row[0], row[1]),
+    )
+    return get(tx, Scope(row[0]), row[1])
+
+
+def next_due(tx: Tx, kinds: Iterable[str]) -> int | None:
+    """When the next job is due; None where none waits."""
+    wanted = tuple(kinds)
+    row = tx.one(
+        "SELECT MIN(due_at) FROM jobs WHERE state = 'pending'"
+        f" AND kind IN ({', '.join('?' * len(wanted))})",
+        wanted,
+    )
+    return None if row is None or row[0] is None else int(row[0])
+
+
+def finish(tx: Tx, job: Job, runner_id: str, now: int) -> None:
+    """It is done. Its steps have served."""
+    tx.run(
+        "DELETE FROM job_steps WHERE user_id = ? AND job_id = ?"
+        " AND EXISTS (SELECT 1 FROM jobs WHERE user_id = ? AND id = ? AND runner_id = ?)",
+        (job.scope.user, job.id, job.scope.user, job.id, runner_id),
+    )
+    _settle(tx, job, runner_id, "done", now, None, now)
+
+
+def postpone(tx: Tx, job: Job, runner_id: str, failure: str, due_at: int, now: int) -> None:
+    """An attempt failed; there will be another."""
+    _settle(tx, job, runner_id, "pending", due_at, failure, now)
+
+
+def fail(tx: Tx, job: Job, runner_id: str, failure: str, now: int) -> None:
+    """It has failed often enough; somebody has to look at it."""
+    _settle(tx, job, runner_id, "failed", now, failure, now)
+
+
+def _settle(
+    tx: Tx, job: Job, runner_id: str, state: JobState, due_at: int, failure: str | None, now: int
+) -> None:
+    """Only who holds a job may say how it ended."""
+    tx.run(
+        "UPDATE jobs SET state = ?, runner_id = NULL, due_at = ?, failure = ?, updated_at = ?"
+        " WHERE user_id = ? AND id = ? AND runner_id = ?",
+        (state, due_at, failure, now, job.scope.user, job.id, runner_id),
+    )
+
+
+def give_back(tx: Tx, runner_id: str, now: int) -> int:
+    """What a runner holds waits again: it ended, or it died."""
+    return tx.run(
+        "UPDATE jobs SET state = 'pending', runner_id = NULL, updated_at = ?"
+        " WHERE state = 'running' AND runner_id = ?",
+        (now, runner_id),
+    )
+
+
+def holders(tx: Tx) -> set[str]:
+    """Every runner that holds a job."""
+    rows = tx.all("SELECT DISTINCT runner_id FROM jobs WHERE state = 'running'")
+    return {row[0] for row in rows if row[0] is not None}
+
+
+def step(tx: Tx, job: Job, name: str) -> str | None:
+    """The result of a step that was taken, as it was kept; None where it was not."""
+    row = tx.one(
+        "SELECT result FROM job_steps WHERE user_id = ? AND job_id = ? AND name = ?",
+        (job.scope.user, job.id, name),
+    )
+    return None if row is None else str(row[0])
+
+
+def keep_step(tx: Tx, job: Job, name: str, result: str, now: int) -> None:
+    """A step was taken, with this result (ids and numbers, never texts)."""
+    tx.run(
+        "INSERT INTO job_steps (user_id, job_id, name, result, at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (user_id, job_id, name) DO UPDATE SET result = excluded.result",
+        (job.scope.user, job.id, name, result, now),
+    )
+
+
+def get(tx: Tx, scope: Scope, job_id: str) -> Job:
+    """One job."""
+    row = tx.one(f"SELECT {_JOB} FROM jobs WHERE user_id = ? AND id = ?", (scope.user, job_id))
+    if row is None:
+        raise NotFound(f"There is no job {job_id}.")
+    return _job(row)
+
+
+def list_jobs(
+    tx: Tx,
+    scope: Scope,
+    states: Iterable[JobState] = ("pending", "running", "failed"),
+    limit: int = 100,
+) -> list[Job]:
+    """The jobs in these states, the longest due first."""
+    wanted = tuple(states)
+    rows = tx.all(
+        f"SELECT {_JOB} FROM jobs WHERE user_id = ? AND state IN ({', '.join('?' * len(wanted))})"
+        " ORDER BY due_at, id LIMIT ?",
+        (scope.user, *wanted, limit),
+    )
+    return [_job(row) for row in rows]
+
+
+def counts(tx: Tx, scope: Scope) -> dict[str, int]:
+    """How many jobs there are in each state but done."""
+    rows = tx.all(
+        "SELECT state, COUNT(*) FROM jobs WHERE user_id = ? AND state <> 'done' GROUP BY state",
+        (scope.user,),
+    )
+    return {"pending": 0, "running": 0, "failed": 0} | {row[0]: int(row[1]) for row in rows}
+
+
+def retry(tx: Tx, scope: Scope, job_id: str, now: int) -> Job:
+    """Let a failed job be tried again, behind the steps it took."""
+    job = get(tx, scope, job_id)
+    if job.state not in ("failed", "pending"):
+        raise Conflict(
+            f"This job is {job.state}.", "Only a job that failed or waits is tried again."
+        )
+    tx.run(
+        "UPDATE jobs SET state = 'pending', attempts = 0, due_at = ?, updated_at = ?"
+        " WHERE user_id = ? AND id = ?",
+        (now, now, scope.user, job_id),
+    )
+    return get(tx, scope, job_id)
+
+
+def forget(tx: Tx, scope: Scope, subject: str) -> None:
+    """Nothing is to be done about this any more."""
+    tx.run(
+        "DELETE FROM job_steps WHERE user_id = ? AND job_id IN"
+        " (SELECT id FROM jobs WHERE user_id = ? AND subject = ?)",
+        (scope.user, scope.user, subject),
+    )
+    tx.run("DELETE FROM jobs WHERE user_id = ? AND subject = ?", (scope.user, subject))
+
+
+def _job(row: Row) -> Job:
+    return Job(Scope(row[0]), *row[1:])

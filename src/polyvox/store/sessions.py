@@ -1,0 +1,132 @@
+"""Sessions: stretches of activity inside a conversation, ended by idleness or by the person.
+
+Closing one enqueues its ingest in the same transaction: what was said will be remembered, whatever
+happens next, and exactly once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from polyvox.errors import NotFound
+from polyvox.ids import new_id
+from polyvox.store import jobs
+from polyvox.store.database import Row, Tx, Value
+from polyvox.values import Scope
+
+INGEST = "ingest"
+EndedBy = Literal["idle", "person"]
+_SESSION = "id, conversation_id, started_at, last_user_at, ended_at, ended_by"
+_OF_S = ", ".join(f"s.{name}" for name in _SESSION.split(", "))
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session. `ended_at` of an idle one is its last user message's time."""
+
+    id: str
+    conversation_id: str
+    started_at: int
+    last_user_at: int
+    ended_at: int | None
+    ended_by: EndedBy | None
+
+
+def open_session(tx: Tx, scope: Scope, conversation_id: str) -> Session | None:
+    """The session that is going on in a conversation."""
+    row = tx.one(
+        f"SELECT {_SESSION} FROM sessions WHERE user_id = ? AND conversation_id = ?"
+        " AND ended_at IS NULL ORDER BY started_at DESC LIMIT 1",
+        (scope.user, conversation_id),
+    )
+    return None if row is None else Session(*row)
+
+
+def begin(tx: Tx, scope: Scope, conversation_id: str, now: int) -> Session:
+    """A new session, which a message opens."""
+    session = Session(new_id(), conversation_id, now, now, None, None)
+    tx.run(
+        "INSERT INTO sessions (user_id, id, conversation_id, started_at, last_user_at, ended_at)"
+        " VALUES (?, ?, ?, ?, ?, NULL)",
+        (scope.user, session.id, conversation_id, now, now),
+    )
+    return session
+
+
+def touch(tx: Tx, scope: Scope, session_id: str, now: int) -> None:
+    """The person said something in it."""
+    tx.run(
+        "UPDATE sessions SET last_user_at = ? WHERE user_id = ? AND id = ?",
+        (now, scope.user, session_id),
+    )
+
+
+def close(tx: Tx, scope: Scope, session: Session, by: EndedBy, now: int) -> None:
+    """End a session, and have it remembered."""
+    ended_at = session.last_user_at if by == "idle" else now
+    closed = tx.run(
+        "UPDATE sessions SET ended_at = ?, ended_by = ? WHERE user_id = ? AND id = ?"
+        " AND ended_at IS NULL",
+        (ended_at, by, scope.user, session.id),
+    )
+    if closed:
+        jobs.enqueue(tx, scope, INGEST, session.id, now)
+
+
+def get(tx: Tx, scope: Scope, session_id: str) -> Session:
+    """One session."""
+    row = tx.one(
+        f"SELECT {_SESSION} FROM sessions WHERE user_id = ? AND id = ?", (scope.user, session_id)
+    )
+    if row is None:
+        raise NotFound(f"There is no session {session_id}.")
+    return Session(*row)
+
+
+def counted(tx: Tx, scope: Scope, session_id: str) -> tuple[Session, int]:
+    """One session, with how many messages the person sent in it."""
+    rows = _counted(tx, " AND s.id = ?", (scope.user, session_id, 1))
+    return rows[0] if rows else (get(tx, scope, session_id), 0)
+
+
+def list_sessions(
+    tx: Tx, scope: Scope, conversation_id: str | None = None, limit: int = 50
+) -> list[tuple[Session, int]]:
+    """The newest sessions first, each with how many messages the person sent in it."""
+    if conversation_id is None:
+        return _counted(tx, "", (scope.user, limit))
+    return _counted(tx, " AND s.conversation_id = ?", (scope.user, conversation_id, limit))
+
+
+def _counted(tx: Tx, only: str, params: tuple[Value, ...]) -> list[tuple[Session, int]]:
+    rows = tx.all(
+        f"SELECT {_OF_S}, (SELECT COUNT(*) FROM turns t WHERE t.user_id = s.user_id"
+        " AND t.conversation_id = s.conversation_id AND t.session_id = s.id)"
+        f" FROM sessions s WHERE s.user_id = ?{only} ORDER BY s.started_at DESC, s.id DESC LIMIT ?",
+        params,
+    )
+    return [(Session(*row[:6]), int(row[6])) for row in rows]
+
+
+def messages_in(tx: Tx, scope: Scope, session: Session) -> list[tuple[str, int | None, str]]:
+    """What the person said in a session, oldest first: (turn, when, text)."""
+    rows = tx.all(
+        "SELECT id, said_at, content FROM turns WHERE user_id = ? AND conversation_id = ?"
+        " AND session_id = ? ORDER BY created_at, id",
+        (scope.user, session.conversation_id, session.id),
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def idle(tx: Tx, before: int, limit: int = 100) -> list[tuple[Scope, Session, str]]:
+    """Open sessions whose last user message is older than that, whoever's they are, with the recipe
+    of their conversation."""
+    rows: list[Row] = tx.all(
+        f"SELECT s.user_id, {_OF_S}, c.recipe"
+        " FROM sessions s JOIN conversations c ON c.user_id = s.user_id"
+        " AND c.id = s.conversation_id WHERE s.ended_at IS NULL AND s.last_user_at < ?"
+        " ORDER BY s.last_user_at LIMIT ?",
+        (before, limit),
+    )
+    return [(Scope(row[0]), Session(*row[1:7]), row[7]) for row in rows]

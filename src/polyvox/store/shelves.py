@@ -1,0 +1,235 @@
+"""Shelves: which word occurs in which text, kept apart for everyone who may not see the other.
+
+A shelf holds the words of what one owner (everybody, or one advisor) said in one role inside one
+partition of a user's, for cloud models or not. Each word is indexed together with the mark of its
+shelf, so whoever asks names the shelves that they may see, and neither what is found nor how often
+a word counts depends on anything else that is stored. FTS5 on SQLite, tsvector on PostgreSQL; both
+hold the same words, cut and stemmed before they get here.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from polyvox.store.database import Tx, Value
+from polyvox.values import Scope
+
+MARK_CHARS = 10
+SHARED = ""
+"""The owner of what every advisor may know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Where a text's words stand."""
+
+    part: str
+    owner: str
+    role: str
+    cloud: bool
+
+    def mark(self, scope: Scope) -> str:
+        """What its words begin with; of one length, so that no two shelves share a word."""
+        return _mark(scope.user, self)
+
+
+@lru_cache(maxsize=1024)
+def _mark(user: str, shelf: Shelf) -> str:
+    name = json.dumps([user, shelf.part, shelf.owner, shelf.role, shelf.cloud])
+    digest = hashlib.sha256(name.encode()).digest()
+    return base64.b32encode(digest)[:MARK_CHARS].decode().lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """How much stands on a shelf."""
+
+    shelf: Shelf
+    docs: int
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """A text to be found: its number (negative: a claim's) and its words, in order."""
+
+    number: int
+    shelf: Shelf
+    terms: tuple[str, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """Its different words; who speaks is not one of them."""
+        return sorted({term for term in self.terms if not term.startswith("@")})
+
+
+def marked(scope: Scope, doc: Doc) -> list[str]:
+    """The words of a text as they are indexed."""
+    mark = doc.shelf.mark(scope)
+    return [mark + plain(word) for word in doc.words]
+
+
+def plain(word: str) -> str:
+    """A word in ASCII alone, so that no database cuts it as its own tables of letters say."""
+    return f"w{word}" if word.isascii() else f"x{word.encode().hex()}"
+
+
+def vector(scope: Scope, doc: Doc) -> str:
+    """The words of a text as PostgreSQL takes them (they hold nothing that must be escaped)."""
+    return " ".join(f"'{word}'" for word in marked(scope, doc))
+
+
+def place(tx: Tx, scope: Scope, docs: Sequence[Doc]) -> None:
+    """Put texts on their shelves. (On PostgreSQL their vectors are columns of their own rows.)"""
+    if tx.dialect == "sqlite":
+        tx.many(
+            "INSERT INTO episode_words (rowid, words) VALUES (?, ?)",
+            [(doc.number, " ".join(marked(scope, doc))) for doc in docs],
+        )
+    _count(tx, scope, docs, 1)
+
+
+def take(tx: Tx, scope: Scope, docs: Sequence[Doc]) -> None:
+    """Take texts off their shelves; `terms` must be what was placed."""
+    if tx.dialect == "sqlite":
+        tx.many(
+            "INSERT INTO episode_words (episode_words, rowid, words) VALUES ('delete', ?, ?)",
+            [(doc.number, " ".join(marked(scope, doc))) for doc in docs],
+        )
+    _count(tx, scope, docs, -1)
+
+
+def stocks(tx: Tx, scope: Scope, part: str) -> list[Stock]:
+    """Every shelf of a partition on which something stands."""
+    rows = tx.all(
+        "SELECT owner, role, cloud, docs, words FROM shelves"
+        " WHERE user_id = ? AND part = ? AND docs > 0",
+        (scope.user, part),
+    )
+    return [
+        Stock(Shelf(part, owner, role, bool(cloud)), docs, words)
+        for owner, role, cloud, docs, words in rows
+    ]
+
+
+def occurrences(
+    tx: Tx, scope: Scope, shelves: Iterable[Shelf], words: Sequence[str]
+) -> dict[str, int]:
+    """In how many texts on these shelves each word occurs; a word that occurs in none is left
+    out."""
+    marks = [shelf.mark(scope) for shelf in shelves]
+    if not marks or not words:
+        return {}
+    rows = tx.all(
+        "SELECT word, SUM(docs) FROM shelf_words WHERE user_id = ?"
+        f" AND mark IN ({_marks(marks)}) AND word IN ({_marks(words)}) GROUP BY word",
+        (scope.user, *marks, *words),
+    )
+    return {word: int(docs) for word, docs in rows}
+
+
+def postings(
+    tx: Tx,
+    scope: Scope,
+    shelves: Sequence[Shelf],
+    word: str,
+    most: int,
+    until: int | None = None,
+) -> list[int]:
+    """The numbers of the texts on these shelves that hold a word, the last stored first, at most
+    so many; with `until`, only what was said by then."""
+    marks = [shelf.mark(scope) + plain(word) for shelf in shelves]
+    parts = {shelf.part for shelf in shelves}
+    if len(parts) != 1:
+        raise ValueError("a search is inside one partition")
+    if tx.dialect == "sqlite":
+        wanted = " OR ".join(f'"{mark}"' for mark in marks)
+        found = "SELECT rowid FROM episode_words WHERE episode_words MATCH ?"
+        params: tuple[Value, ...] = (wanted,)
+        if until is not None:
+            found = (
+                "SELECT w.rowid FROM episode_words w JOIN episodes e ON e.doc = w.rowid"
+                " WHERE episode_words MATCH ? AND e.at <= ?"
+                " UNION ALL SELECT w.rowid FROM episode_words w JOIN claims c"
+                " ON c.number = -w.rowid WHERE episode_words MATCH ? AND c.at <= ?"
+            )
+            params = (wanted, until, wanted, until)
+        rows = tx.all(f"{found} ORDER BY 1 DESC LIMIT ?", (*params, most))
+    else:
+        wanted = " | ".join(f"'{mark}'" for mark in marks)
+        time, when = ("", ()) if until is None else (" AND at <= ?", (until,))
+        # The word is looked up first: without statistics PostgreSQL would walk the partition.
+        found = " UNION ALL ".join(
+            f"SELECT number FROM (SELECT {number} AS number, user_id, part, at FROM {table}"
+            " WHERE words @@ CAST(? AS TSQUERY) OFFSET 0) AS named"
+            f" WHERE user_id = ? AND part = ?{time}"
+            for table, number in (("episodes", "doc"), ("claims", "-number"))
+        )
+        each = (wanted, scope.user, parts.pop(), *when)
+        rows = tx.all(f"{found} ORDER BY 1 DESC LIMIT ?", (*each, *each, most))
+    return [row[0] for row in rows]
+
+
+def _count(tx: Tx, scope: Scope, docs: Sequence[Doc], sign: int) -> None:
+    """Keep the counts true. In a fixed order, so that two writers never wait for each other."""
+    sizes: dict[Shelf, list[int]] = {}
+    words: Counter[tuple[str, str]] = Counter()
+    for doc in docs:
+        size = sizes.setdefault(doc.shelf, [0, 0])
+        size[0] += 1
+        size[1] += len(doc.terms)
+        mark = doc.shelf.mark(scope)
+        words.update((mark, word) for word in doc.words)
+    _add(
+        tx,
+        "shelves",
+        "user_id, part, owner, role, cloud",
+        {
+            (scope.user, s.part, s.owner, s.role, int(s.cloud)): (sign * n, sign * length)
+            for s, (n, length) in sizes.items()
+        },
+        ("docs", "words"),
+    )
+    _add(
+        tx,
+        "shelf_words",
+        "user_id, mark, word",
+        {(scope.user, mark, word): (sign * n,) for (mark, word), n in words.items()},
+        ("docs",),
+    )
+    if sign < 0:
+        tx.many(
+            "DELETE FROM shelf_words WHERE user_id = ? AND mark = ? AND word = ? AND docs <= 0",
+            [(scope.user, mark, word) for mark, word in sorted(words)],
+        )
+        tx.many(
+            "DELETE FROM shelves WHERE user_id = ? AND part = ? AND owner = ? AND role = ?"
+            " AND cloud = ? AND docs <= 0",
+            [(scope.user, s.part, s.owner, s.role, int(s.cloud)) for s in sizes],
+        )
+
+
+def _add(
+    tx: Tx,
+    table: str,
+    key: str,
+    changes: Mapping[tuple[str | int, ...], tuple[int, ...]],
+    columns: tuple[str, ...],
+) -> None:
+    marks = ", ".join("?" * (key.count(",") + 1 + len(columns)))
+    sums = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in columns)
+    tx.many(
+        f"INSERT INTO {table} ({key}, {', '.join(columns)}) VALUES ({marks})"
+        f" ON CONFLICT ({key}) DO UPDATE SET {sums}",
+        [(*row, *change) for row, change in sorted(changes.items())],
+    )
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))

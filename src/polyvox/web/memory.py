@@ -1,0 +1,306 @@
+"""Routes of memory: the service's contract at the paths that clients know, and the person's own.
+
+`tenantId` and `userId` name a partition inside the caller's account; nothing crosses from one to
+another. What a client of the contract is told may go to any model: neither what is an advisor's own
+(unless it is asked for) nor what must not go to a cloud model is in it. The routes under
+/api/memory are the person's: they see everything.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query
+
+from polyvox.memory.forget import Kind, Target
+from polyvox.memory.loops import LIVE, LoopStatus
+from polyvox.memory.query import Query as Wanted
+from polyvox.memory.query import shape
+from polyvox.memory.recall import Reader
+from polyvox.memory.values import Partition
+from polyvox.values import Scope
+from polyvox.web.context import App, Who
+from polyvox.web.failures import responses
+from polyvox.web.fields import Filled, Key, Text
+from polyvox.web.memory_shapes import (
+    DailyOut,
+    EpisodeOut,
+    FactOut,
+    FactPatch,
+    FactWhole,
+    ForgetBody,
+    ForgetOut,
+    IngestBody,
+    IngestOut,
+    LoopOut,
+    LoopPatch,
+    LoopsOut,
+    MarkBody,
+    QueryBody,
+    QueryOut,
+    SummaryOut,
+    Time,
+    found,
+    iso,
+    micros,
+)
+from polyvox.web.profile_shapes import ModelPatch, UserModelOut
+
+router = APIRouter(tags=["memory"])
+
+Tenant = Annotated[Filled, Query(alias="tenantId", min_length=1, max_length=200)]
+User = Annotated[Filled, Query(alias="userId", min_length=1, max_length=200)]
+OwnTenant = Annotated[Filled | None, Query(alias="tenantId", min_length=1, max_length=200)]
+OwnUser = Annotated[Filled | None, Query(alias="userId", min_length=1, max_length=200)]
+"""Default: the person's own memory."""
+Few = Annotated[int, Query(ge=1, le=200)]
+Domain = Literal["relationships", "work", "health", "spirituality", "general"]
+Day = Annotated[date | None, Query(description="Default: today, else yesterday.")]
+AsOf = Annotated[Time | None, Query(alias="asOf")]
+Index = Annotated[int, Path(ge=0, le=1_000_000)]
+
+
+def _part(who: Scope, tenant: str | None, user: str | None) -> Partition:
+    own = Partition.own(who)
+    return Partition(tenant or own.tenant, user or own.user)
+
+
+# the contract
+
+
+@router.post("/memory/query", responses=responses())
+async def query_memory(app: App, who: Who, body: QueryBody) -> QueryOut:
+    """What is remembered about something, with dates and sources, best first."""
+    asked = Wanted(
+        body.query,
+        _time("referenceTime", body.reference_time, app.clock()),
+        body.limit,
+        body.include_context,
+        None if body.as_of is None else micros("asOf", body.as_of),
+        body.include_history,
+        body.max_tokens,
+    )
+    partition = Partition(body.tenant_id, body.user_id)
+    reader = Reader(body.advisor_id, cloud=True)
+    return found(shape(await app.memory.query(who, partition, asked, reader=reader)))
+
+
+@router.get("/memory/loops", responses=responses())
+async def get_loops(
+    app: App, who: Who, tenant: Tenant, user: User, limit: Few = 10, domain: Domain | None = None
+) -> LoopsOut:
+    """What is open, by priority."""
+    every = await app.memory.loops(who, Partition(tenant, user), domain=domain)
+    told = [one for one in every if one.cloud]
+    return LoopsOut(
+        items=[LoopOut.of(one) for one in told[:limit]],
+        metadata={"count": min(limit, len(told)), "total": len(told), "limit": limit},
+    )
+
+
+@router.post("/session/ingest", responses=responses(409))
+async def ingest_session(app: App, who: Who, body: IngestBody) -> IngestOut:
+    """Remember a session, once by its id; when this answers, it can be found."""
+    status = await app.memory.ingest(who, *body.values(), cloud=not body.never_to_cloud)
+    return IngestOut(status=status, session_id=body.session_id)
+
+
+@router.get("/user/model", responses=responses())
+async def get_user_model(app: App, who: Who, tenant: Tenant, user: User) -> UserModelOut:
+    """The profile."""
+    profile = await app.memory.profile(who, Partition(tenant, user), cloud=True)
+    return UserModelOut.of(profile, app.clock())
+
+
+@router.patch("/user/model", responses=responses())
+async def change_user_model(
+    app: App,
+    who: Who,
+    body: ModelPatch,
+    tenant: OwnTenant = None,
+    user: OwnUser = None,
+) -> UserModelOut:
+    """Change the profile by hand: what is named, as it shall be; a list replaces the list, a null
+    takes back. The changes stand in `model` or in the body itself, and which partition is meant in
+    the body or in the address."""
+    partition = body.partition(tenant, user)
+    await app.memory.change_profile(who, partition, body.changes())
+    return UserModelOut.of(await app.memory.profile(who, partition, cloud=True), app.clock())
+
+
+@router.get("/analysis/daily", responses=responses())
+async def get_daily(
+    app: App, who: Who, tenant: Tenant, user: User, day: Annotated[Day, Query(alias="date")] = None
+) -> DailyOut:
+    """What a day was about."""
+    return DailyOut.of(*await app.memory.daily(who, Partition(tenant, user), day))
+
+
+# the person's own
+
+
+@router.get("/api/memory/search", responses=responses())
+async def search_memory(
+    app: App,
+    who: Who,
+    q: Annotated[Text, Query(min_length=1, max_length=1000)],
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    tenant: OwnTenant = None,
+    user: OwnUser = None,
+) -> QueryOut:
+    """Everything that is remembered about something: messages, answers, facts."""
+    asked = Wanted(q, app.clock(), limit)
+    return found(shape(await app.memory.query(who, _part(who, tenant, user), asked)))
+
+
+@router.get("/api/memory/facts", responses=responses())
+async def list_facts(
+    app: App,
+    who: Who,
+    q: Annotated[Text, Query(max_length=1000)] = "",
+    as_of: AsOf = None,
+    history: bool = False,
+    tenant: OwnTenant = None,
+    user: OwnUser = None,
+) -> list[FactOut]:
+    """What is known: pinned facts first, then the newest; with `q`, those about it."""
+    facts = await app.memory.facts(
+        who,
+        _part(who, tenant, user),
+        words=q,
+        as_of=None if as_of is None else micros("asOf", as_of),
+        include_history=history,
+    )
+    return [FactOut.of(one) for one in facts]
+
+
+@router.get("/api/memory/facts/{fact}", responses=responses(404))
+async def get_fact(
+    app: App, who: Who, fact: Key, tenant: OwnTenant = None, user: OwnUser = None
+) -> FactWhole:
+    """One fact, and everything else that was ever said of the same."""
+    one, others = await app.memory.fact(who, _part(who, tenant, user), fact)
+    history = [FactOut.of(each) for each in others]
+    return FactWhole(**FactOut.of(one).model_dump(), history=history)
+
+
+@router.patch("/api/memory/facts/{fact}", responses=responses(404))
+async def change_fact(
+    app: App,
+    who: Who,
+    fact: Key,
+    body: FactPatch,
+    tenant: OwnTenant = None,
+    user: OwnUser = None,
+) -> FactOut:
+    """Pin a fact, exclude it from recall, or correct it: a correction is a fact of its own, which
+    stands in its place."""
+    partition = _part(who, tenant, user)
+    one = await app.memory.mark(who, partition, fact, pinned=body.pinned, excluded=body.excluded)
+    if body.text is not None:
+        one = await app.memory.correct(who, partition, fact, body.text)
+    return FactOut.of(one)
+
+
+@router.patch("/api/memory/messages/{session}/{index}", responses=responses(404))
+async def mark_message(
+    app: App,
+    who: Who,
+    session: Key,
+    index: Index,
+    body: MarkBody,
+    tenant: OwnTenant = None,
+    user: OwnUser = None,
+) -> EpisodeOut:
+    """Pin a remembered message, or exclude it from recall."""
+    one = await app.memory.mark_message(
+        who,
+        _part(who, tenant, user),
+        session,
+        index,
+        pinned=body.pinned,
+        excluded=body.excluded,
+    )
+    return EpisodeOut(
+        session_id=one.session_id,
+        message_index=one.index,
+        role=one.role,
+        text=one.text,
+        timestamp=iso(one.said_at),
+        pinned=one.pinned,
+        excluded=one.excluded,
+    )
+
+
+@router.get("/api/memory/loops", responses=responses())
+async def list_loops(
+    app: App,
+    who: Who,
+    status: Annotated[list[LoopStatus] | None, Query()] = None,
+    tenant: OwnTenant = None,
+    user: OwnUser = None,
+) -> list[LoopOut]:
+    """The loops in these states (default: what is open), by priority."""
+    loops = await app.memory.loops(who, _part(who, tenant, user), statuses=tuple(status or LIVE))
+    return [LoopOut.of(one) for one in loops]
+
+
+@router.patch("/api/memory/loops/{loop}", responses=responses(404))
+async def end_loop(
+    app: App,
+    who: Who,
+    loop: Key,
+    body: LoopPatch,
+    tenant: OwnTenant = None,
+    user: OwnUser = None,
+) -> LoopOut:
+    """Mark a loop as done or dropped, or open it again."""
+    partition = _part(who, tenant, user)
+    return LoopOut.of(await app.memory.end_loop(who, partition, loop, body.status))
+
+
+@router.get("/api/memory/profile", responses=responses())
+async def get_profile(
+    app: App, who: Who, tenant: OwnTenant = None, user: OwnUser = None
+) -> UserModelOut:
+    """The whole profile, what must not go to a cloud model included."""
+    profile = await app.memory.profile(who, _part(who, tenant, user))
+    return UserModelOut.of(profile, app.clock())
+
+
+@router.get("/api/memory/summaries", responses=responses())
+async def list_summaries(
+    app: App, who: Who, limit: Few = 20, tenant: OwnTenant = None, user: OwnUser = None
+) -> list[SummaryOut]:
+    """Sessions in few words, the last first."""
+    found_ = await app.memory.summaries(who, _part(who, tenant, user), limit)
+    return [SummaryOut.of(one) for one in found_]
+
+
+@router.get("/api/memory/forget", responses=responses(404))
+async def preview_forgetting(
+    app: App,
+    who: Who,
+    kind: Kind,
+    id: Annotated[Filled, Query(min_length=1, max_length=300)],  # noqa: A002 - as in the body
+    tenant: OwnTenant = None,
+    user: OwnUser = None,
+) -> ForgetOut:
+    """What would go with a fact, a loop, a line of the profile, a message (SESSION#INDEX) or a
+    session. Nothing is changed."""
+    target = Target(kind, id)
+    return ForgetOut.of(await app.memory.preview(who, _part(who, tenant, user), target))
+
+
+@router.post("/api/memory/forget", responses=responses(404))
+async def forget(
+    app: App, who: Who, body: ForgetBody, tenant: OwnTenant = None, user: OwnUser = None
+) -> ForgetOut:
+    """Forget it for good, with everything that the preview shows, from the files too."""
+    target = Target(body.kind, body.id)
+    return ForgetOut.of(await app.memory.forget(who, _part(who, tenant, user), target))
+
+
+def _time(name: str, given: datetime | None, now: int) -> int:
+    return now if given is None else micros(name, given)

@@ -1,0 +1,429 @@
+"""The bodies of the memory routes: those of the contract in its own words, and our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from polyvox.errors import Invalid
+from polyvox.memory.facts import Known
+from polyvox.memory.forget import Kind
+from polyvox.memory.loops import Loop
+from polyvox.memory.service import Forgetting
+from polyvox.memory.values import Evidence, Message, Partition
+from polyvox.store.derived import Daily, Summary
+from polyvox.web.fields import Filled, Id, Text
+from polyvox.web.schemas import Body
+
+EARLIEST, LATEST = 1, 9000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def _written(value: object) -> object:
+    """A time is written as a date; a bare number would be taken for seconds since 1970."""
+    if not isinstance(value, str | datetime) or (isinstance(value, str) and not _DATE.match(value)):
+        raise ValueError("must be a time such as 2024-05-31T09:00:00Z")
+    return value
+
+
+Time = Annotated[datetime, BeforeValidator(_written)]
+"""A time in ISO 8601; without an offset it is UTC."""
+Flag = Annotated[bool, Field(strict=True)]
+Count = Annotated[int, Field(strict=True)]
+Partly = Annotated[Filled, Field(min_length=1, max_length=200)]
+"""Of a tenant or a user: together they name a partition."""
+
+
+def micros(name: str, time: datetime) -> int:
+    """A time as we keep it; without an offset it is UTC."""
+    if not EARLIEST < time.year < LATEST:
+        raise Invalid(f"{name}: no calendar has such a time.", "Correct it.", param=name)
+    placed = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+    return (placed - _EPOCH) // timedelta(microseconds=1)
+
+
+def iso(at: int | None) -> str | None:
+    """A time as the contract writes it."""
+    if at is None:
+        return None
+    return (
+        (_EPOCH + timedelta(microseconds=at)).isoformat(timespec="seconds").replace("+00:00", "Z")
+    )
+
+
+class Camel(BaseModel):
+    """Names in the contract's spelling."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class Whose(Camel):
+    """Which partition of the caller's account is meant."""
+
+    tenant_id: Partly
+    user_id: Partly
+
+
+class QueryBody(Whose):
+    """What somebody wants to know."""
+
+    query: Annotated[Text, Field(max_length=10_000)]
+    limit: Count = Field(10, ge=1, le=100)
+    reference_time: Time | None = None
+    """When it is asked; default: now."""
+    include_context: Flag = False
+    as_of: Time | None = None
+    include_history: Flag = False
+    max_tokens: Count | None = Field(None, ge=1, le=1_000_000)
+    advisor_id: Id | None = None
+    """Also what this advisor said; default: only what is shared."""
+
+
+class EvidenceOut(Camel):
+    """Where something was said."""
+
+    session_id: str
+    message_index: int
+    role: Literal["user", "assistant"]
+    quote: str
+    timestamp: str | None
+
+    @classmethod
+    def of(cls, one: Evidence) -> EvidenceOut:
+        """From the value."""
+        return cls(
+            session_id=one.session_id,
+            message_index=one.index,
+            role=one.role,
+            quote=one.quote,
+            timestamp=iso(one.said_at),
+        )
+
+
+class FactItem(Camel):
+    """Something recalled."""
+
+    id: str
+    text: str
+    relevance: float
+    source: str
+    evidence: list[EvidenceOut]
+    valid_from: str | None
+    valid_to: str | None
+    status: Literal["current", "superseded"]
+
+
+class EntityOut(BaseModel):
+    """Somebody or something that is named."""
+
+    summary: str
+    type: str
+    uuid: str
+    name: str
+
+
+class QueryMeta(Camel):
+    """About the answer."""
+
+    query: str
+    response_mode: str
+    facts: int
+    entities: int
+    limit: int
+
+
+class QueryOut(Camel):
+    """What is remembered."""
+
+    facts: list[str]
+    fact_items: list[FactItem]
+    entities: list[EntityOut]
+    metadata: QueryMeta
+
+
+class MessageBody(Camel):
+    """One message of a transcript."""
+
+    role: Literal["user", "assistant"]
+    text: Annotated[str, Field(max_length=1_000_000)]
+    timestamp: Time | None = None
+    advisor_id: Id | None = None
+
+
+class IngestBody(Whose):
+    """A session to be remembered."""
+
+    session_id: Partly
+    persona_id: Id | None = None
+    started_at: Time
+    ended_at: Time
+    messages: Annotated[list[MessageBody], Field(max_length=100_000)]
+    never_to_cloud: Flag = False
+    """What is in it is never sent to a cloud model."""
+
+    def values(self) -> tuple[Partition, str, str | None, int, int, list[Message]]:
+        """As memory takes it: whose, which session, with whom, from when, until when, what."""
+        messages = [
+            Message(
+                one.role,
+                one.text,
+                None if one.timestamp is None else micros("timestamp", one.timestamp),
+                one.advisor_id,
+            )
+            for one in self.messages
+        ]
+        return (
+            Partition(self.tenant_id, self.user_id),
+            self.session_id,
+            self.persona_id,
+            micros("startedAt", self.started_at),
+            micros("endedAt", self.ended_at),
+            messages,
+        )
+
+
+class IngestOut(Camel):
+    """How it was taken in."""
+
+    status: Literal["ingested", "duplicate", "empty"]
+    session_id: str
+
+
+class LoopOut(Camel):
+    """Something open."""
+
+    id: str
+    type: Literal["commitment", "decision", "friction", "habit", "thread"]
+    text: str
+    status: Literal["open", "needs_review", "stale", "done", "dropped"]
+    salience: int
+    time_horizon: Literal["today", "this_week", "ongoing"]
+    due_date: str | None
+    last_seen_at: str | None
+    domain: str
+    importance: int
+    urgency: int
+    tags: list[str]
+    evidence: list[EvidenceOut]
+
+    @classmethod
+    def of(cls, one: Loop) -> LoopOut:
+        """From the value."""
+        return cls(
+            id=one.id,
+            type=one.type,
+            text=one.text,
+            status=one.status,
+            salience=one.salience,
+            time_horizon=one.horizon,
+            due_date=one.due,
+            last_seen_at=iso(one.last_seen_at),
+            domain=one.domain,
+            importance=one.importance,
+            urgency=one.urgency,
+            tags=list(one.tags),
+            evidence=[EvidenceOut.of(each) for each in one.evidence],
+        )
+
+
+class LoopsOut(BaseModel):
+    """The loops by priority."""
+
+    items: list[LoopOut]
+    metadata: dict[str, int]
+
+
+class DailyOut(Camel):
+    """What a day was about."""
+
+    analysis_date: str
+    themes: list[str]
+    scores: dict[str, float]
+    steering_note: str | None
+    confidence: float
+    exists: bool
+    metadata: dict[str, str]
+
+    @classmethod
+    def of(cls, day: date, one: Daily | None) -> DailyOut:
+        """From the value; None: the day was not analysed."""
+        if one is None:
+            return cls(
+                analysis_date=day.isoformat(),
+                themes=[],
+                scores={},
+                steering_note=None,
+                confidence=0.0,
+                exists=False,
+                metadata={"quality_flag": "insufficient_data"},
+            )
+        return cls(
+            analysis_date=one.day,
+            themes=list(one.themes),
+            scores=dict(one.scores),
+            steering_note=one.steering_note,
+            confidence=one.confidence,
+            exists=True,
+            metadata={"quality_flag": one.quality, "model": one.model},
+        )
+
+
+class FactOut(Camel):
+    """A fact, and when it held."""
+
+    id: str
+    subject: str
+    attribute: str
+    text: str
+    source: Literal["user_stated", "manual", "inferred"]
+    confidence: float
+    said_at: str | None
+    about_from: str | None
+    about_to: str | None
+    about_precision: Literal["day", "week", "month", "year"] | None
+    valid_from: str | None
+    valid_to: str | None
+    status: Literal["current", "superseded"]
+    pinned: bool
+    excluded: bool
+    advisor_id: str | None
+    never_to_cloud: bool
+    corrects: str | None
+    evidence: list[EvidenceOut]
+
+    @classmethod
+    def of(cls, one: Known) -> FactOut:
+        """From the value."""
+        fact = one.fact
+        same = ("id", "subject", "attribute", "text", "source", "confidence", "about_precision")
+        more = ("pinned", "excluded", "advisor_id", "corrects")
+        return cls(
+            **{name: getattr(fact, name) for name in (*same, *more)},
+            said_at=iso(fact.said_at),
+            about_from=iso(fact.about_from),
+            about_to=iso(fact.about_to),
+            valid_from=iso(one.valid_from),
+            valid_to=iso(one.valid_to),
+            status=one.status,
+            never_to_cloud=not fact.cloud,
+            evidence=[EvidenceOut.of(each) for each in one.evidence],
+        )
+
+
+class FactWhole(FactOut):
+    """A fact with everything else that was ever said of the same."""
+
+    history: list[FactOut]
+
+
+class FactPatch(Body):
+    """Correct a fact, pin it, exclude it from recall; what is left out stays."""
+
+    text: Annotated[Filled, Field(min_length=1, max_length=2_000)] | None = None
+    pinned: Flag | None = None
+    excluded: Flag | None = None
+
+
+class MarkBody(Body):
+    """Pin something, exclude it from recall; what is left out stays."""
+
+    pinned: Flag | None = None
+    excluded: Flag | None = None
+
+
+class EpisodeOut(Camel):
+    """A remembered message."""
+
+    session_id: str
+    message_index: int
+    role: Literal["user", "assistant"]
+    text: str
+    timestamp: str | None
+    pinned: bool
+    excluded: bool
+
+
+class LoopPatch(Body):
+    """How a loop ended, or that it is open again."""
+
+    status: Literal["done", "dropped", "open"]
+
+
+class ForgetBody(Body):
+    """What is to be forgotten."""
+
+    kind: Kind
+    id: Annotated[Filled, Field(min_length=1, max_length=300)]
+
+
+class ForgetOut(Camel):
+    """What goes, or went, with it, and where it still is."""
+
+    sessions: list[str]
+    messages: list[dict[str, str]]
+    facts: list[dict[str, str]]
+    loops: list[dict[str, str]]
+    profile: list[dict[str, str]]
+    summaries: list[str]
+    days: list[str]
+    index_rows: int
+    returns: list[dict[str, str]]
+    """Older statements that hold again."""
+    conversations: list[str]
+    """Conversations in which the words still stand; delete those to be rid of them."""
+    backups: list[str]
+    """Copies of the database that still hold it."""
+
+    @classmethod
+    def of(cls, one: Forgetting) -> ForgetOut:
+        """From the value."""
+        going = one.going
+        return cls(
+            sessions=list(going.sessions),
+            messages=[_told(each.id, each.text) for each in going.messages],
+            facts=[_told(each.id, each.text) for each in going.facts],
+            loops=[_told(each.id, each.text) for each in going.sightings],
+            profile=[_told(each.id, each.value) for each in going.entries],
+            summaries=[each.subject for each in going.summaries],
+            days=[each.day for each in going.days],
+            index_rows=going.index_rows,
+            returns=[_told(each.id, each.text) for each in going.returns],
+            conversations=list(going.conversations),
+            backups=list(one.backups),
+        )
+
+
+def _told(name: str, text: str) -> dict[str, str]:
+    return {"id": name, "text": text}
+
+
+class SummaryOut(Camel):
+    """A session in few words."""
+
+    session_id: str
+    text: str
+    covers: list[str]
+    model: str
+    told_at: str | None
+
+    @classmethod
+    def of(cls, one: Summary) -> SummaryOut:
+        """From the value."""
+        return cls(
+            session_id=one.subject,
+            text=one.text,
+            covers=list(one.covers),
+            model=one.model,
+            told_at=iso(one.told_at),
+        )
+
+
+def found(data: Mapping[str, object]) -> QueryOut:
+    """An answer in the contract's shape."""
+    return QueryOut.model_validate(data)

@@ -1,0 +1,1 @@
+"""Background work that survives: jobs in the database, done by whoever is alive."""

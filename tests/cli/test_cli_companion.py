@@ -1,0 +1,51 @@
+"""`polyvox chat --recipe companion` and `polyvox trace`."""
+
+from __future__ import annotations
+
+import msgspec
+from tests.cli.desk import Here, Provider
+
+from polyvox.companion.reading import NO_GATE
+
+
+def reading() -> dict[str, str]:
+    return {"text": msgspec.json.encode(NO_GATE).decode()}
+
+
+def test_a_companion_is_talked_with_alone_and_its_talk_goes_on(
+    here: Here, provider: Provider
+) -> None:
+    provider.script(plain=[reading(), {"text": "Good to see you."}])
+    first = here("chat", "--recipe", "companion", stdin="Hello you.\n")
+    assert (first.code, first.out) == (0, "Good to see you.\n")
+    provider.script(plain=[reading(), {"text": "Still here."}])
+    assert here("chat", "--persona", "harbor", stdin="And again.\n").out == "Still here.\n"
+    (talk,) = here("conversations", "list", "--json").json
+    shown = here("conversations", "show", talk["id"], "--json").json
+    assert shown["recipe"] == "companion"
+    turn = shown["messages"][-1]
+    assert [one["content"] for one in shown["messages"]] == ["Hello you.", "And again."]
+    told = here("trace", turn["turn_id"]).out
+    assert "gate      lab:plain" in told
+    assert "blocks    persona → posture" in told
+    assert "message 2" in told
+    data = here("trace", turn["turn_id"], "--json").json
+    assert data["startbrief_runtime"]["userTurnsSeen"] == 2
+    assert data["answer_id"] == turn["answers"][0]["answer_id"]
+    assert here("trace", "none").code == 2
+
+
+def test_who_is_no_companion_is_told_so(here: Here) -> None:
+    unknown = here("chat", "--persona", "nobody", stdin="")
+    assert unknown.code == 2
+    assert "flint, harbor, margin" in unknown.err
+    assert here("chat", "--persona", "harbor", "--recipe", "agent", stdin="").code == 2
+    assert here("chat", "--persona", "harbor", "--council", "x", stdin="").code == 2
+
+
+def test_a_turn_of_a_council_has_a_trace_too(here: Here) -> None:
+    here("ask", "Is it so?", "--advisor", "keeper")
+    shown = here("conversations", "show", "last", "--json").json
+    told = here("trace", shown["messages"][0]["turn_id"])
+    assert "gate      none" in told.out
+    assert "identity → shared" in told.out

@@ -1,0 +1,91 @@
+"""`polyvox memory`: everything that can be done with what is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.cli.desk import Here, Provider
+
+from polyvox.app import Polyvox
+
+SAYS = "I moved to Porto last week. I'll call the bank tomorrow. Always answer briefly."
+NOTE: dict[str, Any] = {
+    "facts": [
+        {"n": 0, "quote": "I moved to Porto", "subject": "user", "attribute": "home",
+         "text": "Lives in Porto."}
+    ],
+    "loops": [], "profile": [], "instructions": [], "summary": "They moved.",
+}  # fmt: skip
+
+
+def remember(here: Here, tmp_path: Path) -> None:
+    file = tmp_path / "session.json"
+    session = {
+        "sessionId": "s1",
+        "startedAt": "2024-05-10T09:00:00Z",
+        "endedAt": "2024-05-10T09:05:00Z",
+        "messages": [{"role": "user", "text": SAYS, "timestamp": "2024-05-10T09:00:00Z"}],
+    }
+    file.write_text(json.dumps(session))
+    assert here("memory", "ingest", str(file)).out == "ingested s1\n"
+    assert here("memory", "ingest", str(file)).out == "duplicate s1\n"
+
+
+async def work() -> None:
+    """What `polyvox worker` does, as far as it is due."""
+    async with Polyvox() as app:
+        await app.worker.run_due()
+
+
+def test_what_was_said_is_found_with_its_source(here: Here, tmp_path: Path) -> None:
+    assert "No facts" in here("memory").err
+    remember(here, tmp_path)
+    shown = here("memory", "query", "Porto")
+    assert SAYS in shown.out
+    assert "user, s1#0" in shown.out
+    found = here("memory", "query", "Porto", "--json").json
+    assert found["factItems"][0]["evidence"][0]["sessionId"] == "s1"
+    assert here("memory", "query", "Porto", "--as-of", "2020-01-01", "--json").json["facts"] == []
+    assert "Nothing is remembered" in here("memory", "query", "zeppelin").err
+    wrong = here("memory", "query", "Porto", "--as-of", "soon")
+    assert (wrong.code, "is no time" in wrong.err) == (2, True)
+
+
+def test_the_profile_is_shown_and_changed(here: Here) -> None:
+    assert "is empty" in here("memory", "profile").err
+    change = json.dumps({"current_focus": "the exam", "north_star": {"work": "to teach"}})
+    shown = here("memory", "profile", "--set", change)
+    assert "the exam" in shown.out
+    assert "north_star (work)" in shown.out
+    model = here("memory", "profile", "--json").json
+    assert model["model"]["current_focus"]["source"] == "manual"
+    assert here("memory", "profile", "--set", '{"shoe": 1}').code == 2
+    assert here("memory", "profile", "--set", "exam").code == 2
+
+
+def test_what_is_open_and_what_is_forgotten(here: Here, tmp_path: Path, provider: Provider) -> None:
+    provider.script(plain={"pieces": [json.dumps(NOTE)]})
+    remember(here, tmp_path)
+    asyncio.run(work())
+    (fact,) = here("memory", "facts", "--json").json
+    assert "Lives in Porto." in here("memory", "facts", "Porto").out
+    assert here("memory", "pin", fact["id"]).out == "pinned: Lives in Porto.\n"
+    assert here("memory", "exclude", fact["id"]).out == "pinned and excluded: Lives in Porto.\n"
+    assert "pinned:" in here("memory", "exclude", fact["id"], "--off").out
+    assert "Braga" in here("memory", "correct", fact["id"], "Lives in Braga.").out
+    assert here("memory", "correct", fact["id"], " ").code == 2
+    assert "superseded" in here("memory", "facts", "--history").out
+    assert "Nothing is open" in here("memory", "loops").err
+
+    shown = here("memory", "forget", "fact", fact["id"], "--preview").out
+    assert f"message: {SAYS}" in shown
+    assert "summary of s1" in shown
+    assert here("memory", "forget", "fact", fact["id"]).code == 2, "nobody was asked"
+    gone = here("memory", "forget", "fact", fact["id"], "--yes")
+    assert gone.out.endswith("forgotten\n")
+    assert here("memory", "facts", "--history", "--json").json == []
+    assert here("memory", "query", "Porto", "--json").json["facts"] == []
+    assert here("memory", "forget", "fact", fact["id"], "--yes").code == 2

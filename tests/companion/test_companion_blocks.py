@@ -1,0 +1,166 @@
+"""Assembly: one order, nothing empty, memory quoted as data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.companion.readings import reading
+
+from polyvox.companion.blocks import STANDING_CHARS, Parts, assemble, quoted, steering
+from polyvox.companion.deferred import Profile, lines
+from polyvox.companion.handover import Said
+from polyvox.companion.ops import WORDS, Ops, snippet
+from polyvox.companion.overlays import Choice, Rites
+from polyvox.companion.posture import Stance
+
+NONE = Parts(
+    "You are Harbor.",
+    (),
+    Stance(),
+    reading(),
+    14,
+    "",
+    Choice(None, "", Rites()),
+    Said(),
+    "",
+    Ops(),
+    (),
+    "",
+)
+FULL = replace(
+    NONE,
+    standing=("Call me Ada.",),
+    overlay=Choice("accountability_tug", "", Rites(), 'Call "the bank"'),
+    carried=Said("Bridge.", "Handover."),
+    steering="Steering.",
+    ops=Ops("Ops."),
+    lines=(("work_context", "Work: a clinic"),),
+    supplemental="[SUPPLEMENTAL_CONTEXT]\nRecalled.",
+)
+ORDER = [
+    "persona",
+    "standing_instructions",
+    "posture",
+    "overlay",
+    "bridge",
+    "handover",
+    "daily_steering",
+    "ops",
+    "user_context",
+    "supplemental_context",
+]
+
+
+def named(parts: Parts) -> dict[str, str]:
+    return {block.name: block.text for block in assemble(parts)}
+
+
+def test_the_order_is_fixed_and_nothing_empty_is_sent() -> None:
+    assert list(named(FULL)) == ORDER
+    assert list(named(NONE)) == ["persona", "posture"]
+
+
+def test_the_guard_comes_with_momentum_alone_and_is_softer_at_night() -> None:
+    moving = replace(NONE, reading=reading(intent="momentum"), before="Good. Did you call?")
+    assert "Did you call?" in named(moving)["posture"]
+    assert "next step" in named(moving)["posture"]
+    assert "morning" in named(replace(moving, hour=3))["posture"]
+    assert "Did you call?" not in named(replace(moving, reading=reading()))["posture"]
+
+
+def test_standing_instructions_are_capped_and_the_newest_stay() -> None:
+    many = tuple(f"Instruction number {n}, " + "x" * 90 for n in range(40))
+    told = named(replace(NONE, standing=many))["standing_instructions"]
+    assert "number 39," in told
+    assert "number 0," not in told
+    assert len(told) < STANDING_CHARS + 120
+
+
+@given(st.text())
+def test_quoted_words_cannot_close_their_quotation(words: str) -> None:
+    told = quoted(words)
+    assert told.count("“") == told.count("”") == 1
+    assert "\n" not in told
+    assert told.startswith("“")
+    assert told.endswith("”")
+
+
+@pytest.mark.parametrize(
+    ("confidence", "flag", "there"),
+    [
+        (0.9, "", True),
+        (0.7, "", False),
+        (0.9, "needs_review", False),
+        (1, "insufficient_data", False),
+    ],
+)
+def test_steering_speaks_only_when_it_is_sure(confidence: float, flag: str, there: bool) -> None:
+    assert bool(steering("word " * 40, confidence, flag)) is there
+    assert len(steering("word " * 40, 0.9, "").split()) == 24
+
+
+PROFILE = Profile(
+    {"Maria": "her sister", "Jo": "a colleague"},
+    ("plans instead of starting",),
+    "a clinic",
+    "to teach",
+    "short and plain",
+)
+
+
+def parts_of(**changes: object) -> list[str]:
+    posture = changes.pop("posture_now", "COMPANION")
+    message = str(changes.pop("message", "Hello"))
+    turn = int(str(changes.pop("turn", 2)))
+    return [name for name, _ in lines(PROFILE, turn, reading(**changes), posture, message)]  # type: ignore[arg-type]  # a posture by name
+
+
+def test_each_line_of_the_profile_has_its_own_reason() -> None:
+    assert parts_of() == []
+    assert parts_of(message="maria called") == ["relationships"]
+    assert parts_of(message="Joanna called") == [], "whole words only"
+    assert parts_of(posture_now="RELATIONSHIP") == ["relationships"]
+    assert parts_of(avoidance=True) == ["patterns"]
+    assert parts_of(intent="output_task") == ["work_context"]
+    assert parts_of(intent="momentum") == ["work_context"]
+    assert parts_of(intent="momentum", direct_request=True) == [
+        "work_context",
+        "long_term_direction",
+    ]
+    assert parts_of(asks_about_style=True) == ["communication_preference"]
+    everything = {"message": "Maria", "avoidance": True, "asks_about_style": True}
+    assert len(parts_of(**everything)) == 2
+    assert parts_of(turn=1, **everything) == []
+
+
+def test_the_snippet_is_one_short_sentence_about_doing() -> None:
+    moving, calm = reading(intent="momentum"), reading()
+    rest = Stance()
+
+    def told(**changes: object) -> Ops:
+        given = {
+            "reading": moving,
+            "stance": rest,
+            "brief": ["the letter", "the tax form"],
+        } | changes
+        return snippet(
+            given["reading"],  # type: ignore[arg-type]  # as the test says
+            given["stance"],  # type: ignore[arg-type]  # as the test says
+            given["brief"],  # type: ignore[arg-type]  # as the test says
+            ["the loop"],
+            ["recalled"],
+            supplemental=bool(changes.get("supplemental")),
+        )
+
+    assert told().text == "Threads to anchor on: “the letter” and “the tax form”."
+    assert told(brief=[]).source == "loops"
+    assert told(reading=calm).reason == "not about doing"
+    assert told(reading=calm, stance=Stance("PRACTICAL")).text
+    assert told(reading=calm, stance=Stance("COMPANION", "HIGH", 0.7)).text
+    assert told(reading=calm, stance=Stance("COMPANION", "HIGH", 0.69)).text == ""
+    assert told(reading=reading(intent="momentum", risk="CRISIS")).text == ""
+    assert told(supplemental=True).text == ""
+    assert len(told(brief=["word " * 30, "more"]).text.split()) <= WORDS

@@ -1,0 +1,60 @@
+"""Posture changes when it is sure, asked for, or suggested twice; and rests after three hours."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.companion.readings import reading
+
+from polyvox.companion.posture import HOUR, Stance, is_night, last_question, settle
+from polyvox.companion.reading import Reading
+
+
+def doubtful(posture: str = "REFLECTION") -> Reading:
+    return reading(posture=posture, posture_confidence=0.5)
+
+
+def test_a_doubtful_suggestion_is_held_and_the_second_one_taken() -> None:
+    stance, why = settle(Stance(at=1), doubtful(), 2)
+    assert (stance.posture, why) == ("COMPANION", "held")
+    stance, why = settle(stance, doubtful(), 3)
+    assert (stance.posture, why) == ("REFLECTION", "suggested twice")
+
+
+def test_two_suggestions_that_differ_are_not_one_twice() -> None:
+    stance, _ = settle(Stance(at=1), doubtful("REFLECTION"), 2)
+    stance, why = settle(stance, doubtful("IDEATION"), 3)
+    assert (stance.posture, why) == ("COMPANION", "held")
+    stance, why = settle(stance, doubtful("REFLECTION"), 4)
+    assert (stance.posture, why) == ("COMPANION", "held")
+
+
+def test_it_changes_at_once_when_sure_or_asked_for() -> None:
+    sure = reading(posture="MOMENTUM", posture_confidence=0.75)
+    assert settle(Stance(at=1), sure, 2)[0].posture == "MOMENTUM"
+    asked = reading(posture="MOMENTUM", posture_confidence=0.1, explicit_shift=True)
+    stance, why = settle(Stance(at=1), asked, 2)
+    assert (stance.posture, why) == ("MOMENTUM", "asked for")
+
+
+def test_it_rests_after_three_hours_without_a_word() -> None:
+    stance = Stance("MOMENTUM", "HIGH", 0.9, "MOMENTUM", at=HOUR)
+    assert settle(stance, doubtful("MOMENTUM"), 4 * HOUR)[0].posture == "MOMENTUM"
+    later, why = settle(stance, doubtful("MOMENTUM"), 4 * HOUR + 1)
+    assert (later.posture, why) == ("COMPANION", "held")
+
+
+@given(st.lists(st.sampled_from(["REFLECTION", "IDEATION", "COMPANION"]), max_size=12))
+def test_without_certainty_no_single_suggestion_moves_it(suggested: list[str]) -> None:
+    stance, before = Stance(at=1), "COMPANION"
+    for at, posture in enumerate(suggested, start=2):
+        after, _ = settle(stance, doubtful(posture), at)
+        if after.posture != stance.posture:
+            assert posture == before
+        stance, before = after, posture
+
+
+def test_the_last_question_and_the_night() -> None:
+    assert last_question("Well. Did you call? Good. And did you sleep?") == "And did you sleep?"
+    assert last_question("Well done.") == last_question(None) == ""
+    assert [hour for hour in range(24) if is_night(hour)] == [0, 1, 2, 3, 4]

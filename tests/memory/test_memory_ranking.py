@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.memory.house import DAY, START
+
+from polyvox.memory.ingest import MOST_MESSAGES
+from polyvox.memory.ranking import (
+    STRETCH_BITS,
+    Question,
+    Score,
+    Text,
+    newest_first,
+    rank,
+    seeds,
+    spans_of,
+)
+from polyvox.memory.times import Span
+from polyvox.memory.words import Term, terms_of, words_of
+from polyvox.store.remembered import SESSION_BITS, SUB_BITS
+
+
+def text(words: str, place: int, session: int = 1, at: int = START, pinned: bool = False) -> Text:
+    return Text(session << SESSION_BITS | place << SUB_BITS, at, tuple(words_of(words)), pinned)
+
+
+def question(words: str, texts: list[Text], *spans: Span) -> Question:
+    known: dict[str, int] = {}
+    for one in texts:
+        for word in set(one.terms):
+            known[word] = known.get(word, 0) + 1
+    terms = terms_of(words)
+    length = sum(len(one.terms) for one in texts) / len(texts)
+    asked = {term.word: known[term.word] for term in terms if term.word in known}
+    return Question(terms, spans, len(texts), length, asked)
+
+
+def order(words: str, texts: list[Text], *spans: Span) -> list[int]:
+    """The places of what was found, best first."""
+    found = rank(question(words, texts, *spans), texts)
+    return [(score.text.doc & (1 << SESSION_BITS) - 1) >> SUB_BITS for score in found]
+
+
+FILL = [text(f"weather number{n} today", 2 * n, session=9) for n in range(20)]
+
+
+def test_a_rare_word_counts_more() -> None:
+    texts = [text("the weather", 0), text("the zebra", 100), *FILL]
+
+    assert order("weather zebra", texts)[0] == 100
+
+
+def test_more_of_the_question_is_better() -> None:
+    texts = [text("red bicycle", 0), text("red bicycle with a basket", 100), *FILL]
+
+    assert order("bicycle basket", texts) == [100, 0]
+
+
+def test_a_long_text_counts_less_for_the_same_word() -> None:
+    texts = [text("basket " + "other words in here " * 20, 0), text("basket", 100), *FILL]
+
+    assert order("basket", texts)[:2] == [100, 0]
+
+
+def test_what_is_said_beside_it_counts_less_the_further_it_is() -> None:
+    texts = [text("zebra", 10), *(text("so it goes", n) for n in (6, 7, 8, 9, 11, 15)), *FILL]
+
+    found = order("zebra", texts)
+
+    assert found[0] == 10
+    assert set(found[1:3]) == {9, 11}
+    assert found[3:] == [8, 7, 6]
+    assert 15 not in found, "five places away is out of reach"
+
+
+def test_neighbours_do_not_reach_into_other_sessions() -> None:
+    last_of_the_longest = text("so it goes", 2 * MOST_MESSAGES, session=0)
+
+    assert order("zebra", [text("zebra", 0, session=1), last_of_the_longest, *FILL]) == [0]
+
+
+def test_an_answer_beside_its_question_beats_a_stray_word() -> None:
+    texts = [
+        text("Where did you buy the red bicycle?", 0),
+        text("At the flea market, for twenty.", 1),
+        text("The bicycle again.", 200),
+        *FILL,
+    ]
+
+    assert order("Where was the red bicycle bought?", texts)[:2] == [0, 1]
+
+
+def test_who_speaks() -> None:
+    texts = [text("Anna: the zebra of Bert", 0), text("Bert: the zebra of Anna", 100), *FILL]
+
+    assert order("What did Bert say of the zebra?", texts)[0] == 100
+    assert order("What did Anna say of the zebra?", texts)[0] == 0
+
+
+def test_the_time_that_is_asked_for() -> None:
+    texts = [text("zebra", 0, at=START), text("zebra", 100, at=START + 90 * DAY), *FILL]
+
+    assert order("zebra", texts) == [100, 0], "else the newest"
+    assert order("zebra", texts, Span(START - DAY, START)) == [0, 100], "told soon after"
+    assert order("zebra", texts, Span(START - 60 * DAY, START - 50 * DAY)) == [100, 0]
+
+
+def test_what_is_pinned_gets_a_nudge() -> None:
+    texts = [text("zebra", 0, pinned=True), text("zebra", 100, at=START + DAY), *FILL]
+
+    assert order("zebra", texts) == [0, 100]
+
+
+def test_a_word_in_every_text_says_nothing_about_neighbours() -> None:
+    texts = [text(f"Anna number{n}", 2 * n, session=n) for n in range(30)]
+    texts.append(text("so it goes", 1, session=3))
+
+    assert 1 not in order("Anna", texts)
+
+
+def test_nothing_asked_nothing_found() -> None:
+    assert order("what is it", FILL) == []
+    assert order("zebra", FILL) == []
+
+
+def risen(*scores: tuple[float, int, str], pinned: int | None = None) -> list[str]:
+    """(value, day, words) each, best first; the words after the newer have risen."""
+    asked = Question((Term("a"), Term("b"), Term("c")), (), 10, 1.0, {"a": 1, "b": 1, "c": 1})
+    given = [
+        Score(
+            Text(n, day, tuple(words.split()), n == pinned),
+            value,
+            dict.fromkeys(words.split()[0], 1.0),
+            {},
+        )
+        for n, (value, day, words) in enumerate(scores)
+    ]
+    return [" ".join(score.text.terms) for score in newest_first(asked, given)]
+
+
+def test_the_newer_statement_of_the_same_thing_stands_above() -> None:
+    assert risen((9, 1, "ab old"), (8, 2, "ab new")) == ["ab new", "ab old"]
+    assert risen((9, 2, "ab new"), (8, 1, "ab old")) == ["ab new", "ab old"]
+    assert risen((9, 1, "ab old"), (8, 2, "c other")) == ["ab old", "c other"]
+    assert risen((9, 1, "ab old"), (5, 2, "ab new")) == ["ab old", "ab new"], "hardly an answer"
+    assert risen((9, 1, "abc old"), (8, 2, "a new")) == ["abc old", "a new"], "another thing"
+    assert risen((9, 1, "ab old"), (8, 2, "ab new"), pinned=0) == ["ab old", "ab new"]
+    assert risen((9, 1, "a x"), (8, 2, "a y"), (7, 3, "a z")) == ["a z", "a y", "a x"]
+
+
+def test_nothing_rises_out_of_its_ten() -> None:
+    rows = [(9.0, 20 - n, f"a {n}") for n in range(10)]
+
+    assert risen(*rows, (8.9, 99, "a last"))[10] == "a last"
+
+
+def test_values_fall_with_the_order() -> None:
+    texts = [text(f"zebra number{n}", 20 * n, at=START + (n * 7 % 5) * DAY) for n in range(9)]
+    asked = question("zebra number3", [*texts, *FILL])
+
+    values = [score.value for score in newest_first(asked, rank(asked, [*texts, *FILL]))]
+
+    assert values == sorted(values, reverse=True)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from("abcd"),
+        st.lists(st.integers(min_value=0, max_value=1 << 30), min_size=1, max_size=30),
+        min_size=1,
+    )
+)
+def test_whatever_matches_is_read_when_there_is_room(postings: dict[str, list[int]]) -> None:
+    stretches, claims = seeds(postings, dict.fromkeys(postings, 1.0), 10_000)
+    spans = spans_of(stretches)
+
+    assert claims == []
+    assert spans == sorted(spans)
+    assert all(a[1] < b[0] for a, b in pairwise(spans)), "none overlap"
+    reach = 4 << SUB_BITS
+    for docs in postings.values():
+        for doc in docs:
+            assert any(low <= doc - reach and doc + reach <= high for low, high in spans)
+
+
+def test_the_best_stretches_come_first() -> None:
+    stretch = 1 << STRETCH_BITS
+    postings = {"rare": [5 * stretch], "both": [5 * stretch, 90 * stretch, -7, -8]}
+
+    stretches, claims = seeds(postings, {"rare": 3.0, "both": 1.0}, 1)
+
+    assert stretches == [5]
+    assert claims == [-7]

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.memory.house import HERE, THERE, ask, talk, tell
+from tests.memory.updates import REPLIES, UPDATES
+
+from polyvox.memory.ranking import Question
+from polyvox.memory.relevance import Scale
+from polyvox.memory.words import terms_of
+from polyvox.store.database import Database
+
+INJECTED = 0.6
+KNOWN = {"anna": 9, "bicycl": 3, "red": 5}
+
+
+def relevance(words: str, value: float, docs: int = 500) -> float:
+    return Scale(Question(terms_of(words), (), docs, 12.0, KNOWN)).relevance(value)
+
+
+@given(
+    st.floats(min_value=0, max_value=100),
+    st.floats(min_value=0, max_value=100),
+    st.integers(min_value=10, max_value=100_000),
+)
+def test_it_grows_with_the_score(one: float, other: float, docs: int) -> None:
+    low, high = sorted((one, other))
+
+    assert 0 <= relevance("the red bicycle", low, docs) <= relevance("the red bicycle", high, docs)
+    assert relevance("the red bicycle", high, docs) <= 1
+
+
+def test_what_was_never_said_makes_it_unlikely() -> None:
+    """The same score: once it is all of the question, once the half that anybody ever said."""
+    whole = relevance("a red bicycle", 4.0)
+
+    assert whole > INJECTED
+    assert relevance("a red bicycle with golden spokes and brakes", 4.0) < whole
+
+
+def test_a_name_nobody_heard_makes_it_unlikely() -> None:
+    assert relevance("the bicycle of Anna", 4.0) > relevance("the bicycle of Otto", 4.0)
+
+
+def test_nothing_asked() -> None:
+    assert relevance("what is it", 0.0) < 0.01
+
+
+async def test_questions_to_the_right_and_to_the_wrong_memory(database: Database) -> None:
+    """Every other update is remembered here, the rest there."""
+    for n, update in enumerate(UPDATES):
+        said = talk(update.older, REPLIES[n % 4], update.newer, REPLIES[(n + 1) % 4])
+        await tell(database, f"s{n}", said, partition=THERE if n % 2 else HERE)
+
+    right = wrong = 0
+    for n, update in enumerate(UPDATES):
+        for partition in (HERE, THERE):
+            found = await ask(database, update.question, partition=partition)
+            injected = bool(found) and found[0].relevance >= INJECTED
+            if partition == (THERE if n % 2 else HERE):
+                right += injected
+            else:
+                wrong += injected
+
+    assert right >= 0.8 * len(UPDATES)
+    assert wrong <= 0.1 * len(UPDATES)

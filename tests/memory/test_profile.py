@@ -1,0 +1,152 @@
+"""The profile: what holds in it, who says so, and changing it by hand."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from polyvox.errors import Invalid
+from polyvox.memory import profile
+from polyvox.memory.profile import Profile, lines_of
+from polyvox.memory.values import Episode, Partition
+from polyvox.store import profiles as rows
+from polyvox.store.database import Database
+from polyvox.store.profiles import Entry
+from polyvox.values import Scope
+
+ME, PART = Scope("anna"), Partition("polyvox", "anna")
+DAY = profile.DAY
+
+
+def episode(text: str, at: int = 1, role: Any = "user") -> Episode:
+    return Episode(f"s{at}", 0, role, None, text, at)
+
+
+def entry(place: str, text: str, at: int, item: str = "", **more: Any) -> Entry:
+    one = episode(text, at)
+    given = {"quote": text, "cloud": True, **more}
+    return profile.said(one, at, place=place, text=text, item=item, **given)
+
+
+async def change(database: Database, now: int = 100, **values: Any) -> Profile:
+    return await database.write(lambda tx: profile.patch(tx, ME, PART, values, now))
+
+
+def test_instructions_are_heard_without_a_model() -> None:
+    said = episode("Always answer briefly. Call me Sam. Never use emojis.")
+    lines = lines_of(profile.heard(said, 1, True))
+    assert [line.text for line in lines["instructions"]] == [
+        "Always answer briefly",
+        "Never use emojis",
+    ]
+    assert lines["name"][0].text == "Sam"
+    assert lines["name"][0].evidence[0].quote == "Call me Sam."
+    assert [line.text for line in lines["preferences.avoid"]] == ["emojis"]
+    assert profile.heard(episode(said.text, 1, "assistant"), 1, True) == []
+
+
+def test_the_newest_holds_but_nothing_inferred_stands_against_what_was_said() -> None:
+    entries = [
+        entry("current_focus", "the thesis", 10),
+        entry("current_focus", "the move", 20),
+        entry("current_focus", "perhaps a holiday", 30, source="inferred"),
+        entry("north_star", "to lead a team", 10, "work", source="inferred"),
+        entry("key_relationships", "her sister", 10, "Rosa"),
+    ]
+    expected = lines_of(entries)
+    assert [line.text for line in expected["current_focus"]] == ["the move"]
+    assert expected["current_focus"][0].source == "user_stated"
+    assert [(line.item, line.source) for line in expected["north_star"]] == [("work", "inferred")]
+    assert [(line.item, line.text) for line in expected["key_relationships"]] == [
+        ("Rosa", "her sister")
+    ]
+    chance = random.Random(2)
+    for _ in range(10):
+        chance.shuffle(entries)
+        assert lines_of(entries) == expected
+    assert [line.text for line in lines_of(entries, 15)["current_focus"]] == ["the thesis"]
+
+
+async def test_changing_it_by_hand(database: Database) -> None:
+    made = await change(
+        database,
+        north_star={"work": "to teach"},
+        current_focus="the exam",
+        key_relationships=[{"name": "Rosa", "text": "her sister"}, "Tom"],
+        preferences={"tone": "dry", "avoid": ["emojis", "lists"]},
+        instructions=["Answer in German"],
+    )
+    assert made.version == 1
+    assert made.one("current_focus") is not None
+    assert [(x.item, x.text, x.source) for x in made.all("north_star")] == [
+        ("work", "to teach", "manual")
+    ]
+    assert {x.item for x in made.all("key_relationships")} == {"Rosa", "Tom"}
+    assert made.completeness == {
+        "relationships": 0.5, "work": 0.67, "health": 0.0, "spirituality": 0.0, "general": 0.33,
+    }  # fmt: skip
+
+    again = await change(database, current_focus="the exam")
+    assert again.version == 1, "nothing changed"
+    less = await change(
+        database, current_focus=None, preferences={"avoid": ["lists"]}, key_relationships=["Tom"]
+    )
+    assert less.one("current_focus") is None
+    assert [x.text for x in less.all("preferences.avoid")] == ["lists"]
+    assert [x.item for x in less.all("key_relationships")] == ["Tom"]
+    assert less.one("preferences.tone") is not None, "what is not named stays"
+    assert less.version == 2
+    assert less.days_old(100 + 3 * DAY) == 3
+    back = await change(database, current_focus="the exam")
+    assert back.one("current_focus") is not None
+
+
+async def test_what_was_taken_back_is_not_inferred_again(database: Database) -> None:
+    guess = entry("patterns", "puts things off", 50, source="inferred", confidence=0.5)
+    await database.write(lambda tx: rows.add(tx, ME, PART, [guess], 50))
+    assert (await change(database, now=60, patterns=[])).all("patterns") == ()
+    later = entry("patterns", "puts things off", 70, source="inferred")
+    await database.write(lambda tx: rows.add(tx, ME, PART, [later], 70))
+    assert (await database.read(lambda tx: profile.read(tx, ME, PART))).all("patterns") == ()
+
+
+async def test_what_must_not_go_to_a_cloud_model_is_left_out(database: Database) -> None:
+    secret = entry("work_context", "a secret project", 1, cloud=False)
+    await database.write(lambda tx: rows.add(tx, ME, PART, [secret], 1))
+    whole = await database.read(lambda tx: profile.read(tx, ME, PART))
+    assert whole.one("work_context") is not None
+    told = await database.read(lambda tx: profile.read(tx, ME, PART, cloud=True))
+    assert told.one("work_context") is None
+
+
+async def test_entering_twice_changes_nothing(database: Database) -> None:
+    said = profile.heard(episode("Always answer briefly."), 1, True)
+    for _ in range(3):
+        await database.write(lambda tx: rows.add(tx, ME, PART, said, 1))
+    found = await database.read(lambda tx: profile.read(tx, ME, PART))
+    assert (len(found.all("instructions")), found.version) == (1, 1)
+    other = Partition("polyvox", "other")
+    assert (await database.read(lambda tx: profile.read(tx, ME, other))).lines == {}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"shoe_size": "44"},
+        {"north_star": {"money": "more"}},
+        {"north_star": "more"},
+        {"patterns": "one"},
+        {"current_focus": 3},
+        {"current_focus": "x" * 2001},
+        {"key_relationships": [{"text": "nobody"}]},
+        {"preferences": {"volume": "loud"}},
+    ],
+)
+async def test_what_has_no_place_is_refused(
+    sqlite_database: Database, values: dict[str, Any]
+) -> None:
+    with pytest.raises(Invalid):
+        await change(sqlite_database, **values)
+    assert (await sqlite_database.read(lambda tx: profile.read(tx, ME, PART))).version == 0

@@ -1,0 +1,137 @@
+"""Jobs: wanted once, claimed by one, taken over from the dead, kept with ids alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from polyvox.errors import Conflict, NotFound
+from polyvox.store import jobs
+from polyvox.store.database import Database, Tx
+from polyvox.store.jobs import Job
+from polyvox.values import Scope
+
+ME, YOU = Scope("anna"), Scope("bert")
+KINDS = ("ingest", "daily")
+
+
+async def claimed(database: Database, runner: str, now: int = 100) -> Job | None:
+    return await database.write(lambda tx: jobs.claim(tx, KINDS, runner, now))
+
+
+async def test_wanting_a_job_twice_is_wanting_it_once(database: Database) -> None:
+    def want(tx: Tx) -> list[bool]:
+        return [jobs.enqueue(tx, ME, "ingest", "s1", 10) for _ in range(3)]
+
+    assert await database.write(want) == [True, False, False]
+    job = await claimed(database, "one")
+    assert job is not None
+    assert (job.id, job.subject, job.state, job.attempts) == ("ingest:s1", "s1", "running", 1)
+    await database.write(lambda tx: jobs.finish(tx, job, "one", 20))
+    assert await database.write(lambda tx: jobs.enqueue(tx, ME, "ingest", "s1", 30)) is False
+    assert await claimed(database, "one") is None, "what is done is not done again"
+
+
+async def test_each_job_is_claimed_by_one_runner_the_longest_due_first(database: Database) -> None:
+    def want(tx: Tx) -> None:
+        jobs.enqueue(tx, ME, "ingest", "late", 10, due_at=50)
+        jobs.enqueue(tx, YOU, "ingest", "early", 10, due_at=40)
+        jobs.enqueue(tx, ME, "ingest", "not yet", 10, due_at=500)
+        jobs.enqueue(tx, ME, "unknown", "x", 10)
+
+    await database.write(want)
+    assert await database.read(lambda tx: jobs.next_due(tx, KINDS)) == 40
+    first, second = await claimed(database, "one"), await claimed(database, "two")
+    assert first is not None
+    assert second is not None
+    assert (first.subject, first.scope) == ("early", YOU)
+    assert (second.subject, second.scope) == ("late", ME)
+    assert await claimed(database, "three") is None
+
+
+async def test_what_a_dead_runner_held_waits_again_and_the_dead_cannot_end_it(
+    database: Database,
+) -> None:
+    await database.write(lambda tx: jobs.enqueue(tx, ME, "ingest", "s1", 10))
+    lost = await claimed(database, "dead")
+    assert lost is not None
+    assert await database.read(jobs.holders) == {"dead"}
+    assert await database.write(lambda tx: jobs.give_back(tx, "dead", 20)) == 1
+    again = await claimed(database, "living")
+    assert again is not None
+    assert again.attempts == 2
+    await database.write(lambda tx: jobs.fail(tx, lost, "dead", "Too late.", 30))
+    held = await database.read(lambda tx: jobs.get(tx, ME, "ingest:s1"))
+    assert (held.state, held.runner_id, held.failure) == ("running", "living", None)
+
+
+async def test_a_step_is_kept_until_the_job_is_done(database: Database) -> None:
+    await database.write(lambda tx: jobs.enqueue(tx, ME, "ingest", "s1", 10))
+    job = await claimed(database, "one")
+    assert job is not None
+    assert await database.read(lambda tx: jobs.step(tx, job, "read")) is None
+    await database.write(lambda tx: jobs.keep_step(tx, job, "read", "[1]", 20))
+    await database.write(lambda tx: jobs.keep_step(tx, job, "read", "[2]", 21))
+    assert await database.read(lambda tx: jobs.step(tx, job, "read")) == "[2]"
+    other = await database.read(
+        lambda tx: tx.all("SELECT 1 FROM job_steps WHERE user_id = ?", (YOU.user,))
+    )
+    assert other == []
+    await database.write(lambda tx: jobs.finish(tx, job, "one", 30))
+    assert await database.read(lambda tx: jobs.step(tx, job, "read")) is None
+
+
+async def test_failures_are_shown_with_their_reason_and_can_be_tried_again(
+    database: Database,
+) -> None:
+    await database.write(lambda tx: jobs.enqueue(tx, ME, "ingest", "s1", 10))
+    job = await claimed(database, "one")
+    assert job is not None
+    await database.write(lambda tx: jobs.postpone(tx, job, "one", "Not now.", 900, 20))
+    (waiting,) = await database.read(lambda tx: jobs.list_jobs(tx, ME))
+    assert (waiting.state, waiting.failure, waiting.due_at) == ("pending", "Not now.", 900)
+    assert await claimed(database, "one", 899) is None
+    second = await claimed(database, "one", 900)
+    assert second is not None
+    await database.write(lambda tx: jobs.fail(tx, second, "one", "Never.", 901))
+    assert await database.read(lambda tx: jobs.counts(tx, ME)) == {
+        "pending": 0,
+        "running": 0,
+        "failed": 1,
+    }
+    assert await database.read(lambda tx: jobs.list_jobs(tx, YOU)) == []
+    with pytest.raises(NotFound):
+        await database.write(lambda tx: jobs.retry(tx, YOU, "ingest:s1", 950))
+    await database.write(lambda tx: jobs.retry(tx, ME, "ingest:s1", 950))
+    third = await claimed(database, "one", 950)
+    assert third is not None
+    assert third.attempts == 1
+    with pytest.raises(Conflict):
+        await database.write(lambda tx: jobs.retry(tx, ME, "ingest:s1", 960))
+
+
+async def test_a_job_can_be_wanted_anew_from_its_first_step(database: Database) -> None:
+    await database.write(lambda tx: jobs.enqueue(tx, ME, "daily", "monday", 10))
+    job = await claimed(database, "one")
+    assert job is not None
+
+    def end(tx: Tx) -> None:
+        jobs.keep_step(tx, job, "read", "1", 20)
+        jobs.fail(tx, job, "one", "No.", 20)
+        jobs.again(tx, ME, "daily", "monday", 30)
+
+    await database.write(end)
+    assert await database.read(lambda tx: jobs.step(tx, job, "read")) is None
+    fresh = await claimed(database, "one")
+    assert fresh is not None
+    assert (fresh.attempts, fresh.failure) == (1, None)
+
+
+async def test_forgetting_a_subject_leaves_nothing_to_do_about_it(database: Database) -> None:
+    def want(tx: Tx) -> None:
+        for scope in (ME, YOU):
+            jobs.enqueue(tx, scope, "ingest", "s1", 10)
+        jobs.forget(tx, ME, "s1")
+
+    await database.write(want)
+    assert await database.read(lambda tx: jobs.list_jobs(tx, ME)) == []
+    assert len(await database.read(lambda tx: jobs.list_jobs(tx, YOU))) == 1

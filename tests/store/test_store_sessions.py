@@ -1,0 +1,93 @@
+"""Sessions: ended by idleness or by the person, remembered exactly once."""
+
+from __future__ import annotations
+
+import pytest
+from tests.store.rows import insert, insert_turn
+
+from polyvox.errors import Conflict, NotFound
+from polyvox.session.lifecycle import end_session, session_for, sweep
+from polyvox.store import jobs, sessions
+from polyvox.store.database import Database, Tx
+from polyvox.values import Scope
+
+ME, YOU = Scope("anna"), Scope("bert")
+MINUTE = 60_000_000
+IDLE = 5.0
+
+
+async def say(database: Database, conversation: str, now: int, scope: Scope = ME) -> str:
+    return await database.write(lambda tx: session_for(tx, scope, conversation, now, IDLE))
+
+
+async def wanted(database: Database, scope: Scope = ME) -> list[str]:
+    return [job.subject for job in await database.read(lambda tx: jobs.list_jobs(tx, scope))]
+
+
+async def conversation(database: Database, name: str, recipe: str, scope: Scope = ME) -> None:
+    await database.write(
+        lambda tx: insert(tx, "conversations", user_id=scope.user, id=name, recipe=recipe)
+    )
+
+
+async def test_a_session_goes_on_while_the_person_does(database: Database) -> None:
+    first = await say(database, "c", 0)
+    for minute in (5, 10, 15):
+        assert await say(database, "c", minute * MINUTE) == first, "five minutes are not more"
+    second = await say(database, "c", 20 * MINUTE + 1)
+    assert second != first
+    old = await database.read(lambda tx: sessions.get(tx, ME, first))
+    assert (old.ended_at, old.ended_by) == (15 * MINUTE, "idle"), "the time of its last message"
+    assert await wanted(database) == [first]
+    assert await say(database, "other", 20 * MINUTE) not in (first, second)
+
+
+async def test_the_person_ends_a_session_once(database: Database) -> None:
+    session = await say(database, "c", 0)
+    ended = await end_session(database, ME, session, lambda: MINUTE)
+    assert (ended.ended_at, ended.ended_by) == (MINUTE, "person")
+    with pytest.raises(Conflict):
+        await end_session(database, ME, session, lambda: MINUTE)
+    with pytest.raises(NotFound):
+        await end_session(database, YOU, session, lambda: MINUTE)
+    assert await wanted(database) == [session]
+    assert await say(database, "c", MINUTE + 1) != session
+
+
+async def test_the_sweep_closes_what_nobody_came_back_to(database: Database) -> None:
+    await conversation(database, "c", "council")
+    await conversation(database, "theirs", "council", YOU)
+    await conversation(database, "agent", "agent")
+    left, theirs = await say(database, "c", 0), await say(database, "theirs", 0, YOU)
+    kept = await say(database, "agent", 0)
+    assert await sweep(database, lambda: 5 * MINUTE, IDLE) == 0
+    assert await sweep(database, lambda: 5 * MINUTE + 1, IDLE) == 2
+    assert await sweep(database, lambda: 9 * MINUTE, IDLE) == 0
+    assert await wanted(database) == [left]
+    assert await wanted(database, YOU) == [theirs]
+    agent = await database.read(lambda tx: sessions.get(tx, ME, kept))
+    assert agent.ended_at is None, "an agent's session is continued by name"
+
+
+async def test_a_session_that_went_on_meanwhile_is_not_swept(database: Database) -> None:
+    await conversation(database, "c", "council")
+    session = await say(database, "c", 0)
+    found = await database.read(lambda tx: sessions.idle(tx, MINUTE))
+    assert [entry[1].id for entry in found] == [session]
+    await say(database, "c", 4 * MINUTE)
+    assert await sweep(database, lambda: 6 * MINUTE, IDLE) == 0
+
+
+async def test_sessions_are_listed_with_their_messages(database: Database) -> None:
+    first = await say(database, "c", 0)
+
+    def turn(tx: Tx) -> None:
+        insert_turn(tx, ME, "c", "t1", "Hello")
+        tx.run("UPDATE turns SET session_id = ? WHERE id = 't1'", (first,))
+
+    await database.write(turn)
+    second = await say(database, "c", 60 * MINUTE)
+    listed = await database.read(lambda tx: sessions.list_sessions(tx, ME))
+    assert [(session.id, count) for session, count in listed] == [(second, 0), (first, 1)]
+    assert await database.read(lambda tx: sessions.list_sessions(tx, ME, "none")) == []
+    assert await database.read(lambda tx: sessions.list_sessions(tx, YOU)) == []

@@ -1,0 +1,191 @@
+"""The worker: every job is seen to an end, whoever dies meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from polyvox.errors import Unavailable
+from polyvox.store import jobs
+from polyvox.store.database import Database
+from polyvox.store.jobs import Job
+from polyvox.store.runners import Runner, register
+from polyvox.values import Scope
+from polyvox.work.worker import ATTEMPTS, Handler, Hopeless, Taking, Worker, wait_after
+
+ME = Scope("anna")
+
+
+class Clock:
+    """Time as the test says."""
+
+    now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+async def runner(database: Database) -> AsyncIterator[Runner]:
+    made = await register(database)
+    yield made
+    await made.close()
+
+
+async def want(database: Database, subject: str, now: int = 0) -> None:
+    await database.write(lambda tx: jobs.enqueue(tx, ME, "task", subject, now))
+
+
+async def job(database: Database, subject: str) -> Job:
+    return await database.read(lambda tx: jobs.get(tx, ME, f"task:{subject}"))
+
+
+def worker(database: Database, runner: Runner, clock: Clock, task: Handler) -> Worker:
+    return Worker(database, runner, clock, {"task": task})
+
+
+async def test_everything_that_is_due_is_done_once(database: Database, runner: Runner) -> None:
+    done: list[str] = []
+
+    async def task(taking: Taking) -> None:
+        done.append(taking.job.subject)
+
+    for subject in ("a", "b", "c"):
+        await want(database, subject)
+    await want(database, "later", Clock.now + 1)
+    work = worker(database, runner, Clock(), task)
+    assert await work.run_due() == 3
+    assert await work.run_due() == 0
+    assert done == ["a", "b", "c"]
+    assert (await job(database, "a")).state == "done"
+    assert (await job(database, "later")).state == "pending"
+
+
+async def test_a_job_goes_on_behind_the_steps_it_took(database: Database, runner: Runner) -> None:
+    taken: list[str] = []
+    broken = True
+
+    async def first() -> dict[str, Any]:
+        taken.append("first")
+        return {"ids": ["x"]}
+
+    async def second() -> int:
+        taken.append("second")
+        if broken:
+            raise Unavailable("The provider cannot be reached.", "Try later.")
+        return 2
+
+    async def task(taking: Taking) -> None:
+        assert await taking.step("first", first) == {"ids": ["x"]}
+        assert await taking.step("second", second) == 2
+
+    clock = Clock()
+    await want(database, "a")
+    work = worker(database, runner, clock, task)
+    await work.run_due()
+    failed = await job(database, "a")
+    assert failed.state == "pending"
+    assert failed.failure == "The provider cannot be reached. Try later."
+    assert failed.due_at == clock.now + wait_after(1)
+    broken = False
+    clock.now = failed.due_at
+    await work.run_due()
+    assert taken == ["first", "second", "second"]
+    assert (await job(database, "a")).state == "done"
+
+
+async def test_it_waits_longer_each_time_and_then_asks_for_help(
+    database: Database, runner: Runner
+) -> None:
+    async def task(taking: Taking) -> None:
+        raise Unavailable("Away.")
+
+    clock = Clock()
+    await want(database, "a")
+    work = worker(database, runner, clock, task)
+    waits = []
+    for _ in range(ATTEMPTS):
+        await work.run_due()
+        state = await job(database, "a")
+        waits.append(state.due_at - clock.now)
+        clock.now = state.due_at
+    assert waits[:-1] == sorted(set(waits[:-1]))
+    assert state.state == "failed"
+    assert await work.run_due() == 0
+
+
+async def test_a_hopeless_job_is_not_tried_again(database: Database, runner: Runner) -> None:
+    async def task(taking: Taking) -> None:
+        raise Hopeless("It does not exist any more.")
+
+    await want(database, "a")
+    await worker(database, runner, Clock(), task).run_due()
+    assert (await job(database, "a")).state == "failed"
+
+
+async def test_our_own_mistake_fails_one_job_only(
+    database: Database, runner: Runner, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def task(taking: Taking) -> None:
+        if taking.job.subject == "a":
+            raise ZeroDivisionError
+
+    await want(database, "a")
+    await want(database, "b")
+    assert await worker(database, runner, Clock(), task).run_due() == 2
+    assert (await job(database, "a")).failure == "Polyvox itself failed: ZeroDivisionError."
+    assert (await job(database, "b")).state == "done"
+    assert "task:a" in caplog.text
+
+
+async def test_what_the_dead_held_is_taken_over_and_what_the_living_hold_is_not(
+    database: Database, runner: Runner
+) -> None:
+    done: list[str] = []
+
+    async def task(taking: Taking) -> None:
+        done.append(taking.job.subject)
+
+    alive = await register(database)
+    await want(database, "theirs")
+    await database.write(lambda tx: jobs.claim(tx, ["task"], alive.id, 1))
+    await want(database, "orphan")
+    await database.write(lambda tx: jobs.claim(tx, ["task"], "long dead", 1))
+    await worker(database, runner, Clock(), task).run_due()
+    assert done == ["orphan"]
+    await alive.close()
+    await worker(database, runner, Clock(), task).run_due()
+    assert done == ["orphan", "theirs"]
+
+
+async def test_closing_gives_back_what_is_under_way(database: Database, runner: Runner) -> None:
+    begun = asyncio.Event()
+
+    async def task(taking: Taking) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    await want(database, "a")
+    work = worker(database, runner, Clock(), task)
+    work.start()
+    await begun.wait()
+    await work.close()
+    waiting = await job(database, "a")
+    assert (waiting.state, waiting.runner_id) == ("pending", None)
+
+
+async def test_ringing_wakes_it(database: Database, runner: Runner) -> None:
+    done = asyncio.Event()
+
+    async def task(taking: Taking) -> None:
+        done.set()
+
+    work = worker(database, runner, Clock(), task)
+    work.start()
+    await want(database, "a")
+    work.ring()
+    await asyncio.wait_for(done.wait(), 20)
+    await work.close()
