@@ -35,7 +35,7 @@ from polyvox.memory.words import words_of
 from polyvox.store import claims, episodes
 from polyvox.store.database import Database, Tx
 from polyvox.store.open import open_database
-from polyvox.values import ASSISTANT_ID, Scope
+from polyvox.values import Scope
 
 
 async def fill(database: Database, sessions: int = 6) -> None:
@@ -238,10 +238,9 @@ async def test_each_advisor_reads_the_person_and_itself(database: Database) -> N
     async def read(reader: Reader) -> set[str]:
         return {item.text.split()[-1] for item in await ask(database, "boat", reader=reader)}
 
-    assert await read(Reader()) == {"boat?"}
-    assert await read(Reader(advisor_id="skeptic")) == {"boat?", "water."}
-    assert await read(Reader(advisor_id="dreamer")) == {"boat?", "freedom."}
-    assert await read(Reader(advisor_id=ASSISTANT_ID)) == {"boat?", "paint."}
+    assert await read(Reader()) == {"boat?", "paint."}
+    assert await read(Reader(advisor_id="skeptic")) == {"boat?", "paint.", "water."}
+    assert await read(Reader(advisor_id="dreamer")) == {"boat?", "paint.", "freedom."}
     assert await read(Reader(everything=True)) == {"boat?", "water.", "freedom.", "paint."}
     user = frozenset({"user"})
     assert await read(Reader(everything=True, roles=user)) == {"boat?"}

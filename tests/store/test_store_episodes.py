@@ -244,7 +244,7 @@ def test_places_do_not_depend_on_what_others_answer(speakers: list[str]) -> None
 
     def places(names: list[str]) -> list[tuple[str, int]]:
         new = [
-            New(Message("user" if name == "user" else "assistant", name), name, ())
+            New(Message("user" if name == "user" else "assistant", name, None, name), ())
             for name in names
         ]
         stored = placed(7, 0, [], new, "s", START, True)

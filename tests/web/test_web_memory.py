@@ -12,6 +12,10 @@ import pytest
 from tests.provider import Script
 from tests.web.house import House, open_house
 
+from polyvox.store import companions
+from polyvox.store.companions import Kept
+from polyvox.values import Scope
+
 ANNA = {"tenantId": "acme", "userId": "anna"}
 BERT = {"tenantId": "acme", "userId": "bert"}
 SAYS = "I moved to Porto last week. I'll call the bank tomorrow. Always answer briefly."
@@ -134,6 +138,14 @@ async def test_changing_the_profile(house: House) -> None:
     assert (wrong.status, wrong.error["param"]) == (422, "shoe")
     nobody = await house.patch("/user/model", {"model": change})
     assert (nobody.status, nobody.error["param"]) == (422, "tenantId")
+
+
+async def test_what_a_session_was_told_goes_when_memory_changes(house: House) -> None:
+    database, me = house.polyvox.database, Scope()
+    told = Kept("an old word")
+    await database.write(lambda tx: companions.put_session(tx, me, "s", "c", told, 1))
+    await house.patch("/user/model", {**ANNA, "model": {"current_focus": "rest"}})
+    assert await database.read(lambda tx: companions.session(tx, me, "s")) == Kept("")
 
 
 async def test_facts_are_corrected_pinned_excluded_and_forgotten(house: House) -> None:

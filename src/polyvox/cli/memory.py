@@ -13,7 +13,7 @@ from polyvox.cli.options import Json, Yes, new_group, sure
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
-    from polyvox.web.memory_shapes import ForgetOut
+    from polyvox.web.memory_own import ForgetOut
 
 group = new_group("Memory: what was said, what is known, what is open.")
 
@@ -170,7 +170,7 @@ def facts(
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say_json, table
         from polyvox.memory.values import Partition
-        from polyvox.web.memory_shapes import FactOut
+        from polyvox.web.memory_own import FactOut
 
         own = Partition.own(SCOPE)
         found = await app.memory.facts(SCOPE, own, words=words, include_history=history)
@@ -250,7 +250,7 @@ def forget(
         from polyvox.cli.output import say
         from polyvox.memory.forget import Target
         from polyvox.memory.values import Partition
-        from polyvox.web.memory_shapes import ForgetOut
+        from polyvox.web.memory_own import ForgetOut
 
         own, target = Partition.own(SCOPE), Target(what.value, id_)
         shown = ForgetOut.of(await app.memory.preview(SCOPE, own, target))

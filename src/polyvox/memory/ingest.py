@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from polyvox.errors import Invalid, TooLarge
@@ -50,16 +51,14 @@ def ingest(
         session_id, persona_id, min(started_at, ended_at), max(started_at, ended_at), len(messages)
     )
     found = [
-        New(message, _speaker(message, persona_id), tuple(words_of(message.text)))
+        New(
+            message if message.role == "assistant" else replace(message, advisor_id=None),
+            tuple(words_of(message.text)),
+        )
         for message in messages
     ]
     added = episodes.add(tx, scope, partition, transcript, found, cloud)
     return "ingested" if added else "duplicate"
-
-
-def _speaker(message: Message, persona_id: str | None) -> str | None:
-    """Who answered, where a message does not say: the session's persona."""
-    return None if message.role == "user" else message.advisor_id or persona_id
 
 
 def _check(partition: Partition, session_id: str, messages: Sequence[Message]) -> None:

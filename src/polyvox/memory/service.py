@@ -26,8 +26,8 @@ from polyvox.memory.recall import NOTHING, PERSON, Exclude, Reader, Source, reca
 from polyvox.memory.values import Episode, Message, Partition
 from polyvox.models.registry import Models
 from polyvox.settings import Settings
-from polyvox.store import derived, episodes
-from polyvox.store.database import Database, Tx
+from polyvox.store import companions, derived, episodes
+from polyvox.store.database import Database, T, Tx
 from polyvox.store.derived import Daily, Summary
 from polyvox.store.loops import Ending
 from polyvox.store.scrub import scrub
@@ -162,8 +162,8 @@ class Memory:
     async def correct(self, scope: Scope, partition: Partition, fact_id: str, text: str) -> Known:
         """Put a statement by hand in place of a fact."""
         now = self._clock()
-        return await self._database.write(
-            lambda tx: facts.correct(tx, scope, partition, fact_id, text, now)
+        return await self._change(
+            scope, lambda tx: facts.correct(tx, scope, partition, fact_id, text, now)
         )
 
     async def mark(
@@ -176,8 +176,9 @@ class Memory:
         excluded: bool | None = None,
     ) -> Known:
         """Pin a fact or not; exclude it from recall or take it back."""
-        return await self._database.write(
-            lambda tx: facts.mark(tx, scope, partition, fact_id, pinned=pinned, excluded=excluded)
+        return await self._change(
+            scope,
+            lambda tx: facts.mark(tx, scope, partition, fact_id, pinned=pinned, excluded=excluded),
         )
 
     async def mark_message(
@@ -191,10 +192,11 @@ class Memory:
         excluded: bool | None = None,
     ) -> Episode:
         """The same for a message."""
-        return await self._database.write(
+        return await self._change(
+            scope,
             lambda tx: episodes.mark(
                 tx, scope, partition, session_id, index, pinned=pinned, excluded=excluded
-            )
+            ),
         )
 
     # loops
@@ -221,8 +223,8 @@ class Memory:
     ) -> Loop:
         """Mark a loop as done, dropped, or open again."""
         now = self._clock()
-        return await self._database.write(
-            lambda tx: loops.end(tx, scope, partition, loop_id, status, now)
+        return await self._change(
+            scope, lambda tx: loops.end(tx, scope, partition, loop_id, status, now)
         )
 
     # the profile
@@ -236,8 +238,8 @@ class Memory:
     ) -> Profile:
         """Change the user model by hand."""
         now = self._clock()
-        return await self._database.write(
-            lambda tx: profile.patch(tx, scope, partition, change, now)
+        return await self._change(
+            scope, lambda tx: profile.patch(tx, scope, partition, change, now)
         )
 
     # days and sessions
@@ -274,8 +276,8 @@ class Memory:
     async def forget(self, scope: Scope, partition: Partition, target: Target) -> Forgetting:
         """Let it go for good, from the files too."""
         now, zone = self._clock(), zone_of(self._settings().timezone)
-        going = await self._database.write(
-            lambda tx: forget(tx, scope, partition, target, now, zone)
+        going = await self._change(
+            scope, lambda tx: forget(tx, scope, partition, target, now, zone)
         )
         await scrub(self._database)
         self._ring()
@@ -285,10 +287,19 @@ class Memory:
         """Let go of everything that was remembered of a conversation that is to be deleted, which
         scrubs the files."""
         now, zone = self._clock(), zone_of(self._settings().timezone)
-        await self._database.write(
-            lambda tx: forget_conversation(tx, scope, conversation_id, now, zone)
+        await self._change(
+            scope, lambda tx: forget_conversation(tx, scope, conversation_id, now, zone)
         )
         self._ring()
+
+    async def _change(self, scope: Scope, change: Callable[[Tx], T]) -> T:
+        """Change what is remembered; what a session was told of it at its start goes with it."""
+
+        def write(tx: Tx) -> T:
+            companions.drop_packets(tx, scope)
+            return change(tx)
+
+        return await self._database.write(write)
 
     def _forgetting(self, going: Going) -> Forgetting:
         return Forgetting(going, tuple(path.name for path in backups(self._database)))

@@ -7,17 +7,16 @@ kept from cloud models is asked for with `cloud`, and then is not told.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Protocol
 
 from polyvox.errors import StoreError
 from polyvox.memory import brief as briefs
 from polyvox.memory import facts, loops, past, profile
 from polyvox.memory.loops import Loop
-from polyvox.memory.moment import at, zone_of
+from polyvox.memory.moment import zone_of
 from polyvox.memory.packets import (
-    Daily,
     LoopRow,
     Person,
     QueryReply,
@@ -29,9 +28,8 @@ from polyvox.memory.packets import (
 from polyvox.memory.profile import Line, Profile
 from polyvox.memory.recall import Exclude, Reader, recall
 from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
-from polyvox.memory.startbrief import Known, OpenLoop, startbrief
+from polyvox.memory.startbrief import Known, startbrief
 from polyvox.memory.values import Item, Partition
-from polyvox.store import derived
 from polyvox.store.database import Database, Tx
 from polyvox.values import Scope
 
@@ -100,28 +98,21 @@ class OwnMemory:
         """The startbrief in plain words, the profile and the loops."""
         part, zone = Partition.own(scope), zone_of(self.timezone())
 
-        yesterday = (at(now, zone).date() - timedelta(days=1)).isoformat()
-
-        def read(tx: Tx) -> tuple[Known, list[Loop], Profile, derived.Daily | None]:
+        def read(tx: Tx) -> tuple[Known, list[Loop], Profile]:
             known = past.read(tx, scope, part, now, zone, session_id, cloud=cloud)
             kept = loops.listed(tx, scope, part, now, limit=LOOPS)
-            day = derived.find_daily(tx, scope, part, yesterday)
-            return known, kept, profile.read(tx, scope, part, cloud=cloud), day
+            return known, kept, profile.read(tx, scope, part, cloud=cloud)
 
         try:
-            known, kept, who, day = await self.database.read(read)
+            known, kept, who = await self.database.read(read)
         except StoreError:
             return Start(degrades=(Degrade("startbrief", "unreachable", "database"),))
         shown = [one for one in kept if one.cloud or not cloud]
-        if shown:
-            known = replace(known, loops=tuple(_open(one) for one in shown))
-        daily = _daily(day)
-        known = replace(known, yesterday=daily)
         told, _ = await startbrief(known)
         rows = tuple(_row(one) for one in shown) or tuple(
             LoopRow(one.text, id=one.id, type=one.type) for one in known.loops
         )
-        return Start(startbrief=told, user_model=_model(who), daily=daily, loops=rows)
+        return Start(startbrief=told, user_model=_model(who), daily=known.yesterday, loops=rows)
 
     async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:
         """Instructions, what to avoid, and how to call them."""
@@ -196,14 +187,6 @@ def as_handover(start: Start) -> str:
     return briefs.as_handover(start.brief) if start.brief is not None else ""
 
 
-def _open(loop: Loop) -> OpenLoop:
-    due = None if loop.due is None else date.fromisoformat(loop.due)
-    quote = loop.evidence[-1].quote if loop.evidence else ""
-    return OpenLoop(
-        loop.id, loop.text, loop.type, loop.horizon, due, loop.salience, loop.last_seen_at, quote
-    )
-
-
 def _row(loop: Loop) -> LoopRow:
     return LoopRow(
         loop.text,
@@ -218,14 +201,6 @@ def _row(loop: Loop) -> LoopRow:
         importance=loop.importance,
         urgency=loop.urgency,
         tags=loop.tags,
-    )
-
-
-def _daily(day: derived.Daily | None) -> Daily | None:
-    if day is None:
-        return None
-    return Daily(
-        day.day, day.themes, day.scores, day.steering_note, day.confidence, True, day.quality
     )
 
 

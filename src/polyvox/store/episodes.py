@@ -335,8 +335,7 @@ def _same(stored: Sequence[Stored], messages: Sequence[New]) -> None:
         if old.index >= len(messages):
             break
         new = messages[old.index].message
-        same = (new.role, new.text) == (old.role, old.text)
-        if not same or (new.advisor_id and messages[old.index].advisor_id != old.advisor_id):
+        if (new.role, new.text, new.advisor_id) != (old.role, old.text, old.advisor_id):
             raise Conflict(
                 f"Message {old.index} of session {old.session_id} is remembered with other words.",
                 "A session can grow, but what was said stays; send a correction as a new message,"

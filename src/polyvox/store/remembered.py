@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from polyvox.store.shelves import SHARED, Shelf
-from polyvox.values import ASSISTANT_ID, Scope
+from polyvox.values import Scope
 
 Role = Literal["user", "assistant"]
 OWN_TENANT = "polyvox"
@@ -56,7 +56,8 @@ class Message:
     text: str
     said_at: int | None = None
     advisor_id: str | None = None
-    """Who answered. What an advisor said is its own; other advisors do not recall it."""
+    """Who answered. What an advisor said is its own; other advisors do not recall it. An answer
+    without a name, like every message of the user's, is for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,8 @@ class Stored:
 
 
 def owner_of(role: Role, advisor_id: str | None) -> str:
-    """Whose a message is: the person's words are for all, an answer is whoever's gave it."""
-    return SHARED if role == "user" else advisor_id or ASSISTANT_ID
+    """Whose a message is: the person's words are for all, and so is an answer of nobody's."""
+    return SHARED if role == "user" else advisor_id or SHARED
 
 
 class Glance(NamedTuple):
@@ -130,8 +131,6 @@ class New:
     """A message with the words it is found by."""
 
     message: Message
-    advisor_id: str | None
-    """Who said it, as far as the message or its session tells."""
     terms: tuple[str, ...]
 
 
@@ -159,7 +158,7 @@ def placed(
         said = new.message.said_at
         doc = number << SESSION_BITS | place << SUB_BITS | sub
         episode = Episode(
-            session_id, index, new.message.role, new.advisor_id, new.message.text, said
+            session_id, index, new.message.role, new.message.advisor_id, new.message.text, said
         )
         found.append(Stored(doc, episode, started_at if said is None else said, cloud, new.terms))
     return found

@@ -23,23 +23,25 @@ from polyvox.values import Scope
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
 from polyvox.web.fields import Filled, Key, Text
-from polyvox.web.memory_shapes import (
-    DailyOut,
+from polyvox.web.memory_own import (
     EpisodeOut,
     FactOut,
     FactPatch,
     FactWhole,
     ForgetBody,
     ForgetOut,
+    LoopPatch,
+    MarkBody,
+    SummaryOut,
+)
+from polyvox.web.memory_shapes import (
+    DailyOut,
     IngestBody,
     IngestOut,
     LoopOut,
-    LoopPatch,
     LoopsOut,
-    MarkBody,
     QueryBody,
     QueryOut,
-    SummaryOut,
     Time,
     found,
     iso,

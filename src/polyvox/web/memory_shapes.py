@@ -1,4 +1,4 @@
-"""The bodies of the memory routes: those of the contract in its own words, and our own."""
+"""The bodies of the memory contract, in its own words."""
 
 from __future__ import annotations
 
@@ -11,14 +11,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from polyvox.errors import Invalid
-from polyvox.memory.facts import Known
-from polyvox.memory.forget import Kind
 from polyvox.memory.loops import Loop
-from polyvox.memory.service import Forgetting
 from polyvox.memory.values import Evidence, Message, Partition
-from polyvox.store.derived import Daily, Summary
+from polyvox.store.derived import Daily
 from polyvox.web.fields import Filled, Id, Text
-from polyvox.web.schemas import Body
 
 EARLIEST, LATEST = 1, 9000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -271,156 +267,6 @@ class DailyOut(Camel):
             confidence=one.confidence,
             exists=True,
             metadata={"quality_flag": one.quality, "model": one.model},
-        )
-
-
-class FactOut(Camel):
-    """A fact, and when it held."""
-
-    id: str
-    subject: str
-    attribute: str
-    text: str
-    source: Literal["user_stated", "manual", "inferred"]
-    confidence: float
-    said_at: str | None
-    about_from: str | None
-    about_to: str | None
-    about_precision: Literal["day", "week", "month", "year"] | None
-    valid_from: str | None
-    valid_to: str | None
-    status: Literal["current", "superseded"]
-    pinned: bool
-    excluded: bool
-    advisor_id: str | None
-    never_to_cloud: bool
-    corrects: str | None
-    evidence: list[EvidenceOut]
-
-    @classmethod
-    def of(cls, one: Known) -> FactOut:
-        """From the value."""
-        fact = one.fact
-        same = ("id", "subject", "attribute", "text", "source", "confidence", "about_precision")
-        more = ("pinned", "excluded", "advisor_id", "corrects")
-        return cls(
-            **{name: getattr(fact, name) for name in (*same, *more)},
-            said_at=iso(fact.said_at),
-            about_from=iso(fact.about_from),
-            about_to=iso(fact.about_to),
-            valid_from=iso(one.valid_from),
-            valid_to=iso(one.valid_to),
-            status=one.status,
-            never_to_cloud=not fact.cloud,
-            evidence=[EvidenceOut.of(each) for each in one.evidence],
-        )
-
-
-class FactWhole(FactOut):
-    """A fact with everything else that was ever said of the same."""
-
-    history: list[FactOut]
-
-
-class FactPatch(Body):
-    """Correct a fact, pin it, exclude it from recall; what is left out stays."""
-
-    text: Annotated[Filled, Field(min_length=1, max_length=2_000)] | None = None
-    pinned: Flag | None = None
-    excluded: Flag | None = None
-
-
-class MarkBody(Body):
-    """Pin something, exclude it from recall; what is left out stays."""
-
-    pinned: Flag | None = None
-    excluded: Flag | None = None
-
-
-class EpisodeOut(Camel):
-    """A remembered message."""
-
-    session_id: str
-    message_index: int
-    role: Literal["user", "assistant"]
-    text: str
-    timestamp: str | None
-    pinned: bool
-    excluded: bool
-
-
-class LoopPatch(Body):
-    """How a loop ended, or that it is open again."""
-
-    status: Literal["done", "dropped", "open"]
-
-
-class ForgetBody(Body):
-    """What is to be forgotten."""
-
-    kind: Kind
-    id: Annotated[Filled, Field(min_length=1, max_length=300)]
-
-
-class ForgetOut(Camel):
-    """What goes, or went, with it, and where it still is."""
-
-    sessions: list[str]
-    messages: list[dict[str, str]]
-    facts: list[dict[str, str]]
-    loops: list[dict[str, str]]
-    profile: list[dict[str, str]]
-    summaries: list[str]
-    days: list[str]
-    index_rows: int
-    returns: list[dict[str, str]]
-    """Older statements that hold again."""
-    conversations: list[str]
-    """Conversations in which the words still stand; delete those to be rid of them."""
-    backups: list[str]
-    """Copies of the database that still hold it."""
-
-    @classmethod
-    def of(cls, one: Forgetting) -> ForgetOut:
-        """From the value."""
-        going = one.going
-        return cls(
-            sessions=list(going.sessions),
-            messages=[_told(each.id, each.text) for each in going.messages],
-            facts=[_told(each.id, each.text) for each in going.facts],
-            loops=[_told(each.id, each.text) for each in going.sightings],
-            profile=[_told(each.id, each.value) for each in going.entries],
-            summaries=[each.subject for each in going.summaries],
-            days=[each.day for each in going.days],
-            index_rows=going.index_rows,
-            returns=[_told(each.id, each.text) for each in going.returns],
-            conversations=list(going.conversations),
-            backups=list(one.backups),
-        )
-
-
-def _told(name: str, text: str) -> dict[str, str]:
-    return {"id": name, "text": text}
-
-
-class SummaryOut(Camel):
-    """A session in few words."""
-
-    session_id: str
-    text: str
-    covers: list[str]
-    model: str
-    told_at: str | None
-
-    @classmethod
-    def of(cls, one: Summary) -> SummaryOut:
-        """From the value."""
-        return cls(
-            session_id=one.subject,
-            text=one.text,
-            covers=list(one.covers),
-            model=one.model,
-            told_at=iso(one.told_at),
         )
 
 
