@@ -63,7 +63,7 @@ def test_version(here: Here) -> None:
         (["ask", "hi", "--exchange", "0"], "greater than or equal to 1"),
         (["ask", "hi", "--exchange", "99"], "1 to 4 rounds"),
         (["ask", "hi", "--conversation", "nope"], "There is no conversation nope"),
-        (["ask", "hi", "--recipe", "soup"], "Known recipes: agent, council"),
+        (["ask", "hi", "--recipe", "soup"], "Known recipes: agent, companion, council"),
         (["ask", "hi", "--model", "soup"], "provider:name"),
         (["ask", "hi", "--model", "soup:x"], "There is no provider 'soup'"),
         (["ask", "hi", "-a", "nobody"], "Known advisors: builder"),

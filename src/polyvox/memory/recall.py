@@ -25,8 +25,9 @@ from polyvox.store.shelves import SHARED, Shelf
 from polyvox.values import Scope
 
 MOST_ITEMS = 100
-POSTINGS = 3_000
-"""So many occurrences of words are looked at, the rarest words first."""
+POSTINGS, ENOUGH = 3_000, 500
+"""So many occurrences of words are looked at, the rarest words first. Where enough were found, a
+word with more of them than are left is not looked up, for PostgreSQL has to read them all."""
 STRETCHES = 20
 """So many stretches of sessions are read, and as many more as items are wanted."""
 DATED = 0.6
@@ -181,8 +182,8 @@ def _look(
     postings: dict[str, list[int]] = {}
     left = POSTINGS
     for word, count in sorted(question.known.items(), key=lambda pair: (pair[1], pair[0])):
-        if left <= 0:
-            break
+        if left <= 0 or (count > left and POSTINGS - left >= ENOUGH):
+            break  # the other words still count where the rarer ones are
         found = shelves.postings(tx, scope, visible, word, left, asked.as_of)
         postings[word] = [doc for doc in found if doc >> SESSION_BITS not in asked.hidden]
         left -= count
