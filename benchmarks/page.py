@@ -70,4 +70,10 @@ same ratios.
   more. A long task is one of more than 50 ms, as the browser counts them; layout shift is its own
   measure, too. Up to three runs, of which the quietest counts: whatever else the machine does can
   only add. The first load is everything a browser fetches that was never here before.
+- **Recall**: conversations of LoCoMo, from a file given by its path; each turn is a message,
+  labelled with who speaks, pictures by their captions. Counted is the part of each question's
+  evidence that is among the first found, adversarial questions apart; the interval is a paired
+  bootstrap over the questions. FTS5 stands beside it with the same texts, its Porter stemmer and
+  bm25, any word of the question. The large memory is of invented words, as frequent as real ones
+  are, 20 messages a session, one commit each; questions have two to eight words of one message.
 """

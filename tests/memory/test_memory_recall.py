@@ -29,7 +29,7 @@ from tests.memory.updates import REPLIES, SMALL_TALK, UPDATES
 
 from polyvox.errors import Invalid
 from polyvox.ids import new_id
-from polyvox.memory.recall import Exclude, Reader, recall
+from polyvox.memory.recall import POSTINGS, Exclude, Reader, recall
 from polyvox.memory.values import Claim, Evidence, Item, Message, Partition
 from polyvox.memory.words import words_of
 from polyvox.store import claims, episodes
@@ -132,6 +132,19 @@ async def test_as_of(database: Database) -> None:
     assert await texts(database, "meeting", as_of=START - 1) == []
 
 
+async def test_as_of_the_middle_of_a_session(database: Database) -> None:
+    """What was said later neither is told nor helps."""
+    await fill(database)
+    await tell(database, "s", talk("A zebra.", "A zebra?", "In the meadow, a zebra."))
+    await tell(database, "t", talk("A zebra."), partition=THERE)
+    then = START + 59_000_000
+
+    found = await ask(database, "zebra meadow", as_of=then)
+
+    assert [item.text for item in found] == ["A zebra."]
+    assert await texts(database, "meadow", as_of=then) == []
+
+
 async def test_what_is_known_already_is_left_out(database: Database) -> None:
     await tell(database, "a", talk("The red boat leaks.", at=START))
     await tell(database, "b", talk("The blue boat sank!", at=START + DAY))
@@ -168,6 +181,14 @@ async def test_limits_and_budgets(database: Database) -> None:
         assert sum(-(-len(text) // 4) for text in found) <= budget
         assert bool(found) == (budget > 5)
     assert len(await ask(database, "boat", limit=100, max_tokens=1000)) == 12
+
+
+async def test_what_does_not_fit_makes_room_for_what_does(database: Database) -> None:
+    await tell(database, "a", talk("The boat, the boat, the red boat leaks." + " Look." * 20))
+    await tell(database, "b", talk("A boat.", at=START - DAY))
+
+    assert (await texts(database, "red boat leaks"))[1:] == ["A boat."]
+    assert await texts(database, "red boat leaks", max_tokens=5) == ["A boat."]
 
 
 async def test_a_long_text_is_told_in_part(database: Database) -> None:
@@ -390,6 +411,9 @@ async def test_a_second_opinion(database: Database) -> None:
     ]
     found = await ask(database, "boat", **options, also={doc["We painted the boat green."]: 0.1})
     assert found == await ask(database, "boat", **options)
+    known = Exclude(sessions=frozenset({"s"}))
+    found = await ask(database, "vessel", **options, also={sank: 0.99}, exclude=known)
+    assert [item.text for item in found] == ["a vessel was lost"]
     foreign = await ask(database, "boat", partition=THERE, **options, also={sank: 0.99})
     assert foreign == []
 
@@ -433,10 +457,11 @@ async def test_the_work_grows_with_what_matches(database: Database) -> None:
     assert await work("Rosa's bees") == before
 
     for n in range(100):
-        await tell(database, f"many{n}", talk(*["So many boats here"] * 40))
-    statements, rows = await work("boats")
-    assert statements <= 8
-    assert rows < 5_500, "4,000 occurrences, and the places that are read"
+        await tell(database, f"many{n}", talk(*["So many boats float"] * 40))
+    for query in ("boats", "so many boats float", "many boats, and Rosa's bees"):
+        statements, rows = await work(query)
+        assert statements <= 10
+        assert rows < POSTINGS + 1_000, "so many occurrences, and the places that are read"
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ def test_what_was_never_said_makes_it_unlikely() -> None:
 
 def test_a_name_nobody_heard_makes_it_unlikely() -> None:
     assert relevance("the bicycle of Anna", 4.0) > relevance("the bicycle of Otto", 4.0)
+    assert relevance("the bicycle of otto", 4.0) > relevance("the bicycle of Otto", 4.0)
 
 
 def test_nothing_asked() -> None:

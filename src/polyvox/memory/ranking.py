@@ -3,8 +3,8 @@
 Pure. A word counts by how rare it is (idf), saturating as it repeats and damped in long texts
 (BM25). What a neighbour in the same session says counts as said here too, less the further away it
 is: an answer rarely repeats the words of what was asked just before it. That is worth more than
-all other steps together (docs/memory.md has the figures); the weights lie on a plateau, where half
-as much or half again changes little.
+any other step (docs/memory.md has the figures); the weights lie on a plateau, where half as much or
+half again costs a point.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Item:
     id: str
     text: str
     relevance: float
-    """0 to 1, calibrated: of what has 0.6, about six in ten were asked for."""
+    """0 to 1, calibrated on whether a question belongs to this memory; 0.6 is worth telling."""
     source: str
     """"episode", or the kind of the claim ("fact")."""
     evidence: tuple[Evidence, ...] = ()
