@@ -89,7 +89,7 @@ async def test_tabs_agree_about_branches(house: House, desk: Desk) -> None:
     await tool(left, "Earlier wording").click()
     for page in (left, right):  # turns are drawn one after another
         for asked in ("First?", "Second?"):
-            await expect(page.get_by_role("heading", name=asked)).to_have_count(1)
+            await expect(page.locator(".ask", has_text=asked)).to_have_count(1)
     seen = await agree(left, right)
     assert [turn["asked"] for turn in seen["turns"]] == ["First?", "Second?"]
     await same_texts(left, house, conversation)
