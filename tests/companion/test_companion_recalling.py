@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvox.companion.quoting import quoted
 from polyvox.companion.sheet import Found, sheet
+from polyvox.quoting import quoted
 from polyvox.session.recalling import compile_query
 
 NOW = round(datetime(2026, 11, 17, tzinfo=UTC).timestamp() * 1_000_000)

@@ -14,10 +14,11 @@ from polyvox.errors import Refused
 from polyvox.memory.checking import CAPS, Sources, Thread, complaints, tidy
 from polyvox.memory.handover import Handover, prompt, prompt_hash, template, told, write
 from polyvox.memory.moment import Moment
-from polyvox.memory.quoting import CLOCK, LONGEST, YEAR, plain, quote
+from polyvox.memory.quoting import CLOCK, LONGEST, YEAR, quote
 from polyvox.models.base import AttemptLog, Encoded, Request
 from polyvox.models.reply import OpenReply
 from polyvox.models.scripted import Script, ScriptedModel
+from polyvox.quoting import plain
 
 TUESDAY = datetime(2026, 5, 12, 19, 30, tzinfo=UTC)
 AWAY = Moment(TUESDAY, 180, 0, 2)

@@ -88,7 +88,7 @@ async def test_only_turns_near_the_screen_are_drawn(house: House, desk: Desk) ->
     conversation = await house.conversation(one)
     turns = [await house.say(conversation, f"Question {number}?") for number in range(60)]
     page = await desk.open(f"/c/{conversation}")
-    await expect(page.get_by_role("heading", name="Question 59?")).to_be_in_viewport()
+    await expect(page.get_by_role("heading", name="Question 59?", level=2)).to_be_in_viewport()
     await expect(page.locator("article")).not_to_have_count(0)
     assert await page.locator("article").count() < 12
     assert await page.locator(".turn").count() < 60
@@ -100,9 +100,9 @@ async def test_only_turns_near_the_screen_are_drawn(house: House, desk: Desk) ->
 
     await page.goto(f"/c/{conversation}#turn-{turns[3]['turn_id']}")
     await page.reload()
-    await expect(page.get_by_role("heading", name="Question 3?")).to_be_in_viewport()
+    await expect(page.get_by_role("heading", name="Question 3?", level=2)).to_be_in_viewport()
     await page.evaluate("() => scrollTo(0, 0)")
-    await expect(page.get_by_role("heading", name="Question 0?")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Question 0?", level=2)).to_be_visible()
     await expect(page.locator(".turn")).to_have_count(60)
     assert await page.locator("article").count() < 12
     mine = await same_texts(page, house, conversation)

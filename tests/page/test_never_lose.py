@@ -140,7 +140,7 @@ async def test_a_killed_server_comes_back(house: House, desk: Desk) -> None:
     await expect(card(page, one).locator(".prose")).to_have_text("All of it.")
     await same_texts(page, house, conversation)
     await composer(page).press("Enter")
-    await expect(page.get_by_role("heading", name="Do you hear me?")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Do you hear me?", level=2)).to_be_visible()
 
 
 async def test_a_message_whose_reply_is_lost_is_sent_once(house: House, desk: Desk) -> None:

@@ -79,17 +79,18 @@ async def test_tabs_agree_about_branches(house: House, desk: Desk) -> None:
         await actor.locator(".ask-tools").nth(0).get_by_role("button", name="Edit").click()
         await actor.locator("dialog textarea").fill(f"In other words {number}?")
         await tool(actor, "Ask").click()
-        await expect(other.get_by_role("heading", name=f"In other words {number}?")).to_be_visible()
+        asked = other.get_by_role("heading", name=f"In other words {number}?", level=2)
+        await expect(asked).to_be_visible()
         await state(card(other, one), "completed")
         seen = await agree(left, right)
         assert [turn["asked"] for turn in seen["turns"]] == [f"In other words {number}?"]
     await tool(right, "Earlier wording").click()
-    await expect(left.get_by_role("heading", name="In other words 2?")).to_be_visible()
+    await expect(left.get_by_role("heading", name="In other words 2?", level=2)).to_be_visible()
     await agree(left, right)
     await tool(left, "Earlier wording").click()
     for page in (left, right):  # turns are drawn one after another
-        for asked in ("First?", "Second?"):
-            await expect(page.locator(".ask", has_text=asked)).to_have_count(1)
+        for words in ("First?", "Second?"):
+            await expect(page.locator(".ask", has_text=words)).to_have_count(1)
     seen = await agree(left, right)
     assert [turn["asked"] for turn in seen["turns"]] == ["First?", "Second?"]
     await same_texts(left, house, conversation)

@@ -17,9 +17,9 @@ from polyvox.companion.handover import Said
 from polyvox.companion.ops import Ops
 from polyvox.companion.overlays import Choice
 from polyvox.companion.posture import Stance
-from polyvox.companion.quoting import quoted
 from polyvox.companion.reading import Reading
 from polyvox.companion.texts import text
+from polyvox.quoting import quoted
 
 STANDING_CHARS = 1200
 STEERING_WORDS = 24

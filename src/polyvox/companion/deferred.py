@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from polyvox.companion.quoting import quoted
 from polyvox.companion.reading import Posture, Reading
+from polyvox.quoting import quoted
 
 MOST = 2
 

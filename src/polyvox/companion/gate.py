@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polyvox.companion.quoting import quoted
 from polyvox.companion.reading import NO_GATE, Reading, Unreadable, read, schema
 from polyvox.companion.texts import text
 from polyvox.errors import ModelError, Refused
 from polyvox.models.base import ChatMessage, Model, Request, SystemPart
+from polyvox.quoting import quoted
 from polyvox.values import Params, Usage
 
 MAX_TOKENS = 1500

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polyvox.companion.posture import Stance
-from polyvox.companion.quoting import quoted
 from polyvox.companion.reading import Reading
+from polyvox.quoting import quoted
 
 WORDS = 22
 SURE = 0.70

@@ -6,13 +6,13 @@ A reply that cannot be read is a degrade that is shown, never a silent default.
 from __future__ import annotations
 
 import functools
-import re
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from polyvox.errors import PolyvoxError
+from polyvox.replies import objects
 
 Intent = Literal["companion", "momentum", "output_task", "learning"]
 Posture = Literal[
@@ -82,19 +82,16 @@ NO_GATE = Reading(
 )
 """Where there is no gate: nothing is guessed from words."""
 
-_FENCE = re.compile(r"^```[a-z]*\s*|\s*```\s*$")
-
 
 def read(reply: str) -> Reading:
-    """The reading in a model's reply: JSON, perhaps fenced or with words before it."""
-    text = _FENCE.sub("", reply.strip())
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end <= start:
-        raise Unreadable("The gate's reply holds no reading.")
-    try:
-        return msgspec.json.decode(text[start : end + 1], type=Reading)
-    except msgspec.DecodeError as error:
-        raise Unreadable(f"The gate's reply cannot be read: {error}.") from None
+    """The reading in a model's reply: JSON, perhaps fenced or with words around it."""
+    wrong = "it holds no reading"
+    for value in objects(reply):
+        try:
+            return msgspec.convert(value, Reading)
+        except msgspec.ValidationError as error:
+            wrong = str(error)
+    raise Unreadable(f"The gate's reply cannot be read: {wrong}.")
 
 
 @functools.cache

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from polyvox.companion.quoting import quoted
 from polyvox.companion.texts import text
+from polyvox.quoting import quoted
 
 MOST = 3
 """Facts, and entities, of one sheet."""

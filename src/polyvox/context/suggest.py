@@ -6,7 +6,6 @@ where JSON was wanted. Whether what it proposes can be used is for the caller to
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import msgspec
 
 from polyvox.context.promptset import fill
 from polyvox.models.base import ChatMessage, ModelFacts, Request, SystemPart
+from polyvox.replies import objects
 from polyvox.values import Advisor, Params
 
 COMPACT_COUNT = 3
@@ -28,8 +28,6 @@ KNOWN_CHARS = 160
 LONGEST_REPLY = 100_000
 SHOWN_AGAIN = 4000
 """Characters of a useless reply that the model is shown when it is asked again."""
-MOST_STARTS = 400
-"""Places of a reply at which an object is looked for."""
 
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _ITEM = re.compile(
@@ -128,25 +126,12 @@ def read(reply: str) -> list[Suggestion]:
     text = _THOUGHT.sub("", reply[:LONGEST_REPLY])
     return [
         Suggestion(*(_part(data, what) for what in ("name", "description", "why")))
-        for data in list(_objects(text)) or _listed(text)
+        for data in _proposed(text) or _listed(text)
     ]
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every complete object with a name and a description, however it is wrapped: where the whole
-    cannot be read, for its end is missing, its parts can."""
-    decoder = json.JSONDecoder(strict=False)
-    at = text.find("{")
-    for _ in range(MOST_STARTS):
-        if at < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            yield from _inside(value)
-        at = text.find("{", end)
+def _proposed(text: str) -> list[dict[str, Any]]:
+    return [found for value in objects(text) for found in _inside(value)]
 
 
 def _inside(value: object, depth: int = 4) -> Iterator[dict[str, Any]]:

@@ -7,9 +7,8 @@ the job that asked. What a call used is noted whether it helped or not.
 from __future__ import annotations
 
 import ipaddress
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -21,6 +20,7 @@ from polyvox.events import NANO
 from polyvox.ids import Clock
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.models.registry import Models
+from polyvox.replies import objects
 from polyvox.settings import Settings
 from polyvox.store import usage
 from polyvox.store.database import Database, Tx
@@ -30,7 +30,6 @@ PURPOSE = "memory"
 """Under this name its usage is summed, among the advisors too."""
 LONGEST_REPLY = 200_000
 SHOWN_AGAIN = 4_000
-MOST_STARTS = 200
 MAX_TOKENS = 4_096
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
@@ -137,26 +136,10 @@ class Asker:
 def read(reply: str, has: str) -> Table | None:
     """The first whole object in a reply that has this key, however it is wrapped."""
     text = _THOUGHT.sub("", reply[:LONGEST_REPLY])
-    for value in _objects(text):
+    for value in objects(text):
         if has in value:
             return value
     return None
-
-
-def _objects(text: str) -> Iterator[Table]:
-    decoder = json.JSONDecoder(strict=False)
-    at = text.find("{")
-    for _ in range(MOST_STARTS):
-        if at < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            if isinstance(value, dict):
-                yield value
-        at = text.find("{", end)
 
 
 def rows_of(data: Mapping[str, Any], name: str) -> list[Table]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polyvox.memory.packets import Brief
-from polyvox.memory.quoting import ended, plain, quote
+from polyvox.memory.quoting import ended, quote
 from polyvox.memory.startbrief import Known, telling
+from polyvox.quoting import plain
 
 FACTS, LOOPS, SUMMARIES = 8, 5, 3
 CHARS = 1200

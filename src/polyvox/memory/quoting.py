@@ -1,22 +1,15 @@
-"""Somebody's words as data: on one line, between marks that they cannot close.
-
-Whatever memory shows to a model goes through here. Inside a quotation there is no quotation mark,
-no line break, no bracket that could open a block or a tag, and nothing invisible, so that "ignore
-your instructions" stays something that somebody once said.
-"""
+"""Quotations cut to a length, and without times where a text must not tell any."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
+
+from polyvox.quoting import plain
 
 LONGEST = 160
 """Characters of one quotation."""
 GAP = "…"
 """Stands where something was left out."""
-_MARKS = dict.fromkeys(map(ord, '"`´“”„‟«»‹›‘’‚‛＂＇「」『』〝〞〟❛❜❝❞❮❯⹂'), "'")
-_BRACKETS = str.maketrans("[]{}<>【】［］｛｝＜＞⟨⟩〈〉《》", "()()()()()()()()()()")
-_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _NUMBER = (
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
     "|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty"
@@ -36,12 +29,6 @@ CLOCK = re.compile(
 """A time of the clock, as people write it."""
 YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20|21)\d\d(?!\d)|(?<!\w)'\d\d(?!\d)")
 """A year."""
-
-
-def plain(text: str) -> str:
-    """A text on one line, with nothing in it that could end a quotation or pose as structure."""
-    seen = "".join(" " if unicodedata.category(one) in _HIDDEN else one for one in text)
-    return " ".join(seen.translate(_MARKS).translate(_BRACKETS).split())
 
 
 def quote(text: str, words: int = 40, *, timeless: bool = False) -> str:

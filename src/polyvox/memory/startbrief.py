@@ -22,8 +22,9 @@ from polyvox.memory.packets import (
     Resume,
     StartBrief,
 )
-from polyvox.memory.quoting import ended, plain, quote
+from polyvox.memory.quoting import ended, quote
 from polyvox.models.base import Model
+from polyvox.quoting import plain
 
 ITEMS = 5
 THREADS = 6
