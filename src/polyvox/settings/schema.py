@@ -93,6 +93,25 @@ class Models(Section):
         description="Reads ended sessions for facts; empty: the default, unless it is embedded.",
         json_schema_extra=ON_PAGE,
     )
+    judge: OptionalModel = Field(
+        "",
+        max_length=300,
+        description="Judges answers; empty: gemini-2.5-flash-lite with a key for it, else the"
+        " default, unless it is embedded.",
+        json_schema_extra=ON_PAGE,
+    )
+    optimizer: OptionalModel = Field(
+        "",
+        max_length=300,
+        description="Rewrites prompts; empty: the judge.",
+        json_schema_extra=ON_PAGE,
+    )
+    embeddings: OptionalModel = Field(
+        "",
+        max_length=300,
+        description="Makes vectors for recall; empty: recall goes by words alone.",
+        json_schema_extra=ON_PAGE,
+    )
     known: dict[str, ModelFactsSetting] = Field(
         default_factory=dict, description="Facts about models, by full name."
     )
@@ -286,7 +305,17 @@ class Memory(Section):
     )
     recall: Literal["off", "auto"] = Field(
         "auto",
-        description="Whether a companion looks up what was said before: off, or auto.",
+        description="Whether turns look up what was said before: off, or auto.",
+        json_schema_extra=ON_PAGE,
+    )
+    council: bool = Field(
+        True,
+        description="Whether a council is told what is remembered of you, too.",
+        json_schema_extra=ON_PAGE,
+    )
+    judge: bool = Field(
+        False,
+        description="Whether each turn is remembered at once, not when its session ends.",
         json_schema_extra=ON_PAGE,
     )
     budget: float = Field(
@@ -308,6 +337,13 @@ class Memory(Section):
         gt=0,
         le=60,
         description="Seconds that one look into memory may take during a conversation.",
+        json_schema_extra=ON_PAGE,
+    )
+    embedding_seconds: float = Field(
+        1,
+        gt=0,
+        le=60,
+        description="Seconds that a question's vector may take; then recall goes by words alone.",
         json_schema_extra=ON_PAGE,
     )
     ingest_seconds: float = Field(
