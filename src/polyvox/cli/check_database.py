@@ -11,12 +11,15 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from polyvox.cli import words
+from polyvox.cli.check_work import background, embeddings
 from polyvox.cli.checks import Finding
 from polyvox.errors import PolyvoxError
+from polyvox.ids import system_clock
 from polyvox.settings import Settings
+from polyvox.store.database import Tx
 from polyvox.store.migrate import shipped
 from polyvox.store.open import sqlite_path
-from polyvox.store.sqlite import connect, explain
+from polyvox.store.sqlite import SqliteTx, connect, explain
 
 CUT_OFF = (
     "SELECT COUNT(*) FROM answers WHERE current = 1 AND state IN ('interrupted', 'pending',"
@@ -33,16 +36,17 @@ async def database(settings: Settings) -> AsyncIterator[Finding]:
     url = settings.database_url
     try:
         if url.startswith(("postgresql://", "postgres://")):
-            found = await asyncio.to_thread(_postgres, url)
+            found = await asyncio.to_thread(_postgres, url, settings)
         else:
-            found = await asyncio.to_thread(_sqlite, sqlite_path(url, settings.home))
+            path = sqlite_path(url, settings.home)
+            found = await asyncio.to_thread(_sqlite, path, settings)
     except PolyvoxError as error:
         found = [Finding("fail", WHAT, error.message, error.hint)]
     for finding in found:
         yield finding
 
 
-def _sqlite(path: Path) -> list[Finding]:
+def _sqlite(path: Path, settings: Settings) -> list[Finding]:
     if not path.exists():
         return [Finding("ok", WHAT, f"{path} does not exist yet; the first command makes it")]
     if path.is_dir():
@@ -74,14 +78,14 @@ def _sqlite(path: Path) -> list[Finding]:
                 )
             ]
         size = words.size(path.stat().st_size)
-        return _common(f"{path}, {size}, whole", one)
+        return _common(f"{path}, {size}, whole", one, SqliteTx(connection), settings)
     except sqlite3.Error as error:
         raise explain(error, path) from error
     finally:
         connection.close()
 
 
-def _postgres(url: str) -> list[Finding]:
+def _postgres(url: str, settings: Settings) -> list[Finding]:
     from polyvox.store import postgres
 
     connection = postgres.connect(url)
@@ -99,12 +103,12 @@ def _postgres(url: str) -> list[Finding]:
         if not tables:
             return [Finding("ok", WHAT, f"{where} answers; the first command makes its tables")]
         size = words.size(one("SELECT pg_database_size(current_database())"))
-        return _common(f"{where}, {size}", one)
+        return _common(f"{where}, {size}", one, postgres.PostgresTx(connection), settings)
     finally:
         connection.close()
 
 
-def _common(where: str, one: One) -> list[Finding]:
+def _common(where: str, one: One, tx: Tx, settings: Settings) -> list[Finding]:
     version, ours = one("SELECT MAX(version) FROM schema_version"), shipped()[-1].version
     if version > ours:
         return [
@@ -124,7 +128,12 @@ def _common(where: str, one: One) -> list[Finding]:
                 "The next command brings them up to date; a backup is made before.",
             )
         ]
-    return [Finding("ok", WHAT, f"{where}, tables of version {version}"), _cut_off(one(CUT_OFF))]
+    return [
+        Finding("ok", WHAT, f"{where}, tables of version {version}"),
+        _cut_off(one(CUT_OFF)),
+        *background(tx, system_clock()),
+        *embeddings(tx, settings),
+    ]
 
 
 def _cut_off(number: int) -> Finding:

@@ -65,6 +65,9 @@ async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIte
         if not offline:
             progress(f"asking {models.default}…")
             yield await default_model(models)
+            if settings.models.embeddings:
+                progress(f"asking {settings.models.embeddings}…")
+                yield await embeddings_model(settings, models)
     except PolyvoxError as error:
         yield Finding("fail", "default model", error.message, error.hint)
     finally:
@@ -161,6 +164,19 @@ async def default_model(models: Models) -> Finding:
         waited = "" if found.first_byte_ms is None else f" after {found.first_byte_ms:.0f} ms"
         return Finding("ok", "default model", f"{found.model} answers{waited}")
     return Finding("fail", "default model", f"{found.model}: {found.message}", found.hint)
+
+
+async def embeddings_model(settings: Settings, models: Models) -> Finding:
+    """Whether the model that makes vectors for recall answers; without it recall goes on."""
+    name, seconds = settings.models.embeddings, settings.memory.embedding_seconds
+    try:
+        made = await models.embedder(name).embed(["Does it answer?"], settings.limits.first_byte)
+    except PolyvoxError as error:
+        return Finding("warn", "embeddings", f"{name}: {error.message}", error.hint)
+    size = len(made.vectors[0])
+    return Finding(
+        "ok", "embeddings", f"{name} answers with {size} numbers; a question waits {seconds:g} s"
+    )
 
 
 def exposure(settings: Settings) -> Finding:

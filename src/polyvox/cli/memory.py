@@ -79,6 +79,8 @@ def query(
                 say(f"      {item.source}{past}: {one.role}, {one.session_id}#{one.index}")
         if not found.items:
             note("Nothing is remembered about that.")
+        if found.degrade:
+            note(f"Looked for by words alone ({found.degrade}).")
 
     run(work)
 
@@ -284,7 +286,13 @@ def _tell(shown: ForgetOut, json: bool) -> None:
     for day in shown.days:
         say(f"analysis of {day}, made anew from what is left")
     for conversation in shown.conversations:
-        say(f"still in conversation {conversation}, until that is deleted")
+        say(f"a mark in its place in conversation {conversation}")
+    for one in (*shown.answers, *shown.titles):
+        say(f"repeats it, and loses those words: {one_line(one['text'], 100)}")
+    if shown.receipts:
+        say(f"receipts that keep a mark in place of it: {shown.receipts}")
+    for kind, count in shown.elsewhere.items():
+        say(f"repeats it, and loses those words: {count} ({kind})")
     for backup in shown.backups:
         say(f"still in the backup {backup}")
 

@@ -29,12 +29,14 @@ def receipt(
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say_json
         from polyvox.cli.show.receipt import print_receipt
+        from polyvox.session.trace import decided_for
 
         seen = await app.receipt(SCOPE, answer)
         if json:
             say_json(as_data(seen))
-        else:
-            print_receipt(seen, texts=texts)
+            return
+        decided = await app.database.read(lambda tx: decided_for(tx, SCOPE, seen.answer))
+        print_receipt(seen, decided, texts=texts)
 
     run(work)
 

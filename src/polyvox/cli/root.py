@@ -10,12 +10,16 @@ from polyvox.cli import (
     advisors,
     agent,
     ask,
+    assertions,
     chat,
     conversations,
     councils,
     doctor,
+    evaluate,
+    jobs,
     memory,
     models,
+    optimize,
     receipt,
     serve,
     sessions,
@@ -43,12 +47,16 @@ app.add_typer(councils.group, name="councils")
 app.add_typer(conversations.group, name="conversations")
 app.add_typer(sessions.group, name="sessions")
 app.add_typer(memory.group, name="memory")
+app.add_typer(assertions.group, name="assertions")
+command(app, "eval")(evaluate.evaluate)
+command(app, "optimize")(optimize.optimize)
 command(app, "receipt")(receipt.receipt)
 command(app, "trace")(trace.trace)
 app.add_typer(models.group, name="models")
 command(app, "doctor")(doctor.doctor)
 command(app, "usage")(usage.usage)
 command(app, "worker")(worker.worker)
+app.add_typer(jobs.group, name="jobs")
 
 
 @app.callback()

@@ -37,12 +37,13 @@ def list_sessions(conversation: InConversation = None, json: Json = False) -> No
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say_json, table
         from polyvox.store.sessions import list_sessions as found_in
-        from polyvox.web.sessions import SessionOut
+        from polyvox.web.sessions import listed
 
-        found = await app.database.read(lambda tx: found_in(tx, SCOPE, conversation))
         if json:
-            say_json([SessionOut.of(one, count).model_dump() for one, count in found])
+            told = await app.database.read(lambda tx: listed(tx, SCOPE, conversation))
+            say_json([one.model_dump() for one in told])
             return
+        found = await app.database.read(lambda tx: found_in(tx, SCOPE, conversation))
         rows = [
             (one.id, one.conversation_id, _when(one.started_at), _ended(one), str(count))
             for one, count in found
@@ -62,15 +63,16 @@ def show(session: SessionId, json: Json = False) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say, say_json
         from polyvox.store.sessions import counted, messages_in
-        from polyvox.web.sessions import SessionOut
+        from polyvox.web.sessions import shown
 
-        one, count = await app.database.read(lambda tx: counted(tx, SCOPE, session))
+        one, _ = await app.database.read(lambda tx: counted(tx, SCOPE, session))
         said = await app.database.read(lambda tx: messages_in(tx, SCOPE, one))
         if json:
             messages = [
                 {"turn_id": turn, "said_at": at, "content": text} for turn, at, text in said
             ]
-            say_json(SessionOut.of(one, count).model_dump() | {"said": messages})
+            told = await app.database.read(lambda tx: shown(tx, SCOPE, session))
+            say_json(told.model_dump() | {"said": messages})
             return
         say(f"session {one.id} in conversation {one.conversation_id}")
         say(f"began {_when(one.started_at)}, ended {_ended(one)}")

@@ -21,7 +21,7 @@ def trace(
         str | None, typer.Option(metavar="ANSWER_ID", help="Of this answer, not of the first.")
     ] = None,
 ) -> None:
-    """What a companion was told in a turn, and why; how long each step took."""
+    """What an advisor was told beside its own texts, and why; how long each step took."""
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
@@ -41,31 +41,15 @@ def trace(
 
 def in_words(told: dict[str, Any]) -> list[str]:
     """A trace, one decision on a line."""
+    from polyvox.session.trace import decisions
+
     run = told["startbrief_runtime"]
     lines = [
         f"turn      {told['turn_id']} ({told['state']}, {told['model'] or 'no model'})",
-        f"session   {run['session_id']}, message {run['userTurnsSeen'] or '?'}",
+        f"session   {run['session_id']}",
         f"blocks    {' → '.join(told['system_blocks']) or 'none'}",
-        f"start     {run['startbrief_fetch']}, {told['startbrief_items_count']} items",
-        f"gate      {_because(told['gate'], told['gate_degrade'])}",
+        *(f"{name:<9} {words}" for name, words in decisions(told)),
     ]
-    if (posture := told["posture"]) is not None:
-        stance = f"{posture['posture']}, pressure {posture['pressure']}"
-        lines.append(f"posture   {_because(stance, posture['reason'])}")
-        lines.append(f"overlay   {_because(told['overlay'] or 'none', told['overlay_reason'])}")
-        carried = [name for name in ("bridge", "handover", "ops") if run[f"{name}_injected"]]
-        lines.append(
-            f"carried   {_because(', '.join(carried) or 'nothing', told['handover_reason'])}"
-        )
-        lines.append(f"ops       {_because(run['ops_source'] or 'none', told['ops_reason'])}")
-        lines.append(f"profile   {', '.join(told['user_context']) or 'nothing'}")
-    if (recall := told["recall"]) is not None:
-        lines.append(f"recall    {recall['decision']}, {recall['found']} found")
-    lines += [f"degraded  {one}" for one in told["degrades"]]
     lines += [f"attempt   {one['model']}: {one['status']}" for one in told["attempts"]]
     times = [f"{name} {ms:g}" for name, ms in told["timings"].items() if ms is not None]
     return [*lines, f"times     {', '.join(times)}"]
-
-
-def _because(what: str, why: str | None) -> str:
-    return f"{what} ({why})" if why else what

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def worker() -> None:
-    """Do background work apart from the server: remember what was said, write summaries."""
+    """Do background work apart from the server: remember, summarise, evaluate, optimise."""
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:

@@ -109,7 +109,8 @@ def _rows(
         turn_rows.insert_turn(
             tx, scope, replace(turn, asked=asked), whole.body_hashes[turn.id], None
         )
-        search.index(tx, scope, conversation_id, "message", turn.id, turn.content)
+        if not turn.redacted:
+            search.index(tx, scope, conversation_id, "message", turn.id, turn.content)
         for answer in whole.answers[turn.id]:
             turn_rows.insert_answer(tx, scope, turn, _as_here(answer, who, texts), None)
             if answer.text:

@@ -113,7 +113,7 @@ def _asked(whole: Whole, number: int, turn: Turn) -> Asked:
         number,
         when(turn.said_at),
         printable(turn.content),
-        "excluded from later requests" if turn.excluded else "",
+        "forgotten" if turn.redacted else "excluded from later requests" if turn.excluded else "",
         tuple((title, tuple(spoken)) for title, spoken in groups.items()),
     )
 
@@ -122,6 +122,7 @@ def _spoken(answer: Answer, turn: Sequence[Answer]) -> Spoken:
     remarks = [answer.model, cost_of([answer.usage]) if answer.usage is not None else ""]
     remarks += ["" if answer.state == "completed" else answer.state]
     remarks += ["excluded from later requests" if answer.excluded else ""]
+    remarks += ["partly forgotten" if answer.redacted else ""]
     if answer.version > 1:
         remarks.append(f"version {answer.version}")
     failure = answer.failure

@@ -4,10 +4,11 @@ size, what was left out and why, and what became of it on the wire."""
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 
 from polyvox.cli import words
 from polyvox.cli.output import console, is_terminal, say
-from polyvox.context.describe import Description, Share, describe
+from polyvox.context.describe import Description, Share, describe, memory_lines
 from polyvox.session.inspect import Inspected
 
 MARKS = "█▓▒░▚▞#=+:"
@@ -17,8 +18,10 @@ COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 WIDEST = 72
 
 
-def print_receipt(seen: Inspected, *, texts: bool = False) -> None:
-    """All of it."""
+def print_receipt(
+    seen: Inspected, decided: Sequence[tuple[str, str]] = (), *, texts: bool = False
+) -> None:
+    """All of it; `decided` is what was decided for the answer, in words."""
     told = describe(seen.receipt)
     answer = seen.answer
     say(f"{answer.advisor_name}: answer {answer.id} ({answer.state})")
@@ -30,6 +33,7 @@ def print_receipt(seen: Inspected, *, texts: bool = False) -> None:
     _bar(told)
     say()
     _legend(told)
+    _memory(told, decided)
     _left_out(told)
     _council(told)
     _wire(seen, told)
@@ -71,6 +75,19 @@ def _legend(told: Description) -> None:
         )
     free = max(0, told.budget - told.tokens)
     say(f"{FREE} {'free':<{widest}}  {free:>8,} tokens")
+
+
+def _memory(told: Description, decided: Sequence[tuple[str, str]]) -> None:
+    if lines := memory_lines(told):
+        say()
+        say("Told from memory:")
+        for line in lines:
+            say(f"  {line}")
+    if decided:
+        say()
+        say("Decided before it was asked:")
+        for name, why in decided:
+            say(f"  {name:<9} {why}")
 
 
 def _left_out(told: Description) -> None:
@@ -118,6 +135,7 @@ def _texts(told: Description) -> None:
     for span in told.spans:
         say()
         mark = "" if span.included else " (left out)"
-        say(f"--- {span.role}: {span.kind}{mark} · {span.tokens:,} tokens · {span.reason}")
+        kind = f"memory, {span.sources[0]}" if span.kind == "memory" else span.kind
+        say(f"--- {span.role}: {kind}{mark} · {span.tokens:,} tokens · {span.reason}")
         if span.text:
             say(span.text)

@@ -1,0 +1,368 @@
+"""`polyvox eval`: run the assertions of advisors as a test suite.
+
+Exit codes: 0, 1 where less passes than --fail-under wants, something broke since the run that it is
+compared with, or nothing at all was found out, 2 for bad input, 3 where --fail-under is reached but
+something could not be found out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from polyvox.app import Polyvox
+    from polyvox.errors import Unavailable
+    from polyvox.web.evaluation_shapes import ComparedOut, EvaluationOut
+
+UNDER = 1
+UNCLEAR = 3
+LOOK = 0.1
+"""Seconds between two looks at how far a run is."""
+
+
+def evaluate(
+    advisor: Annotated[
+        str | None, typer.Option(metavar="SLUG", help="Only this advisor's assertions.")
+    ] = None,
+    assertion: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this one (may be repeated).")
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(min=1, max=50, metavar="K", help="Answers that each is tried on.")
+    ] = 1,
+    full: Annotated[
+        bool, typer.Option("--full", help="All repeats, also those that can change nothing.")
+    ] = False,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="X", help="Exit 1 where a smaller part passes."),
+    ] = None,
+    failing: Annotated[
+        bool, typer.Option("--failing", help="Only what failed in the last run.")
+    ] = False,
+    retry_errors: Annotated[
+        bool,
+        typer.Option(
+            "--retry-errors", help="Go on with the last run: what was an error is tried again."
+        ),
+    ] = False,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Judge the stored answers; ask no advisor.")
+    ] = False,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Ask the judge again before a fail counts.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option(metavar="P:M", help="Have this model answer instead.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write JSON; - is stdout.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit file.")
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Compare with this run; blessed: the blessed one."),
+    ] = None,
+    bless: Annotated[
+        bool, typer.Option("--bless", help="Compare later runs with this one.")
+    ] = False,
+) -> None:
+    """Run the assertions of advisors as a test suite: each answers anew, and is judged.
+
+    Exits 1 under --fail-under, or where something that passed in the run compared with fails now;
+    3 where some could not be found out.
+    """
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> int:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.session.planning import Wish
+
+        if retry_errors:
+            run_id = await _taken_up(app, advisor)
+        else:
+            wish = Wish(
+                advisor=advisor,
+                assertion_ids=tuple(assertion) if assertion else None,
+                mode="judge" if stored else "replay",
+                repeats=repeat,
+                confirm=confirm or None,
+                early=not full,
+                failing=failing,
+                model=model or "",
+                origin="suite",
+            )
+            if compare is not None and compare != "blessed":
+                await app.evaluations.get(SCOPE, compare)
+            run_id = (await app.evaluations.begin(SCOPE, wish)).id
+        found = await _follow(app, run_id)
+        return await _report(app, found, json, junit, compare, fail_under, bless=bless)
+
+    run(work)
+
+
+async def _taken_up(app: Polyvox, advisor: str | None) -> str:
+    """The newest run (of an advisor where one is named), to be gone on with: one that was broken
+    off where it was, one that has ended with what was an error."""
+    from polyvox.cli.choosing import SCOPE
+    from polyvox.errors import NotFound
+    from polyvox.store import evaluations
+    from polyvox.store.database import Tx
+    from polyvox.store.evaluations import Evaluation
+    from polyvox.web.evaluations import advisor_id
+
+    def read(tx: Tx) -> Evaluation:
+        key = None if advisor is None else advisor_id(tx, SCOPE, advisor)
+        page = evaluations.list_page(tx, SCOPE, advisor_id=key, limit=1)
+        if not page.items:
+            raise NotFound("There is no run yet.", "Begin one: polyvox eval")
+        return page.items[0]
+
+    last = await app.database.read(read)
+    if last.ended:
+        await app.evaluations.retry_errors(SCOPE, last.id)
+    return last.id
+
+
+async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
+    """Work on a run (unless another process does), show how far it is, wait for its end."""
+    import asyncio
+
+    from polyvox.cli.choosing import SCOPE
+    from polyvox.session.evaluating import KIND
+    from polyvox.store import evaluations
+    from polyvox.web.evaluation_shapes import told
+
+    working = asyncio.create_task(app.worker.run_one(SCOPE, KIND, run_id))
+    bar = _Bar()
+    try:
+        while True:
+            worked = working.done()
+            now = await app.database.read(lambda tx: evaluations.get(tx, SCOPE, run_id))
+            bar.show(now.done, now.total)
+            if now.ended:
+                break
+            if worked:
+                if working.result():
+                    raise await _stuck(app, run_id)
+                await asyncio.sleep(LOOK)  # another process is at it
+            else:
+                await asyncio.wait([working], timeout=LOOK)
+        await working
+        return await app.database.read(lambda tx: told(tx, SCOPE, run_id))
+    except asyncio.CancelledError:
+        await asyncio.shield(_call_off(app, run_id))
+        raise
+    finally:
+        bar.close()
+        if not working.done():
+            working.cancel()
+            await asyncio.wait([working])
+
+
+async def _stuck(app: Polyvox, run_id: str) -> Unavailable:
+    """What to say of a run that could not be worked on to its end."""
+    from polyvox.cli.choosing import SCOPE
+    from polyvox.errors import Unavailable
+    from polyvox.session.evaluating import KIND
+    from polyvox.store import jobs
+
+    job = await app.database.read(lambda tx: jobs.get(tx, SCOPE, f"{KIND}:{run_id}"))
+    return Unavailable(
+        f"The run {run_id} had to stop: {job.failure or 'nobody knows why'}",
+        "It goes on by itself where `polyvox serve` or `polyvox worker` runs.",
+    )
+
+
+async def _call_off(app: Polyvox, run_id: str) -> None:
+    from polyvox.cli.choosing import SCOPE
+    from polyvox.cli.output import note
+    from polyvox.errors import Conflict
+
+    try:
+        await app.evaluations.cancel(SCOPE, run_id)
+    except Conflict:
+        return
+    note(f"called off; what it had found is kept in {run_id}")
+
+
+class _Bar:
+    """How far a run is, on a terminal's stderr."""
+
+    def __init__(self) -> None:
+        import sys
+
+        self._progress = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._progress = Progress(console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task("evaluating", total=None)
+            self._progress.start()
+
+    def show(self, done: int, total: int) -> None:
+        """So many of so many."""
+        if self._progress is not None:
+            self._progress.update(self._task, completed=done, total=total)
+
+    def close(self) -> None:
+        """Take it away."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+
+async def _report(
+    app: Polyvox,
+    found: EvaluationOut,
+    json: Path | None,
+    junit: Path | None,
+    compare: str | None,
+    fail_under: float | None,
+    *,
+    bless: bool,
+) -> int:
+    from polyvox.cli.choosing import SCOPE
+    from polyvox.cli.output import note, say_json
+    from polyvox.web.evaluations import compared
+
+    other = None
+    if compare is not None:
+        other = await app.database.read(lambda tx: compared(tx, SCOPE, found.id, compare))
+    data = found.model_dump()
+    if other is not None:
+        data["compared"] = other.model_dump()
+    if json is not None and str(json) == "-":
+        say_json(data)
+    else:
+        _show(found)
+        if other is not None:
+            _show_changes(other)
+        if json is not None:
+            _write(json, _as_json(data))
+    if junit is not None:
+        _write(junit, _as_junit(found))
+    if found.state != "finished":
+        note(f"{found.state}: {found.message}")
+        return UNDER
+    if bless:
+        await app.evaluations.bless(SCOPE, found.id)
+        note(f"blessed: later runs are compared with {found.id} by --compare blessed")
+    return _code(found, other, fail_under)
+
+
+def _code(found: EvaluationOut, other: ComparedOut | None, fail_under: float | None) -> int:
+    from polyvox.cli.output import note
+
+    summary = found.summary
+    if summary is None or summary.rate is None:
+        note("Nothing could be found out.")
+        return UNDER
+    if other is not None and other.broken:
+        return UNDER
+    if fail_under is None:
+        return 0
+    if summary.rate < fail_under:
+        note(f"{summary.rate:.0%} passed, less than {fail_under:.0%}.")
+        return UNDER
+    return UNCLEAR if summary.errors else 0
+
+
+def _show(found: EvaluationOut) -> None:
+    from polyvox.cli.output import note, say, table
+    from polyvox.cli.words import count
+
+    for warning in found.warnings:
+        note(warning)
+    rows = []
+    for row in found.results or []:
+        total = row.passes + row.fails
+        rate = f"{row.passes}/{total}" if total else "-"
+        interval = f"{row.low:.0%} to {row.high:.0%}" if total else "-"
+        mark = f"{row.outcome} (flaky)" if row.flaky else row.outcome
+        rows.append((mark, rate, interval, row.advisor_name, row.text))
+    table(("outcome", "passed", "95 %", "advisor", "assertion"), rows, empty="Nothing was tried.")
+    for row in found.results or []:
+        if row.outcome != "pass" or row.flaky:
+            said = _reasons(found, row.assertion_id, all_of_them=False)
+            for reason in said[:3]:
+                say(f"  {row.outcome}: {row.text}: {reason}")
+    say(f"{found.message} ({count(found.calls, 'call')}, {_cost(found)}, run {found.id})")
+
+
+def _cost(found: EvaluationOut) -> str:
+    from polyvox.cli.words import NANO, money
+
+    known = money(None if found.cost is None else round(found.cost * NANO))
+    partly = found.cost is not None and found.unpriced
+    return f"{known} and {found.unpriced} without a known price" if partly else known
+
+
+def _reasons(found: EvaluationOut, assertion_id: str, *, all_of_them: bool) -> list[str]:
+    """Why an assertion did not pass, each reason once."""
+    own = [one for one in found.verdicts or [] if one.assertion_id == assertion_id]
+    told = [one.reason for one in own if all_of_them or (one.overruled or one.outcome) != "pass"]
+    return list(dict.fromkeys(told))
+
+
+def _show_changes(other: ComparedOut) -> None:
+    from polyvox.cli.output import say
+
+    words: dict[Literal["broken", "unclear", "fixed", "new", "gone"], str] = {
+        "broken": "went from pass to fail",
+        "unclear": "could not be compared",
+        "fixed": "went from fail to pass",
+        "new": "is new",
+        "gone": "was not run",
+    }
+    say(f"compared with {other.base}:")
+    changed = [one for one in other.changes if one.change != "same"]
+    for one in changed:
+        if one.change != "same":
+            say(f"  {words[one.change]}: {one.text}")
+    if not changed:
+        say("  nothing has changed")
+
+
+def _as_json(data: object) -> str:
+    import json
+
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+
+
+def _as_junit(found: EvaluationOut) -> str:
+    from datetime import UTC, datetime
+
+    from polyvox.evaluation.junit import Case, junit
+
+    cases = [
+        Case(
+            suite=row.advisor_name or "polyvox",
+            name=row.text,
+            outcome=row.outcome,
+            summary=f"{row.passes} of {row.passes + row.fails} passed, {row.errors} errors",
+            reasons=tuple(_reasons(found, row.assertion_id, all_of_them=False)),
+        )
+        for row in found.results or []
+    ]
+    started = found.started_at or found.created_at
+    seconds = ((found.ended_at or started) - started) / 1e6
+    at = datetime.fromtimestamp(started // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return junit("polyvox eval", cases, seconds, at)
+
+
+def _write(path: Path, text: str) -> None:
+    from polyvox.errors import Invalid
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Invalid(
+            f"{path} could not be written: {error.strerror}.", "Choose another place."
+        ) from None

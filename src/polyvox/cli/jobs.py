@@ -1,0 +1,113 @@
+"""`polyvox jobs`: what is done in the background, what failed and why, and trying it again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polyvox.cli.invocation import command
+from polyvox.cli.options import Json, new_group
+
+if TYPE_CHECKING:
+    from polyvox.app import Polyvox
+    from polyvox.store.jobs import Job
+
+group = new_group("Background work: what waits, what failed and why, and trying it again.")
+
+JobId = Annotated[str | None, typer.Argument(metavar="[JOB]", help="Its id, as the list shows it.")]
+AllFailed = Annotated[bool, typer.Option("--all", help="Every job that failed.")]
+
+
+@group.callback()
+def jobs(context: typer.Context) -> None:
+    """Background work: what waits, what failed and why, and trying it again."""
+    if context.invoked_subcommand is None:
+        list_jobs(json=False)
+
+
+@command(group, "list")
+def list_jobs(json: Json = False) -> None:
+    """What waits, runs or has failed, the longest due first."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say_json, table
+        from polyvox.store import jobs as rows
+        from polyvox.web.sessions import JobOut
+
+        found = await app.database.read(lambda tx: rows.list_jobs(tx, SCOPE, limit=1000))
+        if json:
+            say_json([JobOut.of(one).model_dump() for one in found])
+            return
+        cells = [(one.id, described(one), stands(one), one.failure or "") for one in found]
+        empty = "There is no background work to do."
+        table(("job", "what it does", "state", "why it failed last"), cells, empty=empty)
+
+    run(work)
+
+
+@command(group, "retry")
+def retry(job: JobId = None, every: AllFailed = False) -> None:
+    """Try a job that failed again, behind the steps it has taken; or all of them."""
+    from polyvox.cli.running import run
+    from polyvox.errors import Invalid
+
+    if (job is None) is not every:
+        raise Invalid("Which job?", "Name one, or add --all; `polyvox jobs` lists them.")
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import note, say
+        from polyvox.cli.words import count
+        from polyvox.store import jobs as rows
+        from polyvox.store.database import Tx
+
+        now = app.clock()
+
+        def again(tx: Tx) -> int:
+            failed = rows.list_jobs(tx, SCOPE, ("failed",), 10_000)
+            ids = [one.id for one in failed] if job is None else [job]
+            for one in ids:
+                rows.retry(tx, SCOPE, one, now)
+            return len(ids)
+
+        number = await app.database.write(again)
+        say(f"{count(number, 'job')} will be tried again")
+        if number:
+            note("The server does it if it runs; else start `polyvox worker`.")
+
+    run(work)
+
+
+def described(job: Job) -> str:
+    """What a job does, in words."""
+    import json
+
+    try:
+        about = json.loads(job.subject)[2]
+    except (ValueError, TypeError, LookupError):
+        about = job.subject  # a session of a conversation
+    words = {
+        "ingest": "remember the session {}",
+        "extract": "note facts of the session {}",
+        "summarise": "summarise the session {}",
+        "daily": "look back on the day {}",
+        "embed": "make vectors for recall",
+        "running_summary": "sum up what left a window",
+        "scrub": "scrub the files of what was forgotten",
+    }
+    return words.get(job.kind, f"{job.kind} {{}}").format(about)
+
+
+def stands(job: Job) -> str:
+    """How it stands with a job."""
+    from polyvox.cli.words import count, when
+
+    if job.state == "pending":
+        tried = f"tried {count(job.attempts, 'time')}, " if job.failure and job.attempts else ""
+        return f"{tried}due {when(job.due_at)}"
+    if job.state == "failed":
+        return f"failed after {count(job.attempts, 'attempt')}"
+    return job.state

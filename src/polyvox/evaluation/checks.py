@@ -1,0 +1,338 @@
+"""Checks in code: assertions that cost nothing and cannot be wrong about what they say.
+
+`understood` takes the arguments apart once, when an assertion is made; `check` looks at an answer.
+The reason is worked out before the outcome, and says what was found and what was wanted. An `error`
+is for an answer that a check cannot tell about; it is never a fail.
+
+    words, sentences, questions     min, max (at least one of them)
+    contains, lacks                 text, ignore_case (on), whole_words (off)
+    matches                         pattern, ignore_case (off), lines (off: ^ and $ are the ends)
+    ends_with_question              nothing
+    language                        language (a code like "en")
+    json                            keys (that the object must have)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polyvox.errors import Invalid
+from polyvox.evaluation import counting, languages
+from polyvox.evaluation.patterns import Exhausted, compiled
+from polyvox.evaluation.values import Kind, Outcome
+from polyvox.receive import clean
+
+CODED: tuple[Kind, ...] = (
+    "words",
+    "sentences",
+    "contains",
+    "lacks",
+    "matches",
+    "questions",
+    "ends_with_question",
+    "language",
+    "json",
+)
+COUNTED = ("words", "sentences", "questions")
+MOST = 1_000_000
+LONGEST_TEXT = 2000
+MOST_KEYS = 50
+_FENCE = re.compile(r"\A```[\w-]*[ \t]*\n(.*)\n```\Z", re.DOTALL)
+
+Args = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found, the reason first."""
+
+    reason: str
+    outcome: Outcome
+
+
+def understood(kind: Kind, args: Mapping[str, Any] | None) -> Args:
+    """The arguments of a kind, checked and with nothing left out; Invalid says what is wrong."""
+    given = {key: value for key, value in (args or {}).items() if value is not None}
+    known = KNOWN[kind]
+    for key in given:
+        if key not in known:
+            names = ", ".join(known) if known else "none at all"
+            raise Invalid(
+                f"A check of kind {kind!r} has no argument {key!r}.",
+                f"It takes {names}.",
+                param="args",
+            )
+    return _READERS[kind](given)
+
+
+def check(kind: Kind, args: Mapping[str, Any], answer: str) -> Checked:
+    """What a check finds in an answer. `judge` is no check: a model has to look."""
+    if kind == "judge":
+        raise ValueError("a judged assertion is not checked in code")
+    return _CHECKS[kind](args, answer)
+
+
+def described(kind: Kind, args: Mapping[str, Any]) -> str:
+    """A check in words, for one that was given none."""
+    if kind in COUNTED:
+        return _range(args, kind).capitalize()
+    if kind in ("contains", "lacks"):
+        return f"{'Contains' if kind == 'contains' else 'Does not contain'} “{args['text']}”"
+    if kind == "matches":
+        return f"Matches {args['pattern']}"
+    if kind == "language":
+        return f"Is in {languages.NAMES[args['language']]}"
+    if kind == "json":
+        keys = ", ".join(args.get("keys", ()))
+        return f"Is valid JSON with {keys}" if keys else "Is valid JSON"
+    return "Ends with a question"
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+KNOWN: dict[Kind, tuple[str, ...]] = {
+    "judge": (),
+    "words": ("min", "max"),
+    "sentences": ("min", "max"),
+    "questions": ("min", "max"),
+    "contains": ("text", "ignore_case", "whole_words"),
+    "lacks": ("text", "ignore_case", "whole_words"),
+    "matches": ("pattern", "ignore_case", "lines"),
+    "ends_with_question": (),
+    "language": ("language",),
+    "json": ("keys",),
+}
+
+
+def _none(_: Args) -> Args:
+    return {}
+
+
+def _numbers(given: Args) -> Args:
+    if not given:
+        raise Invalid("A number is missing.", "Give min, max or both.", param="args")
+    for key, value in given.items():
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
+            raise Invalid(
+                f"`{key}` must be a whole number from 0 to {MOST:,}.", "Correct it.", param="args"
+            )
+    if given.get("min", 0) > given.get("max", MOST):
+        raise Invalid("`min` is more than `max`: nothing could pass.", "Swap them.", param="args")
+    return {key: given[key] for key in ("min", "max") if key in given}
+
+
+def _wanted_text(given: Args) -> Args:
+    text = given.get("text")
+    if not isinstance(text, str):
+        raise Invalid("The text to look for is missing.", "Give it as `text`.", param="args")
+    clean(text, "text", LONGEST_TEXT)
+    return {
+        "text": text,
+        "ignore_case": _flag(given, "ignore_case", otherwise=True),
+        "whole_words": _flag(given, "whole_words", otherwise=False),
+    }
+
+
+def _pattern(given: Args) -> Args:
+    pattern = given.get("pattern")
+    if not isinstance(pattern, str) or not pattern:
+        raise Invalid("The pattern is missing.", "Give it as `pattern`.", param="args")
+    clean(pattern, "pattern", LONGEST_TEXT, empty=True)
+    found = {
+        "pattern": pattern,
+        "ignore_case": _flag(given, "ignore_case", otherwise=False),
+        "lines": _flag(given, "lines", otherwise=False),
+    }
+    compiled(pattern, any_case=found["ignore_case"], lines=found["lines"])
+    return found
+
+
+def _language(given: Args) -> Args:
+    code = given.get("language")
+    known = ", ".join(sorted(languages.NAMES))
+    if not isinstance(code, str):
+        raise Invalid("The language is missing.", f"Known are {known}.", param="args")
+    found = code.strip().lower().partition("-")[0]
+    if found not in languages.NAMES:
+        named = {name.lower(): one for one, name in languages.NAMES.items()}
+        found = named.get(code.strip().lower(), "")
+    if not found:
+        raise Invalid(
+            f"The language {code[:40]!r} cannot be told from others here.",
+            f"Known are {known}; leave others to a judge.",
+            param="args",
+        )
+    return {"language": found}
+
+
+def _keys(given: Args) -> Args:
+    keys = given.get("keys", [])
+    if not isinstance(keys, list | tuple) or not all(isinstance(one, str) for one in keys):
+        raise Invalid("`keys` must be a list of names.", "Correct it.", param="args")
+    if len(keys) > MOST_KEYS:
+        raise Invalid(f"`keys` has more than {MOST_KEYS} names.", "Name fewer.", param="args")
+    for one in keys:
+        clean(one, "keys", 200)
+    return {"keys": list(dict.fromkeys(keys))} if keys else {}
+
+
+def _flag(given: Args, key: str, *, otherwise: bool) -> bool:
+    value = given.get(key, otherwise)
+    if not isinstance(value, bool):
+        raise Invalid(f"`{key}` must be true or false.", "Correct it.", param="args")
+    return value
+
+
+_READERS: dict[Kind, Callable[[Args], Args]] = {
+    "judge": _none,
+    "words": _numbers,
+    "sentences": _numbers,
+    "questions": _numbers,
+    "contains": _wanted_text,
+    "lacks": _wanted_text,
+    "matches": _pattern,
+    "ends_with_question": _none,
+    "language": _language,
+    "json": _keys,
+}
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+
+def _counted(what: str, count: Callable[[str], int]) -> Callable[[Mapping[str, Any], str], Checked]:
+    def look(args: Mapping[str, Any], answer: str) -> Checked:
+        found = count(answer)
+        reason = f"It has {_many(found, what)}; wanted: {_range(args, what)}."
+        inside = args.get("min", 0) <= found <= args.get("max", found)
+        return Checked(reason, "pass" if inside else "fail")
+
+    return look
+
+
+def _contains(args: Mapping[str, Any], answer: str) -> Checked:
+    there = _found(args, answer)
+    reason = f"“{args['text']}” is {'in' if there else 'not in'} it."
+    return Checked(reason, "pass" if there else "fail")
+
+
+def _lacks(args: Mapping[str, Any], answer: str) -> Checked:
+    there = _found(args, answer)
+    reason = f"“{args['text']}” is {'in' if there else 'not in'} it."
+    return Checked(reason, "fail" if there else "pass")
+
+
+def _found(args: Mapping[str, Any], answer: str) -> bool:
+    """Whether a text stands in an answer, however its accents are coded and its lines are
+    broken."""
+    wanted, text = _plain(args["text"]), _plain(answer)
+    if args.get("ignore_case", True):
+        wanted, text = wanted.casefold(), text.casefold()
+    at = text.find(wanted)
+    while at >= 0 and args.get("whole_words", False):
+        before, after = text[at - 1 : at] if at else "", text[at + len(wanted) :][:1]
+        if not (_joined(before, wanted[:1]) or _joined(wanted[-1:], after)):
+            return True
+        at = text.find(wanted, at + 1)
+    return at >= 0
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).replace("’", "'").split())
+
+
+def _joined(left: str, right: str) -> bool:
+    """Whether two characters belong to one word (in scripts that part their words)."""
+    return left.isalnum() and right.isalnum() and counting.words(left + right) == 1
+
+
+def _matches(args: Mapping[str, Any], answer: str) -> Checked:
+    pattern = compiled(
+        args["pattern"],
+        any_case=bool(args.get("ignore_case", False)),
+        lines=bool(args.get("lines", False)),
+    )
+    try:
+        found = pattern.search(answer.strip())
+    except Exhausted:
+        return Checked(
+            "The pattern takes too long on this answer; say it with a simpler one.", "error"
+        )
+    reason = f"The pattern {args['pattern']} is {'' if found else 'not '}found in it."
+    return Checked(reason, "pass" if found else "fail")
+
+
+def _asks(_: Mapping[str, Any], answer: str) -> Checked:
+    last = " ".join(answer.split())[-60:]
+    asks = counting.ends_with_question(answer)
+    reason = f"It ends with “{last}”." if last else "It says nothing."
+    return Checked(reason, "pass" if asks else "fail")
+
+
+def _spoken(args: Mapping[str, Any], answer: str) -> Checked:
+    wanted = args["language"]
+    found = languages.detected(answer)
+    if found is None:
+        return Checked(
+            "Its language cannot be told: it is too short, or between languages.", "error"
+        )
+    reason = f"It is in {languages.NAMES[found]}; {languages.NAMES[wanted]} was wanted."
+    return Checked(reason, "pass" if found == wanted else "fail")
+
+
+def _json(args: Mapping[str, Any], answer: str) -> Checked:
+    text = answer.strip()
+    if (fenced := _FENCE.match(text)) is not None:
+        text = fenced[1]
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        return Checked("It is nested too deeply to be read as JSON.", "error")
+    except ValueError as error:
+        return Checked(f"It is not valid JSON: {error}.", "fail")
+    wanted = args.get("keys", ())
+    if not wanted:
+        return Checked("It is valid JSON.", "pass")
+    if not isinstance(value, dict):
+        return Checked("It is valid JSON, but not an object with keys.", "fail")
+    missing = [key for key in wanted if key not in value]
+    if missing:
+        return Checked(f"It is valid JSON without {', '.join(missing)}.", "fail")
+    return Checked("It is valid JSON with every key that was wanted.", "pass")
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _range(args: Mapping[str, Any], what: str) -> str:
+    low, high = args.get("min"), args.get("max")
+    if high is None:
+        return f"at least {_many(low or 0, what)}"
+    if high == 0:
+        return f"no {what}"
+    if not low:
+        return f"at most {_many(high, what)}"
+    return f"exactly {_many(low, what)}" if low == high else f"{low:,} to {_many(high, what)}"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what if number != 1 else what[:-1]}"
+
+
+_CHECKS: dict[Kind, Callable[[Mapping[str, Any], str], Checked]] = {
+    "words": _counted("words", counting.words),
+    "sentences": _counted("sentences", counting.sentences),
+    "questions": _counted("questions", counting.questions),
+    "contains": _contains,
+    "lacks": _lacks,
+    "matches": _matches,
+    "ends_with_question": _asks,
+    "language": _spoken,
+    "json": _json,
+}

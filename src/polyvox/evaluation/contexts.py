@@ -1,0 +1,295 @@
+"""A stored context: what an advisor had been sent for an answer, kept whole beside the assertion.
+
+A receipt is a list of references; what it refers to can be deleted. A context holds the texts
+themselves, so that an assertion works for as long as it exists. It is plain JSON, named by the hash
+of exactly that JSON (`Context.hash`); the same answer always gives the same one.
+
+What it holds: the system blocks in their order, memory as it was sent, every message with its role
+and where it came from, parameters, schema, and what went on the wire: dialect, the model's name
+there, the hash of the bytes. `request` is therefore the request that was sent, and
+`encode(context.dialect, context.model, context.request())` gives bytes with `wire_hash`, unless
+something was missing already (`redacted`).
+
+How another prompt gets in: a block that carries the advisor's identity keeps its `template`, with
+the slots {name}, {identity} and {short}; the protocol keeps the phase's text, with {k} and {n}.
+A template is kept only where filling it with what was true then gives the very text that was sent.
+`with_prompt` and `with_phase` fill it anew, as the compiler would; the unchanged text changes
+nothing, to the byte.
+
+A context that another program stored (`origin`) has no wire form: dialect, model and hash are
+empty, and it is replayed with the advisor's model of today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from polyvox.companion.kernel import embodied, kernel
+from polyvox.context.draft import JOIN, Block, Draft
+from polyvox.context.promptset import PromptSet, fill, prompt_set, short
+from polyvox.context.rebuild import Receipt
+from polyvox.context.recipe import Recipe
+from polyvox.context.words import label
+from polyvox.errors import Invalid
+from polyvox.ids import content_hash
+from polyvox.models.base import ChatMessage, Request, SystemPart
+from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Params
+
+VERSION = 1
+Field = Literal["prompt", "description"]
+
+
+class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A block of the system text as it was sent."""
+
+    kind: str
+    text: str
+    template: str = ""
+    """What it was filled from, where another prompt can be put in; empty: it stays as it is."""
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message as it was sent."""
+
+    kind: str
+    """As in a receipt: user, own, note, reference, current, exchange, synthesis."""
+    role: Literal["user", "assistant"]
+    text: str
+    refs: tuple[str, ...] = ()
+    """Whose words are in it: "u" and a turn's id, "a" and an answer's."""
+
+
+class Context(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Everything that is needed to ask again exactly what was asked."""
+
+    v: int = VERSION
+    advisor_id: str
+    slug: str = ""
+    name: str
+    """As it was labelled."""
+    identity: str
+    """What filled the slot {identity} (a companion's is its kernel)."""
+    brief: str = ""
+    """What filled the slot {short}."""
+    versioned: str
+    """The prompt version that this was made with; giving it to `with_prompt` changes nothing."""
+    field: Field = "prompt"
+    asked: str
+    """The person's message without its stamp: what a judge is shown."""
+    recipe: tuple[str, str] = ("", "")
+    """Its name and hash; so are the two that follow."""
+    prompts: tuple[str, str] = ("", "")
+    phase: str = ""
+    k: int = 1
+    n: int | None = None
+    counted: str = ""
+    """What stands behind the phase's text where its turns are counted, unfilled."""
+    blocks: tuple[Part, ...] = ()
+    memory: tuple[Block, ...] = ()
+    """Only what was sent."""
+    messages: tuple[Message, ...] = ()
+    params: Params = Params()
+    settled: int = 0
+    schema: str | None = None
+    dialect: str = ""
+    model: str = ""
+    """The model's name on the wire."""
+    model_id: str = ""
+    """provider:name."""
+    wire_hash: str = ""
+    """SHA-256 of the bytes that were sent."""
+    redacted: bool = False
+    """Something in it is gone: it can be read, and not replayed."""
+    origin: str = ""
+    """The program that it was brought over from."""
+
+    @property
+    def data(self) -> str:
+        """The JSON that it is stored as and named by."""
+        return _encoder.encode(self).decode()
+
+    @property
+    def hash(self) -> str:
+        """Its name."""
+        return content_hash(self.data)
+
+    def request(self) -> Request:
+        """The request that was sent."""
+        stable = JOIN.join(part.text for part in self.blocks)
+        system: tuple[SystemPart, ...] = (SystemPart(stable),) if stable else ()
+        system += tuple(SystemPart(block.text, stable=False) for block in self.memory)
+        return Request(
+            system=system,
+            messages=tuple(ChatMessage(one.role, one.text) for one in self.messages),
+            params=self.params,
+            settled=self.settled,
+            schema=self.schema,
+        )
+
+    @property
+    def takes_prompt(self) -> bool:
+        """Whether another prompt can be put in."""
+        return any(part.template and part.kind != "protocol" for part in self.blocks)
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Context)
+
+
+def read(data: str) -> Context:
+    """A stored context. Raises msgspec.MsgspecError for what is none."""
+    return _decoder.decode(data)
+
+
+def with_prompt(context: Context, text: str, field: Field | None = None) -> Context:
+    """The same context for an advisor whose prompt (or description) is `text`; where it is not said
+    which of them, the unchanged text is what it was, another one a prompt."""
+    if text == context.versioned and field in (None, context.field):
+        return context
+    if not context.takes_prompt:
+        raise Invalid(
+            "This context does not show where its advisor's prompt stood.",
+            "Make the assertion again from a newer answer of this advisor.",
+        )
+    identity = brief = text.strip()
+    if field == "description":
+        brief = short(text).strip()
+        if context.recipe[0] == "companion":
+            named = Advisor(context.advisor_id, context.slug, context.name, description=text)
+            identity = brief = kernel(named)
+    values = {"name": context.name, "identity": identity, "short": brief}
+    return msgspec.structs.replace(
+        context,
+        versioned=text,
+        field=field or "prompt",
+        identity=identity,
+        brief=brief,
+        blocks=_filled(context, values),
+    )
+
+
+def with_phase(context: Context, name: str, text: str) -> Context:
+    """The same context under a recipe whose phase `name` says `text`. Where another phase was in
+    force, it makes no difference."""
+    if name != context.phase:
+        return context
+    at = next((at for at, part in enumerate(context.blocks) if part.kind == "protocol"), None)
+    if at is None or not context.blocks[at].template:
+        raise Invalid(
+            f"This context does not show where the text of the phase {name!r} stood.",
+            "Make the assertion again from a newer answer of this advisor.",
+        )
+    part = context.blocks[at]
+    if text == part.template:
+        return context
+    said = phase_text(text, context.counted, context.k, context.n)
+    new = (*context.blocks[:at], Part("protocol", said, text), *context.blocks[at + 1 :])
+    return msgspec.structs.replace(context, blocks=tuple(one for one in new if one.text))
+
+
+def phase_text(text: str, counted: str, k: int, n: int | None) -> str:
+    """A protocol as it is sent in turn k (of n)."""
+    whole = f"{text}\n\n{counted}".strip() if counted else text
+    return fill(whole, {"k": str(k), "n": "" if n is None else str(n)})
+
+
+def phase_of(context: Context) -> str | None:
+    """The text of the phase in force before anything was filled in; None where it is not known."""
+    for part in context.blocks:
+        if part.kind == "protocol" and part.template:
+            return part.template
+    return None
+
+
+def captured(receipt: Receipt, advisor: Advisor, recipe: Recipe | None, asked: str) -> Context:
+    """The context of an answer, from its receipt. `advisor` is who it was then: that name, that
+    prompt version; `recipe` the one in force now under the receipt's name, to find templates in."""
+    draft = receipt.draft
+    spoken = embodied(advisor) if draft.recipe == "companion" else advisor
+    values = {
+        "name": label(advisor.name),
+        "identity": spoken.identity.strip(),
+        "short": (spoken.prompt or short(spoken.description)).strip(),
+    }
+    prompts = prompt_set("compact" if draft.prompts == "compact" else "full")
+    counted = prompts.text("turn") if recipe and recipe.count_turns and draft.n is None else ""
+    blocks = []
+    for block in draft.blocks:
+        if block.kind == "protocol":
+            template = _phase_template(block.text, recipe, prompts, draft, counted)
+        elif advisor.id in (ASSISTANT_ID, SYNTHESIS_ID):
+            template = ""
+        else:
+            known = recipe.texts.get(block.kind) if recipe else None
+            template = _template(block.text, known or prompts.text(block.kind), values)
+        blocks.append(Part(block.kind, block.text, template))
+    sent = receipt.sent
+    return Context(
+        advisor_id=advisor.id,
+        slug=advisor.slug,
+        name=values["name"],
+        identity=values["identity"],
+        brief=values["short"],
+        versioned=advisor.identity,
+        field="prompt" if advisor.prompt else "description",
+        asked=asked,
+        recipe=(draft.recipe, draft.recipe_hash),
+        prompts=(draft.prompts, draft.prompts_hash),
+        phase=draft.phase,
+        k=draft.k,
+        n=draft.n,
+        counted=counted,
+        blocks=tuple(blocks),
+        memory=draft.memory if draft.memory_sent else (),
+        messages=tuple(
+            Message(line.kind, line.role, line.text, tuple(one for one in line.sources if one))
+            for line in draft.lines
+        ),
+        params=draft.params,
+        settled=draft.settled,
+        schema=draft.schema,
+        dialect=sent.dialect if sent else "",
+        model=sent.model if sent else "",
+        model_id=sent.model_id if sent else "",
+        wire_hash=sent.wire_hash if sent else "",
+        redacted=not receipt.exact,
+    )
+
+
+def _template(text: str, known: str, values: Mapping[str, str]) -> str:
+    """What a block was filled from: the template of today where it gives that text, else the text
+    around the identity, where it stands in there once. Empty: the block holds nothing of it."""
+    slots = ("{identity}", "{short}")
+    if any(slot in known for slot in slots) and fill(known, values).strip() == text:
+        return known
+    for slot, value in zip(slots, (values["identity"], values["short"]), strict=True):
+        if value and text.count(value) == 1:
+            around = text.replace(value, slot)
+            if fill(around, values).strip() == text:
+                return around
+    return ""
+
+
+def _phase_template(
+    text: str, recipe: Recipe | None, prompts: PromptSet, draft: Draft, counted: str
+) -> str:
+    for phase in recipe.phases if recipe else ():
+        known = phase.text or prompts.text(phase.name)
+        if phase.name == draft.phase and phase_text(known, counted, draft.k, draft.n) == text:
+            return known
+    # Of another recipe than today's: a text without numbers in it is its own template.
+    return text if not counted and fill(text, {"k": "", "n": ""}) == text else ""
+
+
+def _filled(context: Context, values: Mapping[str, str]) -> tuple[Part, ...]:
+    """The blocks with an identity put in; what is empty then is left out, as ever."""
+    found = []
+    for part in context.blocks:
+        if part.template and part.kind != "protocol":
+            part = Part(part.kind, fill(part.template, values).strip(), part.template)
+        if part.text:
+            found.append(part)
+    return tuple(found)

@@ -1,0 +1,169 @@
+"""The judge: one question per answer with all its assertions, and what is unclear asked again.
+
+A reply that cannot be used is asked for once more; what is still missing, one by one. A judge that
+is away, refuses or stays unreadable gives `error` for the assertions it was asked about, each with
+the reason; only a cap on spending is raised, for then nobody is asked any more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from polyvox.errors import ModelError, Refused
+from polyvox.evaluation import judging
+from polyvox.evaluation.calls import Calls, Reply, together
+from polyvox.evaluation.judging import Asked, Reading, Subject
+from polyvox.evaluation.values import Assertion, Judged
+from polyvox.models.base import Request
+from polyvox.models.providers import EMBEDDED
+from polyvox.models.registry import Models
+from polyvox.settings import Settings
+
+log = logging.getLogger("polyvox.evaluation")
+
+GEMINI = "gemini:gemini-2.5-flash-lite"
+TOO_SMALL = (
+    "There is no judge: the embedded model is far too small to be one. Set models.judge, or a key"
+    " for a provider; checks in code work without."
+)
+MAX_TOKENS = 4_096
+AGAIN = 1_000
+"""Repeats from here on are a fail's confirmation."""
+
+
+def judge_model(settings: Settings, models: Models) -> str | None:
+    """Who judges: the model that is set, a small cloud model with a key for it, the default one;
+    None where there is only the embedded one."""
+    named = settings.models.judge
+    if not named:
+        named = GEMINI if models.has_key("gemini") else models.default
+    return None if named == EMBEDDED else named
+
+
+def own_model_warning(judge: str | None, asked: Sequence[str]) -> str | None:
+    """What to say when a model judges its own answers."""
+    if judge is None or judge not in asked:
+        return None
+    return (
+        f"The judge, {judge}, is the advisor's own model: it tends to be lenient with itself."
+        " Name another one as models.judge."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Asks one judge on behalf of one run."""
+
+    calls: Calls
+    model: str | None
+    confirm: bool = False
+    """Whether a fail counts only when nobody can be found to say otherwise."""
+
+    @property
+    def _name(self) -> str:
+        return self.model or ""
+
+    async def judge(
+        self, subject: Subject, assertions: Sequence[Assertion], repeat: int = 0
+    ) -> list[Judged]:
+        """One judgement for each assertion, in their order."""
+        if self.model is None:
+            return [_error(one, TOO_SMALL) for one in assertions]
+        if not subject.answer.strip():
+            return [_error(one, "There is no answer to judge.") for one in assertions]
+        found = await self._round(subject, assertions, repeat)
+        if not self.confirm:
+            return found
+        failed = {said.assertion_id for said in found if said.outcome == "fail"}
+        doubted = [one for one in assertions if one.id in failed]
+        voices = await together(lambda one: self._confirmed(subject, one, repeat), doubted)
+        passed = {voice.assertion_id: voice for voice in voices if voice is not None}
+        return [passed.get(said.assertion_id, said) for said in found]
+
+    async def _round(
+        self, subject: Subject, assertions: Sequence[Assertion], repeat: int
+    ) -> list[Judged]:
+        facts = self.calls.models.facts(self._name)
+        limit = facts.max_tokens or MAX_TOKENS
+        ordered = judging.asked(subject, assertions, repeat)
+        parts, too_long = judging.batches(subject, ordered, facts.window, limit)
+        found = {
+            one.key: _error(
+                one.assertion,
+                f"The answer does not fit the window of {self.model}, and is not cut for it.",
+            )
+            for one in too_long
+        }
+        for judged in await together(lambda part: self._batch(subject, part, limit), parts):
+            found |= judged
+        by_id = {one.assertion.id: found[one.key] for one in ordered}
+        return [by_id[one.id] for one in assertions]
+
+    async def _batch(
+        self, subject: Subject, batch: Sequence[Asked], limit: int
+    ) -> dict[str, Judged]:
+        """Every verdict of one question; what stays open is asked for one by one."""
+        request = judging.request(subject, batch, limit)
+        try:
+            reading = await self._read(request, batch)
+        except ModelError as error:
+            return {one.key: _error(one.assertion, _words(error)) for one in batch}
+        found = _judged(batch, reading)
+        left = [one for one in batch if one.key in reading.wrong]
+        if len(batch) > 1 and left:
+            alone = await together(lambda one: self._alone(subject, one, limit), left)
+            found |= {key: judged for part in alone for key, judged in part.items()}
+        return found
+
+    async def _alone(self, subject: Subject, one: Asked, limit: int) -> dict[str, Judged]:
+        return await self._batch(subject, [one], limit)
+
+    async def _read(self, request: Request, batch: Sequence[Asked]) -> Reading:
+        """The reading of a reply; where nothing of it can be used, of the one after it."""
+        reply, request = await self._reply(request)
+        reading = judging.read(reply.text, batch, cut=reply.cut)
+        if not reading.wrong or reading.found:
+            return reading
+        log.debug("the judge's reply cannot be used: %s", "; ".join(set(reading.wrong.values())))
+        reply, _ = await self._reply(judging.repair(request, reply.text, reading))
+        return judging.read(reply.text, batch, cut=reply.cut)
+
+    async def _reply(self, request: Request) -> tuple[Reply, Request]:
+        try:
+            return await self.calls.ask(self._name, request), request
+        except Refused:
+            if request.schema is None:
+                raise
+            plain = replace(request, schema=None)  # perhaps that is what this server does not take
+            return await self.calls.ask(self._name, plain), plain
+
+    async def _confirmed(self, subject: Subject, one: Assertion, repeat: int) -> Judged | None:
+        """What a fail turns into when it is asked about again: None, unless two further voices
+        agree that it passes."""
+        voice = None
+        for number in (1, 2):
+            (voice,) = await self._round(subject, [one], number * AGAIN + repeat)
+            if voice.outcome != "pass":
+                return None
+        return voice
+
+
+def _judged(batch: Sequence[Asked], reading: Reading) -> dict[str, Judged]:
+    found = {}
+    for one in batch:
+        if (said := reading.found.get(one.key)) is not None:
+            found[one.key] = Judged(one.assertion.id, one.assertion.number, *said)
+        else:
+            wrong = reading.wrong[one.key]
+            found[one.key] = _error(one.assertion, f"The judge's reply cannot be used: {wrong}.")
+    return found
+
+
+def _error(assertion: Assertion, reason: str) -> Judged:
+    return Judged(assertion.id, assertion.number, reason, "error")
+
+
+def _words(error: ModelError) -> str:
+    return f"The judge could not be asked: {error.message} {error.hint}".strip()

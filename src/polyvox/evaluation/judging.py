@@ -1,0 +1,337 @@
+"""What a judge is asked, and what of its reply counts. Pure: no model, no store.
+
+What others wrote reaches the judge as JSON strings, which nothing inside them can end. Assertions
+go by ids made from the very texts that are judged, so no text can know them beforehand. A verdict
+counts only if it was asked for, exactly once, with a reason before it that does not say the
+opposite; everything else is left unanswered, and what stays unanswered is an `error`, never a pass.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+from polyvox.context.budget import estimate
+from polyvox.evaluation.values import Assertion
+from polyvox.ids import content_hash
+from polyvox.models.base import ChatMessage, Request, SystemPart
+from polyvox.models.wire import paired
+from polyvox.values import Params
+
+Said = Literal["pass", "fail"]
+VERDICT_TOKENS = 160
+"""Room in the reply for one verdict and its reason."""
+FRAME_TOKENS = 64
+LONGEST_REASON = 2_000
+LONGEST_REPLY = 400_000
+SHOWN_AGAIN = 4_000
+FEWEST_LETTERS = 6
+"""Of a reason: less points at nothing."""
+MOST_STARTS = 2_000
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_ESCAPED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+@cache
+def prompt(name: str) -> str:
+    """A text of ours."""
+    place = resources.files("polyvox.evaluation") / "prompts" / f"{name}.md"
+    return place.read_text(encoding="utf-8").strip()
+
+
+@cache
+def judge_hash() -> str:
+    """Names exactly these instructions and this way of reading: another hash, another judge."""
+    return content_hash("\n".join((prompt("judge"), prompt("again"), schema(("id",)), "1")))
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The text that is judged, and what it answers."""
+
+    question: str
+    answer: str
+
+    def salt(self, repeat: int) -> str:
+        """Names these texts in this repeat."""
+        named = f"{len(self.question)}\n{self.question}\n{self.answer}\n{repeat}"
+        return content_hash(paired(named))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An assertion under the id that it has for one question to the judge."""
+
+    key: str
+    assertion: Assertion
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What of a reply counts, by the judge's ids."""
+
+    found: Mapping[str, tuple[str, Said]] = field(default_factory=dict)
+    """Reason and verdict."""
+    wrong: Mapping[str, str] = field(default_factory=dict)
+    """Why there is none, for every id that was asked for and not found."""
+
+
+def asked(subject: Subject, assertions: Sequence[Assertion], repeat: int) -> list[Asked]:
+    """The assertions in the order of this repeat: another one each time, the same for the same."""
+    salt = subject.salt(repeat)
+    found = [Asked(_key(salt, one), one) for one in assertions]
+    random.Random(salt).shuffle(found)  # noqa: S311 - an order, no secret
+    return found
+
+
+def _key(salt: str, assertion: Assertion) -> str:
+    named = f"{salt}\n{assertion.id}\n{assertion.number}"
+    return "a" + hashlib.sha256(named.encode()).hexdigest()[:10]
+
+
+def quoted(text: str) -> str:
+    """A text as a JSON string that reads the same and that nothing in it can end; whatever is
+    invisible, breaks lines or looks like a tag is written as its number."""
+    written = json.dumps(paired(text), ensure_ascii=False)
+    return "".join(_escaped(one) for one in written)
+
+
+def _escaped(one: str) -> str:
+    if one not in "<>" and (one.isascii() or unicodedata.category(one) not in _ESCAPED):
+        return one
+    return json.dumps(one, ensure_ascii=True)[1:-1] if not one.isascii() else f"\\u{ord(one):04x}"
+
+
+def question(subject: Subject, batch: Sequence[Asked]) -> str:
+    """The one message that the judge gets."""
+    rows = ", ".join(
+        f'{{"id": "{one.key}", "text": {quoted(one.assertion.text)}}}' for one in batch
+    )
+    return (
+        f'{{"question": {quoted(subject.question)}, "answer": {quoted(subject.answer)},'
+        f' "assertions": [{rows}]}}'
+    )
+
+
+def schema(keys: Sequence[str]) -> str:
+    """What the reply must look like, for providers that can be held to it."""
+    row = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "enum": list(keys)},
+            "reason": {"type": "string"},
+            "verdict": {"type": "string", "enum": ["pass", "fail"]},
+        },
+        "required": ["id", "reason", "verdict"],
+        "additionalProperties": False,
+    }
+    return json.dumps(
+        {
+            "type": "object",
+            "properties": {"verdicts": {"type": "array", "items": row}},
+            "required": ["verdicts"],
+            "additionalProperties": False,
+        }
+    )
+
+
+def request(subject: Subject, batch: Sequence[Asked], max_tokens: int | None) -> Request:
+    """What the judge is sent."""
+    return Request(
+        (SystemPart(prompt("judge")),),
+        (ChatMessage("user", question(subject, batch)),),
+        Params(max_tokens=max_tokens, temperature=0),
+        schema=schema([one.key for one in batch]),
+    )
+
+
+def repair(first: Request, reply: str, reading: Reading) -> Request:
+    """The same again, with the reply that cannot be used and what is wrong with it."""
+    why = "; ".join(sorted(set(reading.wrong.values())))
+    again = prompt("again").replace("{wrong}", why).replace("{ids}", ", ".join(reading.wrong))
+    said = paired(reply[:SHOWN_AGAIN]).strip() or "…"
+    more = (ChatMessage("assistant", said), ChatMessage("user", again))
+    narrowed = None if first.schema is None else schema(list(reading.wrong))
+    return Request(first.system, (*first.messages, *more), first.params, schema=narrowed)
+
+
+def size(subject: Subject, batch: Sequence[Asked]) -> int:
+    """Estimated tokens of what the judge is sent."""
+    return estimate(len(prompt("judge"))) + estimate(len(question(subject, batch))) + FRAME_TOKENS
+
+
+def batches(
+    subject: Subject, ordered: Sequence[Asked], window: int | None, max_tokens: int | None
+) -> tuple[list[list[Asked]], list[Asked]]:
+    """The assertions in as few questions as the judge's window and its longest reply allow, and
+    those for which even a question of their own is too long: the answer is never cut."""
+    most = max(1, (max_tokens or 4096) // VERDICT_TOKENS)
+    parts: list[list[Asked]] = []
+    too_long: list[Asked] = []
+    for one in ordered:
+        if parts and len(parts[-1]) < most and _fits(subject, [*parts[-1], one], window):
+            parts[-1].append(one)
+        elif _fits(subject, [one], window):
+            parts.append([one])
+        else:
+            too_long.append(one)
+    return parts, too_long
+
+
+def _fits(subject: Subject, batch: Sequence[Asked], window: int | None) -> bool:
+    return window is None or size(subject, batch) + len(batch) * VERDICT_TOKENS <= window
+
+
+# reading
+
+_PLACEHOLDER = re.compile(
+    r"n/?a|none|null|nil|tbd|todo|pass(?:ed)?|fail(?:ed)?|ok(?:ay)?|yes|no|true|false|reason|string"
+    r"|see|above|same|ditto"
+)
+
+
+def read(reply: str, batch: Sequence[Asked], *, cut: bool = False) -> Reading:
+    """What of a reply counts. `cut`: it ended because it had become too long."""
+    keys = [one.key for one in batch]
+    text = _THOUGHT.sub(" ", reply[:LONGEST_REPLY])
+    rows = list(_rows(text))
+    nothing = "it was cut off before its end" if cut else "it holds no such JSON"
+    if any(not isinstance(row.get("id"), str) or row["id"].strip() not in keys for row in rows):
+        # Who answers what nobody asked was led somewhere else: nothing it says counts.
+        return Reading(wrong=dict.fromkeys(keys, "it holds verdicts that nobody asked for"))
+    found: dict[str, tuple[str, Said]] = {}
+    wrong: dict[str, str] = {}
+    for row in rows:
+        key = row["id"].strip()
+        said = _said(row)
+        if isinstance(said, str):
+            wrong.setdefault(key, said)
+        elif found.setdefault(key, said)[1] != said[1]:
+            wrong.setdefault(key, "it holds two different verdicts for one id")
+    absent = "an id is missing from it" if rows else nothing
+    wrong |= {key: absent for key in keys if key not in found and key not in wrong}
+    kept = {key: said for key, said in found.items() if key not in wrong}
+    return Reading(kept, {key: wrong[key] for key in keys if key in wrong})
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a name stands there twice: nobody can tell which value is meant")
+    return dict(pairs)
+
+
+_decoder = json.JSONDecoder(strict=False, object_pairs_hook=_pairs)
+
+
+def _values(text: str) -> Iterator[Any]:
+    """Every whole JSON object of a text, the outermost ones; where the whole cannot be read, for
+    its end is missing, its parts can. An object that says one thing twice is none."""
+    at = text.find("{")
+    for _ in range(MOST_STARTS):
+        if at < 0:
+            return
+        try:
+            value, end = _decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield value
+        at = text.find("{", end)
+
+
+def _rows(text: str) -> Iterator[Mapping[str, Any]]:
+    """The verdicts of a text, in their order: objects with a verdict or a reason, wherever they
+    stand; one that has no id but is the value of a name has that name for its id."""
+    for value in _values(text):
+        waiting = [value]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, list):
+                waiting += reversed(one)
+            elif isinstance(one, dict) and ("verdict" in one or "reason" in one):
+                yield one
+            elif isinstance(one, dict):
+                waiting += [
+                    {"id": name, **inner} if _nameless(inner) else inner
+                    for name, inner in reversed(one.items())
+                ]
+
+
+def _nameless(value: object) -> bool:
+    return isinstance(value, dict) and "verdict" in value and "id" not in value
+
+
+def _said(row: Mapping[str, Any]) -> tuple[str, Said] | str:
+    """Reason and verdict of a row, or what is wrong with it."""
+    reason, verdict = row.get("reason"), row.get("verdict")
+    if not isinstance(verdict, str) or verdict.strip().casefold() not in ("pass", "fail"):
+        return "a verdict is neither pass nor fail"
+    if not isinstance(reason, str) or not _says_something(reason):
+        return "a verdict has no reason"
+    names = list(row)
+    if names.index("reason") > names.index("verdict"):
+        return "a verdict comes before its reason"
+    said: Said = "pass" if verdict.strip().casefold() == "pass" else "fail"
+    line = " ".join(paired(reason).replace("\0", " ").split())[:LONGEST_REASON]
+    claimed = conclusion(line)
+    if claimed is not None and claimed != said:
+        return "a reason says the opposite of its verdict"
+    return line, said
+
+
+def _says_something(reason: str) -> bool:
+    words = re.findall(r"\w+(?:/\w+)?", reason.casefold())
+    letters = sum(one.isalpha() for one in reason)
+    meant = [word for word in words if not _PLACEHOLDER.fullmatch(word)]
+    wide = any(ord(one) > 0x2E7F for one in reason)  # scripts that say much in few letters
+    return bool(meant) and letters >= (2 if wide else FEWEST_LETTERS)
+
+
+_NOT = r"(?:(?:does|do|did|is|are)(?:\s+not|n['’]t)|cannot|fails?\s+to)"
+_WHAT = r"(?:the\s+|this\s+)?(?:assertion|criterion|requirement|condition|statement)"
+_FAILS = re.compile(
+    rf"(?:{_WHAT}\s+(?:(?:therefore|thus|clearly|also)\s+)?"
+    rf"(?:(?:{_NOT}|was\s+not|wasn['’]t)\s+(?:\w+\s+)?(?:hold|met|satisf\w+|fulfil\w*|pass\w*|true)"
+    rf"|fails?\b(?!\s+to)|is\s+(?:unmet|violated|false|contradicted)))"
+    rf"|(?:{_NOT}\s+(?:\w+\s+)?(?:meet|satisfy|fulfil+|pass)\s+(?:the\s+|this\s+)?"
+    r"(?:assertion|criterion|requirement|condition))"
+    rf"|(?:violates\s+{_WHAT})"
+    r"|(?:(?:verdict|outcome|result|conclusion)\s*(?:is|=|:|→)?\s*[\"'“]?fail)"
+    r"|(?:(?:so|therefore|thus|hence)[,:]?\s+(?:it|this|the\s+answer|the\s+response)\s+"
+    r"(?:fails?\b(?!\s+to)|does\s+not\s+pass))",
+    re.IGNORECASE,
+)
+_HOLDS = re.compile(
+    rf"(?:{_WHAT}\s+(?:(?:therefore|thus|clearly|also|fully)\s+)?"
+    r"(?:holds\b|passes\b|is\s+(?:fully\s+|clearly\s+)?(?:met|satisfied|fulfilled|true)\b))"
+    r"|(?:(?:meets|satisfies|fulfil+s|passes)\s+(?:the\s+|this\s+)?"
+    r"(?:assertion|criterion|requirement|condition))"
+    r"|(?:(?:verdict|outcome|result|conclusion)\s*(?:is|=|:|→)?\s*[\"'“]?pass)"
+    r"|(?:(?:so|therefore|thus|hence)[,:]?\s+(?:it|this|the\s+answer|the\s+response)\s+passes\b)",
+    re.IGNORECASE,
+)
+
+
+_DOUBT = re.compile(
+    r"\b(?:not|never|cannot|hardly|unclear|unsure|doubtful|whether|if|unless)\b|n['’]t\b"
+    r"|\bno\s+(?:reason|evidence|way)\b",
+    re.IGNORECASE,
+)
+
+
+def conclusion(reason: str) -> Said | None:
+    """What a reason itself says of the verdict, by its last word on it; None: nothing plain. That
+    something holds, said with a doubt in the same clause, is no pass."""
+    said: list[tuple[int, Said]] = [(match.end(), "fail") for match in _FAILS.finditer(reason)]
+    for match in _HOLDS.finditer(reason):
+        clause = re.split(r"[.;,:!?]", reason[: match.start()])[-1]
+        said.append((match.end(), "fail" if _DOUBT.search(clause) else "pass"))
+    return max(said)[1] if said else None

@@ -1,0 +1,1 @@
+"""Better prompts by measured attempts: rewrite, score, keep the best, confirm it afresh."""

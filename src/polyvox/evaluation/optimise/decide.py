@@ -1,0 +1,214 @@
+"""Is the new prompt better? A one-sided permutation test over fresh answers of both prompts.
+
+If the rewrite changed nothing, the answers of both prompts in one context are exchangeable: which
+of them came from which prompt is a matter of names. So we count in how many ways of dealing out
+these names, context by context, the new prompt would have passed at least as often as it did. What
+is dealt out are whole answers, never single verdicts: several assertions on one answer rise and
+fall together, and counting them as independent would call noise an improvement. The sum over
+contexts is the stratified (Mantel–Haenszel) statistic; its distribution is worked out exactly, but
+for very many contexts, where the normal one with the same variance is as good.
+
+The p-value is the mid-p: half of the ways that tie with what was seen. The plain one never errs
+above 5 %, but with few answers it errs far below and sees less: with five assertions in contexts of
+their own, five answers each, it finds a true change from 0.5 to 0.8 in 63 of 100 runs, the mid-p in
+72, at 4.7 % false alarms (benchmarks/optimise.py prints the figures of whole runs).
+
+Verdicts that are missing (errors) are filled in by the mean of that assertion over both prompts
+together: nothing is learned from them, and nothing is counted as a fail.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from polyvox.evaluation.optimise.values import Case, Ruling, Scores, Seen, contexts_of
+from polyvox.evaluation.values import Outcome
+
+LEVEL = 0.05
+MOST_STEPS = 1_000_000
+"""Of working out a distribution exactly, about a second."""
+GRID = 4
+"""What is filled in is rounded to quarters, which keeps the distribution small."""
+_ONE_SIDED = 1.645
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Both directions of the test, and the rates that it compared."""
+
+    before: float
+    after: float
+    better: float
+    """The p-value of "the new prompt is better"."""
+    worse: float
+    """The p-value of "the new prompt is worse"."""
+
+    @property
+    def ruling(self) -> Ruling:
+        """In a word."""
+        if self.better <= LEVEL:
+            return "improved"
+        return "regressed" if self.worse <= LEVEL else "not distinguishable"
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """One context: the score of every answer, of the new prompt and of the old one. Scores are
+    whole numbers on a scale shared by all contexts."""
+
+    new: tuple[int, ...]
+    old: tuple[int, ...]
+
+
+def tail(strata: Sequence[Stratum], most: int = MOST_STEPS) -> float:
+    """The mid-p of the new prompt's total being as high as it is."""
+    dealt = [_dealt(one) for one in strata]
+    reach = steps = 0
+    for one in dealt:
+        reach += max(one) - min(one) + 1
+        steps += reach * len(one)
+    if steps > most:
+        return _normal_tail(strata)
+    ways: dict[int, int] = {0: 1}
+    for one in dealt:
+        ways = _both(ways, one)
+    seen = sum(sum(one.new) for one in strata)
+    every = sum(ways.values())
+    above = sum(count for total, count in ways.items() if total > seen)
+    return float(Fraction(2 * above + ways[seen], 2 * every))
+
+
+def _normal_tail(strata: Sequence[Stratum]) -> float:
+    """The same by the normal distribution with the mean and the variance of dealing out."""
+    lead = variance = 0.0
+    for one in strata:
+        every = (*one.new, *one.old)
+        count, mean = len(every), sum(every) / len(every)
+        lead += sum(one.new) - len(one.new) * mean
+        spread = sum((score - mean) ** 2 for score in every) / max(1, count - 1)
+        variance += len(one.new) * len(one.old) / count * spread
+    if not variance:
+        return 0.5
+    return 0.5 * math.erfc(lead / math.sqrt(2 * variance))
+
+
+def _dealt(one: Stratum) -> dict[int, int]:
+    """In how many ways the new prompt's answers, dealt anew, have each total."""
+    chosen: list[dict[int, int]] = [{0: 1}] + [{} for _ in one.new]
+    for score in (*one.new, *one.old):
+        for size in range(len(one.new), 0, -1):
+            into = chosen[size]
+            for total, count in chosen[size - 1].items():
+                into[total + score] = into.get(total + score, 0) + count
+    return chosen[-1]
+
+
+def _both(ways: Mapping[int, int], dealt: Mapping[int, int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for total, count in ways.items():
+        for more, times in dealt.items():
+            found[total + more] = found.get(total + more, 0) + count * times
+    return found
+
+
+def compare(cases: Sequence[Case], old: Scores, new: Scores) -> Compared:
+    """The two prompts on the same cases, by the answers of their confirmations."""
+    strata = strata_of(cases, old.seen, new.seen)
+    swapped = [Stratum(one.old, one.new) for one in strata]
+    keys = [case.key for case in cases if _rated(old, case) and _rated(new, case)]
+    return Compared(
+        before=old.mean(keys),
+        after=new.mean(keys),
+        better=tail(strata) if strata else 1.0,
+        worse=tail(swapped) if strata else 1.0,
+    )
+
+
+def _rated(scores: Scores, case: Case) -> bool:
+    tally = scores.tallies.get(case.key)
+    return tally is not None and tally.rate is not None
+
+
+def strata_of(
+    cases: Sequence[Case], old: Sequence[Seen], new: Sequence[Seen]
+) -> tuple[Stratum, ...]:
+    """One stratum for each context in which both prompts were judged at all."""
+    halves = [_answers(cases, seen) for seen in (new, old)]
+    found: list[tuple[list[Fraction], list[Fraction]]] = []
+    for context, here in contexts_of(cases).items():
+        both = [half.get(context, {}) for half in halves]
+        fill = _means([case.key for case in here], both)
+        if fill and all(both):
+            found.append((_totals(both[0], fill), _totals(both[1], fill)))
+    scale = math.lcm(*(one.denominator for pair in found for half in pair for one in half), 1)
+    return tuple(
+        Stratum(*(tuple(int(one * scale) for one in half) for half in pair)) for pair in found
+    )
+
+
+Answer = dict[str, Outcome]
+
+
+def _answers(cases: Sequence[Case], seen: Sequence[Seen]) -> dict[str, dict[int, Answer]]:
+    """By context and repeat, what was found out about that answer; without those of which nothing
+    was."""
+    place = {case.key: case.context for case in cases}
+    found: dict[str, dict[int, Answer]] = {}
+    for one in seen:
+        if one.case in place and one.outcome != "error":
+            here = found.setdefault(place[one.case], {})
+            here.setdefault(one.repeat, {})[one.case] = one.outcome
+    return found
+
+
+def _means(keys: Sequence[str], halves: Sequence[Mapping[int, Answer]]) -> dict[str, Fraction]:
+    """For each case the part that passed, of both prompts together; about."""
+    found: dict[str, Fraction] = {}
+    for key in keys:
+        known = [one[key] for half in halves for one in half.values() if key in one]
+        if known:
+            rate = sum(outcome == "pass" for outcome in known) / len(known)
+            found[key] = Fraction(round(rate * GRID), GRID)
+    return found
+
+
+def _totals(answers: Mapping[int, Answer], fill: Mapping[str, Fraction]) -> list[Fraction]:
+    return [
+        sum(
+            (Fraction(int(one[key] == "pass")) if key in one else mean)
+            for key, mean in fill.items()
+        )
+        + Fraction(0)
+        for _, one in sorted(answers.items())
+    ]
+
+
+def worth_confirming(gain: float, verdicts: int) -> bool:
+    """Whether a lead in the search is worth fresh answers. A confirmation of so many verdicts for
+    each prompt tells apart what differs by about 1.6 standard errors; half of that is asked for."""
+    return gain > 0 and gain >= _ONE_SIDED / 2 * math.sqrt(0.5 / max(1, verdicts))
+
+
+def told(compared: Compared, cases: int, confirmations: int) -> str:
+    """The ruling in a sentence, with its numbers."""
+    rates = f"{compared.before:.0%} before, {compared.after:.0%} after"
+    basis = (
+        f"{cases} {'assertion' if cases == 1 else 'assertions'},"
+        f" {confirmations} fresh answers of each prompt"
+    )
+    if compared.ruling == "improved":
+        return f"Improved: {rates} ({basis}, {chance(compared.better)})."
+    if compared.ruling == "regressed":
+        return f"Regressed: {rates} ({basis}, {chance(compared.worse)})."
+    return (
+        f"Not distinguishable: {rates} ({basis}, {chance(compared.better)})."
+        " This may be chance alone."
+    )
+
+
+def chance(p: float) -> str:
+    """A p-value as it is written."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"

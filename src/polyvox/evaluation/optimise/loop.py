@@ -1,0 +1,197 @@
+"""An optimisation from its baseline to its ruling, over a bench and a rewriter.
+
+Baseline first; then an engine's search; then, if an attempt leads by enough to be worth it, the
+winner and the prompt as it was are run again freshly and compared by one test. Best of ten is
+mostly noise, so nothing is called improved by the scores it was chosen by.
+
+Invariant: given what bench and rewriter answer, every decision here is determined. A run that was
+killed is begun again from the start and finds everything it had paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from polyvox.errors import CapReached
+from polyvox.evaluation.bench import Bench
+from polyvox.evaluation.calls import together
+from polyvox.evaluation.optimise.decide import (
+    LEVEL,
+    Compared,
+    chance,
+    compare,
+    told,
+    worth_confirming,
+)
+from polyvox.evaluation.optimise.engine import Engine, Field, Nobody, Watch
+from polyvox.evaluation.optimise.rewriting import Rewriter
+from polyvox.evaluation.optimise.scoring import measure
+from polyvox.evaluation.optimise.values import FRESH, Attempt, Case, Plan, Ruling, Scores
+
+Ending = Literal["passing", "nothing better", "confirmed", "spent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Fresh answers of the winner and of the prompt as it was."""
+
+    before: Scores
+    after: Scores
+    compared: Compared
+    guards: Compared | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a run ended."""
+
+    ending: Ending
+    ruling: Ruling | None
+    """None: there was nothing to rule on, or no money left to."""
+    message: str
+    baseline: Scores
+    attempts: tuple[Attempt, ...]
+    """The prompt as it was is number 0."""
+    best: Attempt
+    confirmation: Confirmation | None = None
+    unjudged: tuple[str, ...] = ()
+    """Keys of cases about which nothing could be found out."""
+
+    @property
+    def iterations(self) -> int:
+        """Attempts that were made."""
+        return len(self.attempts) - 1
+
+
+async def optimise(
+    plan: Plan,
+    bench: Bench,
+    rewriter: Rewriter,
+    engine: Engine,
+    watch: Watch | None = None,
+    questions: Mapping[str, str] | None = None,
+) -> Result:
+    """Search for a better prompt and say what was found. Raises `Outage` where nothing can be
+    found out any more."""
+    watch = watch or Nobody()
+    gate = asyncio.Semaphore(plan.parallel)
+    start = Attempt(0, 0, plan.prompt, "scored", Scores({}))
+    await watch.stage("baseline", [start], start)
+    try:
+        baseline = await measure(
+            bench, plan.prompt, plan.targets, repeats=plan.repeats, every=True, gate=gate
+        )
+    except CapReached as error:
+        said = f"Nothing is left to spend; not even the prompt as it is was scored. {error.message}"
+        return Result("spent", None, said, Scores({}), (start,), start)
+    dumb = tuple(key for key in plan.keys if baseline.tallies[key].rate is None)
+    plan = replace(plan, targets=tuple(case for case in plan.targets if case.key not in dumb))
+    start = replace(start, scores=baseline)
+    if baseline.perfect(plan.keys):
+        return Result("passing", None, _passing(plan), baseline, (start,), start, unjudged=dumb)
+    field = Field(plan, bench, rewriter, watch, baseline, questions or {}, gate, [start])
+    await watch.stage("search", field.attempts, start)
+    cut = ""
+    try:
+        await engine.search(field)
+    except CapReached as error:
+        cut = error.message
+    result = await _confirmed(field, cut)
+    return replace(result, unjudged=dumb)
+
+
+async def _confirmed(field: Field, cut: str) -> Result:
+    plan, best, start = field.plan, field.best, field.attempts[0]
+    before, after = field.mean(start), field.mean(best)
+    made = tuple(field.attempts)
+    if not worth_confirming(after - before, len(plan.targets) * plan.confirmations):
+        if cut:
+            said = f"{cut} No attempt was clearly better until then ({_tried(made)})."
+            return Result("spent", None, said, field.baseline, made, start)
+        said = _nothing_better(made, before, after)
+        ruling: Ruling = "not distinguishable"
+        return Result("nothing better", ruling, said, field.baseline, made, best)
+    await field.watch.stage("confirmation", field.attempts, best)
+    cases = (*plan.targets, *plan.guards)
+    try:
+        old, new = await together(
+            lambda prompt: measure(
+                field.bench,
+                prompt,
+                cases,
+                repeats=plan.confirmations,
+                first=FRESH,
+                every=True,
+                gate=field.gate,
+            ),
+            (plan.prompt, best.tried),
+        )
+    except CapReached as error:
+        said = (
+            f"{error.message} The best attempt, number {best.number}, passed {after:.0%} where the"
+            f" prompt as it was passed {before:.0%}, but nothing was left to confirm it."
+        )
+        return Result("spent", None, said, field.baseline, made, best)
+    compared = compare(plan.targets, old, new)
+    guards = compare(plan.guards, old, new) if plan.guards else None
+    confirmation = Confirmation(old, new, compared, guards)
+    ruling, said = _ruled(plan, confirmation)
+    if cut:
+        said = f"{said} {cut} The search ended there, after {_tried(made)}."
+    return Result("confirmed", ruling, said, field.baseline, made, best, confirmation)
+
+
+def _ruled(plan: Plan, found: Confirmation) -> tuple[Ruling, str]:
+    """The ruling in a word and in sentences."""
+    compared, guards = found.compared, found.guards
+    ruling = compared.ruling
+    said = told(compared, len(plan.targets), plan.confirmations)
+    if guards is not None and guards.worse <= LEVEL:
+        ruling = "regressed"
+        said = (
+            f"Regressed: the advisor's other assertions pass less often, {guards.before:.0%} before"
+            f" and {guards.after:.0%} after ({chance(guards.worse)}). The chosen ones:"
+            f" {compared.before:.0%} before, {compared.after:.0%} after."
+        )
+    held = [case for case in plan.targets if case.assertion.id in plan.holdouts]
+    if held:
+        old, new = _means(held, found)
+        said += f" Of these, the rewriter never saw {len(held)}: {old:.0%} before, {new:.0%} after."
+    if ruling == "improved" and not found.after.perfect(plan.keys):
+        said += " Not everything passes: this is the best attempt, no perfect one."
+    return ruling, said
+
+
+def _means(cases: list[Case], found: Confirmation) -> tuple[float, float]:
+    keys = [case.key for case in cases]
+    return found.before.mean(keys), found.after.mean(keys)
+
+
+def _passing(plan: Plan) -> str:
+    count = len({case.assertion.id for case in plan.targets})
+    if count == 1:
+        return (
+            f"The assertion passes already, {plan.repeats} times of {plan.repeats}: nothing to do."
+        )
+    return (
+        f"All {count} assertions pass already, each {plan.repeats} times of {plan.repeats}:"
+        " there is nothing to improve."
+    )
+
+
+def _nothing_better(made: tuple[Attempt, ...], before: float, after: float) -> str:
+    refused = [one for one in made if one.state == "refused"]
+    if len(made) > 1 and len(refused) == len(made) - 1:
+        return f"None of {_tried(made)} could be used. The last one: {refused[-1].note}"
+    return (
+        f"None of {_tried(made)} did clearly better than the prompt as it was: {before:.0%} before,"
+        f" {after:.0%} at best. A difference this small could not be confirmed."
+    )
+
+
+def _tried(made: tuple[Attempt, ...]) -> str:
+    count = len(made) - 1
+    return "1 attempt" if count == 1 else f"{count} attempts"

@@ -1,0 +1,174 @@
+"""The nouns of an optimisation: case, tally, scores, attempt, plan. Frozen, no I/O.
+
+A case is one assertion in one context. A tally counts what was found out about it; an error is
+counted apart and moves no rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from polyvox.errors import PolyvoxError
+from polyvox.evaluation.bench import Prompt
+from polyvox.evaluation.values import Assertion, Outcome
+
+Ruling = Literal["improved", "not distinguishable", "regressed"]
+Stage = Literal["baseline", "search", "confirmation"]
+AttemptState = Literal["scored", "hopeless", "guarded", "refused"]
+"""Scored in full; stopped when it could not catch up any more; held back by a guard; or its text
+was not taken."""
+
+REPEATS = 3
+CONFIRMATIONS = 5
+ITERATIONS = 10
+PARALLEL = 4
+"""Answers that are had and judged at once."""
+FRESH = 100
+"""The first repeat of a confirmation: none of the search's answers are among them."""
+
+
+class Outage(PolyvoxError):
+    """Nothing can be found out any more: the judge, or the advisor's model, is away."""
+
+    code = "outage"
+    status = 503
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One assertion in one context."""
+
+    assertion: Assertion
+    context: str
+    """The hash of the stored context."""
+
+    @property
+    def key(self) -> str:
+        """Names it within a run."""
+        return f"{self.assertion.id}@{self.context}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What was found out about one case."""
+
+    passes: int = 0
+    fails: int = 0
+    errors: int = 0
+
+    @property
+    def known(self) -> int:
+        """How often there was a verdict."""
+        return self.passes + self.fails
+
+    @property
+    def rate(self) -> float | None:
+        """The part that passed; None where nothing was found out."""
+        return self.passes / self.known if self.known else None
+
+    def plus(self, outcome: Outcome) -> Tally:
+        """One more."""
+        return Tally(
+            self.passes + (outcome == "pass"),
+            self.fails + (outcome == "fail"),
+            self.errors + (outcome == "error"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One answer and what was said of it, for whoever rewrites and whoever compares."""
+
+    case: str
+    repeat: int
+    outcome: Outcome
+    reason: str
+    sample: str
+    """Names the answer among the samples."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What one prompt reached in each case, by the case's key."""
+
+    tallies: Mapping[str, Tally]
+    seen: tuple[Seen, ...] = ()
+    whole: bool = True
+    """False: it was stopped before every case was decided."""
+
+    def rate(self, key: str, otherwise: float = 0.0) -> float:
+        """The rate of a case; `otherwise` where nothing is known of it."""
+        tally = self.tallies.get(key)
+        found = None if tally is None else tally.rate
+        return otherwise if found is None else found
+
+    def mean(self, keys: Sequence[str], neutral: Scores | None = None) -> float:
+        """The mean rate over these cases; one that is unknown counts as in `neutral`."""
+        if not keys:
+            return 0.0
+        rates = [self.rate(key, neutral.rate(key) if neutral else 0.0) for key in keys]
+        return sum(rates) / len(rates)
+
+    def perfect(self, keys: Sequence[str]) -> bool:
+        """Whether every case passed whenever it was looked at."""
+        return bool(keys) and all(self.rate(key) == 1.0 for key in keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One rewritten prompt and what became of it; number 0 is the prompt as it was."""
+
+    number: int
+    parent: int
+    prompt: Prompt | None
+    """None: what the rewriter gave was not taken."""
+    state: AttemptState
+    scores: Scores | None = None
+    note: str = ""
+    """Why it was refused or held back."""
+
+    @property
+    def tried(self) -> Prompt:
+        """The prompt of an attempt that was not refused."""
+        if self.prompt is None:
+            raise ValueError("what was refused has no prompt")
+        return self.prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an optimisation is to do."""
+
+    prompt: Prompt
+    targets: tuple[Case, ...]
+    """The chosen assertions, each in its contexts."""
+    guards: tuple[Case, ...] = ()
+    """The advisor's other active assertions: they must not get worse."""
+    holdouts: frozenset[str] = field(default_factory=frozenset)
+    """Ids of chosen assertions that the rewriter never sees."""
+    iterations: int = ITERATIONS
+    repeats: int = REPEATS
+    confirmations: int = CONFIRMATIONS
+    seed: int = 0
+    parallel: int = PARALLEL
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The targets' keys."""
+        return tuple(case.key for case in self.targets)
+
+    @property
+    def shown(self) -> tuple[Case, ...]:
+        """The targets that the rewriter may learn from."""
+        return tuple(case for case in self.targets if case.assertion.id not in self.holdouts)
+
+
+def contexts_of(cases: Sequence[Case]) -> dict[str, list[Case]]:
+    """Cases by their context, in their order: one answer serves all of them."""
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.context, []).append(case)
+    return found

@@ -1,0 +1,191 @@
+"""Storing the assertions of a file: all that can be taken, in one transaction.
+
+Ids are kept. What is here already is not added again, also when it has changed since; one that was
+removed comes back. An id that means something else here is not taken from it: the newcomer gets
+another, always the same one for the same thing, so that taking a file twice adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+import msgspec
+
+from polyvox.errors import Invalid, NotFound
+from polyvox.evaluation.contexts import Context
+from polyvox.evaluation.values import Assertion
+from polyvox.ids import content_hash, new_id
+from polyvox.interop.assertion_file import Entry, Parsed, Suite
+from polyvox.interop.report import Report, Undo
+from polyvox.store import advisors, assertions, contexts, past_runs, turns
+from polyvox.store.assertions import Wanted
+from polyvox.store.database import Database, Tx
+from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Scope
+
+OURS = {ASSISTANT_ID: "Assistant", SYNTHESIS_ID: "Synthesis"}
+
+
+async def store(
+    database: Database,
+    scope: Scope,
+    now: int,
+    parsed: Parsed,
+    *,
+    into: str | None = None,
+    dry: bool = False,
+) -> Report:
+    """Store what a file holds; `dry` tells what would happen. `into` names the advisor that gets
+    all of it, whoever the file is about."""
+    made: list[Report] = []
+
+    def work(tx: Tx) -> None:
+        report = Report(refused=list(parsed.refused), notes=list(parsed.notes))
+        made[:] = [report]
+        for suite in parsed.suites:
+            try:
+                who = _advisor(tx, scope, now, suite, into, report)
+            except Invalid as error:
+                report.refused += [
+                    f"{entry.assertion.text[:60]}: {error.message}" for entry in suite.entries
+                ]
+                continue
+            for entry in suite.entries:
+                _one(tx, scope, now, who, entry, parsed.contexts, report)
+        new = sum(past_runs.add(tx, scope, one) for one in parsed.runs)
+        if parsed.runs:
+            report.notes.append(
+                f"{new} of {len(parsed.runs)} earlier runs kept as history"
+                if new
+                else "its earlier runs are kept as history already"
+            )
+        if dry:
+            raise Undo
+
+    with suppress(Undo):
+        await database.write(work)
+    return made[0]
+
+
+def _advisor(
+    tx: Tx, scope: Scope, now: int, suite: Suite, into: str | None, report: Report
+) -> tuple[str, str]:
+    """Id and name of who gets a suite: by id, by slug, else by exactly this name."""
+    if into is not None:
+        named = advisors.get(tx, scope, into)
+        return named.id, named.name
+    for key in (suite.advisor_id, suite.slug):
+        if key in OURS:
+            return key, OURS[key]
+        if key and (found := advisors.find(tx, scope, key)) is not None:
+            return found.id, found.name
+    for one in advisors.list_all(tx, scope):
+        if suite.name and one.name == suite.name:
+            return one.id, one.name
+    if not suite.makes or not suite.name:
+        who = suite.name or suite.slug or "whoever it is about"
+        raise Invalid(f"there is no advisor {who!r} here; make it first, or name another")
+    words = suite.description or "Came with its assertions; nothing else was known."
+    made = advisors.create(
+        tx,
+        scope,
+        now,
+        "imported",
+        {"name": suite.name, "description": words, "active": False},
+    )
+    report.notes.append(f"{made.slug} was not here: added, inactive, so that nothing is lost")
+    return made.id, made.name
+
+
+def _one(
+    tx: Tx,
+    scope: Scope,
+    now: int,
+    who: tuple[str, str],
+    entry: Entry,
+    known: Mapping[str, Context],
+    report: Report,
+) -> None:
+    given = entry.assertion
+    made = replace(
+        given,
+        advisor_id=who[0],
+        advisor_name=who[1],
+        created_at=given.created_at or now,
+        updated_at=given.updated_at or now,
+    )
+    if made.source is not None:
+        made = _linked(tx, scope, now, made, known)
+    shown = made.text if len(made.text) <= 80 else f"{made.text[:79]}…"
+    for name in _names(made):
+        there = assertions.find(tx, scope, name)
+        if there is not None and _is(there, made):
+            changed = " (changed since)" if _words(there) != _words(made) else ""
+            report.present.append(f"{shown}{changed}")
+            return
+        if there is None and assertions.is_known(tx, scope, name):
+            back = assertions.restore(tx, scope, replace(made, id=name), now)
+            if back:
+                report.taken.append(f"{shown} (it had been removed)")
+                return
+        elif there is None:
+            _add(tx, scope, replace(made, id=name), entry)
+            if given.id and name != given.id:
+                report.notes.append(f"{shown}: its id {given.id} is another's here; it has {name}")
+            report.taken.append(shown)
+            return
+    for one in assertions.list_all(tx, scope, Wanted(advisor_id=who[0])):
+        if _is(one, made) and _words(one) == _words(made):
+            report.present.append(shown)
+            return
+    _add(tx, scope, replace(made, id=new_id()), entry)
+    report.taken.append(shown)
+
+
+def _add(tx: Tx, scope: Scope, made: Assertion, entry: Entry) -> None:
+    assertions.add(tx, scope, made)
+    for old in entry.earlier:
+        assertions.add_version(tx, scope, replace(old, assertion_id=made.id))
+
+
+def _names(made: Assertion) -> list[str]:
+    """The id it has, and the one it gets where that is another's."""
+    if not made.id:
+        return []
+    whence = made.source.answer_id if made.source else (made.user_input or "")
+    return [made.id, f"{made.id}-{content_hash(f'{made.advisor_id} {whence}')[:8]}"[-200:]]
+
+
+def _is(there: Assertion, made: Assertion) -> bool:
+    """Whether two assertions are one: of the same advisor and from the same place."""
+    if there.advisor_id != made.advisor_id or there.user_input != made.user_input:
+        return False
+    if (there.source is None) != (made.source is None):
+        return False
+    if there.source is None or made.source is None:
+        return there.id == made.id or _words(there) == _words(made)
+    return there.source.answer_id == made.source.answer_id
+
+
+def _words(one: Assertion) -> tuple[object, ...]:
+    return one.text, one.kind, dict(one.args)
+
+
+def _linked(
+    tx: Tx, scope: Scope, now: int, made: Assertion, known: Mapping[str, Context]
+) -> Assertion:
+    """The same with its context stored, and with the answer it came from where that is here."""
+    source = made.source
+    if source is None:
+        return made
+    context = known.get(source.context_hash)
+    name = ""
+    if context is not None:
+        mine = msgspec.structs.replace(context, advisor_id=made.advisor_id)
+        name = contexts.put(tx, scope, mine.data, now, redacted=mine.redacted)
+    source = replace(source, context_hash=name)
+    with suppress(NotFound):  # then it is only told where it came from
+        here = turns.get_answer(tx, scope, source.answer_id)
+        source = replace(source, conversation_id=here.conversation_id, turn_id=here.turn_id)
+    return replace(made, source=source)

@@ -1,0 +1,289 @@
+"""Evaluations as rows: what a run is to find out, how far it is, and what it found.
+
+Invariants: a run ends in `finished`, `cancelled` or `failed`; what it is to do is decided when it
+begins and written down, so that whoever takes it up again does the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from polyvox.errors import Conflict, Invalid, NotFound
+from polyvox.store.database import Row, Tx, Value
+from polyvox.values import Scope, Usage
+
+EvaluationState = Literal["waiting", "running", "finished", "cancelled", "failed"]
+Origin = Literal["person", "suite", "badge"]
+"""Who wanted it: somebody on a card or a list, `polyvox eval`, or the setting for live badges."""
+ENDED: frozenset[EvaluationState] = frozenset({"finished", "cancelled", "failed"})
+_COLUMNS = (
+    "id, advisor_id, mode, origin, answer_id, model, repeats, confirm, early, judge, judge_hash,"
+    " plan, warnings, state, total, done, calls, spent, unpriced, message, results, blessed_at,"
+    " created_at, started_at, ended_at"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A run over chosen assertions."""
+
+    id: str
+    advisor_id: str | None
+    """Whose assertions; None: those of several advisors."""
+    mode: Literal["judge", "replay"]
+    origin: Origin
+    answer_id: str | None
+    """The stored answer that is judged; None: each assertion's own."""
+    model: str
+    """Answers in place of those that had; empty: the same ones."""
+    repeats: int
+    confirm: bool
+    early: bool
+    """Whether repeats that can change nothing are left out."""
+    judge: str
+    """The judge's model; empty: there is none."""
+    judge_hash: str
+    plan: str
+    """What is asked of what, as JSON: ids and hashes alone."""
+    warnings: tuple[str, ...]
+    state: EvaluationState
+    total: int
+    """Verdicts that there will be at most."""
+    done: int
+    calls: int
+    spent: int
+    """Nano-dollars known to be spent."""
+    unpriced: int
+    """Calls whose price is not known."""
+    message: str
+    """Why it failed, or what to know of how it ended."""
+    results: str | None
+    """What it found, as JSON, once it has ended."""
+    blessed_at: int | None
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over, however."""
+        return self.state in ENDED
+
+
+def add(tx: Tx, scope: Scope, one: Evaluation) -> None:
+    """A new run."""
+    tx.run(
+        f"INSERT INTO evaluations (user_id, {_COLUMNS}) VALUES (?, {', '.join('?' * 25)})",
+        (
+            scope.user,
+            one.id,
+            one.advisor_id,
+            one.mode,
+            one.origin,
+            one.answer_id,
+            one.model,
+            one.repeats,
+            int(one.confirm),
+            int(one.early),
+            one.judge,
+            one.judge_hash,
+            one.plan,
+            msgspec.json.encode(one.warnings).decode(),
+            one.state,
+            one.total,
+            one.done,
+            one.calls,
+            one.spent,
+            one.unpriced,
+            one.message,
+            one.results,
+            one.blessed_at,
+            one.created_at,
+            one.started_at,
+            one.ended_at,
+        ),
+    )
+
+
+def get(tx: Tx, scope: Scope, evaluation_id: str) -> Evaluation:
+    """One run, or NotFound."""
+    row = tx.one(
+        f"SELECT {_COLUMNS} FROM evaluations WHERE user_id = ? AND id = ?",
+        (scope.user, evaluation_id),
+    )
+    if row is None:
+        raise NotFound(
+            f"There is no evaluation {evaluation_id}.", "GET /api/evaluations lists them."
+        )
+    return _evaluation(row)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some runs, newest first."""
+
+    items: tuple[Evaluation, ...]
+    next: str | None
+
+
+def list_page(
+    tx: Tx,
+    scope: Scope,
+    *,
+    advisor_id: str | None = None,
+    badges: bool = False,
+    limit: int = 50,
+    before: str | None = None,
+) -> Page:
+    """Runs, newest first, without those of live badges unless they are wanted; `before` is a
+    page's `next`."""
+    where, params = "", list[Value]()
+    if advisor_id is not None:
+        where += " AND advisor_id = ?"
+        params.append(advisor_id)
+    if not badges:
+        where += " AND origin <> 'badge'"
+    if before is not None:
+        stamp, _, last = before.partition(".")
+        if not stamp.isdecimal() or len(stamp) > 18:
+            raise Invalid(
+                f"{before!r} is not a place in the list.", "Use `next` of a page.", param="before"
+            )
+        where += " AND (created_at < ? OR (created_at = ? AND id < ?))"
+        params += [int(stamp), int(stamp), last]
+    rows = tx.all(
+        f"SELECT {_COLUMNS} FROM evaluations WHERE user_id = ?{where}"
+        " ORDER BY created_at DESC, id DESC LIMIT ?",
+        (scope.user, *params, limit + 1),
+    )
+    items = tuple(_evaluation(row) for row in rows[:limit])
+    more = len(rows) > limit and items
+    return Page(items, f"{items[-1].created_at}.{items[-1].id}" if more else None)
+
+
+def latest(
+    tx: Tx,
+    scope: Scope,
+    advisor_id: str | None,
+    *,
+    blessed: bool = False,
+    mode: Literal["judge", "replay"] | None = None,
+    other_than: str = "",
+) -> Evaluation | None:
+    """The newest finished run over an advisor's assertions (over everybody's: None), or the one
+    that was blessed last."""
+    where, params = " AND advisor_id IS NULL", list[Value]()
+    if advisor_id is not None:
+        where, params = " AND advisor_id = ?", [advisor_id]
+    if mode is not None:
+        where += " AND mode = ?"
+        params.append(mode)
+    if other_than:
+        where += " AND id <> ?"
+        params.append(other_than)
+    order = "created_at"
+    if blessed:
+        where += " AND blessed_at IS NOT NULL"
+        order = "blessed_at"
+    row = tx.one(
+        f"SELECT {_COLUMNS} FROM evaluations WHERE user_id = ?{where} AND state = 'finished'"
+        f" AND answer_id IS NULL ORDER BY {order} DESC, id DESC LIMIT 1",
+        (scope.user, *params),
+    )
+    return None if row is None else _evaluation(row)
+
+
+def under_way(tx: Tx, scope: Scope, answer_id: str) -> bool:
+    """Whether a stored answer is being judged, or waits for it."""
+    row = tx.one(
+        "SELECT 1 FROM evaluations WHERE user_id = ? AND answer_id = ?"
+        " AND state IN ('waiting', 'running')",
+        (scope.user, answer_id),
+    )
+    return row is not None
+
+
+def start(tx: Tx, scope: Scope, evaluation_id: str, now: int) -> Evaluation:
+    """It is being worked on, unless it has ended meanwhile."""
+    tx.run(
+        "UPDATE evaluations SET state = 'running', started_at = COALESCE(started_at, ?)"
+        " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
+        (now, scope.user, evaluation_id),
+    )
+    return get(tx, scope, evaluation_id)
+
+
+def progress(tx: Tx, scope: Scope, evaluation_id: str, done: int) -> None:
+    """So many verdicts there are by now."""
+    tx.run(
+        "UPDATE evaluations SET done = ? WHERE user_id = ? AND id = ?",
+        (done, scope.user, evaluation_id),
+    )
+
+
+def spend(tx: Tx, scope: Scope, evaluation_id: str, used: Usage) -> None:
+    """A call was made for it."""
+    tx.run(
+        "UPDATE evaluations SET calls = calls + 1, spent = spent + ?, unpriced = unpriced + ?"
+        " WHERE user_id = ? AND id = ?",
+        (used.cost or 0, int(used.cost is None), scope.user, evaluation_id),
+    )
+
+
+def end(
+    tx: Tx,
+    scope: Scope,
+    evaluation_id: str,
+    state: Literal["finished", "cancelled", "failed"],
+    now: int,
+    message: str = "",
+) -> bool:
+    """It is over; False where it was already."""
+    return bool(
+        tx.run(
+            "UPDATE evaluations SET state = ?, ended_at = ?, message = ?"
+            " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
+            (state, now, message, scope.user, evaluation_id),
+        )
+    )
+
+
+def take_up(tx: Tx, scope: Scope, evaluation_id: str, judge: str, judge_hash: str) -> None:
+    """An ended run goes on, with this judge: what could not be found out is tried again."""
+    tx.run(
+        "UPDATE evaluations SET state = 'waiting', ended_at = NULL, message = '', judge = ?,"
+        " judge_hash = ? WHERE user_id = ? AND id = ?",
+        (judge, judge_hash, scope.user, evaluation_id),
+    )
+
+
+def keep_results(tx: Tx, scope: Scope, evaluation_id: str, results: str) -> None:
+    """What it has found, as JSON."""
+    tx.run(
+        "UPDATE evaluations SET results = ? WHERE user_id = ? AND id = ?",
+        (results, scope.user, evaluation_id),
+    )
+
+
+def bless(tx: Tx, scope: Scope, evaluation_id: str, now: int | None) -> Evaluation:
+    """Make a finished run the one that later ones are compared with (None: not any more)."""
+    one = get(tx, scope, evaluation_id)
+    if one.state != "finished":
+        raise Conflict(
+            f"This evaluation is {one.state}.", "Only a finished run can be compared with."
+        )
+    tx.run(
+        "UPDATE evaluations SET blessed_at = ? WHERE user_id = ? AND id = ?",
+        (now, scope.user, evaluation_id),
+    )
+    return get(tx, scope, evaluation_id)
+
+
+def _evaluation(row: Row) -> Evaluation:
+    values = list(row)
+    values[7], values[8] = bool(row[7]), bool(row[8])
+    values[12] = tuple(msgspec.json.decode(row[12]))
+    return Evaluation(*values)

@@ -1,0 +1,256 @@
+"""Routes of evaluations and verdicts: begin a run, follow it, call it off, say what was wrong."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+
+from polyvox.errors import Invalid, NotFound
+from polyvox.evaluation import suite
+from polyvox.session import agreeing
+from polyvox.session.evaluating import seen
+from polyvox.store import advisors as advisor_rows
+from polyvox.store import assertions as assertion_rows
+from polyvox.store import evaluations, samples, verdicts
+from polyvox.store.database import Tx
+from polyvox.store.evaluations import Evaluation
+from polyvox.values import Scope
+from polyvox.web.context import App, Who
+from polyvox.web.evaluation_shapes import (
+    AgreementOut,
+    AgreementsOut,
+    AnswerVerdicts,
+    AssertionAgreement,
+    ComparedOut,
+    EvaluateBody,
+    EvaluationOut,
+    EvaluationPage,
+    JudgeAgreement,
+    PassRate,
+    PassRates,
+    SummaryOut,
+    Texts,
+    VerdictList,
+    VerdictOut,
+    changes,
+    listed,
+    name_of,
+    shown,
+    told,
+)
+from polyvox.web.failures import responses
+from polyvox.web.fields import Id, Key
+from polyvox.web.schemas import Body
+
+router = APIRouter(tags=["evaluations"])
+Few = Annotated[int, Query(ge=1, le=200)]
+Advisor = Annotated[Id | None, Query()]
+
+
+class BlessBody(Body):
+    """Whether later runs are compared with this one."""
+
+    blessed: bool = True
+
+
+class OverruleBody(Body):
+    """What a verdict should have been; null takes that back."""
+
+    outcome: Literal["pass", "fail"] | None
+
+
+@router.post("/api/evaluations", status_code=202, responses=responses(404, 409))
+async def evaluate(app: App, who: Who, body: EvaluateBody) -> EvaluationOut:
+    """Begin a run over assertions; it is worked on in the background."""
+    made = await app.evaluations.begin(who, body.wish())
+    return await app.database.read(lambda tx: told(tx, who, made.id))
+
+
+@router.get("/api/evaluations", responses=responses(404))
+async def list_evaluations(
+    app: App,
+    who: Who,
+    advisor: Advisor = None,
+    limit: Few = 50,
+    before: Annotated[Id | None, Query()] = None,
+) -> EvaluationPage:
+    """Runs, newest first; those that live badges made are not among them."""
+
+    def read(tx: Tx) -> EvaluationPage:
+        key = None if advisor is None else advisor_id(tx, who, advisor)
+        page = evaluations.list_page(tx, who, advisor_id=key, limit=limit, before=before)
+        items = [listed(one, name_of(tx, who, one.advisor_id)) for one in page.items]
+        return EvaluationPage(items=items, next=page.next)
+
+    return await app.database.read(read)
+
+
+@router.get("/api/evaluations/{evaluation}", responses=responses(404))
+async def get_evaluation(
+    app: App, who: Who, evaluation: Key, verdicts: bool = True
+) -> EvaluationOut:
+    """A run, how far it is, and what it has found out up to now."""
+    return await app.database.read(lambda tx: told(tx, who, evaluation, with_verdicts=verdicts))
+
+
+@router.post("/api/evaluations/{evaluation}/cancel", responses=responses(404, 409))
+async def cancel_evaluation(app: App, who: Who, evaluation: Key) -> EvaluationOut:
+    """Call a run off: its calls are closed at once, what it found is kept."""
+    await app.evaluations.cancel(who, evaluation)
+    return await app.database.read(lambda tx: told(tx, who, evaluation))
+
+
+@router.post("/api/evaluations/{evaluation}/retry", responses=responses(404, 409))
+async def retry_evaluation(app: App, who: Who, evaluation: Key) -> EvaluationOut:
+    """Try again what could not be found out, in the same run."""
+    await app.evaluations.retry_errors(who, evaluation)
+    return await app.database.read(lambda tx: told(tx, who, evaluation))
+
+
+@router.post("/api/evaluations/{evaluation}/bless", responses=responses(404, 409))
+async def bless_evaluation(app: App, who: Who, evaluation: Key, body: BlessBody) -> EvaluationOut:
+    """Make a finished run the one that later ones are compared with."""
+    await app.evaluations.bless(who, evaluation, blessed=body.blessed)
+    return await app.database.read(lambda tx: told(tx, who, evaluation))
+
+
+@router.get("/api/evaluations/{evaluation}/compare", responses=responses(404))
+async def compare_evaluations(
+    app: App,
+    who: Who,
+    evaluation: Key,
+    base: Annotated[Id, Query(alias="with")] = "blessed",
+) -> ComparedOut:
+    """What became of each assertion since another run, or since the blessed one."""
+    return await app.database.read(lambda tx: compared(tx, who, evaluation, base))
+
+
+@router.post("/api/verdicts/{verdict}/overrule", responses=responses(404, 409))
+async def overrule_verdict(app: App, who: Who, verdict: Key, body: OverruleBody) -> VerdictOut:
+    """Say what a verdict should have been. That is a label: see the agreement."""
+    one = await app.evaluations.overrule(who, verdict, body.outcome)
+
+    def read(tx: Tx) -> VerdictOut:
+        sample = samples.find(tx, who, one.sample) if one.sample else None
+        said = {one.sample: sample.text} if sample is not None else None
+        return shown([one], Texts(tx, who), said)[0]
+
+    return await app.database.read(read)
+
+
+@router.get("/api/answers/{answer}/verdicts", responses=responses(404))
+async def answer_verdicts(app: App, who: Who, answer: Key) -> AnswerVerdicts:
+    """What was found out about a stored answer: the newest verdict on each assertion."""
+
+    def read(tx: Tx) -> AnswerVerdicts:
+        found = agreeing.marked(tx, who, answer)
+        return AnswerVerdicts(
+            answer_id=answer,
+            state=found.state,
+            outcome=found.outcome,
+            verdicts=shown(found.verdicts, Texts(tx, who)),
+        )
+
+    return await app.database.read(read)
+
+
+@router.get("/api/assertions/{assertion}/verdicts", responses=responses(404))
+async def assertion_verdicts(app: App, who: Who, assertion: Key, limit: Few = 50) -> VerdictList:
+    """The newest verdicts on an assertion, of all its versions."""
+
+    def read(tx: Tx) -> VerdictList:
+        if not assertion_rows.is_known(tx, who, assertion):
+            assertion_rows.get(tx, who, assertion)
+        found = verdicts.of_assertion(tx, who, assertion, limit)
+        kept = {one.sample: samples.find(tx, who, one.sample) for one in found if one.sample}
+        said = {key: one.text for key, one in kept.items() if one is not None}
+        return VerdictList(items=shown(found, Texts(tx, who), said))
+
+    return await app.database.read(read)
+
+
+@router.get("/api/agreement", responses=responses(404))
+async def agreement(app: App, who: Who, advisor: Advisor = None) -> AgreementsOut:
+    """How well judges agree with what people say of their verdicts, with the counts."""
+
+    def read(tx: Tx) -> AgreementsOut:
+        key = None if advisor is None else advisor_id(tx, who, advisor)
+        found = agreeing.agreements(tx, who, key)
+        texts = Texts(tx, who)
+        return AgreementsOut(
+            overall=AgreementOut.of(found.overall),
+            judges=[
+                JudgeAgreement(judge=judge, judge_hash=name, agreement=AgreementOut.of(one))
+                for (judge, name), one in found.judges
+            ],
+            assertions=[
+                AssertionAgreement(
+                    assertion_id=one, text=texts.newest(one), agreement=AgreementOut.of(some)
+                )
+                for one, some in found.assertions
+            ],
+        )
+
+    return await app.database.read(read)
+
+
+@router.get("/api/advisors/{advisor}/passrates", responses=responses(404))
+async def pass_rates(app: App, who: Who, advisor: Key) -> PassRates:
+    """How an advisor's suite fared from prompt version to prompt version."""
+
+    def read(tx: Tx) -> PassRates:
+        points = agreeing.pass_rates(tx, who, advisor_id(tx, who, advisor))
+        return PassRates(points=[_point(one) for one in points])
+
+    return await app.database.read(read)
+
+
+def _point(one: agreeing.Point) -> PassRate:
+    low, high = one.interval
+    return PassRate(
+        evaluation_id=one.evaluation.id,
+        created_at=one.evaluation.created_at,
+        version_id=one.version.id,
+        version_number=one.version.number,
+        prompt_hash=one.version.hash,
+        passes=one.passes,
+        n=one.n,
+        rate=one.passes / one.n if one.n else None,
+        low=low,
+        high=high,
+        summary=SummaryOut.of(one.results),
+        blessed=one.evaluation.blessed_at is not None,
+    )
+
+
+def advisor_id(tx: Tx, scope: Scope, key: str) -> str:
+    """An advisor by id or slug, also one that is gone but asserted about."""
+    found = advisor_rows.find(tx, scope, key)
+    if found is not None:
+        return found.id
+    if assertion_rows.name_of(tx, scope, key) is not None:
+        return key
+    return advisor_rows.get(tx, scope, key).id
+
+
+def compared(tx: Tx, scope: Scope, evaluation_id: str, base: str) -> ComparedOut:
+    """A run beside another one; `blessed`: beside the one that was blessed last."""
+    now = seen(tx, scope, evaluation_id)
+    other = _base(tx, scope, now.evaluation, base)
+    found = suite.compare(seen(tx, scope, other.id).results, now.results)
+    return changes(other.id, found, Texts(tx, scope))
+
+
+def _base(tx: Tx, scope: Scope, one: Evaluation, base: str) -> Evaluation:
+    if base != "blessed":
+        found = evaluations.get(tx, scope, base)
+        if found.id == one.id:
+            raise Invalid("A run cannot be compared with itself.", param="with")
+        return found
+    blessed = evaluations.latest(tx, scope, one.advisor_id, blessed=True, other_than=one.id)
+    if blessed is None:
+        raise NotFound(
+            "No run was blessed yet.", "Bless one first: POST /api/evaluations/{id}/bless."
+        )
+    return blessed

@@ -1,0 +1,289 @@
+"""The loop over a simulated bench: how each run ends, what is asked, what is saved."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from polyvox.errors import ModelError, Unavailable
+from polyvox.evaluation.bench import Prompt, Sample
+from polyvox.evaluation.optimise.engine import Native
+from polyvox.evaluation.optimise.gepa_engine import Gepa
+from polyvox.evaluation.optimise.loop import Result, optimise
+from polyvox.evaluation.optimise.rewriting import Ask, Proposal
+from polyvox.evaluation.optimise.scoring import measure
+from polyvox.evaluation.optimise.simulate import (
+    ORIGINAL,
+    SimulatedBench,
+    SimulatedRewriter,
+    changed,
+    simulated_plan,
+    unchanged,
+)
+from polyvox.evaluation.optimise.values import Attempt, Outage, Plan, Stage
+from polyvox.evaluation.values import Assertion, Judged
+
+
+async def run(
+    bench: SimulatedBench, plan: Plan | None = None, engine: Native | Gepa | None = None
+) -> Result:
+    found = plan or simulated_plan()
+    return await optimise(found, bench, SimulatedRewriter(bench), engine or Native())
+
+
+ENGINES = pytest.mark.parametrize("engine", [Native(), Gepa()], ids=["native", "gepa"])
+
+
+@ENGINES
+async def test_a_true_change_is_found(engine: Native | Gepa) -> None:
+    found = await run(SimulatedBench(changed(0.1, 0.95), 1), simulated_plan(8), engine)
+    assert (found.ending, found.ruling) == ("confirmed", "improved")
+    assert found.best.number > 0
+    assert found.confirmation is not None
+    assert found.confirmation.compared.after > found.confirmation.compared.before + 0.5
+
+
+@ENGINES
+async def test_all_passing_already(engine: Native | Gepa) -> None:
+    bench = SimulatedBench(unchanged(1.0), 1)
+    found = await run(bench, None, engine)
+    assert (found.ending, found.ruling, found.best.number) == ("passing", None, 0)
+    assert bench.calls == {"advisor": 15, "judge": 15}
+
+
+@ENGINES
+async def test_everything_passing_ends_the_search(engine: Native | Gepa) -> None:
+    bench = SimulatedBench(changed(0.0, 1.0), 1)
+    found = await run(bench, simulated_plan(6), engine)
+    assert found.iterations == 1
+    assert found.ruling == "improved"
+
+
+async def test_one_assertion() -> None:
+    found = await run(SimulatedBench(changed(0.0, 1.0), 1), simulated_plan(1))
+    assert found.ruling == "improved"
+    assert "1 assertion," in found.message
+
+
+@ENGINES
+async def test_the_judge_down_half_way_is_an_outage(engine: Native | Gepa) -> None:
+    bench = SimulatedBench(changed(0.3, 0.9), 1, judge_down_after=40)
+    with pytest.raises(Outage, match="The judge is away"):
+        await run(bench, simulated_plan(8), engine)
+    assert bench.calls["judge"] == 40
+
+
+@ENGINES
+async def test_the_budget_spent_in_the_search_ends_without_a_ruling(
+    engine: Native | Gepa,
+) -> None:
+    bench = SimulatedBench(unchanged(0.0), 1, most_calls=90)
+    found = await run(bench, simulated_plan(8), engine)
+    assert (found.ending, found.ruling) == ("spent", None)
+    assert "The budget of this simulation is spent." in found.message
+
+
+async def test_the_budget_spent_in_the_confirmation_keeps_the_best_attempt() -> None:
+    bench = SimulatedBench(changed(0.0, 1.0), 1, most_calls=60)
+    found = await run(bench)
+    assert (found.ending, found.ruling, found.best.number) == ("spent", None, 1)
+    assert "nothing was left to confirm it" in found.message
+
+
+async def test_the_budget_spent_at_once() -> None:
+    found = await run(SimulatedBench(unchanged(0.5), 1, most_calls=3))
+    assert (found.ending, found.iterations) == ("spent", 0)
+    assert "not even the prompt as it is was scored" in found.message
+
+
+class Silent(SimulatedRewriter):
+    """Proposes nothing that can be taken."""
+
+    async def rewrite(self, ask: Ask, number: int) -> Proposal:
+        return Proposal(None, "It was no prompt.")
+
+
+@ENGINES
+async def test_a_rewriter_without_a_usable_text(engine: Native | Gepa) -> None:
+    bench = SimulatedBench(unchanged(0.2), 1)
+    plan = simulated_plan(6, iterations=3)
+    found = await optimise(plan, bench, Silent(bench), engine)
+    assert found.ruling == "not distinguishable"
+    assert found.message == ("None of 3 attempts could be used. The last one: It was no prompt.")
+
+
+class Away(SimulatedRewriter):
+    async def rewrite(self, ask: Ask, number: int) -> Proposal:
+        raise Unavailable("nobody there")
+
+
+@ENGINES
+async def test_a_rewriter_that_is_away_is_told(engine: Native | Gepa) -> None:
+    bench = SimulatedBench(unchanged(0.2), 1)
+    with pytest.raises(ModelError, match="nobody there"):
+        await optimise(simulated_plan(6), bench, Away(bench), engine)
+
+
+@ENGINES
+async def test_holdouts_are_kept_from_the_rewriter(engine: Native | Gepa) -> None:
+    bench = SimulatedBench(unchanged(0.3), 3)
+    writer = SimulatedRewriter(bench)
+    plan = replace(simulated_plan(8, iterations=4), holdouts=frozenset({"a2", "a5"}))
+    found = await optimise(plan, bench, writer, engine)
+    assert writer.asked
+    for ask in writer.asked:
+        said = {one.text for one in ask.failing} | set(ask.holding) | set(ask.allowed)
+        assert not {"It is a2.", "It is a5."} & said
+    assert all(f"a{n}@c{n}" in found.baseline.tallies for n in (2, 5))
+
+
+async def test_a_broken_guard_is_held_back_and_named() -> None:
+    def rate(prompt: Prompt, assertion: str) -> float:
+        new = prompt is not ORIGINAL and prompt.text != ORIGINAL.text
+        return float(new) if assertion.startswith("a") else float(not new)
+
+    found = await run(SimulatedBench(rate, 1), simulated_plan(3, guards=2, iterations=2))
+    assert [one.state for one in found.attempts] == ["scored", "guarded", "guarded"]
+    assert "It is g0." in found.attempts[1].note
+    assert found.ruling == "not distinguishable"
+    assert found.best.number == 0
+
+
+async def test_a_guard_that_fails_only_in_the_confirmation_is_a_regression() -> None:
+    """In the search the guards seem to hold; the fresh answers show otherwise."""
+
+    class Fooled(SimulatedBench):
+        async def judge(
+            self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+        ) -> list[Judged]:
+            found = await super().judge(sample, assertions, repeat)
+            fresh = repeat >= 100 and sample.text != ORIGINAL.text
+            return [
+                replace(one, outcome="fail" if fresh else "pass")
+                if one.assertion_id.startswith("g")
+                else one
+                for one in found
+            ]
+
+    found = await run(Fooled(changed(0.0, 1.0), 1), simulated_plan(5, guards=3))
+    assert found.ruling == "regressed"
+    assert "the advisor's other assertions pass less often, 100% before and 0% after" in (
+        found.message
+    )
+
+
+async def test_a_case_that_cannot_be_judged_is_left_out() -> None:
+    class Puzzled(SimulatedBench):
+        async def judge(
+            self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+        ) -> list[Judged]:
+            found = await super().judge(sample, assertions, repeat)
+            return [
+                replace(one, outcome="error") if one.assertion_id == "a1" else one for one in found
+            ]
+
+    found = await run(Puzzled(changed(0.0, 1.0), 1))
+    assert found.unjudged == ("a1@c1",)
+    assert found.ruling == "improved"
+
+
+async def test_scoring_stops_once_it_is_decided() -> None:
+    plan = simulated_plan(5)
+    bench = SimulatedBench(unchanged(1.0), 1)
+    await measure(bench, ORIGINAL, plan.targets, repeats=3)
+    assert bench.calls["advisor"] == 10  # twice the same is most of three
+    bench = SimulatedBench(unchanged(1.0), 1)
+    await measure(bench, ORIGINAL, plan.targets, repeats=3, every=True)
+    assert bench.calls["advisor"] == 15
+
+
+async def test_what_cannot_catch_up_is_given_up() -> None:
+    plan = simulated_plan(5)
+    best = dict.fromkeys(plan.keys, 1.0)
+    bench = SimulatedBench(unchanged(0.0), 1)
+    scores = await measure(bench, ORIGINAL, plan.targets, repeats=3, reach=0.9, front=best)
+    assert not scores.whole
+    assert bench.calls["advisor"] == 5
+    front = {**best, "a0@c0": 0.0}  # it may still be the best at one thing
+    bench = SimulatedBench(unchanged(0.0), 1)
+    await measure(bench, ORIGINAL, plan.targets, repeats=3, reach=0.9, front=front)
+    assert bench.calls["advisor"] > 5
+
+
+async def test_only_so_many_answers_are_under_way() -> None:
+    class Counting(SimulatedBench):
+        here = 0
+        most = 0
+
+        async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+            self.here += 1
+            self.most = max(self.most, self.here)
+            await asyncio.sleep(0)
+            return await super().sample(prompt, context_hash, repeat)
+
+        async def judge(
+            self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+        ) -> list[Judged]:
+            await asyncio.sleep(0)
+            self.here -= 1
+            return await super().judge(sample, assertions, repeat)
+
+    bench = Counting(changed(0.0, 1.0), 1)
+    await run(bench, replace(simulated_plan(9), parallel=3))
+    assert bench.most == 3
+
+
+@ENGINES
+async def test_the_same_seed_is_the_same_run(engine: Native | Gepa) -> None:
+    plan = simulated_plan(6, seed=5)
+    one = await run(SimulatedBench(changed(0.4, 0.6), 9), plan, engine)
+    other = await run(SimulatedBench(changed(0.4, 0.6), 9), plan, engine)
+    assert one == other
+
+
+@ENGINES
+async def test_a_cancelled_run_leaves_nothing_running(engine: Native | Gepa) -> None:
+    class Stuck(SimulatedBench):
+        stuck = asyncio.Event()
+        ended = 0
+
+        async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+            if prompt.text == ORIGINAL.text:
+                return await super().sample(prompt, context_hash, repeat)
+            self.stuck.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                type(self).ended += 1
+            raise AssertionError
+
+    Stuck.stuck, Stuck.ended = asyncio.Event(), 0
+    before = asyncio.all_tasks()
+    task = asyncio.create_task(run(Stuck(unchanged(0.3), 1), simulated_plan(6), engine))
+    await Stuck.stuck.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert Stuck.ended > 0
+    assert asyncio.all_tasks() == before
+
+
+async def test_whoever_watches_is_told_every_step() -> None:
+    told: list[tuple[Stage, int, int]] = []
+
+    class Watching:
+        async def stage(self, stage: Stage, attempts: Sequence[Attempt], best: Attempt) -> None:
+            told.append((stage, len(attempts) - 1, best.number))
+
+    bench = SimulatedBench(changed(0.0, 1.0, since=2), 1)
+    await optimise(simulated_plan(), bench, SimulatedRewriter(bench), Native(), Watching())
+    assert told == [
+        ("baseline", 0, 0),
+        ("search", 0, 0),
+        ("search", 1, 0),
+        ("search", 2, 2),
+        ("confirmation", 2, 2),
+    ]

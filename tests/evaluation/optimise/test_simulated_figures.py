@@ -1,0 +1,41 @@
+"""The measured bars, small and with room to spare; `python -m benchmarks --only optimise` prints
+them in full."""
+
+from __future__ import annotations
+
+from benchmarks import optimise as bench
+from polyvox.evaluation.optimise.simulate import changed, unchanged
+
+
+async def test_noise_is_rarely_called_an_improvement() -> None:
+    found = await bench.runs(150, unchanged(0.5))
+    assert found.improved <= 0.10  # the bar is 0.05 of 1,000
+    assert found.regressed <= 0.10
+
+
+async def test_nor_is_noise_that_all_assertions_share() -> None:
+    found = await bench.runs(150, unchanged(0.5), together=1.0, contexts=1)
+    assert found.improved <= 0.10
+
+
+async def test_a_true_change_is_mostly_seen() -> None:
+    found = await bench.runs(150, changed(0.5, 0.8))
+    assert found.improved >= 0.60  # the bar is 0.70
+
+
+async def test_best_of_ten_by_single_runs_would_be_fooled() -> None:
+    """The reason for all of this: without repeats and confirmation noise wins."""
+    assert await bench.naive(150) >= 0.70
+
+
+async def test_the_estimate_is_close() -> None:
+    found = await bench.estimated(60, unchanged([0.1, 0.3, 0.5, 0.7, 0.9]))
+    assert found.calls <= 0.10
+    assert found.cost <= 0.10
+
+
+async def test_the_whole_table_has_its_bars() -> None:
+    rows = await bench.optimise(6)
+    barred = [row.what for row in rows if row.bar]
+    assert len(barred) >= 4
+    assert all(row.figure for row in rows)

@@ -1,0 +1,190 @@
+"""What verdicts say about a plan, what changed since another run, and the JUnit file of it."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyvox.evaluation import suite
+from polyvox.evaluation.junit import Case, junit
+from polyvox.evaluation.suite import Results, Unit, compare, results
+from polyvox.evaluation.values import Outcome, Verdict
+
+
+def verdict(
+    assertion: str,
+    outcome: Outcome,
+    repeat: int = 0,
+    *,
+    context: str = "c1",
+    answer: str | None = None,
+    overruled: Literal["pass", "fail"] | None = None,
+    number: int = 1,
+) -> Verdict:
+    return Verdict(
+        f"{assertion}{context}{repeat}",
+        "run",
+        assertion,
+        number,
+        answer,
+        "",
+        "",
+        "" if answer else context,
+        "",
+        "",
+        "",
+        repeat,
+        "because",
+        outcome,
+        overruled,
+    )
+
+
+PLAN = [Unit((("a", 1), ("b", 1)), context="c1")]
+
+
+def outcome_of(found: Results, assertion: str) -> str:
+    return next(row.outcome for row in found.assertions if row.assertion_id == assertion)
+
+
+def test_most_verdicts_decide_and_errors_stand_apart() -> None:
+    said = [
+        *(verdict("a", one, n) for n, one in enumerate(("pass", "fail", "pass"))),  # type: ignore[arg-type]  # closed list
+        verdict("b", "error"),
+    ]
+    found = results(PLAN, said)
+    a, b = found.assertions
+    assert (a.outcome, a.passes, a.fails, a.rate, a.flaky) == ("pass", 2, 1, 2 / 3, True)
+    assert (b.outcome, b.errors, b.rate, b.flaky) == ("error", 1, None, False)
+    assert (found.passed, found.failed, found.errors, found.rate) == (1, 0, 1, 1.0)
+    assert not found.all_passed
+
+
+def test_it_has_to_pass_everywhere() -> None:
+    plan = [Unit((("a", 1),), context="c1"), Unit((("a", 1),), context="c2")]
+    both = [verdict("a", "pass"), verdict("a", "pass", context="c2")]
+    assert outcome_of(results(plan, both), "a") == "pass"
+    one = [verdict("a", "pass"), verdict("a", "fail", context="c2")]
+    assert outcome_of(results(plan, one), "a") == "fail"
+    half = [verdict("a", "pass"), verdict("a", "error", context="c2")]
+    assert outcome_of(results(plan, half), "a") == "error"
+
+
+def test_nothing_found_out_yet_is_no_pass() -> None:
+    found = results(PLAN, [])
+    assert [row.outcome for row in found.assertions] == ["error", "error"]
+    assert found.rate is None
+    assert not found.all_passed
+
+
+def test_a_persons_word_counts_in_place_of_the_judges() -> None:
+    found = results(PLAN, [verdict("a", "fail", overruled="pass"), verdict("b", "pass")])
+    assert found.all_passed
+    assert found.assertions[0].overruled == 1
+
+
+def test_verdicts_of_another_version_or_another_place_do_not_count() -> None:
+    said = [verdict("a", "pass", number=2), verdict("a", "pass", context="elsewhere")]
+    assert outcome_of(results(PLAN, said), "a") == "error"
+
+
+def test_a_question_of_its_own_and_no_place_at_all() -> None:
+    plan = [
+        Unit((("a", 1),), asked="a"),
+        Unit((("b", 1),), nowhere="There is nothing."),
+        Unit((("c", 1),), answer="answer-1"),
+    ]
+    said = [
+        verdict("a", "pass", context="made-anew"),
+        verdict("b", "error", context=""),
+        verdict("c", "fail", answer="answer-1"),
+    ]
+    found = results(plan, said)
+    assert [row.outcome for row in found.assertions] == ["pass", "error", "fail"]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "early", "more"),
+    [
+        ((), True, True),
+        (("pass",), True, True),
+        (("pass", "pass"), True, False),
+        (("fail", "fail"), True, False),
+        (("pass", "fail"), True, True),
+        (("pass", "pass"), False, True),
+        (("error", "error"), True, True),
+        (("pass", "pass", "pass"), False, False),
+    ],
+)
+def test_further_repeats_are_wanted_until_it_is_decided(
+    outcomes: tuple[Outcome, ...], early: bool, more: bool
+) -> None:
+    said = [verdict("a", one, n) for n, one in enumerate(outcomes)]
+    assert suite.still_open(said, 3, early=early) is more
+
+
+def test_a_plan_and_results_are_read_as_they_were_written() -> None:
+    plan = (*PLAN, Unit((("c", 2),), nowhere="There is nothing.", prompt="v1"))
+    assert suite.read_plan(suite.write_plan(plan)) == plan
+    import msgspec
+
+    found = results(PLAN, [verdict("a", "pass")])
+    assert suite.read_results(msgspec.json.encode(found).decode()) == found
+
+
+def test_what_changed_since_another_run() -> None:
+    plan = [Unit(tuple((one, 1) for one in "abcde"), context="c1")]
+    old = [verdict("a", "pass"), verdict("b", "fail"), verdict("c", "pass"), verdict("d", "pass")]
+    new_plan = [Unit((("a", 2), ("b", 1), ("c", 1), ("d", 1), ("f", 1)), context="c1")]
+    new = [
+        verdict("a", "fail", number=2),
+        verdict("b", "pass"),
+        verdict("c", "error"),
+        verdict("d", "pass"),
+        verdict("f", "pass"),
+    ]
+    found = compare(results(plan, old), results(new_plan, new))
+    assert [(one.assertion_id, one.change) for one in found] == [
+        ("a", "broken"),
+        ("c", "unclear"),
+        ("b", "fixed"),
+        ("f", "new"),
+        ("e", "gone"),
+        ("d", "same"),
+    ]
+    assert found[0].edited
+    assert (found[0].rate_before, found[0].rate_after) == (1.0, 0.0)
+
+
+def test_a_junit_file() -> None:
+    text = junit(
+        "polyvox eval",
+        [
+            Case("Ann", 'It is <short> & "kind".', "pass", "3 of 3 passed"),
+            Case("Ann", "It is kind.", "fail", "1 of 3 passed", ("No.", "It says ]]> & <no>.")),
+            Case("Bob", "It rhymes.", "error", "0 of 0 passed", ("The judge is away.",)),
+        ],
+        1.25,
+        "2026-01-02T03:04:05",
+    )
+    root = ET.fromstring(text)
+    assert root.attrib["tests"] == "3"
+    assert (root.attrib["failures"], root.attrib["errors"]) == ("1", "1")
+    ann, bob = root
+    assert (ann.attrib["name"], ann.attrib["tests"], ann.attrib["failures"]) == ("Ann", "2", "1")
+    assert ann[0].attrib["name"] == 'It is <short> & "kind".'
+    assert len(ann[0]) == 0
+    assert ann[1][0].tag == "failure"
+    assert ann[1][0].text == "No.\nIt says ]]> & <no>."
+    assert bob[0][0].tag == "error"
+
+
+@given(st.text(), st.text())
+def test_any_text_makes_a_file_that_can_be_read(name: str, reason: str) -> None:
+    text = junit(name, [Case(name, name, "fail", reason, (reason,))], 0, "")
+    root = ET.fromstring(text.encode("utf-8", "surrogatepass"))
+    assert root[0][0][0].tag == "failure"
