@@ -16,19 +16,25 @@ import uvloop
 from benchmarks import (
     commits,
     context,
+    durable,
     embedded,
     footprint,
+    judging,
     listening,
     long_page,
+    optimise,
     page,
     processes,
     recall,
+    remembering,
     stopping,
 )
 from benchmarks.relay import LITELLM_MODELS, Bench
 from benchmarks.report import Row, busy, table
 
 Work = Callable[[], list[Row]]
+REMEMBERED = 10_000
+"""Episodes that a turn's memory holds."""
 
 
 def plan(options: argparse.Namespace, place: Path) -> Iterator[tuple[str, Work]]:
@@ -51,6 +57,10 @@ def plan(options: argparse.Namespace, place: Path) -> Iterator[tuple[str, Work]]
     yield "context", lambda: _contexts(place)
     yield "page", lambda: _run(long_page.long_page(place / "page"))
     yield "recall", lambda: _recall(place, options)
+    yield "judging", judging.judging
+    yield "optimise", lambda: _run(optimise.optimise())
+    yield "memory", lambda: _remembering(place)
+    yield "durable", lambda: _run(durable.durable(place / "durable"))
     if options.embedded:
         yield "embedded", lambda: embedded.embedded(place / "embedded")
 
@@ -58,10 +68,18 @@ def plan(options: argparse.Namespace, place: Path) -> Iterator[tuple[str, Work]]
 def _recall(place: Path, options: argparse.Namespace) -> list[Row]:
     locomo = options.locomo or os.environ.get("POLYVOX_LOCOMO")
     rows = _run(recall.found(place / "recall", Path(locomo) if locomo else None))
+    rows += _run(recall.updated(place / "updates"))
     count = options.episodes
     rows += _run(recall.speed(place / "speed", "", "SQLite", count))
     with context.postgres(place / "recall-postgres") as url:
         return rows + _run(recall.speed(place / "speed-postgres", url, "PostgreSQL", count))
+
+
+def _remembering(place: Path) -> list[Row]:
+    rows = _run(remembering.remembering(place / "memory", "", "SQLite", REMEMBERED))
+    with context.postgres(place / "memory-postgres") as url:
+        more = remembering.remembering(place / "memory-app", url, "PostgreSQL", REMEMBERED)
+        return rows + _run(more)
 
 
 def _contexts(place: Path) -> list[Row]:

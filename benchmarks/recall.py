@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
+from tests.memory.updates import REPLIES, SMALL_TALK, UPDATES
+
 from benchmarks.locomo import ADVERSARIAL, CATEGORIES, Asked, Talk, load
 from benchmarks.report import Row, at_least, at_most, percentile, plain
 from polyvox.memory.ingest import ingest
@@ -25,6 +27,7 @@ DAY = 86_400_000_000
 FOREIGN = 2
 """Each question is also asked of so many other conversations."""
 RESAMPLED = 10_000
+UPDATED_FROM = 1_700_000_000_000_000
 NEEDED = (
     "not measured: give a file of LoCoMo conversations with --locomo PATH or POLYVOX_LOCOMO"
     " (it may be used for evaluation only, and is not part of this project)"
@@ -163,11 +166,42 @@ def _plain(words: tuple[sqlite3.Connection, Found], asked: Asked) -> Found:
     return [places[row[0]] for row in rows]
 
 
+async def updated(place: Path) -> list[Row]:
+    """Statements of our own that were superseded later, told between much else."""
+    database = await open_database(f"sqlite:///{place / 'updates.db'}", place)
+    chance, part = random.Random(4), Partition("bench", "updates")
+    for age in (0, 1):
+        order = chance.sample(UPDATES, len(UPDATES))
+        for start in range(0, len(order), 5):
+            at = UPDATED_FROM + (60 * age + start) * DAY
+            said: list[Message] = []
+            for update in order[start : start + 5]:
+                for text in (chance.choice(SMALL_TALK), update[1 + age]):
+                    said.append(Message("user", text, at + len(said) * 60_000_000))
+                    said.append(Message("assistant", chance.choice(REPLIES), said[-1].said_at))
+            await database.write(_ingesting(part, f"{age} {start}", at, said))
+    both = right = 0
+    for update in UPDATES:
+        items = await database.read(
+            lambda tx, q=update.question: recall(  # type: ignore[misc]  # mypy infers no lambda with a default
+                tx, ME, part, q, reference_time=UPDATED_FROM + 400 * DAY
+            )
+        )
+        found = [item.text for item in items]
+        if update.older in found and update.newer in found:
+            both += 1
+            right += found.index(update.newer) < found.index(update.older)
+    await database.close()
+    what = "statements superseded later: the newer above the older, where both are found"
+    detail = f"{right} of {both}; {len(UPDATES)} pairs"
+    return [at_least(what, 100 * right / both, 90, " %", detail)]
+
+
 async def speed(place: Path, url: str, name: str, episodes: int, questions: int = 300) -> list[Row]:
     """A memory of so many episodes, made of invented words as frequent as real ones are."""
     database = await open_database(url or f"sqlite:///{place / 'speed.db'}", place)
     chance = random.Random(1)
-    sentence = _language(chance)
+    sentence = sentences(chance)
     asked: list[str] = []
     spent = 0.0
     part = Partition("bench", "large")
@@ -224,7 +258,7 @@ async def _asked_often(
     )
 
 
-def _language(chance: random.Random) -> Callable[[], str]:
+def sentences(chance: random.Random) -> Callable[[], str]:
     """Sentences of invented words; the nth most frequent occurs about 1/n as often as the first."""
     syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
     words = list(dict.fromkeys(_word(chance, syllables) for _ in range(40_000)))

@@ -66,7 +66,6 @@ def test_every_plain_setting_can_be_set_in_the_environment(written: Read) -> Non
         "str": "x",
         "int": "300",
         "float": "1",
-        "bool": "false",
     }
     special = {
         "database": "sqlite:///tmp/x.db",
@@ -76,6 +75,9 @@ def test_every_plain_setting_can_be_set_in_the_environment(written: Read) -> Non
         "models.synthesis": "lab:x",
         "models.gate": "lab:x",
         "models.memory": "lab:x",
+        "models.judge": "lab:x",
+        "models.optimizer": "lab:x",
+        "models.embeddings": "lab:x",
         "limits.context": "9 tokens",
         "limits.low_water": "0.5",
         "limits.retries": "1",
@@ -85,12 +87,18 @@ def test_every_plain_setting_can_be_set_in_the_environment(written: Read) -> Non
         "server.max_body": "5000",
         "memory.recall": "off",
         "memory.url": "http://127.0.0.1:8000",
+        "evaluation.concurrency": "3",
+        "evaluation.iterations": "3",
     }
     for key, field in known_keys().items():
         if key in ("providers", "recipes", "models.known"):
             continue
         kind = str(getattr(field.annotation, "__name__", field.annotation))
         value = special.get(key) or examples.get(kind.split(" ")[0].removeprefix("<"), "")
+        if field.annotation is bool:
+            value = "false" if field.get_default() else "true"
+        if value == "1" and field.get_default() == 1:
+            value = "2"
         if not value:
             value = (
                 "lab:x, lab:y" if key == "models.fallback" else "a, b" if "tuple" in kind else "1"

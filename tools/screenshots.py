@@ -75,6 +75,8 @@ SHOTS: dict[str, Shot] = {
     "six": Shot("six"),
     "twenty": Shot("twenty"),
     "long": Shot("long"),
+    "evaluation": Shot("run"),
+    "optimisation": Shot("improved", height=1180),
 }
 
 

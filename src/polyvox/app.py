@@ -17,13 +17,18 @@ from polyvox.ids import Clock, system_clock
 from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.service import Memory
 from polyvox.models.registry import Models
+from polyvox.session import evaluating, optimising
+from polyvox.session.briefing import RoadWriter
 from polyvox.session.changes import change
 from polyvox.session.council import check_recipes
+from polyvox.session.evaluating import Evaluations
 from polyvox.session.inspect import Inspected, View, inspect, view
 from polyvox.session.lifecycle import end_session, sweep
+from polyvox.session.optimising import Optimisations
 from polyvox.session.recovery import recover
 from polyvox.session.remembering import MemoryService, OwnMemory, RemoteService
 from polyvox.session.road import Road
+from polyvox.session.summing import running_summaries
 from polyvox.session.turns import Turns
 from polyvox.settings import Settings, load
 from polyvox.settings.layers import with_kept
@@ -66,6 +71,8 @@ class Polyvox:
     road: Road
     turns: Turns
     memory: Memory
+    evaluations: Evaluations
+    optimisations: Optimisations
     worker: Worker
     hub: Hub
     journal: Journal
@@ -109,6 +116,15 @@ class Polyvox:
             self.hub = Hub()
             self.journal = Journal(self.database, self.hub, self.clock)
             self.models = models
+            self.memory = Memory(
+                self.database,
+                models,
+                lambda: self.settings,
+                self.clock,
+                lambda: self.worker.ring(),
+                lambda conversation: self.hub.refresh(conversation),
+                lambda: self._remote(self.settings),
+            )
             self.road = Road(
                 settings,
                 self.database,
@@ -118,12 +134,27 @@ class Polyvox:
                 self.clock,
                 self._runner.id,
                 self._memory(settings),
+                ring=lambda: self.worker.ring(),
             )
             self.turns = Turns(self.road)
-            self.memory = Memory(
-                self.database, models, lambda: self.settings, self.clock, lambda: self.worker.ring()
+            self.evaluations = Evaluations(self.road, lambda: self.worker.ring())
+            self.road.badges = self.evaluations
+            self.optimisations = Optimisations(self.road, lambda: self.worker.ring())
+            self.worker = Worker(
+                self.database,
+                self._runner,
+                self.clock,
+                {
+                    **self.memory.handlers,
+                    **self.evaluations.handlers,
+                    **self.optimisations.handlers,
+                    **running_summaries(self.road, self.memory.asker).handlers,
+                },
+                apart={
+                    evaluating.KIND: evaluating.AT_ONCE,
+                    optimising.KIND: optimising.AT_ONCE,
+                },
             )
-            self.worker = Worker(self.database, self._runner, self.clock, self.memory.handlers)
             self.configuration = Configuration(settings, self._use)
             self.advisors = Advisors(self.database, self.clock)
             self.councils = Councils(self.database, self.clock)
@@ -144,14 +175,22 @@ class Polyvox:
 
     def _memory(self, settings: Settings) -> MemoryService:
         """The memory that companions draw on: a remote one where there is an address."""
-        given = settings.memory
 
         def zone() -> str:
             return self.settings.timezone
 
+        remote = self._remote(settings)
+        if remote is None:
+            writer = RoadWriter(lambda: self.road)
+            return OwnMemory(self.database, zone, self.memory.embeddings, writer)
+        return RemoteService(remote, zone)
+
+    def _remote(self, settings: Settings) -> RemoteMemory | None:
+        """The memory service elsewhere, where there is an address."""
+        given = settings.memory
         if not given.url:
-            return OwnMemory(self.database, zone)
-        remote = RemoteMemory(
+            return None
+        return RemoteMemory(
             self._transport,
             given.url,
             given.token.reveal(),
@@ -159,7 +198,6 @@ class Polyvox:
             given.recall_seconds,
             given.ingest_seconds,
         )
-        return RemoteService(remote, zone)
 
     def _first_run(self, tx: Tx, scope: Scope = Scope()) -> None:  # noqa: B008 - a frozen value
         """The local user and, once, the starter council."""
@@ -194,7 +232,8 @@ class Polyvox:
         while True:
             try:
                 idle = self.settings.sessions.idle_minutes
-                if await sweep(self.database, self.clock, idle):
+                swept = await sweep(self.database, self.clock, idle)
+                if await self.memory.embeddings.keep_up() or swept:
                     self.worker.ring()
             except StoreError as error:
                 log.warning("sessions could not be swept: %s", error.message)
@@ -241,7 +280,8 @@ class Polyvox:
     ) -> tuple[Conversation, str]:
         """Send a message, in a new conversation if none is named; answers the turn's id."""
         if conversation is None:
-            made = await self.conversations.create(scope, **({"recipe": recipe} if recipe else {}))
+            details: conversation_rows.Details = {"recipe": recipe} if recipe else {}
+            made = await self.conversations.create(scope, **details)
         else:
             made = await self.conversations.get(scope, conversation)
         try:
@@ -299,7 +339,8 @@ class Polyvox:
         await self.conversations.get(scope, conversation_id)
         await self.turns.stop_conversation(scope, conversation_id)
         await self.memory.forget_conversation(scope, conversation_id)
-        await self.conversations.delete(scope, conversation_id)
+        if await self.conversations.delete(scope, conversation_id):
+            await self.memory.scrubbed(scope)
         self.turns.conductor.forget(conversation_id)  # what was sent while it was deleted
         self.hub.end(conversation_id)
 

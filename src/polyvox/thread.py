@@ -57,6 +57,8 @@ class Summary:
     """The first turn behind the stretch."""
     messages: int
     """How many messages (the person's and this advisor's) the stretch holds."""
+    covers: tuple[str, ...] = ()
+    """Which they are, in order: "u" and a turn's id, "a" and an answer's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ AnswerKind = Literal["advisor", "exchange", "synthesis"]
 AnswerState = Literal["pending", "streaming", "completed", "failed", "stopped", "interrupted"]
 TurnState = Literal["queued", "running", "completed"]
 Reasoning = Literal["off", "on"]
+Recall = Literal["inherit", "auto", "off"]
 
 ENDED: frozenset[AnswerState] = frozenset({"completed", "failed", "stopped", "interrupted"})
 
@@ -21,6 +22,8 @@ ASSISTANT_ID = "assistant"
 """The plain assistant that answers when no advisor is active: an advisor like any other."""
 SYNTHESIS_ID = "synthesis"
 """Who a synthesis is by. It has no thread."""
+REDACTED = "[redacted]"
+"""The mark in place of what was forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,8 @@ class Conversation:
     last_number: int
     created_at: int
     updated_at: int
+    recall: Recall = "inherit"
+    """Whether its turns look up what was said before; inherit: as the settings say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +153,8 @@ class Turn:
     created_at: int
     completed_at: int | None = None
     idempotency_key: str | None = None
+    redacted: bool = False
+    """It was forgotten: its content is the mark, and it is in no later request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +219,8 @@ class Answer:
     ended_at: int | None = None
     points: str | None = None
     """A synthesis as data: its points with their attributions, as JSON."""
+    redacted: bool = False
+    """It was forgotten, or repeated what was: there are marks in its text."""
 
     @property
     def speaks(self) -> bool:

@@ -92,3 +92,10 @@ async def test_how_fast(tmp_path: Path) -> None:
     assert "turns indexed a second" in turns.what
     assert "query among 200 episodes" in query.what
     assert "ms" in query.figure
+
+
+async def test_pairs_of_statements_are_counted(tmp_path: Path) -> None:
+    (row,) = await recall.updated(tmp_path)
+
+    assert row.met
+    assert "40 pairs" in row.figure

@@ -49,3 +49,22 @@ def test_a_turn_of_a_council_has_a_trace_too(here: Here) -> None:
     told = here("trace", shown["messages"][0]["turn_id"])
     assert "gate      none" in told.out
     assert "identity → shared" in told.out
+    assert "recall    no query" in told.out
+
+
+def test_a_receipt_tells_what_was_remembered_and_why(here: Here, provider: Provider) -> None:
+    here("memory", "profile", "--set", '{"current_focus": "the bakery"}')
+    made = here("ask", "Is it so?", "--advisor", "keeper", "--json").json
+    answer = made["answers"][0]["answer"]
+    told = here("receipt", answer).out
+    assert "Told from memory:\n  user_context: lines of their profile, " in told
+    assert "Decided before it was asked:\n  start     message 1 of its session; fetched" in told
+    assert "  carried   nothing (nothing to say)\n" in told
+    assert "  profile   current_focus\n" in told
+    assert "--- system: memory, user_context · " in here("receipt", answer, "--texts").out
+    provider.script(plain=[reading(), {"text": "Good to see you."}])
+    here("chat", "--recipe", "companion", stdin="Hello you.\n")
+    shown = here("conversations", "show", "last", "--json").json
+    told = here("receipt", shown["messages"][0]["answers"][0]["answer_id"]).out
+    for words in ("  posture: how to meet them, ", "  posture   COMPANION, ", "  overlay   "):
+        assert words in told

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,6 +26,7 @@ from polyvox.app import Polyvox
 from polyvox.companion.reading import NO_GATE
 from polyvox.memory.packets import QueryReply
 from polyvox.memory.remote import Got
+from polyvox.memory.veto import NO_VETO, Veto
 from polyvox.session.remembering import Lookup, Start
 from polyvox.values import Scope
 from polyvox.web.server import address_of, bind, running
@@ -43,9 +44,20 @@ class Told:
     starts: int = 0
     lookups: list[Lookup] = field(default_factory=list)
 
-    async def start(self, scope: Scope, session_id: str, now: int, *, cloud: bool) -> Start:
+    async def start(
+        self,
+        scope: Scope,
+        session_id: str,
+        now: int,
+        *,
+        cloud: bool,
+        veto: Veto = NO_VETO,
+        written: bool = True,
+    ) -> Start:
+        assert written in (True, False)
+        assert not veto.ids
         assert scope.user
-        assert session_id
+        assert session_id or not written
         assert now
         assert cloud in (True, False)
         self.starts += 1
@@ -62,6 +74,11 @@ class Told:
         assert scope.user
         self.lookups.append(wanted)
         return self.found
+
+    async def look_up_all(
+        self, scope: Scope, wanted: Sequence[Lookup]
+    ) -> Sequence[Got[QueryReply]]:
+        return [await self.look_up(scope, one) for one in wanted]
 
 
 @dataclass(frozen=True)

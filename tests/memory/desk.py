@@ -22,6 +22,7 @@ from polyvox.memory.query import Query
 from polyvox.memory.service import Memory
 from polyvox.memory.values import Item, Message, Partition
 from polyvox.models.registry import Models
+from polyvox.settings import Settings
 from polyvox.store import jobs
 from polyvox.store.database import Database
 from polyvox.store.jobs import Job
@@ -49,12 +50,27 @@ class Clock:
 
 
 @dataclass
+class Held:
+    """The settings that hold now."""
+
+    settings: Settings
+    models: Models
+
+    def use(self, section: str, **values: Any) -> None:
+        """From now on these values in a section of the settings."""
+        changed = getattr(self.settings, section).model_copy(update=values)
+        self.settings = self.settings.model_copy(update={section: changed})
+        self.models.use(self.settings)
+
+
+@dataclass
 class Desk:
     database: Database
     memory: Memory
     provider: ProviderServer
     runner: Runner
     clock: Clock
+    held: Held
     scope: Scope = ME
     part: Partition = PART
     seen: list[Job] = field(default_factory=list)
@@ -128,18 +144,18 @@ class Desk:
 
 @asynccontextmanager
 async def open_desk(
-    database: Database, home: Path, model: str = MODEL, **settings: Any
+    database: Database, home: Path, model: str = MODEL, embeddings: str = "", **settings: Any
 ) -> AsyncIterator[Desk]:
-    """A desk whose memory works with this model; empty: with none."""
+    """A desk whose memory works with this model; empty: with none. The same for embeddings."""
     clock = Clock()
-    models = {"default": "local:smollm2", "memory": model}
+    models = {"default": "local:smollm2", "memory": model, "embeddings": embeddings}
     async with ProviderServer() as provider:
         made = settings_for(home, provider, models=models, timezone="UTC", **settings)
         transport, runner = Transport(), await register(database, clock)
-        registry = Models(made, transport, {})
-        memory = Memory(database, registry, lambda: made, clock)
+        held = Held(made, Models(made, transport, {}))
+        memory = Memory(database, held.models, lambda: held.settings, clock)
         try:
-            yield Desk(database, memory, provider, runner, clock)
+            yield Desk(database, memory, provider, runner, clock, held)
         finally:
             await runner.close()
             await transport.close()

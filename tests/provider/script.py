@@ -55,6 +55,11 @@ class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         "reasoning_content"
     )
 
+    judges: bool = False
+    """Reply as a judge does to the assertions in the last user message: `fails` names words whose
+    assertions do not hold, every other one does."""
+    fails: tuple[str, ...] = ()
+
     usage: bool = True
     input_tokens: int | None = None
     """Reported so; None: characters / 4, rounded up per message, times `input_ratio`."""
@@ -112,7 +117,18 @@ class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if self.size:
             whole, rest = divmod(self.size, 16384)
             return ["x" * 16384] * whole + (["x" * rest] if rest else [])
+        if self.judges:
+            return words(self._verdicts(values["last"]))
         return words(fill(self.text, values))
+
+    def _verdicts(self, asked: str) -> str:
+        rows = []
+        for one in msgspec.json.decode(asked)["assertions"]:
+            fails = any(word in one["text"] for word in self.fails)
+            reason = f"It is so, and the assertion {'does not hold' if fails else 'holds'}."
+            verdict = "fail" if fails else "pass"
+            rows.append({"id": one["id"], "reason": reason, "verdict": verdict})
+        return msgspec.json.encode({"verdicts": rows}).decode()
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

@@ -14,7 +14,8 @@ In a test:
         await provider.gone(request)                               # until that client went away
         provider.gate("mid").set()                                 # let Script(gates={3: "mid"}) on
 
-`base_url` serves both wires: {base_url}/chat/completions and {base_url}/messages. A script is taken
+`base_url` serves both wires: {base_url}/chat/completions and {base_url}/messages, and also
+{base_url}/embeddings (see `meaning`; `size` is that of a vector). A script is taken
 from the model's queue, else from `script`, else from the name itself ("lab:tokens=200;pace=0.01",
 "lab:status=429;retry_after=1", "lab:fault=stall;after=3"), else it is the default. `Script` lists
 everything that a script can do.
@@ -45,6 +46,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self, cast
 
 import msgspec
+from tests.provider import meaning
 from tests.provider.script import Script, fill, from_data, from_name
 from tests.provider.wire import GARBAGE, PAGE, Anthropic, OpenAI, Wire, last_user
 
@@ -93,6 +95,7 @@ class ProviderServer:
         self.open_connections = 0
         self.connections_made = 0
         self._scripts: dict[str, Script] = {}
+        self._makers: dict[str, Callable[[Any], Script]] = {}
         self._queues: dict[str, deque[Script]] = {}
         self._gates: dict[str, asyncio.Event] = {}
         self._count = 0
@@ -109,6 +112,11 @@ class ProviderServer:
     def queue(self, model: str, *scripts: Script) -> None:
         """Answer the next requests for `model` so, in this order."""
         self._queues.setdefault(model, deque()).extend(scripts)
+
+    def made(self, model: str, maker: Callable[[Any], Script]) -> None:
+        """Answer every request for `model` by what `maker` makes of its body (a queue goes first,
+        as ever)."""
+        self._makers[model] = maker
 
     def gate(self, name: str) -> asyncio.Event:
         """The gate of that name; `.set()` opens it."""
@@ -127,7 +135,7 @@ class ProviderServer:
     def clear(self) -> None:
         """Forget everything that was said and seen."""
         self.default = Script()
-        for store in (self.log, self._scripts, self._queues, self._gates):
+        for store in (self.log, self._scripts, self._makers, self._queues, self._gates):
             store.clear()
 
     # what a test asks
@@ -195,10 +203,12 @@ class ProviderServer:
         """Something happened."""
         self._changed.set()
 
-    def choose(self, model: str) -> Script:
-        """The script for the next request of `model`."""
+    def choose(self, model: str, data: Any = None) -> Script:
+        """The script for the next request of `model`, whose body is `data`."""
         if queue := self._queues.get(model):
             return queue.popleft()
+        if maker := self._makers.get(model):
+            return maker(data)
         return self._scripts.get(model) or from_name(model) or self.default
 
     def receive(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Logged:
@@ -294,9 +304,9 @@ class _Link(asyncio.Protocol):
 
     async def _answer(self, method: str, path: str, headers: dict[str, str], body: bytes) -> None:
         kind = path.rpartition("/v1/")[2] if method == "POST" else ""
-        if kind in {"chat/completions", "messages"}:
+        if kind in {"chat/completions", "messages", "embeddings"}:
             self.request = request = self.server.receive(method, path, headers, body)
-            await self._model(request, OpenAI if kind == "chat/completions" else Anthropic)
+            await self._model(request, Anthropic if kind == "messages" else OpenAI)
             if request.closed_at is None:
                 request.ended_at = time.monotonic()
                 self.server.changed()
@@ -334,7 +344,7 @@ class _Link(asyncio.Protocol):
         server, data = self.server, request.json()
         bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
         key = request.headers.get("x-api-key") or bearer
-        script = server.choose(request.model)
+        script = server.choose(request.model, data)
         if server.key and key != server.key:
             script = Script(status=401, error=f"Incorrect API key provided: {key}.")
         values = {"n": str(request.number), "model": request.model, "key": key[:8]}
@@ -360,6 +370,8 @@ class _Link(asyncio.Protocol):
             self._plain(200, "text/html", PAGE, more)
         elif script.fault == "garbage":
             self._plain(200, SSE, GARBAGE, more)
+        elif request.path.endswith("/embeddings"):
+            self._plain(200, JSON, meaning.answer(script, data), more)
         elif script.plain or not data.get("stream"):
             self._plain(200, JSON, wire.whole(), more)
         else:

@@ -34,7 +34,7 @@ class CanaryProvider(ProviderServer):
         self.ways: list[str] = []
         self.numbers = itertools.count(1)
 
-    def choose(self, model: str) -> Script:
+    def choose(self, model: str, data: Any = None) -> Script:
         number = next(self.numbers)
         way = self.ways.pop(0) if self.ways else "well"
         said, thought = f"text0x{number} said", f"thought0x{number} had"

@@ -7,6 +7,8 @@ from polyvox.store.database import Tx, Value
 from polyvox.store.scrub import INDEXES
 from polyvox.values import Scope, Usage
 
+EMPTY: dict[str, Value] = {"text": "", "array": "{}", "bit varying": ""}
+"""What is empty, by the type of a column; else it is 0."""
 SHARED = {"users", "runners", "schema_version"}
 """Tables whose rows belong to no user."""
 
@@ -40,7 +42,7 @@ def insert(tx: Tx, table: str, **values: Value) -> None:
         if name in values:
             row[name] = values.pop(name)
         elif needed:
-            row[name] = "" if kind == "text" else 0
+            row[name] = EMPTY.get(kind, 0)
     assert not values, f"{table} has no {', '.join(values)}"
     marks = ", ".join("?" * len(row))
     tx.run(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))

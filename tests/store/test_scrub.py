@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 
 from polyvox.store import search
@@ -32,11 +33,26 @@ async def test_words_of_deleted_rows_leave_the_files(
     await sqlite_database.write(forget)
     assert CANARY.encode() in raw(tmp_path)
 
-    await scrub(sqlite_database)
+    assert await scrub(sqlite_database)
 
     assert CANARY.encode() not in raw(tmp_path)
     assert b"keptword" in raw(tmp_path)
-    await scrub(sqlite_database)
+    assert await scrub(sqlite_database)
+
+
+async def test_whoever_reads_an_older_state_keeps_it_in_the_log(
+    sqlite_database: Database, tmp_path: Path
+) -> None:
+    await sqlite_database.write(lambda tx: search.index(tx, ME, "c", "message", "1", CANARY))
+    reader = sqlite3.connect(tmp_path / "polyvox.db", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT COUNT(*) FROM passages").fetchone()
+    await sqlite_database.write(lambda tx: search.remove(tx, ME, "message", "1"))
+    assert not await scrub(sqlite_database), "and says so"
+    reader.execute("COMMIT")
+    reader.close()
+    assert await scrub(sqlite_database)
+    assert CANARY.encode() not in raw(tmp_path)
 
 
 async def test_writers_get_their_turn_meanwhile(database: Database) -> None:

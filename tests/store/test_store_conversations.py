@@ -10,7 +10,7 @@ from tests.store.rows import columns, fill, tables
 from polyvox.errors import Invalid, NotFound
 from polyvox.store import search, usage
 from polyvox.store.advisors import Advisors
-from polyvox.store.conversations import OWNED, Conversations, Details, update
+from polyvox.store.conversations import OWNED, Conversations, Details, alone_with, update
 from polyvox.store.councils import Councils
 from polyvox.store.database import Database, Tx
 from polyvox.values import ASSISTANT_ID, Conversation, Scope
@@ -211,3 +211,17 @@ async def test_deleted_words_are_gone_from_the_files(
     assert CANARY[:8].encode() not in raw()
     assert b"keptcanary" in raw()
     assert len(await search.search(sqlite_database, ME, "keptcanary")) == 1
+
+
+async def test_those_one_talks_to_alone(conversations: Conversations, database: Database) -> None:
+    first, second = await advisor_ids(database)
+    await conversations.create(ME, recipe="companion", advisors=[first])
+    await conversations.create(ME, recipe="companion", advisors=[second])
+    await conversations.create(ME, recipe="companion", advisors=[first, second])
+    await conversations.create(ME, recipe="companion")
+    await conversations.create(ME, recipe="council", advisors=[first])
+    last_first = [second, first]
+    assert await database.read(lambda tx: alone_with(tx, ME, "companion")) == last_first
+    await conversations.create(ME, recipe="companion", advisors=[first])
+    assert await database.read(lambda tx: alone_with(tx, ME, "companion")) == [first, second]
+    assert await database.read(lambda tx: alone_with(tx, YOU, "companion")) == []

@@ -135,3 +135,47 @@ async def test_forgetting_a_subject_leaves_nothing_to_do_about_it(database: Data
     await database.write(want)
     assert await database.read(lambda tx: jobs.list_jobs(tx, ME)) == []
     assert len(await database.read(lambda tx: jobs.list_jobs(tx, YOU))) == 1
+
+
+@pytest.mark.parametrize("ending", ["finish", "fail", "postpone"])
+async def test_wanted_again_while_it_runs_is_wanted_once_more(
+    database: Database, ending: str
+) -> None:
+    """Whoever does it may have looked already: nothing is lost, whatever it comes to."""
+
+    def work(tx: Tx) -> None:
+        jobs.enqueue(tx, ME, "ingest", "s1", 10)
+        job = jobs.claim(tx, KINDS, "one", 20)
+        assert job is not None
+        jobs.keep_step(tx, job, "read", "1", 20)
+        jobs.again(tx, ME, "ingest", "s1", 30)
+        assert jobs.get(tx, ME, job.id).state == "running"
+        assert jobs.step(tx, job, "read") == "1", "whoever does it is not disturbed"
+        if ending == "finish":
+            jobs.finish(tx, job, "one", 40)
+        elif ending == "fail":
+            jobs.fail(tx, job, "one", "Why.", 40)
+        else:
+            jobs.postpone(tx, job, "one", "Why.", 40, 40)
+        after = jobs.get(tx, ME, job.id)
+        assert (after.state, after.attempts, after.runner_id) == ("pending", 0, None)
+        second = jobs.claim(tx, KINDS, "two", 50)
+        assert second is not None
+        jobs.finish(tx, second, "two", 60)
+        assert jobs.get(tx, ME, job.id).state == "done"
+
+    await database.write(work)
+
+
+async def test_jobs_about_some_subjects_alone(database: Database) -> None:
+    def want(tx: Tx) -> None:
+        jobs.enqueue(tx, ME, "ingest", "s1", 10)
+        jobs.enqueue(tx, ME, "daily", "s1", 20)
+        jobs.enqueue(tx, ME, "ingest", "s2", 30)
+        jobs.enqueue(tx, YOU, "ingest", "s1", 10)
+
+    await database.write(want)
+    found = await database.read(lambda tx: jobs.list_jobs(tx, ME, subjects=["s1", "other"]))
+    assert [job.id for job in found] == ["ingest:s1", "daily:s1"]
+    assert await database.read(lambda tx: jobs.list_jobs(tx, ME, ("done",), subjects=["s1"])) == []
+    assert len(await database.read(lambda tx: jobs.list_jobs(tx, ME))) == 3

@@ -91,3 +91,41 @@ async def test_sessions_are_listed_with_their_messages(database: Database) -> No
     assert [(session.id, count) for session, count in listed] == [(second, 0), (first, 1)]
     assert await database.read(lambda tx: sessions.list_sessions(tx, ME, "none")) == []
     assert await database.read(lambda tx: sessions.list_sessions(tx, YOU)) == []
+
+
+async def test_sessions_are_listed_page_by_page(database: Database) -> None:
+    ids = [await say(database, "c", hour * 60 * MINUTE) for hour in range(5)]
+    other = await say(database, "other", 0)  # as old as the first one
+
+    async def page(after: str | None, conversation: str | None = "c") -> list[str]:
+        found = await database.read(
+            lambda tx: sessions.list_sessions(tx, ME, conversation, 2, after)
+        )
+        return [session.id for session, _ in found]
+
+    assert await page(None) == [ids[4], ids[3]]
+    assert await page(ids[3]) == [ids[2], ids[1]]
+    assert await page(ids[1]) == [ids[0]]
+    assert await page(ids[0]) == []
+    assert set(await page(ids[1], None)) == {ids[0], other}, "those of one moment, too"
+    with pytest.raises(NotFound):
+        await database.read(lambda tx: sessions.list_sessions(tx, YOU, "c", 2, ids[3]))
+
+
+async def test_the_newest_turns_of_a_session_in_their_order(database: Database) -> None:
+    mine, other = await say(database, "c", 0), await say(database, "d", 0)
+
+    def fill(tx: Tx) -> None:
+        for number in range(4):
+            insert_turn(tx, ME, "c", f"t{number}", "Hello")
+            tx.run(
+                "UPDATE turns SET session_id = ?, created_at = ? WHERE id = ?",
+                (other if number == 2 else mine, 10 - number, f"t{number}"),
+            )
+
+    await database.write(fill)
+    session = await database.read(lambda tx: sessions.get(tx, ME, mine))
+    found = await database.read(lambda tx: sessions.turns_in(tx, ME, session, 10))
+    assert found == ["t3", "t1", "t0"], "oldest first"
+    assert await database.read(lambda tx: sessions.turns_in(tx, ME, session, 2)) == ["t1", "t0"]
+    assert await database.read(lambda tx: sessions.turns_in(tx, YOU, session, 10)) == []

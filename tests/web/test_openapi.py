@@ -76,6 +76,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             "name": ["council", "agent"],
             "provider": ["mine", "spare"],
         }
+        answer = Known.ids["answer"][0]
+        run(house.make("/api/assertions", {"answer_id": answer, "text": "It is kind."}))
+        evaluated = run(house.make("/api/evaluations", {"answer_id": answer}))
+        run(house.polyvox.worker.run_due())
+        Known.ids["evaluation"] = [evaluated["id"]]
+        judged = run(house.get(f"/api/evaluations/{evaluated['id']}")).json()
+        Known.ids["verdict"] = [one["id"] for one in judged["verdicts"]]
         yield house.url
 
 
@@ -130,14 +137,25 @@ GET POST /api/conversations | GET PATCH DELETE /api/conversations/{conversation}
 POST /api/conversations/{conversation}/turns | POST /api/conversations/{conversation}/estimate
 POST /api/estimate
 POST /api/chat | GET /api/turns/{turn}/trace
+GET /api/personas | POST /api/personas/{persona}/conversation
 GET /api/sessions | GET /api/sessions/{session} | POST /api/sessions/{session}/end
+GET /api/sessions/{session}/turns
 GET /api/jobs | POST /api/jobs/{job}/retry
 GET /session/startbrief | GET /session/brief | POST /session/ingest
 POST /memory/query | GET /memory/loops | GET PATCH /user/model | GET /analysis/daily
 GET /api/memory/search | GET /api/memory/facts | GET PATCH /api/memory/facts/{fact}
 PATCH /api/memory/messages/{session}/{index} | GET /api/memory/loops
 PATCH /api/memory/loops/{loop} | GET /api/memory/profile | GET /api/memory/summaries
-GET POST /api/memory/forget
+GET POST /api/memory/forget | GET /api/memory/overview | GET /api/memory/items
+GET /api/memory/places | GET /api/memory/days | GET /api/memory/export
+GET /api/memory/start | PUT /api/conversations/{conversation}/memory/veto
+POST /api/memory/profile/lines | PATCH DELETE /api/memory/profile/lines/{line}
+POST /api/assertions | GET PATCH DELETE /api/assertions/{assertion}
+GET /api/assertions/{assertion}/history | GET /api/assertions/kinds | POST /api/assertions/bulk
+POST /api/assertions/lint | POST /api/assertions/import
+GET /api/advisors/{advisor}/assertions | GET /api/advisors/{advisor}/assertions/export
+POST /api/advisors/{advisor}/assertions/import | GET /api/answers/{answer}/assertions
+POST /api/answers/{answer}/assertions/suggest | GET /api/conversations/{conversation}/asserted
 GET /api/conversations/{conversation}/events | GET /api/conversations/{conversation}/export
 POST /api/conversations/import
 GET /api/answers/{answer}
@@ -148,6 +166,16 @@ POST /api/answers/{answer}/include | POST /api/answers/{answer}/instruct
 GET /api/answers/{answer}/receipt | GET /api/answers/{answer}/request
 POST /api/turns/{turn}/stop | POST /api/turns/{turn}/synthesize | POST /api/turns/{turn}/exchange
 PATCH /api/messages/{message}
+GET POST /api/evaluations | GET /api/evaluations/{evaluation}
+POST /api/evaluations/{evaluation}/cancel | POST /api/evaluations/{evaluation}/retry
+POST /api/evaluations/{evaluation}/bless | GET /api/evaluations/{evaluation}/compare
+POST /api/verdicts/{verdict}/overrule | GET /api/answers/{answer}/verdicts
+GET /api/assertions/{assertion}/verdicts | GET /api/agreement
+GET /api/advisors/{advisor}/passrates
+GET POST /api/optimizations | POST /api/optimizations/estimate
+GET /api/optimizations/{optimization} | POST /api/optimizations/{optimization}/cancel
+POST /api/optimizations/{optimization}/resume | POST /api/optimizations/{optimization}/accept
+POST /api/optimizations/{optimization}/reject | POST /api/optimizations/{optimization}/rollback
 GET /api/recipes | GET PATCH DELETE /api/recipes/{name}
 GET PATCH /api/settings | GET /api/settings/page | GET /api/models | POST /api/models/check
 GET /api/keys | PUT DELETE /api/keys/{provider}

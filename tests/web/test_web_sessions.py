@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.web.house import House
 
+from polyvox.memory.derive import subject_of
+from polyvox.memory.values import Partition
 from polyvox.store import jobs
+from polyvox.store.database import Tx
 from polyvox.values import Scope
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -69,5 +72,55 @@ async def test_nobody_has_such_a_session(house: House) -> None:
     ):
         assert reply.status == 404
         assert "none" in reply.error["message"]
+    assert (await house.get("/api/sessions/none/turns")).status == 404
+    assert (await house.get("/api/sessions?after=none")).status == 404
     assert (await house.get("/api/sessions?conversation=none")).json() == []
     assert (await house.get("/api/jobs?state=nonsense")).status == 422
+
+
+async def test_a_session_says_where_it_was_and_what_was_said(house: House) -> None:
+    one, two = await house.advisor(name="Wren"), await house.advisor(name="Crow")
+    conversation = await house.conversation(one, two, title="Of birds")
+    first = await house.say(conversation, "One.")
+    await house.make(f"/api/answers/{first['answers'][0]['answer_id']}/regenerate", {})
+    await house.say(conversation, "Long. " * 200)
+    (session,) = (await house.get(f"/api/sessions?conversation={conversation}")).json()
+    assert (session["title"], session["recipe"]) == ("Of birds", "council")
+    assert first["session_id"] == session["id"]
+    told = (await house.get(f"/api/sessions/{session['id']}/turns")).json()
+    assert told[0]["turn_id"] == first["turn_id"]
+    assert (told[0]["content"], told[0]["cut"]) == ("One.", False)
+    assert told[1]["cut"]
+    assert ("Long. " * 200).startswith(told[1]["content"])
+    voices = [(one["name"], one["kind"]) for one in told[0]["answers"]]
+    assert voices == [("Wren", "advisor"), ("Crow", "advisor")], "each once, as it is now"
+    newest = (await house.get(f"/api/sessions/{session['id']}/turns?limit=1")).json()
+    assert newest == told[1:]
+
+
+async def test_the_work_about_a_session_is_found_by_it(house: House) -> None:
+    me, database = Scope(), house.polyvox.database
+    conversation = await house.conversation(await house.advisor())
+    await house.say(conversation, "Remember this, too.")
+    (one,) = (await house.get(f"/api/sessions?conversation={conversation}")).json()
+    await house.post(f"/api/sessions/{one['id']}/end")
+    mine = subject_of(Partition.own(me), one["id"])
+    theirs = subject_of(Partition("else", "where"), one["id"])
+
+    def want(tx: Tx) -> None:
+        for kind, subject in (("extract", mine), ("summarise", theirs), ("daily", mine)):
+            jobs.enqueue(tx, me, kind, subject, 1)
+
+    await database.write(want)
+    everything = (await house.get("/api/jobs?limit=200")).json()["items"]
+    about = {job["id"]: job["session_id"] for job in everything}
+    assert about[f"ingest:{one['id']}"] == about[f"extract:{mine}"] == one["id"]
+    assert about[f"summarise:{theirs}"] is None
+    assert about[f"daily:{mine}"] is None
+    found = (await house.get(f"/api/jobs?session={one['id']}")).json()["items"]
+    assert {job["id"] for job in found} == {
+        f"ingest:{one['id']}",
+        f"extract:{mine}",
+        f"daily:{mine}",
+    }
+    assert (await house.get("/api/jobs?session=none")).json()["items"] == []

@@ -189,3 +189,80 @@ async def test_ringing_wakes_it(database: Database, runner: Runner) -> None:
     work.ring()
     await asyncio.wait_for(done.wait(), 20)
     await work.close()
+
+
+async def test_long_work_has_hands_of_its_own(database: Database, runner: Runner) -> None:
+    """Two jobs of the long kind are under way at once, and nothing waits behind them."""
+    going: list[str] = []
+    held, both, quick = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def long(taking: Taking) -> None:
+        going.append(taking.job.subject)
+        if len(going) == 2:
+            both.set()
+        await held.wait()
+
+    async def task(taking: Taking) -> None:
+        quick.set()
+
+    subjects = ("a", "b", "c")
+    await database.write(lambda tx: [jobs.enqueue(tx, ME, "long", one, 0) for one in subjects])
+    work = Worker(database, runner, Clock(), {"task": task, "long": long}, apart={"long": 2})
+    work.start()
+    await asyncio.wait_for(both.wait(), 20)
+    await want(database, "quick")
+    work.ring()
+    await asyncio.wait_for(quick.wait(), 20)
+    assert len(going) == 2
+    await work.close()
+    left = await database.read(lambda tx: jobs.list_jobs(tx, ME, ["pending"]))
+    assert [one.subject for one in left if one.kind == "long"] == ["a", "b", "c"]
+
+
+async def test_a_hand_that_ends_gives_back_only_its_own(database: Database, runner: Runner) -> None:
+    begun, held = asyncio.Event(), asyncio.Event()
+
+    async def task(taking: Taking) -> None:
+        begun.set()
+        await held.wait()
+
+    await want(database, "a")
+    await want(database, "b")
+    other = await database.write(lambda tx: jobs.claim_one(tx, ME, "task:b", runner.id, Clock.now))
+    assert other is not None
+    work = worker(database, runner, Clock(), task)
+    work.start()
+    await asyncio.wait_for(begun.wait(), 20)
+    await work.close()
+    assert (await job(database, "a")).state == "pending"
+    assert (await job(database, "b")).state == "running"
+
+
+async def test_one_job_is_done_here_and_now(database: Database, runner: Runner) -> None:
+    done: list[str] = []
+
+    async def task(taking: Taking) -> None:
+        done.append(taking.job.subject)
+
+    await want(database, "a")
+    await want(database, "b")
+    await want(database, "later", Clock.now + 1)
+    work = worker(database, runner, Clock(), task)
+    assert await work.run_one(ME, "task", "b")
+    assert not await work.run_one(ME, "task", "b")
+    assert not await work.run_one(ME, "task", "later")
+    assert not await work.run_one(ME, "task", "nothing")
+    assert done == ["b"]
+    assert (await job(database, "a")).state == "pending"
+
+
+async def test_one_job_is_taken_from_the_dead(database: Database, runner: Runner) -> None:
+    done: list[str] = []
+
+    async def task(taking: Taking) -> None:
+        done.append(taking.job.subject)
+
+    await want(database, "a")
+    await database.write(lambda tx: jobs.claim_one(tx, ME, "task:a", "nobody", Clock.now))
+    assert await worker(database, runner, Clock(), task).run_one(ME, "task", "a")
+    assert done == ["a"]

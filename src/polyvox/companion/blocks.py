@@ -56,14 +56,14 @@ def assemble(parts: Parts) -> list[Block]:
     """The blocks in their order; one without a text is left out."""
     blocks = [
         Block("persona", parts.kernel),
-        Block("standing_instructions", _standing(parts.standing)),
+        Block("standing_instructions", standing(parts.standing)),
         Block("posture", _posture(parts)),
         Block("overlay", _overlay(parts.overlay)),
         Block("bridge", parts.carried.bridge),
         Block("handover", parts.carried.handover),
         Block("daily_steering", _steering(parts.steering)),
         Block("ops", parts.ops.text),
-        Block("user_context", _headed("USER_CONTEXT", "\n".join(line for _, line in parts.lines))),
+        Block("user_context", user_context(parts.lines)),
         Block("supplemental_context", parts.supplemental),
     ]
     return [block for block in blocks if block.text.strip()]
@@ -73,10 +73,14 @@ def _headed(name: str, body: str) -> str:
     return f"[{name}]\n{body}" if body else ""
 
 
-def _standing(instructions: Sequence[str]) -> str:
+def user_context(lines: Sequence[tuple[str, str]]) -> str:
+    """Lines of the profile, each with which part it is."""
+    return _headed("USER_CONTEXT", "\n".join(line for _, line in lines))
+
+
+def standing(instructions: Sequence[str], room: int = STANDING_CHARS) -> str:
     """What the person asked for once and for all, as long as it fits, the newest kept."""
     kept: list[str] = []
-    room = STANDING_CHARS
     for one in reversed(list(instructions)):
         line = f"- {quoted(one)}"
         if len(line) > room:
@@ -122,4 +126,13 @@ def steering(note: str, confidence: float, flag: str) -> str:
     return " ".join(words[:STEERING_WORDS])
 
 
-__all__ = ["Block", "Parts", "assemble", "deferred", "quoted", "steering"]
+__all__ = [
+    "Block",
+    "Parts",
+    "assemble",
+    "deferred",
+    "quoted",
+    "standing",
+    "steering",
+    "user_context",
+]

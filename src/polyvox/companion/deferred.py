@@ -31,8 +31,8 @@ def lines(
     if turn == 1:
         return []
     found: list[tuple[str, str]] = []
-    if people := _people(profile, posture, message):
-        found.append(("relationships", people))
+    if told := people(profile, message, posture):
+        found.append(("relationships", told))
     if reading.avoidance and profile.patterns:
         found.append(("patterns", f"A pattern seen before: {quoted(profile.patterns[0])}"))
     if reading.intent in ("momentum", "output_task") and profile.work_context:
@@ -55,7 +55,8 @@ def named(profile: Profile, message: str) -> list[str]:
     ]
 
 
-def _people(profile: Profile, posture: Posture, message: str) -> str:
+def people(profile: Profile, message: str, posture: Posture = "COMPANION") -> str:
+    """The line on the people whom a message names, or on everybody's where it is about them."""
     names = named(profile, message)
     if not names and posture == "RELATIONSHIP":
         names = list(profile.relationships)[:3]

@@ -25,6 +25,20 @@ NAMES: dict[str, str] = {
 }
 
 
+BLOCKS: dict[str, str] = {
+    "standing_instructions": "what they asked for once and for all",
+    "posture": "how to meet them",
+    "overlay": "what to bring up now",
+    "bridge": "their last words, a moment ago",
+    "handover": "where the last talk left off",
+    "daily_steering": "how yesterday went",
+    "ops": "threads to anchor on",
+    "user_context": "lines of their profile",
+    "supplemental_context": "what was looked up",
+}
+"""What the blocks of memory hold, in words."""
+
+
 class Share(msgspec.Struct, frozen=True):
     """One kind of span: how many pieces, how large, and its part of the budget (0 to 1)."""
 
@@ -99,6 +113,18 @@ def describe(receipt: Receipt | Draft) -> Description:
         exact=stored.exact if stored else True,
         missing=stored.missing if stored else (),
     )
+
+
+def memory_lines(told: Description) -> list[str]:
+    """The blocks of memory in the order they are sent, in words."""
+    lines = []
+    for span in told.spans:
+        if span.kind == "memory":
+            name = span.sources[0] if span.sources else span.kind
+            left = "" if span.included else f"; {span.reason}"
+            what = BLOCKS.get(name, span.reason)
+            lines.append(f"{name}: {what}, {span.tokens:,} tokens{left}")
+    return lines
 
 
 def as_lines(told: Description) -> list[str]:

@@ -48,7 +48,7 @@ class Line(msgspec.Struct, frozen=True):
             return (self.ref,)
         asked = (f"u{self.made.question}",) if self.made.question else ()
         told = tuple(f"a{answer}" for _, entries in self.made.groups for answer, _ in entries)
-        return asked + told
+        return self.made.sources + asked + told
 
 
 class Unsent(msgspec.Struct, frozen=True):
@@ -215,7 +215,10 @@ def spans_of(draft: Draft) -> list[Span]:
         Span("omitted", "user", (), "", 0, 0, False, describe_omitted(entry))
         for entry in draft.omitted
     ]
-    spans += [span(line.kind, line.role, line.sources, line.text) for line in draft.lines]
+    spans += [
+        span(line.kind, line.role, line.sources, line.text, reason=_note(line))
+        for line in draft.lines
+    ]
     spans += [
         Span(
             left.kind,
@@ -230,6 +233,11 @@ def spans_of(draft: Draft) -> list[Span]:
         for left in draft.unsent
     ]
     return spans
+
+
+def _note(line: Line) -> str:
+    tells = line.kind == "note" and line.made is not None and line.made.whole
+    return "tells in short what is not shown, from the first to the last of it" if tells else ""
 
 
 def describe_omitted(entry: Omitted) -> str:

@@ -32,7 +32,8 @@ class Notes:
         if (summary := self._summary(dropped, count)) is not None:
             values = {"count": str(count), "summary": quoted(summary.text)}
             text = fill(self._prompts.text("summary"), values)
-            return Line("note", "user", "", text, Made(text, whole=True))
+            ends = (summary.covers[0], summary.covers[-1]) if summary.covers else ()
+            return Line("note", "user", "", text, Made(text, whole=True, sources=ends))
         made = Made(self._prompts.text("note"), values=(("count", str(count)),))
         return Line("note", "user", "", made.render({}), made)
 

@@ -2,7 +2,8 @@
 
 The store loads in three steps: the chain of receipts that this one is appended to, then everything
 that `needs` lists, in one query per kind; nothing here asks for more. A text that is gone is shown
-as "[redacted]" and the receipt says that it is not exact.
+as "[redacted]", one that lost some words with that mark in their place; the receipt then says that
+it is not exact.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from polyvox.context.receipt import (
     wire_hash,
 )
 from polyvox.context.window import Omitted, Why
-from polyvox.context.words import REDACTED, stamp
+from polyvox.context.words import stamp
 from polyvox.models.base import Encoded, Request
+from polyvox.values import REDACTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Loaded:
     answers: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     """By hash."""
+    marked: frozenset[str] = frozenset()
+    """Answers that have lost some of their words since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,7 @@ class _Source:
         self.turns = loaded.turns
         self.answers = loaded.answers
         self.texts = loaded.texts
+        self.marked = loaded.marked
         self.missing: list[str] = []
 
     def text(self, name: str) -> str:
@@ -170,17 +175,19 @@ class _Source:
     def line(self, kind: str, ref: str, *, stamped: bool) -> Line:
         if ref[0] == "u":
             return Line(kind, "user", ref, self._message(ref[1:], stamped=stamped))
-        if (text := self.answers.get(ref[1:])) is None:
+        text = self.answers.get(ref[1:])
+        if text is None or ref[1:] in self.marked:
             self.missing.append(ref)
-            text = REDACTED
-        return Line(kind, "assistant", ref, text)
+        return Line(kind, "assistant", ref, REDACTED if text is None else text)
 
     def piece(self, piece: Piece, stamps: str) -> Line:
         if piece.ref:
             return self.line(piece.kind, piece.ref, stamped=stamps == "all")
         made = made_of(piece, self.text(piece.template))
         told = [answer for _, entries in piece.groups for answer, _ in entries]
-        self.missing += [f"a{answer}" for answer in told if answer not in self.answers]
+        self.missing += [
+            f"a{answer}" for answer in told if answer not in self.answers or answer in self.marked
+        ]
         question = self._message(piece.question, stamped=False) if piece.question else ""
         return Line(piece.kind, "user", "", made.render(self.answers, question), made)
 

@@ -43,6 +43,7 @@ class Piece(msgspec.Struct, frozen=True, omit_defaults=True):
     values: tuple[tuple[str, str], ...] = ()
     question: str = ""
     whole: bool = False
+    sources: tuple[str, ...] = ()
 
 
 class Seat(msgspec.Struct, frozen=True):
@@ -240,9 +241,10 @@ def _piece(line: Line, keep: Callable[[str], str]) -> Piece:
         values=made.values,
         question=made.question,
         whole=made.whole,
+        sources=made.sources,
     )
 
 
 def made_of(piece: Piece, template: str) -> Made:
     """How a stored piece was made, given its template's text."""
-    return Made(template, piece.groups, piece.values, piece.question, piece.whole)
+    return Made(template, piece.groups, piece.values, piece.question, piece.whole, piece.sources)

@@ -97,6 +97,8 @@ class Recipe:
     texts: dict[str, str] = field(default_factory=dict)
     """Block texts of the user's own, by block name, in place of the prompt set's. `{name}`,
     `{identity}` and `{short}` (the identity's first sentences) are filled in."""
+    memory: Literal["auto", "off"] = "auto"
+    """Whether advisors are told what is remembered of the person: off, or auto."""
 
     @property
     def hash(self) -> str:
@@ -131,6 +133,7 @@ BUILT_IN: dict[str, Recipe] = {
         stamps="none",
         visibility=Visibility("none"),
         texts={"identity": "{identity}"},
+        memory="off",
     ),
     "companion": Recipe(
         "companion",

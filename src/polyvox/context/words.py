@@ -16,6 +16,7 @@ from functools import lru_cache
 import msgspec
 
 from polyvox.context.promptset import fill
+from polyvox.values import REDACTED
 
 Entry = tuple[str, str]
 """An answer's id and the name it is labelled with."""
@@ -23,7 +24,6 @@ Group = tuple[str, tuple[Entry, ...]]
 """A heading (or an empty one) and the entries under it."""
 
 NAME_CHARS = 80
-REDACTED = "[redacted]"
 SILENCE = "(None of them said anything.)"
 STAMP_CHARS = len("[2025-10-30T12:00] ")
 
@@ -42,6 +42,8 @@ class Made(msgspec.Struct, frozen=True):
     """The turn whose message fills the slot `question`."""
     whole: bool = False
     """The template is the text itself; what looks like a slot in it is none."""
+    sources: tuple[str, ...] = ()
+    """Of a text that tells of a stretch: the first and the last message of it."""
 
     def render(self, texts: Mapping[str, str], question: str = "") -> str:
         """The text, given the texts of the answers by id."""

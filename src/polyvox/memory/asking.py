@@ -6,14 +6,12 @@ the job that asked. What a call used is noted whether it helped or not.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
-from urllib.parse import urlsplit
 
 from polyvox.errors import CapReached, ProtocolError
 from polyvox.events import NANO
@@ -62,11 +60,7 @@ class Asker:
 
     def is_cloud(self, name: str) -> bool:
         """Whether what a model is told leaves this machine."""
-        provider = name.partition(":")[0]
-        for row in self.models.listing():
-            if row.name == provider:
-                return row.kind not in ("embedded", "scripted") and not _here(row.base_url)
-        return True
+        return not self.models.stays_here(name)
 
     async def ask(self, scope: Scope, model: str, system: str, data: str, has: str) -> Table:
         """The object that a model replies with; it must have the key `has`."""
@@ -93,7 +87,7 @@ class Asker:
         self, scope: Scope, model: str, request: Request, has: str
     ) -> tuple[Table | str, str]:
         """The data, or the text and what is wrong with it."""
-        await self._check_cap(scope)
+        await self.check_cap(scope)
         reply = await self.models.chain(model, ()).stream(request)
         finish = None
         pieces: list[str] = []
@@ -103,14 +97,15 @@ class Asker:
                 finish = piece.finish or finish
         finally:
             await reply.aclose()
-            await self._record(scope, reply.model, reply.usage)
+            await self.record(scope, reply.model, reply.usage)
         text = "".join(pieces)
         if finish == "length":
             return text, "was cut off before its end"
         found = read(text, has)
         return (text, "holds no such data") if found is None else (found, "")
 
-    async def _check_cap(self, scope: Scope) -> None:
+    async def check_cap(self, scope: Scope) -> None:
+        """Refuse to spend more than a day may cost."""
         cap = self.settings().limits.cost_per_day
         if cap is None:
             return
@@ -122,7 +117,8 @@ class Asker:
                 "Raise limits.cost_per_day in the settings, or wait.",
             )
 
-    async def _record(self, scope: Scope, model: str, used: Usage) -> None:
+    async def record(self, scope: Scope, model: str, used: Usage) -> None:
+        """Note what a call used."""
         now = self.clock()
 
         def write(tx: Tx) -> None:
@@ -163,11 +159,3 @@ def number_of(row: Mapping[str, Any], name: str, low: float, high: float, defaul
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return default
     return min(high, max(low, float(value)))
-
-
-def _here(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -1,6 +1,7 @@
 """The background work of memory: episodes first, then what follows from them, each a durable job.
 
     ingest → extract → summarise, daily
+           ↘ embed ↙
 
 Each job can die anywhere and be taken up again: what it has done is stored together with the mark
 that it was done. A message that was forgotten while a model was reading it leaves nothing behind.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, tzinfo
 
@@ -19,18 +21,26 @@ from polyvox.memory.asking import Asker, prompt
 from polyvox.memory.extract import Batch, Found, Said
 from polyvox.memory.ingest import Ingested, ingest
 from polyvox.memory.moment import at
-from polyvox.memory.transcript import transcript_of
+from polyvox.memory.remote import RemoteMemory
+from polyvox.memory.transcript import Unfinished, ingest_session, transcript_for
 from polyvox.memory.values import Message, Partition
-from polyvox.store import derived, episodes, jobs, loops, profiles
+from polyvox.store import derived, episodes, jobs, loops, profiles, sessions
 from polyvox.store.database import Database, Tx
 from polyvox.store.remembered import SESSION_BITS, Stored
 from polyvox.store.sessions import INGEST
 from polyvox.values import Scope
-from polyvox.work.worker import Handler, Taking
+from polyvox.work.worker import Handler, Hopeless, Taking
 
-EXTRACT, SUMMARISE, DAILY = "extract", "summarise", "daily"
+EXTRACT, SUMMARISE, DAILY, EMBED = "extract", "summarise", "daily", "embed"
+JUDGE = "judge"
+REFUSALS = ("400", "409", "413", "422")
+"""What a memory service answers when sending the same again would not help."""
 MOST_A_DAY = 5_000
 """So many messages of one day are looked at."""
+
+
+class Untaken(Conflict):
+    """A memory service elsewhere did not take a session."""
 
 
 def subject_of(partition: Partition, what: str) -> str:
@@ -79,14 +89,42 @@ def take_in(
     now: int,
     *,
     cloud: bool = True,
+    embed: bool = False,
 ) -> Ingested:
-    """Make a session findable, and want what follows from it done."""
+    """Make a session findable, and want what follows from it done; `embed`: vectors too."""
     status = ingest(
         tx, scope, partition, session_id, persona_id, started_at, ended_at, messages, cloud=cloud
     )
     if status == "ingested":
-        jobs.again(tx, scope, EXTRACT, subject_of(partition, session_id), now)
+        _follow(tx, scope, partition, session_id, now, embed=embed)
     return status
+
+
+def _follow(
+    tx: Tx, scope: Scope, partition: Partition, session_id: str, now: int, *, embed: bool
+) -> None:
+    """Want done what follows when something new was said in a session."""
+    jobs.again(tx, scope, EXTRACT, subject_of(partition, session_id), now)
+    if embed:
+        want_vectors(tx, scope, partition, now)
+
+
+def _is_over(tx: Tx, scope: Scope, session_id: str) -> bool:
+    """Whether nothing more will be said in a session; one that is none of ours is over."""
+    try:
+        return sessions.get(tx, scope, session_id).ended_at is not None
+    except NotFound:
+        return True
+
+
+def want_judged(tx: Tx, scope: Scope, session_id: str, now: int) -> None:
+    """Want a session remembered as far as it has come."""
+    jobs.again(tx, scope, JUDGE, session_id, now)
+
+
+def want_vectors(tx: Tx, scope: Scope, partition: Partition, now: int) -> None:
+    """Want a vector for everything in a partition that has none."""
+    jobs.again(tx, scope, EMBED, subject_of(partition, ""), now)
 
 
 def want_day(
@@ -108,12 +146,17 @@ class Deriving:
     database: Database
     asker: Asker
     zone: Callable[[], tzinfo | None]
+    embeds: Callable[[], bool] = lambda: False
+    """Whether there is a model that makes vectors."""
+    remote: Callable[[], RemoteMemory | None] = lambda: None
+    """The memory service elsewhere that is used in place of this one."""
 
     @property
     def handlers(self) -> dict[str, Handler]:
         """By kind of job."""
         return {
             INGEST: self.ingest,
+            JUDGE: self.judge,
             EXTRACT: self.extract,
             SUMMARISE: self.summarise,
             DAILY: self.daily,
@@ -122,27 +165,54 @@ class Deriving:
     async def ingest(self, taking: Taking) -> None:
         """A session of a conversation becomes episodes."""
         scope, session_id = taking.job.scope, taking.job.subject
-        now = self.asker.clock()
+        now, embed = self.asker.clock(), self.embeds()
 
         def write(tx: Tx) -> None:
-            told = transcript_of(tx, scope, session_id)
-            session = told.session
-            take_in(
-                tx,
-                scope,
-                Partition.own(scope),
-                session.id,
-                told.persona_id,
-                session.started_at,
-                session.last_user_at if session.ended_at is None else session.ended_at,
-                told.messages,
-                now,
-            )
+            own = Partition.own(scope)
+            status = ingest_session(tx, scope, session_id)
+            # What was judged turn by turn has been ingested already, and has no summary yet.
+            judged = status == "duplicate" and _is_over(tx, scope, session_id)
+            summed = derived.find_summary(tx, scope, own, "session", session_id) is not None
+            if status == "ingested" or (judged and not summed):
+                _follow(tx, scope, own, session_id, now, embed=embed)
 
         try:
-            await self.database.write(write)
+            if (remote := self.remote()) is not None:
+                await self._send(remote, scope, session_id)
+            else:
+                await self.database.write(write)
         except NotFound:
             return  # its conversation was deleted meanwhile: there is nothing to remember
+
+    async def judge(self, taking: Taking) -> None:
+        """A session that still goes on is remembered as far as it has come. Whatever this leaves,
+        another turn or the session's end takes up: a message is known by where it came from."""
+        with suppress(Unfinished):
+            await self.ingest(taking)
+
+    async def _send(self, remote: RemoteMemory, scope: Scope, session_id: str) -> None:
+        """Have a session remembered elsewhere. It is known there by its id, so sending it again
+        after an answer that never came changes nothing."""
+        told = await self.database.write(
+            lambda tx: transcript_for(tx, scope, session_id, remote.url)
+        )
+        session = told.session
+        if not told.messages:
+            return
+        got = await remote.ingest(
+            Partition.own(scope),
+            session.id,
+            told.persona_id,
+            session.started_at,
+            session.last_user_at if session.ended_at is None else session.ended_at,
+            told.messages,
+        )
+        if got.degrade is not None:
+            refused = got.degrade.reason == "status" and got.degrade.detail in REFUSALS
+            raise (Hopeless if refused else Untaken)(
+                f"The memory service did not take the session: {got.degrade}.",
+                "Check memory.url and memory.token, and what that service says; then retry.",
+            )
 
     async def extract(self, taking: Taking) -> None:
         """A session is worked through, batch by batch; the marks of done batches are the steps."""
@@ -159,11 +229,14 @@ class Deriving:
 
         while (batch := await self.database.read(next_batch)) is not None:
             await self._work_through(scope, partition, session_id, batch)
-        now, zone = self.asker.clock(), self.zone()
+        now, zone, embed = self.asker.clock(), self.zone(), self.embeds()
 
         def follow(tx: Tx) -> None:
+            if embed:
+                want_vectors(tx, scope, partition, now)
             said = said_in(tx, scope, partition, session_id)
-            if said:
+            own = partition == Partition.own(scope)
+            if said and not (own and not _is_over(tx, scope, session_id)):
                 jobs.again(tx, scope, SUMMARISE, subject_of(partition, session_id), now)
             for day in sorted({at(one.at, zone).date() for one in said}):
                 want_day(tx, scope, partition, day, zone, now)

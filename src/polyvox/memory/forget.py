@@ -1,23 +1,26 @@
 """Forgetting: a message and everything that was derived from it, from every table and index.
 
 A fact or a loop is forgotten by forgetting the messages it was taken from: left alone, they would
-bring it back. The preview and the forgetting walk the same closure, so nothing goes that was not
-shown. Invariant: a row with evidence in a forgotten message does not outlive it.
+bring it back. In its conversation a message becomes a mark, and whatever repeats it loses those
+words (see `repeats`). The preview and the forgetting walk the same closure, so nothing goes that
+was not shown. Invariant: a row with evidence in a forgotten message does not outlive it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from datetime import date, tzinfo
 from pathlib import Path
 from typing import Literal
 
 from polyvox.errors import Invalid, NotFound
-from polyvox.memory import derive, facts, loops
+from polyvox.memory import derive, facts, loops, repeats
+from polyvox.memory.repeats import Words
 from polyvox.memory.statements import plain
+from polyvox.memory.transcript import known_sources
 from polyvox.memory.values import Episode, Partition
-from polyvox.store import derived, episodes, jobs, profiles, sessions
+from polyvox.store import derived, episodes, jobs, profiles, turns
 from polyvox.store import facts as fact_rows
 from polyvox.store import loops as loop_rows
 from polyvox.store.database import Database, Tx
@@ -25,16 +28,21 @@ from polyvox.store.derived import Daily, Summary
 from polyvox.store.facts import Fact
 from polyvox.store.loops import Ended, Sighting
 from polyvox.store.profiles import Entry
+from polyvox.store.redaction import Found
 from polyvox.store.sqlite import SqliteDatabase
 from polyvox.values import Scope
 
 Kind = Literal["fact", "loop", "profile", "message", "session"]
+SCRUB = "scrub"
+"""The job that scrubs the files, should whoever forgets die before that."""
+MANY = 400
+_Row = Fact | Sighting | Ended | Entry
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """What is to be forgotten: a fact, a loop, a line of the profile (by the ids they have), a
-    message ("session#index") or a whole session."""
+    message ("session#index", or the id it has in its conversation) or a whole session."""
 
     kind: Kind
     id: str
@@ -58,7 +66,9 @@ class Going:
     returns: tuple[Fact, ...]
     """Older statements that would hold again."""
     conversations: tuple[str, ...]
-    """Conversations in which the words still stand."""
+    """Conversations in which a message becomes a mark."""
+    repeats: tuple[Found, ...]
+    """Where the words become a mark: messages, answers that repeat them, titles, receipts …"""
 
     @property
     def index_rows(self) -> int:
@@ -69,17 +79,33 @@ class Going:
 
 
 @dataclass(slots=True)
+class _Chosen:
+    """What a target means."""
+
+    messages: list[Episode] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    sessions: list[str] = field(default_factory=list)
+    """Those that go as a whole."""
+    lines: list[Entry] = field(default_factory=list)
+    turns: set[str] = field(default_factory=set)
+    """Turns of conversations that are not remembered yet."""
+    answers: set[str] = field(default_factory=set)
+    leaving: str | None = None
+    """The conversation that is about to be deleted."""
+
+
+@dataclass(slots=True)
 class _Walk:
     tx: Tx
     scope: Scope
     partition: Partition
 
-    def going(self, target: Target, now: int) -> Going:
-        messages, chosen, whole = self._chosen(target, now)
+    def going(self, chosen: _Chosen, now: int, *, dry: bool) -> Going:
+        messages, whole = chosen.messages, chosen.sessions
         places = {(one.session_id, one.index) for one in messages}
         touched = sorted({one.session_id for one in messages} | set(whole))
         tx, scope, part = self.tx, self.scope, self.partition
-        gone = {one.id: one for one in chosen}
+        gone = {one.id: one for one in chosen.facts}
         sightings: list[Sighting] = []
         endings: list[Ended] = []
         entries: list[Entry] = []
@@ -94,8 +120,7 @@ class _Walk:
             heard = profiles.entries(tx, scope, part, session_id=session_id)
             entries += [e for e in heard if every or (session_id, e.index) in places]
         gone |= {one.id: one for one in self._corrections(list(gone))}
-        if target.kind == "profile":
-            entries += [one for one in self._lines(target.id) if one not in entries]
+        entries += [one for one in chosen.lines if one not in entries]
         endings += self._marks(sightings)
         summaries = [
             one
@@ -105,6 +130,12 @@ class _Walk:
         days = [
             one for one in derived.list_daily(tx, scope, part) if set(one.sessions) & set(touched)
         ]
+        self._add_rows(chosen, touched)
+        told: list[_Row] = [*gone.values(), *sightings, *endings, *entries]
+        words = self._words(chosen, told, summaries, days)
+        needles = repeats.needles_of(tx, scope, part, words, now)
+        ids = {one.id for one in messages}
+        repeated = repeats.find(tx, scope, part, needles, ids, dry=dry)
         return Going(
             tuple(whole),
             tuple(messages),
@@ -115,39 +146,130 @@ class _Walk:
             tuple(summaries),
             tuple(days),
             self._returning(list(gone.values())),
-            self._conversations(touched),
+            _conversations(repeated),
+            tuple(repeated),
         )
 
-    def _chosen(self, target: Target, now: int) -> tuple[list[Episode], list[Fact], list[str]]:
-        """The messages, the facts, and the whole sessions that a target means."""
+    def chosen(self, target: Target, now: int) -> _Chosen:
+        """What a target means, or NotFound."""
         tx, scope, part = self.tx, self.scope, self.partition
         if target.kind == "fact":
             fact = fact_rows.get(tx, scope, part, target.id)
             line = fact_rows.of_lines(tx, scope, part, (fact.line,))
             same = [one for one in line if plain(one.text) == plain(fact.text)]
-            return self._messages([(one.session_id, one.index) for one in same]), same, []
+            return _Chosen(self._messages([(one.session_id, one.index) for one in same]), same)
         if target.kind == "loop":
             loop = loops.find(tx, scope, part, target.id, now)
-            return self._messages([(one.session_id, one.index) for one in loop.evidence]), [], []
+            return _Chosen(self._messages([(one.session_id, one.index) for one in loop.evidence]))
         if target.kind == "profile":
             lines = self._lines(target.id)
             if not lines:
                 raise NotFound(f"The profile has no line {target.id}.", "Look at it again.")
-            return self._messages([(one.session_id, one.index) for one in lines]), [], []
+            places = [(one.session_id, one.index) for one in lines]
+            return _Chosen(self._messages(places), lines=lines)
         if target.kind == "session":
             found = episodes.episodes_of(tx, scope, part, target.id)
             if episodes.find_transcript(tx, scope, part, target.id) is None:
                 raise NotFound(
                     f"Nothing is remembered of a session {target.id}.", "Search for its words."
                 )
-            return found, [], [target.id]
-        session_id, mark, number = target.id.rpartition("#")
-        if not mark or not number.isdigit():
-            raise Invalid(f"{target.id!r} names no message.", "Write it as SESSION#INDEX.")
-        message = self._messages([(session_id, int(number))])
-        if not message:
-            raise NotFound(f"There is no message {target.id}.", "It may have been forgotten.")
-        return message, [], []
+            return _Chosen(found, sessions=[target.id])
+        return self._one_message(target.id)
+
+    def _one_message(self, name: str) -> _Chosen:
+        session_id, mark, number = name.rpartition("#")
+        if mark and number.isdigit():
+            message = self._messages([(session_id, int(number))])
+            if not message:
+                raise NotFound(f"There is no message {name}.", "It may have been forgotten.")
+            return _Chosen(message)
+        if mark or self.partition != Partition.own(self.scope):
+            raise Invalid(f"{name!r} names no message.", "Write it as SESSION#INDEX.")
+        try:
+            turn = turns.turn_of_message(self.tx, self.scope, name)
+        except NotFound:
+            raise Invalid(f"{name!r} names no message.", "Write it as SESSION#INDEX.") from None
+        if turn.redacted:
+            raise NotFound(f"There is no message {name}.", "It was forgotten.")
+        known = {} if turn.session_id is None else self._sources(turn.session_id)
+        places = [(turn.session_id, index) for index, ref in known.items() if ref == f"u{turn.id}"]
+        return _Chosen(self._messages(places), turns={turn.id})
+
+    def _sources(self, session_id: str) -> dict[int, str]:
+        """Where the messages of a session came from; empty where it is no conversation's."""
+        try:
+            return known_sources(self.tx, self.scope, session_id)
+        except NotFound:
+            return {}  # it was ingested from elsewhere, or its conversation is deleted
+
+    def _add_rows(self, chosen: _Chosen, touched: Sequence[str]) -> None:
+        """The turns and answers that the forgotten messages are in their conversation."""
+        tx, scope = self.tx, self.scope
+        if self.partition != Partition.own(scope):
+            return
+        for session_id in touched:
+            if session_id in chosen.sessions:
+                rows = tx.all(
+                    "SELECT t.id, a.id FROM sessions s JOIN turns t ON t.user_id = s.user_id"
+                    " AND t.conversation_id = s.conversation_id AND t.session_id = s.id"
+                    " LEFT JOIN answers a ON a.user_id = t.user_id AND a.turn_id = t.id"
+                    " WHERE s.user_id = ? AND s.id = ?",
+                    (scope.user, session_id),
+                )
+                chosen.turns |= {row[0] for row in rows}
+                chosen.answers |= {row[1] for row in rows if row[1] is not None}
+                continue
+            known = self._sources(session_id)
+            mine = [one.index for one in chosen.messages if one.session_id == session_id]
+            refs = [known[index] for index in mine if index in known]
+            chosen.turns |= {ref[1:] for ref in refs if ref[0] == "u"}
+            chosen.answers |= {ref[1:] for ref in refs if ref[0] == "a"}
+
+    def _words(
+        self,
+        chosen: _Chosen,
+        told: Sequence[_Row],
+        summaries: Sequence[Summary],
+        days: Sequence[Daily],
+    ) -> Words:
+        """The words that are to be forgotten, and since when they were there."""
+        said = [one.text for one in chosen.messages if one.role == "user"]
+        times = [0 if one.said_at is None else one.said_at for one in chosen.messages]
+        for table, column, ids in (
+            ("turns", "content", chosen.turns),
+            ("answers", "text", chosen.answers),
+        ):
+            rows = self._rows(table, column, ids)
+            times += [at for _, at in rows]
+            said += [content for content, _ in rows] if table == "turns" else []
+        for one in told:
+            times.append(one.said_at)
+            names = ("text", "quote", "value")
+            said += [text for name in names if (text := getattr(one, name, None))]
+        made = [one.text for one in summaries]
+        made += [text for day in days for text in (*day.themes, day.steering_note or "")]
+        made += [one.text for one in chosen.messages if one.role == "assistant"]
+        return Words(
+            said,
+            made,
+            chosen.messages,
+            chosen.turns,
+            chosen.answers,
+            min(times, default=0),
+            chosen.leaving,
+        )
+
+    def _rows(self, table: str, column: str, ids: Collection[str]) -> list[tuple[str, int]]:
+        wanted = sorted(ids)
+        found: list[tuple[str, int]] = []
+        for start in range(0, len(wanted), MANY):
+            some = wanted[start : start + MANY]
+            found += self.tx.all(
+                f"SELECT {column}, created_at FROM {table} WHERE user_id = ?"  # noqa: S608 - our own names
+                f" AND id IN ({', '.join('?' * len(some))})",
+                (self.scope.user, *some),
+            )
+        return found
 
     def _messages(self, places: Sequence[tuple[str | None, int | None]]) -> list[Episode]:
         wanted = {(name, index) for name, index in places if name is not None}
@@ -195,29 +317,31 @@ class _Walk:
             if one.valid_to is None and one.fact.id not in now and not one.fact.retracts
         )
 
-    def _conversations(self, touched: Sequence[str]) -> tuple[str, ...]:
-        if self.partition != Partition.own(self.scope):
-            return ()
-        found: dict[str, None] = {}
-        for session_id in touched:
-            try:
-                session = sessions.get(self.tx, self.scope, session_id)
-            except NotFound:
-                continue  # it was ingested from elsewhere, or its conversation is deleted
-            found[session.conversation_id] = None
-        return tuple(found)
+
+def _conversations(found: Sequence[Found]) -> tuple[str, ...]:
+    """Those in which a message becomes a mark."""
+    marked = [one.conversation_id for one in found if one.kind == "message"]
+    return tuple(dict.fromkeys(name for name in marked if name is not None))
 
 
 def preview(tx: Tx, scope: Scope, partition: Partition, target: Target, now: int) -> Going:
     """What would go."""
-    return _Walk(tx, scope, partition).going(target, now)
+    walk = _Walk(tx, scope, partition)
+    return walk.going(walk.chosen(target, now), now, dry=True)
 
 
 def forget(
     tx: Tx, scope: Scope, partition: Partition, target: Target, now: int, zone: tzinfo | None
 ) -> Going:
     """Let it go, all of it or nothing. Afterwards the files have to be scrubbed."""
-    going = preview(tx, scope, partition, target, now)
+    chosen = _Walk(tx, scope, partition).chosen(target, now)
+    return _forget(tx, scope, partition, chosen, now, zone)
+
+
+def _forget(
+    tx: Tx, scope: Scope, partition: Partition, chosen: _Chosen, now: int, zone: tzinfo | None
+) -> Going:
+    going = _Walk(tx, scope, partition).going(chosen, now, dry=False)
     facts.remove(tx, scope, partition, [one.id for one in going.facts])
     loop_rows.remove(
         tx,
@@ -246,25 +370,30 @@ def forget(
             jobs.again(tx, scope, derive.SUMMARISE, subject, now)
     for day in going.days:
         derive.want_day(tx, scope, partition, date.fromisoformat(day.day), zone, now)
+    jobs.again(tx, scope, SCRUB, SCRUB, now)
     return going
 
 
 def forget_conversation(
     tx: Tx, scope: Scope, conversation_id: str, now: int, zone: tzinfo | None
-) -> None:
-    """Let go of everything that was remembered of a conversation. To be called while its sessions
-    are still rows; one that was not ingested yet never will be."""
+) -> Going:
+    """Let go of everything that was remembered of a conversation, wherever it was told since. To be
+    called while its sessions are still rows; one that was not ingested yet never will be."""
     own = Partition.own(scope)
-    every = tx.all(
-        "SELECT id FROM sessions WHERE user_id = ? AND conversation_id = ?",
-        (scope.user, conversation_id),
-    )
+    where = (scope.user, conversation_id)
+    every = tx.all("SELECT id FROM sessions WHERE user_id = ? AND conversation_id = ?", where)
+    chosen = _Chosen(leaving=conversation_id)
     for (session_id,) in every:
         if episodes.find_transcript(tx, scope, own, session_id) is not None:
-            forget(tx, scope, own, Target("session", session_id), now, zone)
+            chosen.sessions.append(session_id)
+            chosen.messages += episodes.episodes_of(tx, scope, own, session_id)
         else:
             episodes.remove_session(tx, scope, own, session_id)
             jobs.forget(tx, scope, session_id)
+    for table, ids in (("turns", chosen.turns), ("answers", chosen.answers)):
+        sql = f"SELECT id FROM {table} WHERE user_id = ? AND conversation_id = ?"  # noqa: S608 - ours
+        ids |= {row[0] for row in tx.all(sql, where)}
+    return _forget(tx, scope, own, chosen, now, zone)
 
 
 def backups(database: Database) -> list[Path]:

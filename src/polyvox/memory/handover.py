@@ -47,7 +47,8 @@ class _Writing:
     sources: Sources
     spent: list[tuple[str, Usage]] = field(default_factory=list)
 
-    async def ask(self, messages: Sequence[ChatMessage]) -> str:
+    async def ask(self, messages: Sequence[ChatMessage]) -> tuple[str, list[str]]:
+        """A reply, and what is wrong with its end."""
         request = Request(
             system=(SystemPart(prompt()),),
             messages=tuple(messages),
@@ -55,7 +56,10 @@ class _Writing:
         )
         reply = await self.model.stream(request)
         try:
-            return "".join([piece.text async for piece in reply])
+            pieces = [piece async for piece in reply]
+            cut = any(piece.finish == "length" for piece in pieces)
+            wrong = ["It was cut off; make it shorter."] if cut else []
+            return "".join(piece.text for piece in pieces), wrong
         finally:
             await reply.aclose()
             self.spent.append((reply.model, reply.usage))
@@ -84,9 +88,9 @@ async def write(sources: Sources, model: Model | None, seconds: float | None = N
         async with asyncio.timeout(seconds):
             messages = [ChatMessage("user", told(sources))]
             for _ in range(2):
-                said = await writing.ask(messages)
+                said, cut = await writing.ask(messages)
                 text = tidy(said)
-                wrong = complaints(text, sources)
+                wrong = cut + complaints(text, sources)
                 if not wrong:
                     return Handover(text, spent=tuple(writing.spent))
                 listed = "\n".join(f"- {one}" for one in wrong)

@@ -42,7 +42,7 @@ def ingest(
     """Remember a session. "empty": there was nothing in it. "duplicate": nothing in it was new, or
     it was forgotten. A message that was ingested before with other words is a Conflict, and then
     nothing of this call is stored. With `cloud` off, what is new is never sent to a cloud model."""
-    _check(partition, session_id, messages)
+    check(partition, session_id, messages)
     if not any(message.text.strip() for message in messages):
         return "empty"
     if episodes.forgotten(tx, scope, partition, session_id):
@@ -50,18 +50,23 @@ def ingest(
     transcript = Transcript(
         session_id, persona_id, min(started_at, ended_at), max(started_at, ended_at), len(messages)
     )
-    found = [
+    added = episodes.add(tx, scope, partition, transcript, news(messages), cloud)
+    return "ingested" if added else "duplicate"
+
+
+def news(messages: Sequence[Message]) -> list[New]:
+    """Messages with the words they are found by."""
+    return [
         New(
             message if message.role == "assistant" else replace(message, advisor_id=None),
             tuple(words_of(message.text)),
         )
         for message in messages
     ]
-    added = episodes.add(tx, scope, partition, transcript, found, cloud)
-    return "ingested" if added else "duplicate"
 
 
-def _check(partition: Partition, session_id: str, messages: Sequence[Message]) -> None:
+def check(partition: Partition, session_id: str, messages: Sequence[Message]) -> None:
+    """Refuse what cannot be remembered."""
     names = {"sessionId": session_id, "tenantId": partition.tenant, "userId": partition.user}
     for param, name in names.items():
         if not name.strip() or len(name) > LONGEST_ID or not _storable(name):

@@ -8,15 +8,16 @@ changes nothing, and saying it again takes it up again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from polyvox.errors import NotFound
+from polyvox.errors import Conflict, NotFound
 from polyvox.memory import rules
 from polyvox.memory.facts import date_of, id_of
 from polyvox.memory.values import Episode, Evidence, Partition
 from polyvox.memory.words import words_of
+from polyvox.store import episodes
 from polyvox.store import loops as rows
 from polyvox.store.database import Tx
 from polyvox.store.loops import Ended, Ending, Horizon, LoopType, Sighting
@@ -178,6 +179,10 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def _loop(group: _Group, endings: Sequence[Ended], now: int) -> Loop:
     first, last = group.sightings[0], group.sightings[-1]
     topics = frozenset(one.topic for one in group.sightings)
+    # A correction by hand rests on the words that it corrects: they were spoken once.
+    spoken: dict[tuple[str, int, str], Sighting] = {}
+    for one in group.sightings:
+        spoken.setdefault((one.session_id, one.index, one.quote), one)
     return Loop(
         id=id_of("loop", first.topic),
         type=last.type,
@@ -190,13 +195,13 @@ def _loop(group: _Group, endings: Sequence[Ended], now: int) -> Loop:
         domain=last.domain,
         importance=max(one.importance for one in group.sightings),
         urgency=last.urgency,
-        salience=min(5, 1 + len(group.sightings) + (last.importance > 3)),
+        salience=min(5, 1 + len(spoken) + (last.importance > 3)),
         tags=tuple(dict.fromkeys(tag for one in group.sightings for tag in one.tags)),
         confidence=max(one.confidence for one in group.sightings),
         topics=topics,
         evidence=tuple(
             Evidence(one.session_id, one.index, "user", one.quote, one.said_at)
-            for one in group.sightings
+            for one in spoken.values()
         ),
         cloud=all(one.cloud for one in group.sightings),
     )
@@ -282,11 +287,61 @@ def end(tx: Tx, scope: Scope, partition: Partition, loop_id: str, status: Ending
     return find(tx, scope, partition, loop_id, now)
 
 
+def correct(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    loop_id: str,
+    now: int,
+    *,
+    text: str | None = None,
+    due: date | None = None,
+    clear_due: bool = False,
+) -> Loop:
+    """Put a loop in other words, or give it another day, by hand. It is a sighting of its own with
+    the same evidence, so it goes when those words are forgotten, and saying it anew comes after."""
+    one = find(tx, scope, partition, loop_id, now)
+    every = [each for each in rows.sightings(tx, scope, partition) if each.topic in one.topics]
+    last = max(every, key=lambda each: (each.said_at, each.index, each.id))
+    wanted = None if clear_due else last.due if due is None else due.isoformat()
+    horizon = last.horizon if wanted == last.due else _horizon(wanted, now)
+    words = last.text if text is None else text
+    if (words, wanted) == (last.text, last.due):
+        return one
+    if one.status in ("done", "dropped"):
+        raise Conflict("This loop is over.", "Take it up again first.")
+    at = max(now, last.said_at + 1)
+    new = replace(
+        last,
+        id=id_of("correction", last.id, words, wanted, at),
+        text=words,
+        due=wanted,
+        horizon=horizon,
+        urgency=last.urgency if horizon == last.horizon else _URGENCY[horizon],
+        said_at=at,
+        confidence=1.0,
+    )
+    rows.add(tx, scope, partition, [new])
+    return find(tx, scope, partition, loop_id, now)
+
+
+def _horizon(due: str | None, now: int) -> Horizon:
+    if due is None:
+        return "ongoing"
+    left = (date.fromisoformat(due) - date_of(now)).days
+    return "today" if left <= 1 else "this_week" if left <= 7 else "ongoing"
+
+
 def _manual(tx: Tx, scope: Scope, partition: Partition) -> Iterator[Ended]:
     return (one for one in rows.endings(tx, scope, partition) if one.topic is not None)
 
 
 def _all(tx: Tx, scope: Scope, partition: Partition, now: int) -> list[Loop]:
-    seen = rows.sightings(tx, scope, partition)
+    out = episodes.kept_out(tx, scope, partition)
+    seen = [
+        one
+        for one in rows.sightings(tx, scope, partition)
+        if (one.session_id, one.index) not in out
+    ]
     since = min((one.said_at for one in seen), default=0)
     return view(seen, rows.endings(tx, scope, partition, since=since), now)

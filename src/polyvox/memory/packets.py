@@ -15,6 +15,7 @@ from polyvox.memory.values import Evidence, Status
 Depth = Literal["continuation", "today", "yesterday", "multi_day"]
 PartOfDay = Literal["morning", "afternoon", "evening", "night"]
 Kind = Literal["loop", "tension"]
+ItemKind = Literal["handover", "bridge", "steering", "instruction", "profile", "loop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,18 @@ class Daily:
     confidence: float | None = None
     exists: bool = False
     quality_flag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartItem:
+    """Something that a session is told at its start, as a person may look at it and veto it."""
+
+    id: str
+    kind: ItemKind
+    text: str
+    quote: str | None = None
+    said_at: int | None = None
+    session_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,10 @@ def read(
     session_id: str | None = None,
     *,
     cloud: bool = True,
+    whole: bool = True,
 ) -> Known:
-    """What is known as a session starts. `cloud`: it may be shown to a cloud model."""
+    """What is known as a session starts. `cloud`: it may be shown to a cloud model. Without
+    `whole`, as much as a startbrief needs: no facts and no summaries."""
     past = _past(tx, scope, partition, session_id)
     stored = episodes.said_between(tx, scope, partition, 0, now + 1, MESSAGES)
     said = tuple(
@@ -60,13 +62,29 @@ def read(
         zone=zone,
         sessions=past,
         said=said,
-        facts=_facts(tx, scope, partition, now, cloud),
+        facts=_facts(tx, scope, partition, now, cloud) if whole else (),
         focus=None if focus is None else focus.text,
         hints=tuple(line.text for place in HINTS for line in person.all(place)[-1:]),
-        summaries=_summaries(tx, scope, partition, session_id, cloud),
+        summaries=_summaries(tx, scope, partition, session_id, cloud) if whole else (),
         yesterday=_yesterday(tx, scope, partition, at(now, zone).date(), zone, cloud),
     )
     return replace(known, loops=_loops(tx, scope, partition, known, cloud))
+
+
+def live_loops(
+    tx: Tx, scope: Scope, partition: Partition, now: int, *, cloud: bool
+) -> list[loops.Loop]:
+    """The loops that may be told, by priority: not those of which every word was excluded."""
+    found = [one for one in loops.listed(tx, scope, partition, now) if one.cloud or not cloud]
+    places = [(each.session_id, each.index) for one in found for each in one.evidence]
+    there = episodes.at_places(tx, scope, partition, list(dict.fromkeys(places)))
+    gone = {place for place, episode in there.items() if episode.excluded}
+    return [
+        one
+        for one in found
+        if not one.evidence
+        or any((each.session_id, each.index) not in gone for each in one.evidence)
+    ]
 
 
 def spoken_loops(
@@ -90,6 +108,7 @@ def spoken_loops(
                 due=loop.due,
                 seen_at=one.at,
                 quote=loop.quote,
+                places=(one.id,),
             )
             found[key] = (one.session_id, opened)
     return tuple(reversed(found.values()))
@@ -100,11 +119,7 @@ def _loops(
 ) -> tuple[OpenLoop, ...]:
     """Those that are kept, by priority; before them, those of sessions that nobody has worked
     through yet, read off by the plain rules."""
-    kept = [
-        _open(one)
-        for one in loops.listed(tx, scope, partition, known.now)
-        if one.cloud or not cloud
-    ]
+    kept = [_open(one) for one in live_loops(tx, scope, partition, known.now, cloud=cloud)]
     spoken = spoken_loops(known.said, known.now, known.zone)
     fresh = {
         session
@@ -126,6 +141,7 @@ def _open(one: loops.Loop) -> OpenLoop:
         salience=float(one.salience),
         seen_at=one.last_seen_at,
         quote=one.evidence[-1].quote if one.evidence else "",
+        places=tuple(f"{each.session_id}#{each.index}" for each in one.evidence),
     )
 
 

@@ -17,6 +17,7 @@ from polyvox.memory.instructions import wishes_in
 from polyvox.memory.statements import Statement, current, plain
 from polyvox.memory.values import Episode, Evidence, Partition
 from polyvox.memory.words import words_of
+from polyvox.store import episodes
 from polyvox.store import profiles as rows
 from polyvox.store.database import Tx
 from polyvox.store.facts import Source
@@ -97,7 +98,11 @@ def read(
 ) -> Profile:
     """The profile; `cloud`: for a cloud model, without what must not go there."""
     version, updated_at = rows.version(tx, scope, partition)
-    return Profile(lines_of(rows.entries(tx, scope, partition), as_of, cloud), version, updated_at)
+    out = episodes.kept_out(tx, scope, partition)
+    heard = [
+        one for one in rows.entries(tx, scope, partition) if (one.session_id, one.index) not in out
+    ]
+    return Profile(lines_of(heard, as_of, cloud), version, updated_at)
 
 
 def lines_of(

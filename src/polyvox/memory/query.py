@@ -65,6 +65,8 @@ class Answer:
     query: Query
     items: tuple[Item, ...]
     entities: tuple[Entity, ...]
+    degrade: str = ""
+    """Why it was looked for by words alone, where a model should have helped."""
 
 
 def answer(
@@ -115,6 +117,7 @@ def shape(found: Answer) -> dict[str, object]:
             "facts": len(found.items),
             "entities": len(found.entities),
             "limit": found.query.limit,
+            **({"degraded": found.degrade} if found.degrade else {}),
         },
     }
 

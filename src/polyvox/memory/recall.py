@@ -133,6 +133,7 @@ def recall(
     exclude: Exclude = NOTHING,
     sources: Mapping[str, Source] | None = None,
     also: Mapping[int, float] | None = None,
+    stretches: int = STRETCHES,
 ) -> list[Item]:
     """What is remembered about `query`, best first.
 
@@ -140,7 +141,7 @@ def recall(
     could be given then; with `include_history`, what was superseded is told too. `max_tokens`
     bounds the sum of the items' texts. Claims are told by `sources`, by kind. `also` is what
     another way of searching found: calibrated relevance by number in the index; the better of two
-    opinions counts."""
+    opinions counts. Where a quick look is enough, fewer `stretches` are read."""
     if not 1 <= limit <= MOST_ITEMS:
         raise Invalid(
             f"{limit} is not a number of items.", f"Ask for 1 to {MOST_ITEMS}.", param="limit"
@@ -168,7 +169,7 @@ def recall(
     docs = sum(one.docs for one in stocks)
     length = max(1.0, sum(one.words for one in stocks) / docs)
     question = Question(terms, times.spans, docs, length, known)
-    texts, found = _look(asked, question, STRETCHES + limit, also or {})
+    texts, found = _look(asked, question, stretches + limit, also or {})
     told = _told(asked, question, texts, found, also or {}, limit + SPARE)
     return _cut(asked, told, limit, max_tokens)
 
@@ -189,9 +190,10 @@ def _look(
         left -= count
     stretches, numbers = seeds(postings, question.weights, most)
     ranges = spans_of(stretches) + [(doc, doc) for doc in also if doc >= 0]
+    owners = {owner for owner, _, _ in asked.shelves}
     texts = {
         one.doc: Text(one.doc, one.at, tuple(one.terms.split()), bool(one.pinned))
-        for one in episodes.glance(tx, scope, partition, ranges)
+        for one in episodes.glance(tx, scope, partition, ranges, owners)
         if asked.shows(one)
     }
     wanted = dict.fromkeys([*numbers, *(doc for doc in also if doc < 0)])

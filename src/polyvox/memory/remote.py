@@ -20,7 +20,15 @@ import msgspec
 
 from polyvox.errors import ModelError, ModelTimeout, ProtocolError
 from polyvox.memory import normalise
-from polyvox.memory.packets import Brief, Daily, LoopRow, QueryReply, StartBrief, UserModel
+from polyvox.memory.packets import (
+    Brief,
+    Daily,
+    LoopRow,
+    QueryReply,
+    StartBrief,
+    StartItem,
+    UserModel,
+)
 from polyvox.memory.values import Message, Partition
 from polyvox.transport import Response, Transport
 
@@ -30,7 +38,7 @@ BRIEF_SHARE = 0.7
 """Of the budget, what a startbrief may take while there is still the brief to fall back to."""
 
 T = TypeVar("T")
-Reason = Literal["timeout", "unreachable", "status", "malformed"]
+Reason = Literal["timeout", "unreachable", "status", "malformed", "words alone"]
 Within = Callable[[float], AbstractAsyncContextManager[object]]
 """A block that raises TimeoutError after so many seconds."""
 
@@ -67,6 +75,10 @@ class SessionStart:
     daily: Daily | None = None
     loops: tuple[LoopRow, ...] = ()
     degrades: tuple[Degrade, ...] = ()
+    items: tuple[StartItem, ...] = ()
+    """What a person may veto of it; what they did veto is here, and nowhere else in it."""
+    hidden: tuple[str, ...] = ()
+    """The messages ("session#index") that speak of what was vetoed: nothing recalls them."""
 
 
 @dataclass(frozen=True, slots=True)

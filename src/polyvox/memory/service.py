@@ -7,32 +7,43 @@ the worker is rung. After something was forgotten, the files are scrubbed before
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
+from polyvox.errors import Conflict, NotFound
 from polyvox.ids import Clock
-from polyvox.memory import derive, facts, loops, profile
+from polyvox.memory import derive, excluding, facts, lines, loops, profile
 from polyvox.memory.asking import Asker
 from polyvox.memory.derive import Deriving
+from polyvox.memory.embeddings import Embeddings
 from polyvox.memory.facts import Known
-from polyvox.memory.forget import Going, Target, backups, forget, forget_conversation, preview
+from polyvox.memory.forget import (
+    SCRUB,
+    Going,
+    Target,
+    backups,
+    forget,
+    forget_conversation,
+    preview,
+)
 from polyvox.memory.ingest import Ingested
 from polyvox.memory.loops import LIVE, Loop, LoopStatus
 from polyvox.memory.moment import at, zone_of
 from polyvox.memory.profile import Profile
 from polyvox.memory.query import Answer, Query, answer
 from polyvox.memory.recall import NOTHING, PERSON, Exclude, Reader, Source, recall
+from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.values import Episode, Message, Partition
 from polyvox.models.registry import Models
 from polyvox.settings import Settings
-from polyvox.store import companions, derived, episodes
+from polyvox.store import companions, derived, jobs
 from polyvox.store.database import Database, T, Tx
 from polyvox.store.derived import Daily, Summary
 from polyvox.store.loops import Ending
 from polyvox.store.scrub import scrub
 from polyvox.values import Scope
-from polyvox.work.worker import Handler
+from polyvox.work.worker import Handler, Taking
 
 SOURCES: Mapping[str, Source] = {facts.KIND: facts.tell}
 """Who tells the claims of recall."""
@@ -57,18 +68,30 @@ class Memory:
         settings: Callable[[], Settings],
         clock: Clock,
         ring: Callable[[], None] = lambda: None,
+        changed: Callable[[str], None] = lambda _: None,
+        remote: Callable[[], RemoteMemory | None] = lambda: None,
     ) -> None:
+        """`ring` when there is something to do in the background, `changed` when something was
+        marked in a conversation. Where there is a `remote` memory, sessions are sent there."""
         self._database = database
         self._settings = settings
         self._clock = clock
         self._ring = ring
+        self._changed = changed
         self.asker = Asker(database, models, settings, clock)
-        self._deriving = Deriving(database, self.asker, lambda: zone_of(settings().timezone))
+        self.embeddings = Embeddings(database, models, self.asker, settings, clock)
+        self._deriving = Deriving(
+            database, self.asker, lambda: zone_of(settings().timezone), self._embeds, remote
+        )
 
     @property
     def handlers(self) -> dict[str, Handler]:
         """What the worker does for memory, by kind of job."""
-        return self._deriving.handlers
+        more = {derive.EMBED: self.embeddings.embed, SCRUB: self._scrub}
+        return {**self._deriving.handlers, **more}
+
+    def _embeds(self) -> bool:
+        return bool(self.embeddings.model)
 
     # what is remembered
 
@@ -85,7 +108,7 @@ class Memory:
         cloud: bool = True,
     ) -> Ingested:
         """Remember a session; when this answers, it can be found."""
-        now = self._clock()
+        now, embed = self._clock(), self._embeds()
         status = await self._database.write(
             lambda tx: derive.take_in(
                 tx,
@@ -98,6 +121,7 @@ class Memory:
                 messages,
                 now,
                 cloud=cloud,
+                embed=embed,
             )
         )
         self._ring()
@@ -113,11 +137,20 @@ class Memory:
         exclude: Exclude = NOTHING,
     ) -> Answer:
         """What is remembered about something."""
-        return await self._database.read(
+        sense = await self.embeddings.sense(scope, query.query)
+        found = await self._database.read(
             lambda tx: answer(
-                tx, scope, partition, query, reader=reader, exclude=exclude, sources=SOURCES
+                tx,
+                scope,
+                partition,
+                query,
+                reader=reader,
+                exclude=exclude,
+                sources=SOURCES,
+                also=sense.also(tx, scope, partition, reader),
             )
         )
+        return replace(found, degrade=sense.degrade)
 
     # facts
 
@@ -163,7 +196,7 @@ class Memory:
         """Put a statement by hand in place of a fact."""
         now = self._clock()
         return await self._change(
-            scope, lambda tx: facts.correct(tx, scope, partition, fact_id, text, now)
+            scope, lambda tx: facts.correct(tx, scope, partition, fact_id, text, now), partition
         )
 
     async def mark(
@@ -179,6 +212,7 @@ class Memory:
         return await self._change(
             scope,
             lambda tx: facts.mark(tx, scope, partition, fact_id, pinned=pinned, excluded=excluded),
+            partition,
         )
 
     async def mark_message(
@@ -191,13 +225,17 @@ class Memory:
         pinned: bool | None = None,
         excluded: bool | None = None,
     ) -> Episode:
-        """The same for a message."""
-        return await self._change(
+        """The same for a message, and what is told because of it."""
+        now = self._clock()
+        changed = await self._change(
             scope,
-            lambda tx: episodes.mark(
-                tx, scope, partition, session_id, index, pinned=pinned, excluded=excluded
+            lambda tx: excluding.mark(
+                tx, scope, partition, session_id, index, now, pinned=pinned, excluded=excluded
             ),
+            partition,
         )
+        self._ring()
+        return changed
 
     # loops
 
@@ -216,6 +254,25 @@ class Memory:
             lambda tx: loops.listed(
                 tx, scope, partition, now, statuses=statuses, domain=domain, limit=limit
             )
+        )
+
+    async def correct_loop(
+        self,
+        scope: Scope,
+        partition: Partition,
+        loop_id: str,
+        *,
+        text: str | None = None,
+        due: date | None = None,
+        clear_due: bool = False,
+    ) -> Loop:
+        """Put a loop in other words, or give it another day by which it is due (or none)."""
+        now = self._clock()
+        return await self._change(
+            scope,
+            lambda tx: loops.correct(
+                tx, scope, partition, loop_id, now, text=text, due=due, clear_due=clear_due
+            ),
         )
 
     async def end_loop(
@@ -241,6 +298,28 @@ class Memory:
         return await self._change(
             scope, lambda tx: profile.patch(tx, scope, partition, change, now)
         )
+
+    async def add_line(
+        self, scope: Scope, partition: Partition, place: str, item: str, text: str
+    ) -> Profile:
+        """Write a line of the profile by hand."""
+        now = self._clock()
+        return await self._change(
+            scope, lambda tx: lines.add(tx, scope, partition, place, item, text, now)
+        )
+
+    async def change_line(
+        self, scope: Scope, partition: Partition, line_id: str, text: str | None
+    ) -> Profile:
+        """Put a line of the profile in other words, or take it back (None)."""
+        now = self._clock()
+
+        def write(tx: Tx) -> Profile:
+            if text is None:
+                return lines.take_back(tx, scope, partition, line_id, now)
+            return lines.change(tx, scope, partition, line_id, text, now)
+
+        return await self._change(scope, write)
 
     # days and sessions
 
@@ -274,32 +353,75 @@ class Memory:
         return self._forgetting(going)
 
     async def forget(self, scope: Scope, partition: Partition, target: Target) -> Forgetting:
-        """Let it go for good, from the files too."""
+        """Let it go for good, from the files too. Whoever is killed before the files are scrubbed
+        can do it again; the worker does it too."""
         now, zone = self._clock(), zone_of(self._settings().timezone)
-        going = await self._change(
-            scope, lambda tx: forget(tx, scope, partition, target, now, zone)
-        )
-        await scrub(self._database)
+        try:
+            going = await self._change(
+                scope, lambda tx: forget(tx, scope, partition, target, now, zone), partition
+            )
+        except NotFound:
+            if await self._database.read(lambda tx: jobs.wanted(tx, scope, SCRUB)):
+                await self._scrub_now(scope)
+            raise
+        self._tell(going)
+        await self._scrub_now(scope)
         self._ring()
         return self._forgetting(going)
 
     async def forget_conversation(self, scope: Scope, conversation_id: str) -> None:
-        """Let go of everything that was remembered of a conversation that is to be deleted, which
-        scrubs the files."""
+        """Let go of everything that was remembered of a conversation that is to be deleted; then
+        the files have to be scrubbed (`scrubbed`)."""
         now, zone = self._clock(), zone_of(self._settings().timezone)
-        await self._change(
-            scope, lambda tx: forget_conversation(tx, scope, conversation_id, now, zone)
+        going = await self._change(
+            scope,
+            lambda tx: forget_conversation(tx, scope, conversation_id, now, zone),
+            Partition.own(scope),
         )
+        self._tell(going)
         self._ring()
 
-    async def _change(self, scope: Scope, change: Callable[[Tx], T]) -> T:
-        """Change what is remembered; what a session was told of it at its start goes with it."""
+    async def scrubbed(self, scope: Scope) -> None:
+        """The files hold nothing any more of what was forgotten."""
+        now = self._clock()
+        await self._database.write(lambda tx: jobs.settle(tx, scope, SCRUB, now))
+
+    async def _scrub_now(self, scope: Scope) -> None:
+        if await scrub(self._database):
+            await self.scrubbed(scope)
+
+    async def _scrub(self, _: Taking) -> None:
+        """The job of whoever was killed, or kept from it, before they had scrubbed the files."""
+        if not await scrub(self._database):
+            raise Conflict(
+                "Somebody reads an older state of the database, so its log still holds what was"
+                " forgotten.",
+                "It is tried again; if it stays so, end the program that reads.",
+            )
+
+    def _tell(self, going: Going) -> None:
+        for name in dict.fromkeys(one.conversation_id for one in going.repeats):
+            if name is not None:
+                self._changed(name)
+
+    async def _change(
+        self, scope: Scope, change: Callable[[Tx], T], partition: Partition | None = None
+    ) -> T:
+        """Change what is remembered; what a session was told of it at its start goes with it. With
+        a partition, what can be found there changes too, and what is new wants its vector."""
+        now, embed = self._clock(), self._embeds()
 
         def write(tx: Tx) -> T:
             companions.drop_packets(tx, scope)
-            return change(tx)
+            changed = change(tx)
+            if embed and partition is not None:
+                derive.want_vectors(tx, scope, partition, now)
+            return changed
 
-        return await self._database.write(write)
+        done = await self._database.write(write)
+        if embed and partition is not None:
+            self._ring()
+        return done
 
     def _forgetting(self, going: Going) -> Forgetting:
         return Forgetting(going, tuple(path.name for path in backups(self._database)))

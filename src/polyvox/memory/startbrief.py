@@ -59,6 +59,8 @@ class OpenLoop:
     seen_at: int | None = None
     quote: str = ""
     """The sentence that opened it."""
+    places: tuple[str, ...] = ()
+    """The ids of the messages that speak of it."""
 
     @property
     def waiting(self) -> bool:

@@ -3,19 +3,28 @@
 Only messages and answers: whatever was put before a model beside them (briefs, recalled memories,
 overlays) is in no turn, so it is never remembered as if somebody had said it. A synthesis speaks
 for several advisors and belongs to none; it is left out.
+
+A message is known by where it came from. It keeps the index that it got when it was ingested, so
+whatever is excluded, edited or answered again between two ingests, nothing moves: what is new comes
+behind what is there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from polyvox.errors import Conflict
-from polyvox.memory.values import Message
-from polyvox.store import sessions
+from polyvox.memory.ingest import Ingested, check, news
+from polyvox.memory.values import Episode, Message, Partition, Transcript
+from polyvox.store import episodes, sessions, sources
 from polyvox.store.database import Tx
 from polyvox.store.sessions import Session
 from polyvox.store.turns import TURN, answers_of, turn_of
-from polyvox.values import Scope
+from polyvox.values import Answer, Scope, Turn
+
+ELSEWHERE = "elsewhere"
+"""What was sent to a service elsewhere is noted under this name and the service's address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +35,8 @@ class Told:
     persona_id: str | None
     """Who answered, where it was one alone."""
     messages: tuple[Message, ...]
+    refs: tuple[str, ...]
+    """Where each comes from: "u" and a turn's id, "a" and an answer's."""
 
 
 class Unfinished(Conflict):
@@ -35,13 +46,8 @@ class Unfinished(Conflict):
 def transcript_of(tx: Tx, scope: Scope, session_id: str) -> Told:
     """Everything said in a session, in order; what was excluded is left out."""
     session = sessions.get(tx, scope, session_id)
-    rows = tx.all(
-        f"SELECT {TURN} FROM turns WHERE user_id = ? AND conversation_id = ? AND session_id = ?"  # noqa: S608 - our own constant
-        " ORDER BY created_at, id",
-        (scope.user, session.conversation_id, session_id),
-    )
-    messages: list[Message] = []
-    for turn in map(turn_of, rows):
+    told: list[tuple[str, Message]] = []
+    for turn, answers in _turns(tx, scope, session):
         if turn.state != "completed":
             raise Unfinished(
                 "A message of this session is still being answered.",
@@ -49,11 +55,120 @@ def transcript_of(tx: Tx, scope: Scope, session_id: str) -> Told:
             )
         if turn.excluded:
             continue
-        messages.append(Message("user", turn.content, turn.said_at))
-        messages += [
-            Message("assistant", one.text, one.ended_at, one.advisor_id)
-            for one in answers_of(tx, scope, turn.id)
+        told.append(_asked(turn))
+        told += [
+            _answered(one)
+            for one in answers
             if one.speaks and one.kind != "synthesis" and one.text.strip()
         ]
-    who = {one.advisor_id for one in messages if one.role == "assistant"}
-    return Told(session, who.pop() if len(who) == 1 else None, tuple(messages))
+    who = {one.advisor_id for _, one in told if one.role == "assistant"}
+    return Told(
+        session,
+        who.pop() if len(who) == 1 else None,
+        tuple(message for _, message in told),
+        tuple(ref for ref, _ in told),
+    )
+
+
+def ingest_session(tx: Tx, scope: Scope, session_id: str) -> Ingested:
+    """Remember a session of a conversation: what of it is not yet. "empty", "duplicate" and
+    "ingested" as for any other."""
+    told = transcript_of(tx, scope, session_id)
+    own, session = Partition.own(scope), told.session
+    check(own, session_id, told.messages)
+    if not any(message.text.strip() for message in told.messages):
+        return "empty"
+    if episodes.forgotten(tx, scope, own, session_id):
+        return "duplicate"
+    kept = known_sources(tx, scope, session_id)
+    sources.keep(tx, scope, own, session_id, kept)
+    known = set(kept.values())
+    fresh = [
+        (ref, message)
+        for ref, message in zip(told.refs, told.messages, strict=True)
+        if ref not in known
+    ]
+    ended = session.last_user_at if session.ended_at is None else session.ended_at
+    transcript = Transcript(
+        session.id,
+        told.persona_id,
+        min(session.started_at, ended),
+        max(session.started_at, ended),
+        len(told.messages),
+    )
+    first = episodes.append(
+        tx, scope, own, transcript, news([message for _, message in fresh]), cloud=True
+    )
+    refs = {first + at: ref for at, (ref, _) in enumerate(fresh)}
+    sources.keep(tx, scope, own, session_id, refs)
+    return "ingested" if fresh else "duplicate"
+
+
+def transcript_for(tx: Tx, scope: Scope, session_id: str, service: str) -> Told:
+    """A session as it is sent to a memory service elsewhere, which knows a message by its index:
+    what was sent before stands where it stood, excluded since or not, and what is new behind it.
+    The order is kept, so that sending it again is the same."""
+    told, there = transcript_of(tx, scope, session_id), Partition(ELSEWHERE, service)
+    every = dict(zip(told.refs, told.messages, strict=True))
+    kept = sources.of_session(tx, scope, there, session_id)
+    order = [kept[index] for index in sorted(kept)]
+    fresh = [ref for ref in told.refs if ref not in set(order)]
+    sources.keep(tx, scope, there, session_id, dict(enumerate(fresh, len(order))))
+    if not set(order) <= set(every):
+        for turn, answers in _turns(tx, scope, told.session):
+            for ref, message in (_asked(turn), *map(_answered, answers)):
+                every.setdefault(ref, message)
+    refs = tuple(ref for ref in (*order, *fresh) if ref in every)
+    return replace(told, messages=tuple(every[ref] for ref in refs), refs=refs)
+
+
+def known_sources(tx: Tx, scope: Scope, session_id: str) -> dict[int, str]:
+    """Where the ingested messages of a session came from, by index. What was ingested before this
+    was kept is recognised by its words, once."""
+    own = Partition.own(scope)
+    kept = sources.of_session(tx, scope, own, session_id)
+    unknown = [
+        one for one in episodes.episodes_of(tx, scope, own, session_id) if one.index not in kept
+    ]
+    if unknown:
+        taken = set(kept.values())
+        every = [
+            pair
+            for turn, answers in _turns(tx, scope, sessions.get(tx, scope, session_id))
+            for pair in (_asked(turn), *map(_answered, answers))
+            if pair[0] not in taken
+        ]
+        kept |= _recognised(unknown, every)
+    return kept
+
+
+def _recognised(unknown: Sequence[Episode], every: Sequence[tuple[str, Message]]) -> dict[int, str]:
+    """The first message with the same words for each episode, each used once."""
+    left = list(every)
+    found: dict[int, str] = {}
+    for one in unknown:
+        for at, (ref, message) in enumerate(left):
+            same = (message.role, message.text, message.advisor_id)
+            if same == (one.role, one.text, one.advisor_id):
+                found[one.index] = ref
+                del left[at]
+                break
+    return found
+
+
+def _turns(tx: Tx, scope: Scope, session: Session) -> list[tuple[Turn, list[Answer]]]:
+    rows = tx.all(
+        f"SELECT {TURN} FROM turns WHERE user_id = ? AND conversation_id = ? AND session_id = ?"  # noqa: S608 - our own constant
+        " ORDER BY created_at, id",
+        (scope.user, session.conversation_id, session.id),
+    )
+    found = [turn_of(row) for row in rows]
+    return [(turn, answers_of(tx, scope, turn.id)) for turn in found]
+
+
+def _asked(turn: Turn) -> tuple[str, Message]:
+    return f"u{turn.id}", Message("user", turn.content, turn.said_at)
+
+
+def _answered(one: Answer) -> tuple[str, Message]:
+    return f"a{one.id}", Message("assistant", one.text, one.ended_at, one.advisor_id)

@@ -90,12 +90,14 @@ def check_models(settings: Settings) -> None:
         "models.synthesis": (models.synthesis,),
         "models.gate": (models.gate,),
         "models.memory": (models.memory,),
+        "models.embeddings": (models.embeddings,),
         "models.known": tuple(models.known),
     }
     for setting, name in [(setting, name) for setting, names in named.items() for name in names]:
         try:
-            if name:
-                split_name(name, settings)
+            provider = split_name(name, settings)[0] if name else ""
+            if setting == "models.embeddings" and name and not embeds(provider, settings):
+                raise no_embeddings(provider)
         except Invalid as error:
             where = said_of(settings, setting).where
             raise ConfigError(
@@ -126,6 +128,20 @@ def split_name(name: str, settings: Settings) -> tuple[str, str]:
     if provider not in known:
         raise unknown_provider(provider, settings)
     return provider, rest
+
+
+def no_embeddings(provider: str) -> Invalid:
+    """An error that says who makes embeddings."""
+    return Invalid(
+        f"{provider} makes no embeddings.",
+        "Name a model of a provider that speaks OpenAI's API, such as ollama:nomic-embed-text.",
+        param="models.embeddings",
+    )
+
+
+def embeds(provider: str, settings: Settings) -> bool:
+    """Whether a provider speaks OpenAI's API."""
+    return provider not in OWN and endpoint_of(provider, settings).dialect != "anthropic"
 
 
 def unknown_provider(provider: str, settings: Settings) -> Invalid:

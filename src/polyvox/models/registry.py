@@ -17,6 +17,7 @@ from polyvox.errors import EmptyAnswer, Invalid, ModelError, Refused
 from polyvox.ids import Clock, system_clock
 from polyvox.models.anthropic import AnthropicModel
 from polyvox.models.base import AttemptLog, ChatMessage, Model, ModelFacts, Request, Sleep
+from polyvox.models.embeddings import Embedder
 from polyvox.models.endpoint import Bounds
 from polyvox.models.openai import OpenAIModel
 from polyvox.models.prices import cost_of, window_of
@@ -25,9 +26,11 @@ from polyvox.models.providers import (
     EMBEDDED,
     OWN,
     check_models,
+    embeds,
     endpoint_of,
     has_key,
     known_providers,
+    no_embeddings,
     split_name,
 )
 from polyvox.models.scripted import SCRIPTS, Script, ScriptedModel
@@ -112,6 +115,18 @@ class Models:
         self._bare = {f"local:{name}": model for name, model in self._local.items()}
         self._single, self._chains = {}, {}
 
+    def embedder(self, name: str) -> Embedder:
+        """An embeddings model, at its provider's pace. `Invalid` if there cannot be one."""
+        provider, short = split_name(name, self._settings)
+        if not embeds(provider, self._settings):
+            raise no_embeddings(provider)
+        pace = (
+            self._gate(name, self._known(name)),
+            self._gate(provider, self._settings.providers.get(provider)),
+        )
+        endpoint = endpoint_of(provider, self._settings, self._env)
+        return Embedder(short, endpoint, self._transport, [one for one in pace if one is not None])
+
     def get(self, name: str) -> Model:
         """That model alone, wrapped and ready. `Invalid` if there cannot be one of this name."""
         return self.chain(name, ())
@@ -159,6 +174,19 @@ class Models:
     def cost(self, name: str, usage: Usage) -> int | None:
         """Nano-dollars for this usage of a model, as its replies are priced; None: unknown."""
         return cost_of(name, usage, base_url=self._base_url(name.partition(":")[0]))
+
+    def stays_here(self, name: str) -> bool:
+        """Whether what a model is told stays on this machine: it is embedded, scripted, or served
+        at a loopback address."""
+        provider = name.partition(":")[0]
+        if provider in OWN:
+            return True
+        known = provider in known_providers(self._settings)
+        return known and endpoint_of(provider, self._settings, self._env).loopback
+
+    def has_key(self, provider: str) -> bool:
+        """Whether there is a key for a provider."""
+        return has_key(provider, self._settings, self._env)
 
     def check_name(self, name: str) -> None:
         """`Invalid` where there cannot be a model of this name: nobody knows its provider."""

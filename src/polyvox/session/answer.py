@@ -16,6 +16,7 @@ from polyvox.context.receipt import Packed, sealed
 from polyvox.errors import CapReached, ContextTooLong, ModelError, PolyvoxError, QuotaExceeded
 from polyvox.events import Event
 from polyvox.models.base import AttemptLog, Request
+from polyvox.session import running_summary
 from polyvox.session.road import INTERNAL, Job, Road
 from polyvox.session.spending import check_caps
 from polyvox.store import endings, ratios, receipts
@@ -144,9 +145,21 @@ async def _end(road: Road, job: Job, call: Call, ending: Ending) -> None:
             )
         if call.packed is not None:
             seal(tx, job, call)
+        if badges is not None:
+            badges.want_badges(tx, job.scope, job.answer_id)
+        if sums:
+            running_summary.want(tx, job.scope, job.turn, job.advisor.id, now)
         return happened
 
+    marked = ending.state == "completed" and road.settings.evaluation.badges
+    badges = road.badges if marked else None
+    draft = None if call.compiled is None else call.compiled.draft
+    sums = draft is not None and running_summary.leaves_out(job.recipe, draft)
     await road.journal.do(job.scope, job.turn.conversation_id, act, ends=job.answer_id)
+    if sums:
+        road.ring()
+    if badges is not None:
+        badges.ring()
     _debug(job, call, ending)
 
 

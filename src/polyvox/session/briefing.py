@@ -8,7 +8,8 @@ cloud model: which machine a model runs on is not asked here.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from polyvox.errors import CapReached, ModelError, StoreError
 from polyvox.memory.handover import Handover
@@ -23,14 +24,42 @@ from polyvox.values import Scope
 
 log = logging.getLogger("polyvox.session")
 
+SHARE = 0.8
+"""Of a session start's budget, what the writing may take."""
 PURPOSE = "memory"
 """Under this name its usage is summed."""
 
 
-async def written_brief(road: Road, scope: Scope, known: Known) -> StartBrief:
+@dataclass(frozen=True, slots=True)
+class RoadWriter:
+    """Writes the handovers of sessions on this road."""
+
+    road: Callable[[], Road]
+
+    @property
+    def writes(self) -> bool:
+        """Only a model that somebody chose for memory is asked."""
+        return bool(self.road().settings.models.memory)
+
+    @property
+    def cloud(self) -> bool:
+        """Whether what it is told leaves this machine."""
+        road = self.road()
+        return not road.models.stays_here(road.settings.models.memory)
+
+    async def brief(self, scope: Scope, known: Known) -> StartBrief:
+        """The brief, with time left to tell it plainly where the model takes too long."""
+        road = self.road()
+        return await written_brief(road, scope, known, road.settings.memory.budget * SHARE)
+
+
+async def written_brief(
+    road: Road, scope: Scope, known: Known, seconds: float | None = None
+) -> StartBrief:
     """The brief; why its handover is the plain one stands in its evidence."""
     model, reason = await _model(road, scope)
-    made, handover = await startbrief(known, model, road.settings.memory.budget)
+    budget = road.settings.memory.budget if seconds is None else seconds
+    made, handover = await startbrief(known, model, budget)
     await _record(road, scope, handover)
     if reason and made.evidence is not None:
         return replace(made, evidence=replace(made.evidence, fallback=reason))

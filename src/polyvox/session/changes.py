@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from polyvox.errors import Conflict
 from polyvox.events import ConversationChanged, Event, Numbered
+from polyvox.memory import excluding
 from polyvox.session.road import Road
-from polyvox.store import conversations, turns
+from polyvox.store import companions, conversations, running, turns
 from polyvox.store.conversations import Details
 from polyvox.store.database import Tx
-from polyvox.values import Answer, Conversation, Scope, Turn
+from polyvox.values import REDACTED, Answer, Conversation, Scope, Turn
 
 T = TypeVar("T")
 
@@ -48,7 +50,7 @@ async def change(
 
 
 def _details(one: Conversation) -> tuple[object, ...]:
-    return one.title, one.recipe, one.advisors, one.council_id
+    return one.title, one.recipe, one.advisors, one.council_id, one.recall
 
 
 async def exclude_answer(road: Road, scope: Scope, answer_id: str, excluded: bool) -> Answer:
@@ -56,9 +58,14 @@ async def exclude_answer(road: Road, scope: Scope, answer_id: str, excluded: boo
 
     def act(tx: Tx) -> tuple[Answer, list[Event]]:
         old = turns.get_answer(tx, scope, answer_id)
+        if old.redacted and old.text == REDACTED and not excluded:
+            raise Conflict("This answer was forgotten.", "Regenerate it, if you need another one.")
         turns.set_excluded(tx, scope, "answers", answer_id, excluded)
         told: list[Event] = [ConversationChanged("answer", answer_id)]
-        return turns.seen_answer(tx, scope, answer_id), told if old.excluded != excluded else []
+        if old.excluded == excluded:
+            return turns.seen_answer(tx, scope, answer_id), []
+        _followed(tx, road, scope, old.turn_id)
+        return turns.seen_answer(tx, scope, answer_id), told
 
     found = await road.database.read(lambda tx: turns.get_answer(tx, scope, answer_id))
     return (await _told(road, scope, found.conversation_id, act))[0]
@@ -69,12 +76,34 @@ async def exclude_message(road: Road, scope: Scope, message_id: str, excluded: b
 
     def act(tx: Tx) -> tuple[Turn, list[Event]]:
         old = turns.turn_of_message(tx, scope, message_id)
+        if old.redacted and not excluded:
+            raise Conflict("This message was forgotten.", "Say it again, if you want it back.")
         turns.set_excluded(tx, scope, "turns", old.id, excluded)
         told: list[Event] = [ConversationChanged("message", message_id)]
-        return turns.get_turn(tx, scope, old.id), told if old.excluded != excluded else []
+        if old.excluded == excluded:
+            return old, []
+        return _followed(tx, road, scope, old.id), told
 
     found = await road.database.read(lambda tx: turns.turn_of_message(tx, scope, message_id))
     return (await _told(road, scope, found.conversation_id, act))[0]
+
+
+def check_there(turn: Turn) -> None:
+    """Refuse to have a forgotten message answered."""
+    if turn.redacted:
+        raise Conflict("The message of this turn was forgotten.", "Say it again, as a new message.")
+
+
+def _followed(tx: Tx, road: Road, scope: Scope, turn_id: str) -> Turn:
+    """A turn of which something is kept out now, or let in again, with what follows: neither
+    memory nor a running summary tells of what is kept out."""
+    turn, now = turns.get_turn(tx, scope, turn_id), road.clock()
+    answers = turns.answers_of(tx, scope, turn_id)
+    refs = {f"u{turn_id}", *(f"a{one.id}" for one in answers)}
+    running.touched(tx, scope, turn.conversation_id, refs, now)
+    excluding.follow(tx, scope, turn, answers, now)
+    companions.drop_packets(tx, scope)  # a session may have been told of it at its start
+    return turn
 
 
 async def _told(

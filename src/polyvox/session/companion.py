@@ -27,17 +27,19 @@ from polyvox.errors import CapReached, PolyvoxError
 from polyvox.memory.moment import at, zone_of
 from polyvox.memory.packets import UserModel
 from polyvox.memory.recall import Exclude, Reader
-from polyvox.memory.remote import Degrade
 from polyvox.models.base import ChatMessage
+from polyvox.session import starting
 from polyvox.session.recalling import Librarian, Sought
-from polyvox.session.remembering import Start, as_handover
+from polyvox.session.remembering import MemoryService, NoMemory, Start, as_handover
 from polyvox.session.road import Job, Road
 from polyvox.session.spending import check_caps
-from polyvox.store import companions, usage
+from polyvox.session.starting import Opened
+from polyvox.store import companions, conversations, usage
 from polyvox.store.companions import Kept
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, read_threads
 from polyvox.thread import Thread
+from polyvox.values import Recall
 
 RECIPE = "companion"
 PURPOSE = "gate"
@@ -62,6 +64,7 @@ class _Seen:
     threads: list[Thread]
     states: list[State]
     kept: Kept | None
+    recall: Recall
 
 
 @dataclass(slots=True)
@@ -83,12 +86,16 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> N
     scope, turn = jobs[0].scope, jobs[0].turn
     seen = await road.database.read(lambda tx: _see(tx, jobs))
     clock.mark("session", clock.began)
-    cloud = any(_cloud(road, model) for model in models)
-    gated, (start, fetched) = await asyncio.gather(
+    cloud = any(starting.is_cloud(road, model) for model in models)
+    memory = starting.memory_for(road, jobs[0].recipe)
+    gated, opened = await asyncio.gather(
         _gate(road, jobs[0], seen.threads[0], models[0], clock),
-        _start(road, jobs[0], seen.kept, cloud, clock),
+        _start(road, memory, jobs[0], seen.kept, cloud, clock),
     )
-    standing, standing_degrade = await _standing(road, jobs[0], cloud)
+    start = opened.start
+    wishes, standing_degrade = await starting.standing(road, memory, scope, cloud=cloud)
+    standing = opened.allowed(wishes)
+    look = memory if starting.looks_up(road, seen.recall) else None
     kept = seen.kept or Kept()
     corrected = kept.corrected_in
     if gated.reading.correction and corrected is None:
@@ -97,18 +104,19 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> N
     reinjected_in = kept.reinjected_in
     states, traces = [], []
     for job, thread, state in zip(jobs, seen.threads, seen.states, strict=True):
-        decided = await _decide(road, job, thread, state, gated, used, standing, cloud, kept, clock)
+        told = replace(opened, start=used)
+        decided = await _decide(road, job, thread, state, gated, told, standing, look, kept, clock)
         job.memory = decided.memory
         if decided.reinjected:
             reinjected_in = turn.id
         states.append(decided.state)
         trace = decided.trace
         trace["startbrief_runtime"]["startbrief_fetch"] = (
-            "invalidated" if corrected is not None else fetched
+            "invalidated" if corrected is not None else opened.how
         )
         trace["startbrief_fallback"] = start.startbrief is None and start.brief is not None
         trace["degrades"] = [
-            *(str(one) for one in start.degrades),
+            *opened.degrades,
             *([standing_degrade] if standing_degrade else []),
             *([f"gate: {gated.degrade}"] if gated.degrade else []),
             *([trace["recall"]["degrade"]] if trace["recall"]["degrade"] else []),
@@ -116,7 +124,7 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> N
         traces.append(trace)
     clock.mark("context", clock.began)
     now = road.clock()
-    after = Kept(msgspec.json.encode(start).decode(), reinjected_in, corrected)
+    after = Kept(opened.packet, reinjected_in, corrected, kept.vetoed)
 
     def write(tx: Tx) -> None:
         session = turn.session_id or turn.id
@@ -154,13 +162,9 @@ def _see(tx: Tx, jobs: Sequence[Job]) -> _Seen:
     for job in jobs:
         stored = companions.state(tx, scope, job.advisor.id, turn.id)
         states.append(State() if stored is None else msgspec.json.decode(stored, type=State))
-    return _Seen(threads, states, companions.session(tx, scope, turn.session_id or turn.id))
-
-
-def _cloud(road: Road, model: str) -> bool:
-    """Whether a request may leave this machine: the model's own, or one that stands in for it."""
-    names = (model, *road.settings.models.fallback)
-    return any(not name.startswith(("local:", "scripted:")) for name in names)
+    kept = companions.session(tx, scope, turn.session_id or turn.id)
+    recall = conversations.get(tx, scope, turn.conversation_id).recall
+    return _Seen(threads, states, kept, recall)
 
 
 # -- the two calls -------------------------------------------------------------------------------
@@ -200,35 +204,15 @@ def _messages(thread: Thread) -> list[ChatMessage]:
 
 
 async def _start(
-    road: Road, job: Job, kept: Kept | None, cloud: bool, clock: _Clocked
-) -> tuple[Start, str]:
-    """What the session started with: kept, else fetched within its budget."""
-    if kept is not None and kept.packet:
-        return msgspec.json.decode(kept.packet, type=Start), "cached"
+    road: Road, memory: MemoryService, job: Job, kept: Kept | None, cloud: bool, clock: _Clocked
+) -> Opened:
     since, session = time.perf_counter(), job.turn.session_id or job.turn.id
-    # The service keeps to its own budget; this is for one that does not.
-    budget = road.settings.memory.budget
-    try:
-        async with asyncio.timeout(budget):
-            start = await road.memory.start(job.scope, session, _now(road, job), cloud=cloud)
-    except TimeoutError:
-        start = Start(degrades=(Degrade("startbrief", "timeout", f"{budget:g} s"),))
-    except PolyvoxError as error:
-        start = Start(degrades=(Degrade("startbrief", "unreachable", error.code),))
-    clock.mark("brief", since)
-    if start.startbrief is not None:
-        return start, "fetched"
-    return start, "brief" if start.brief is not None else "failed" if start.degrades else "empty"
-
-
-async def _standing(road: Road, job: Job, cloud: bool) -> tuple[tuple[str, ...], str]:
-    try:
-        async with asyncio.timeout(road.settings.memory.budget):
-            return await road.memory.standing(job.scope, cloud=cloud), ""
-    except TimeoutError:
-        return (), "standing: timeout"
-    except PolyvoxError as error:
-        return (), f"standing: {error.code}"
+    found = await starting.opened(
+        road, memory, job.scope, session, _now(road, job), kept, cloud=cloud
+    )
+    if found.how != "cached":
+        clock.mark("brief", since)
+    return found
 
 
 def _now(road: Road, job: Job) -> int:
@@ -252,13 +236,14 @@ async def _decide(
     thread: Thread,
     state: State,
     gated: Gated,
-    start: Start,
+    opened: Opened,
     standing: Sequence[str],
-    cloud: bool,
+    look: MemoryService | None,
     kept: Kept,
     clock: _Clocked,
 ) -> _Decided:
-    turn, reading = job.turn, gated.reading
+    """`look`: where to look things up, if anywhere."""
+    turn, reading, start = job.turn, gated.reading, opened.start
     now, zone = _now(road, job), zone_of(road.settings.timezone)
     local = at(now, zone)
     messages = _messages(thread)
@@ -272,25 +257,26 @@ async def _decide(
     again = kept.reinjected_in not in (None, turn.id)
     first = mine[0].text if mine else turn.content
     carried = handover.carry(brief, number, first, reading, again)
+    texts = (turn.content, *(one.text for one in messages[-WINDOW:]))
     librarian = Librarian(
-        road.memory,
+        look or NoMemory(),
         job.scope,
-        Reader(advisor_id=job.advisor.id, cloud=cloud),
-        Exclude(texts=(turn.content, *(one.text for one in messages[-WINDOW:]))),
+        Reader(advisor_id=job.advisor.id, cloud=opened.cloud),
+        Exclude(texts=texts, ids=frozenset(start.hidden)),
         now,
         zone,
         job.advisor.name,
         road.settings.memory.recall_seconds,
+        vetoed=opened.vetoed,
     )
     since = time.perf_counter()
-    if road.settings.memory.recall == "off":
-        sought = Sought(decision="off")
-    else:
+    sought = Sought(decision="off")
+    if look is not None:
         sought = await librarian.seek(turn.content, gated)
     snippet = ops.snippet(
         reading, stance, _ops(start), _loops(start), (), supplemental=bool(sought.text)
     )
-    if snippet.reason == ops.NO_THREAD and road.settings.memory.recall != "off":
+    if snippet.reason == ops.NO_THREAD and look is not None:
         threads = await librarian.threads(turn.content)
         snippet = ops.snippet(reading, stance, (), (), threads, supplemental=False)
     clock.mark("recall", since)
@@ -348,13 +334,7 @@ async def _decide(
         "handover_reason": carried.reason,
         "ops_reason": snippet.reason,
         "user_context": [name for name, _ in lines],
-        "recall": {
-            "decision": sought.decision,
-            "explicit": sought.explicit,
-            "found": sought.found,
-            "relevance": None if sought.relevance is None else round(sought.relevance, 3),
-            "degrade": sought.degrade,
-        },
+        "recall": sought.as_trace(),
     }
     told = tuple((block.name, block.text) for block in made if block.name != "persona")
     return _Decided(told, State(stance, overlay.rites), trace, carried.reinjected)

@@ -112,6 +112,7 @@ def inspect(tx: Tx, scope: Scope, answer_id: str) -> Inspected:
         turns=receipts.messages(tx, scope, wanted.turns),
         answers=receipts.answers(tx, scope, wanted.answers),
         texts=receipts.spans(tx, scope, wanted.hashes),
+        marked=receipts.marked(tx, scope, wanted.answers),
     )
     receipt = rebuild(answer_id, loaded)
     sent = receipt.sent

@@ -3,7 +3,9 @@ inactive, so that no council has them unasked; and the one conversation with eac
 
 from __future__ import annotations
 
-from polyvox.companion.kernel import opening, shipped
+from dataclasses import dataclass
+
+from polyvox.companion.kernel import kernel, opening, shipped
 from polyvox.errors import NotFound
 from polyvox.ids import Clock
 from polyvox.store import advisors, conversations
@@ -12,6 +14,47 @@ from polyvox.values import Advisor, Conversation, Scope
 
 RECIPE = "companion"
 COLORS = {"harbor": "#2f6f73", "flint": "#a4502f", "margin": "#5d5a8c"}
+ABOUT = {
+    "harbor": "Warm and unhurried: for the end of a day, or the start of a hard one.",
+    "flint": "Brief and direct: for what you have been circling and want to begin.",
+    "margin": "A careful reader: marks, questions, and a line back to an earlier page.",
+}
+"""Who those that come with the program are, for the person who chooses one, in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """Somebody to talk to, made or not, and the conversation with it that was spoken in last."""
+
+    slug: str
+    name: str
+    about: str
+    color: str
+    shipped: bool
+    advisor: Advisor | None = None
+    conversation: Conversation | None = None
+
+
+def personas(tx: Tx, scope: Scope) -> list[Persona]:
+    """Those that come with the program, then the advisors that somebody talks to alone."""
+    ours = [*ABOUT, *(slug for slug in shipped() if slug not in ABOUT)]
+    found = [_persona(tx, scope, slug, advisors.find(tx, scope, slug)) for slug in ours]
+    known = {one.advisor.id for one in found if one.advisor is not None}
+    for one in conversations.alone_with(tx, scope, RECIPE):
+        advisor = None if one in known else advisors.find(tx, scope, one)
+        if advisor is not None:
+            found.append(_persona(tx, scope, advisor.slug, advisor))
+    return found
+
+
+def _persona(tx: Tx, scope: Scope, slug: str, advisor: Advisor | None) -> Persona:
+    ours = slug in shipped()
+    if advisor is None:
+        return Persona(slug, slug.capitalize(), ABOUT.get(slug, ""), COLORS.get(slug, ""), ours)
+    as_it_came = ours and kernel(advisor) == shipped()[slug]
+    about = ABOUT.get(slug, "") if as_it_came else advisor.description
+    talk = _latest(tx, scope, advisor)
+    return Persona(advisor.slug, advisor.name, about, advisor.color, ours, advisor, talk)
 
 
 def find_or_make(tx: Tx, scope: Scope, key: str, now: int) -> Advisor:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import Any
 
 from polyvox.companion import sheet
 from polyvox.companion.gate import Gated
@@ -20,12 +21,13 @@ from polyvox.errors import PolyvoxError
 from polyvox.memory.moment import at
 from polyvox.memory.packets import QueryReply, Recalled
 from polyvox.memory.recall import Exclude, Reader
+from polyvox.memory.statements import plain
 from polyvox.memory.times import times_in
 from polyvox.memory.words import STOP, names_in, words_of
-from polyvox.session.remembering import Lookup, MemoryService
+from polyvox.session.remembering import RELEVANT, Lookup, MemoryService
 from polyvox.values import Scope
 
-EXPLICIT, AMBIENT, RELEVANT = 0.55, 0.80, 0.6
+EXPLICIT, AMBIENT = 0.55, 0.80
 _TOKEN = re.compile(r"[^\W_][\w'’-]*")
 _ABOUT_US = """assistant ai bot chatbot companion model yourself yours you remember recall recalled
 remind reminded memory memories mention mentioned forget forgot talk talked talking tell told
@@ -56,6 +58,16 @@ class Sought:
     threads: tuple[str, ...] = ()
     """What was found, in words."""
 
+    def as_trace(self) -> dict[str, Any]:
+        """The decision without anybody's words."""
+        return {
+            "decision": self.decision,
+            "explicit": self.explicit,
+            "found": self.found,
+            "relevance": None if self.relevance is None else round(self.relevance, 3),
+            "degrade": self.degrade,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Librarian:
@@ -70,6 +82,11 @@ class Librarian:
     name: str
     """The persona's: it is not looked for."""
     seconds: float
+    shown: str = ""
+    """What the request holds anyway: what is quoted from it is not told again."""
+    vetoed: tuple[str, ...] = ()
+    """Words that shall not be told."""
+    most: int = sheet.MOST
 
     async def seek(self, message: str, gated: Gated) -> Sought:
         """What a message calls up."""
@@ -77,37 +94,68 @@ class Librarian:
         explicit = gated.open and gated.reading.explicit
         if why is not None:
             return Sought(decision=why, explicit=explicit)
-        words = compile_query(message, self.now, self.name)
+        words = self.words(message)
         if not words:
-            return Sought(sheet.nothing() if explicit else "", "no query", explicit)
-        reply, degrade = await self._ask(words)
+            return self.no_query(explicit)
+        return self.sought(words, *await self._ask(words), explicit=explicit)
+
+    def words(self, message: str) -> str:
+        """What to look for; nothing, where nothing of a message can be looked for."""
+        return compile_query(message, self.now, self.name)
+
+    def lookup(self, words: str) -> Lookup:
+        """How to look for it."""
+        return Lookup(words, self.now, self.reader, self.exclude)
+
+    def no_query(self, explicit: bool = False) -> Sought:
+        """What came of a message that names nothing."""
+        return Sought(sheet.nothing() if explicit else "", "no query", explicit)
+
+    def sought(
+        self, words: str, reply: QueryReply | None, degrade: str | None, *, explicit: bool = False
+    ) -> Sought:
+        """What came of a look."""
         if reply is None:
             text = sheet.unreachable() if explicit else ""
             return Sought(text, "unreachable", explicit, degrade=degrade)
-        kept = [one for one in reply.items if _relevant(one, words)]
-        best = max(
-            (one.relevance for one in reply.items if one.relevance is not None), default=None
-        )
+        new = [one for one in reply.items if not self._known(one)]
+        kept = [one for one in new if _relevant(one, words)]
+        best = max((one.relevance for one in new if one.relevance is not None), default=None)
         if not kept:
             text = sheet.nothing() if explicit else ""
-            return Sought(text, "nothing found", explicit, 0, best)
-        facts = [self._told(one) for one in kept]
-        text = sheet.sheet(words, facts, [one.summary for one in reply.entities])
-        threads = tuple(one.text for one in kept[: sheet.MOST])
-        return Sought(text, "found", explicit, len(threads), best, threads=threads)
+            return Sought(text, "nothing found", explicit, 0, best, degrade)
+        facts = [self._told(one) for one in kept[: self.most]]
+        entities = [one.summary for one in reply.entities if not self._unwanted(one.summary)]
+        text = sheet.sheet(words, facts, entities[: self.most])
+        threads = tuple(one.text for one in kept[: self.most])
+        return Sought(text, "found", explicit, len(threads), best, degrade, threads)
 
     async def threads(self, message: str) -> tuple[str, ...]:
         """What the message is about, for who has nothing else to name; nothing is shown."""
-        words = compile_query(message, self.now, self.name)
+        words = self.words(message)
         reply, _ = await self._ask(words) if words else (None, None)
         items = reply.items if reply is not None else ()
-        return tuple(one.text for one in items if _relevant(one, words))[:2]
+        kept = [one.text for one in items if _relevant(one, words) and not self._known(one)]
+        return tuple(kept[:2])
+
+    def _known(self, one: Recalled) -> bool:
+        """Whether it need not, or must not, be told: it stands in the request, or was vetoed."""
+        if self._unwanted(one.text):
+            return True
+        places = {f"{each.session_id}#{each.index}" for each in one.evidence}
+        if places & self.exclude.ids:
+            return True
+        quotes = [each.quote for each in one.evidence]
+        return bool(self.shown and quotes) and all(quote in self.shown for quote in quotes)
+
+    def _unwanted(self, text: str) -> bool:
+        words = plain(text)
+        return any(plain(gone) in words for gone in self.vetoed)
 
     async def _ask(self, words: str) -> tuple[QueryReply | None, str | None]:
-        wanted = Lookup(words, self.now, self.reader, self.exclude)
         try:
             async with asyncio.timeout(self.seconds):
-                got = await self.memory.look_up(self.scope, wanted)
+                got = await self.memory.look_up(self.scope, self.lookup(words))
         except TimeoutError:
             return None, "query: timeout"
         except PolyvoxError as error:
@@ -152,6 +200,13 @@ def compile_query(message: str, now: int, name: str = "") -> str:
             topics.append(word)
     times = _removed(message, rest)
     return " ".join([*entities, *topics, *times])
+
+
+def names(message: str, name: str) -> bool:
+    """Whether a message has a word of somebody's name."""
+    ours = {word.casefold() for word in _TOKEN.findall(name)}
+    said = (re.sub(r"['’]s?$", "", word).casefold() for word in _TOKEN.findall(message))
+    return any(word in ours for word in said)
 
 
 def _removed(message: str, rest: str) -> Sequence[str]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from polyvox.context.recipe import Recipe
 from polyvox.ids import Clock
 from polyvox.models.registry import Models
 from polyvox.session.remembering import MemoryService, NoMemory
 from polyvox.settings import Settings
-from polyvox.store.database import Database
+from polyvox.store.database import Database, Tx
 from polyvox.stream.hub import Hub
 from polyvox.stream.journal import Journal
 from polyvox.values import Advisor, Answer, AnswerState, Failure, Scope, Turn
@@ -21,6 +22,18 @@ INTERNAL = Failure(
     "Polyvox itself failed while this answer was being written.",
     "Retry it; `polyvox doctor` and the log tell more.",
 )
+
+
+class Badges(Protocol):
+    """Has new answers checked against what their advisors should do."""
+
+    def want_badges(self, tx: Tx, scope: Scope, answer_id: str) -> None:
+        """In the commit that ends an answer."""
+        ...
+
+    def ring(self) -> None:
+        """After that commit."""
+        ...
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +49,9 @@ class Road:
     clock: Clock
     runner_id: str
     memory: MemoryService = field(default_factory=NoMemory)
+    badges: Badges | None = None
+    ring: Callable[[], None] = lambda: None
+    """There is something to do in the background."""
 
 
 @dataclass(slots=True, eq=False)

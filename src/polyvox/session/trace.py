@@ -1,7 +1,7 @@
 """The trace of a turn: what was decided before its model was asked, and how the asking went.
 
 Decisions are stored when they are made, names and numbers only; model, attempts and times are read
-from the answer itself. Every turn has a trace; one without a companion has nothing of it decided.
+from the answer itself. Every turn has a trace; one without memory has nothing of it decided.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from polyvox.values import Answer, Scope, Turn
 
 log = logging.getLogger("polyvox.chat")
 PERSONA = "persona"
+RECIPE = "companion"
 
 
 def undecided(turn: Turn) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def trace_of(tx: Tx, scope: Scope, turn_id: str, answer_id: str | None = None) -
     answer = _answer(turns.answers_of(tx, scope, turn_id), stored, answer_id)
     decided = stored.get(answer.id)
     data = undecided(turn) | (msgspec.json.decode(decided) if decided is not None else {})
-    sent = _sent(tx, scope, answer.id, companion=decided is not None)
+    sent = _sent(tx, scope, answer.id)
     return {
         "turn_id": turn.id,
         "conversation_id": turn.conversation_id,
@@ -78,8 +79,45 @@ def trace_of(tx: Tx, scope: Scope, turn_id: str, answer_id: str | None = None) -
     }
 
 
+def decided_for(tx: Tx, scope: Scope, answer: Answer) -> list[tuple[str, str]]:
+    """The decisions that are stored of an answer, in words."""
+    stored = companions.traces(tx, scope, answer.turn_id).get(answer.id)
+    if stored is None:
+        return []
+    turn = turns.get_turn(tx, scope, answer.turn_id)
+    return decisions(undecided(turn) | msgspec.json.decode(stored))
+
+
+def decisions(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """What was decided for an answer beside its own texts, and why: (what, in words)."""
+    run, recall, posture = told["startbrief_runtime"], told["recall"], told["posture"]
+    items = told["startbrief_items_count"]
+    known = f"{run['startbrief_fetch']}, {items} item{'' if items == 1 else 's'}"
+    found = [("start", f"message {run['userTurnsSeen'] or '?'} of its session; {known}")]
+    found.append(("gate", _because(told["gate"], told["gate_degrade"])))
+    if posture is not None:
+        stance = f"{posture['posture']}, pressure {posture['pressure']}"
+        found.append(("posture", _because(stance, posture["reason"])))
+        found.append(("overlay", _because(told["overlay"] or "none", told["overlay_reason"])))
+    carried = [name for name in ("bridge", "handover") if run[f"{name}_injected"]]
+    found.append(("carried", _because(", ".join(carried) or "nothing", told["handover_reason"])))
+    if posture is not None:
+        found.append(("ops", _because(run["ops_source"] or "none", told["ops_reason"])))
+    found.append(("profile", ", ".join(told["user_context"]) or "nothing"))
+    if recall is not None:
+        best = recall["relevance"]
+        sure = None if best is None else f"the best has a relevance of {best:g}"
+        count = f", {recall['found']} told" if recall["found"] else ""
+        found.append(("recall", _because(f"{recall['decision']}{count}", sure)))
+    return [*found, *(("degraded", one) for one in told["degrades"])]
+
+
+def _because(what: str, why: str | None) -> str:
+    return f"{what} ({why})" if why else what
+
+
 async def tell(road: Road, jobs: Sequence[Job]) -> None:
-    """One line of the log for each answer of a companion's turn."""
+    """One line of the log for each answer of a turn."""
     if not log.isEnabledFor(logging.INFO):
         return
     for job in jobs:
@@ -102,12 +140,13 @@ def _answer(found: Sequence[Answer], stored: dict[str, str], wanted: str | None)
     return found[0]
 
 
-def _sent(tx: Tx, scope: Scope, answer_id: str, *, companion: bool) -> list[str] | None:
+def _sent(tx: Tx, scope: Scope, answer_id: str) -> list[str] | None:
     """The blocks of the request as it was compiled, in their order; None: there is no request."""
     try:
         draft = inspect(tx, scope, answer_id).receipt.draft
     except NotFound:
         return None
+    companion = draft.recipe == RECIPE
     stable = [PERSONA if companion else block.kind for block in draft.blocks]
     return stable + ([block.kind for block in draft.memory] if draft.memory_sent else [])
 

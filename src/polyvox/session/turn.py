@@ -8,62 +8,110 @@ A turn belongs to the app, never to a request: nobody has to listen for it to go
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from polyvox.context.budget import TooLong, allowance_for
 from polyvox.context.compile import compile_request
 from polyvox.context.receipt import BaseHistory, Seat, base_of, pack
 from polyvox.context.recipe import Recipe
+from polyvox.errors import StoreError
 from polyvox.events import Event
+from polyvox.memory.derive import want_judged
 from polyvox.models.base import ModelFacts
-from polyvox.session import companion, trace
+from polyvox.session import companion, recollecting, running_summary, starting, trace
 from polyvox.session.answer import Call, answer, seal
 from polyvox.session.council import voiced
+from polyvox.session.recollecting import Remembered, Seated
 from polyvox.session.road import Job, Road
-from polyvox.store import conversations, ratios, receipts, turns
+from polyvox.store import companions, conversations, ratios, receipts, turns
+from polyvox.store.companions import Kept
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, read_threads, words_of
 from polyvox.thread import Other, Own, Thread
-from polyvox.values import Advisor, Params, Scope, Turn
+from polyvox.values import Advisor, Params, Recall, Scope, Turn
+
+log = logging.getLogger("polyvox.session")
+
+T = TypeVar("T")
 
 
 async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
     """Ask every job's advisor at the same time; return when each answer has ended, however."""
-    scope, turn = jobs[0].scope, jobs[0].turn
+    scope, turn, recipe = jobs[0].scope, jobs[0].turn, jobs[0].recipe
 
-    def read(tx: Tx) -> list[Call]:
-        conversations.get(tx, scope, turn.conversation_id)  # it may have been deleted meanwhile
-        return prepare(tx, road, jobs, _names(tx, scope), round_)
+    def read(tx: Tx) -> tuple[list[Seated], list[Call], Recall, Kept | None]:
+        # It may have been deleted meanwhile.
+        conversation = conversations.get(tx, scope, turn.conversation_id)
+        kept = companions.session(tx, scope, turn.session_id or turn.id) if remembers else None
+        seats = seat(tx, road, jobs, _names(tx, scope), round_)
+        return seats, compile_all(road, jobs, seats), conversation.recall, kept
 
-    companions = jobs[0].recipe.name == companion.RECIPE and not round_
-    if companions:
-        await _get_ready(road, jobs)
-    await make_calls(road, jobs, await road.database.read(read))
-    if companions:
+    with_companion = recipe.name == companion.RECIPE
+    remembers = not with_companion and starting.uses_memory(road, recipe)
+    if with_companion and not round_:
+        models = [model_for(road, recipe, job.advisor) for job in jobs]
+        await _while_wanted(jobs, companion.get_ready(road, jobs, models))
+    seats, calls, recall, kept = await road.database.read(read)
+    remembered = None
+    if remembers:
+        look = starting.looks_up(road, recall)
+        asked = recollecting.recollect(road, jobs, seats, calls, kept, look=look)
+        remembered = await _while_wanted(jobs, asked)
+        if any(job.memory for job in jobs):
+            # Off the loop, as the first time: others are streaming there.
+            calls = await asyncio.to_thread(compile_all, road, jobs, seats)
+    await make_calls(road, jobs, calls, remembered)
+    if remembered is not None or (with_companion and not round_):
         await trace.tell(road, jobs)
+    if road.settings.memory.judge and turn.session_id is not None:
+        await _judge(road, scope, turn.session_id)
 
 
-async def _get_ready(road: Road, jobs: Sequence[Job]) -> None:
-    """Decide what companions are told. It takes a model's time, so whoever stops the turn meanwhile
-    ends it; the answer then sees for itself that it is to end."""
-    models = [model_for(road, job.recipe, job.advisor) for job in jobs]
-    task = asyncio.create_task(companion.get_ready(road, jobs, models), name="companion")
-    alone = jobs[0] if len(jobs) == 1 else None
-    if alone is not None:
-        alone.task, alone.calling = task, True
-        if alone.halt is not None:
-            task.cancel()
-    await asyncio.wait([task])
-    if alone is not None:
-        alone.task, alone.calling = None, False
-    if not task.cancelled():
-        task.result()
+async def _judge(road: Road, scope: Scope, session_id: str) -> None:
+    """Have the turn remembered in the background now."""
+    try:
+        await road.database.write(lambda tx: want_judged(tx, scope, session_id, road.clock()))
+    except StoreError as error:  # it is remembered when its session ends
+        log.warning("a turn is not remembered at once: %s", error.message)
+    else:
+        road.ring()
 
 
-async def make_calls(road: Road, jobs: Sequence[Job], calls: Sequence[Call]) -> None:
+async def _while_wanted(jobs: Sequence[Job], work: Coroutine[Any, Any, T]) -> T | None:
+    """Find out what advisors are told. It may take a model's or a service's time, so when every
+    answer is told to end meanwhile, it ends; each answer then sees for itself that it is to."""
+    task = asyncio.create_task(work, name="memory")
+    for job in jobs:
+        job.task, job.calling = asyncio.create_task(_until_told()), True
+        if job.halt is not None:
+            job.task.cancel()
+    waits = [job.task for job in jobs if job.task is not None]
+    told = asyncio.ensure_future(asyncio.wait(waits))
+    either: tuple[asyncio.Future[Any], ...] = (task, told)
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    task.cancel()  # does nothing to one that is done
+    for job, wait in zip(jobs, waits, strict=True):
+        job.task, job.calling = None, False
+        wait.cancel()
+    await asyncio.wait(either)
+    return None if task.cancelled() else task.result()
+
+
+async def _until_told() -> None:
+    await asyncio.Event().wait()
+
+
+async def make_calls(
+    road: Road,
+    jobs: Sequence[Job],
+    calls: Sequence[Call],
+    remembered: Remembered | None = None,
+) -> None:
     """Have each job answered by its call; return when each answer has ended, however."""
-    _store_receipts(road, jobs, calls)
+    _store_receipts(road, jobs, calls, remembered)
     for job, call in zip(jobs, calls, strict=True):
         job.task = asyncio.create_task(answer(road, job, call), name=f"answer {job.answer_id}")
     await asyncio.wait([job.task for job in jobs if job.task is not None])
@@ -84,36 +132,56 @@ def prepare(
     tx: Tx, road: Road, jobs: Sequence[Job], slugs: Mapping[str, str], round_: int = 0
 ) -> list[Call]:
     """For every job: its thread, read from the newest end, compiled to a request. Only reads."""
+    return compile_all(road, jobs, seat(tx, road, jobs, slugs, round_))
+
+
+def seat(
+    tx: Tx, road: Road, jobs: Sequence[Job], slugs: Mapping[str, str], round_: int = 0
+) -> list[Seated]:
+    """For every job: its thread, read from the newest end, and how its model is asked."""
     recipe, turn, scope = jobs[0].recipe, jobs[0].turn, jobs[0].scope
     limits = road.settings.limits
-    asked: list[tuple[Call, ModelFacts, Params]] = []
+    asked: list[tuple[ModelFacts, Params]] = []
     needs: list[Need] = []
     for job in jobs:
-        call = Call(model_for(road, recipe, job.advisor), None)
-        facts = road.models.facts(call.model)
+        facts = road.models.facts(model_for(road, recipe, job.advisor))
         params = params_for(road, recipe, job.advisor, facts)
-        ratio = ratios.ratio(tx, scope, call.model)
+        ratio = ratios.ratio(tx, scope, facts.id)
         room = allowance_for(limits, facts, params, ratio, recipe.context)
-        asked.append((call, facts, params))
+        asked.append((facts, params))
         needs.append(Need(voiced(recipe, job.advisor), room.chars, ratio))
     threads = read_threads(tx, scope, turn, reach_of(recipe), needs, slugs)
     if round_:
         threads = [_in_exchange(tx, scope, turn, thread, round_, slugs) for thread in threads]
-    council = [
-        Seat(job.advisor.id, job.advisor.name, job.advisor.version_id, call.model)
-        for job, (call, _, _) in zip(jobs, asked, strict=True)
-    ]
-    for job, thread, (call, facts, params) in zip(jobs, threads, asked, strict=True):
-        base = _base(tx, scope, thread)
+    found = []
+    for job, thread, (facts, params) in zip(jobs, threads, asked, strict=True):
+        advisor, base = job.advisor, _base(tx, scope, thread)
+        place = Seat(advisor.id, advisor.name, advisor.version_id, facts.id)
         cut = base.cut if base is not None else None
-        try:
-            told = replace(thread, cut=cut, memory=job.memory)
-            call.compiled = compile_request(recipe, told, limits, facts, params)
-        except TooLong as refusal:
-            call.refusal = refusal
-        else:
-            call.packed = pack(call.compiled.draft, base, council)
-    return [call for call, _, _ in asked]
+        summary = None if round_ else running_summary.find(tx, scope, turn, recipe, advisor.id)
+        thread = replace(thread, cut=cut, summary=summary)
+        found.append(Seated(thread, facts, params, base, place))
+    return found
+
+
+def compile_all(road: Road, jobs: Sequence[Job], seats: Sequence[Seated]) -> list[Call]:
+    """What each job is asked with."""
+    return [compiled(road, job, one, seats) for job, one in zip(jobs, seats, strict=True)]
+
+
+def compiled(road: Road, job: Job, one: Seated, council: Sequence[Seated]) -> Call:
+    """The request of a job with what it is told beside its own texts, or why there can be none."""
+    call = Call(one.facts.id, None)
+    try:
+        told = replace(one.thread, memory=job.memory)
+        call.compiled = compile_request(
+            job.recipe, told, road.settings.limits, one.facts, one.params
+        )
+    except TooLong as refusal:
+        call.refusal = refusal
+    else:
+        call.packed = pack(call.compiled.draft, one.base, [each.place for each in council])
+    return call
 
 
 def _names(tx: Tx, scope: Scope) -> dict[str, str]:
@@ -155,13 +223,17 @@ def _in_exchange(
     return replace(thread, current=replace(thread.current, own=own), words=words, round=round_)
 
 
-def _store_receipts(road: Road, jobs: Sequence[Job], calls: Sequence[Call]) -> None:
-    """Put the receipts in the journal's next commit, and that the turn is under way. Nobody waits
-    for it: the calls go out now."""
-    scope, turn = jobs[0].scope, jobs[0].turn
+def _store_receipts(
+    road: Road, jobs: Sequence[Job], calls: Sequence[Call], remembered: Remembered | None
+) -> None:
+    """Put the receipts in the journal's next commit, what was remembered, and that the turn is
+    under way. Nobody waits for it: the calls go out now."""
+    scope, turn, now = jobs[0].scope, jobs[0].turn, road.clock()
 
     def act(tx: Tx) -> list[Event]:
         turns.set_running(tx, scope, turn.id)
+        if remembered is not None:
+            remembered.store(tx, scope, turn, now)
         for job, call in zip(jobs, calls, strict=True):
             seal(tx, job, call)
         return []

@@ -18,7 +18,7 @@ from polyvox.errors import Conflict, Invalid, ModelError, NotFound, StoreError
 from polyvox.events import Event
 from polyvox.ids import new_id
 from polyvox.receive import UserMessage, body_hash, mentioned, receive
-from polyvox.session import changes, council, exchange, lifecycle, synthesis
+from polyvox.session import changes, council, exchange, lifecycle, starting, synthesis
 from polyvox.session.answer import Call
 from polyvox.session.conductor import Conductor
 from polyvox.session.inspect import inspect
@@ -78,9 +78,10 @@ class Turns:
         idempotency_key: str | None = None,
         edits: str | None = None,
         model: str | None = None,
+        veto: Sequence[str] = (),
     ) -> Begun:
         """Store a message and have it answered. Returns as soon as it is stored. `model` asks
-        everyone with that model, this once."""
+        everyone with that model, this once; `veto` is what its session shall not be told."""
         if self.conductor.closing:
             raise StoreError("Polyvox is shutting down.", "Send it again in a moment.")
         road = self._road
@@ -96,14 +97,16 @@ class Turns:
                 tx, scope, conversation_id, content, advisors, idempotency_key, model, edits
             )
         )
-        return await self.conductor.see_through(self._send(scope, plan, edits))
+        return await self.conductor.see_through(self._send(scope, plan, edits, veto))
 
-    async def _send(self, scope: Scope, plan: _Plan, edits: str | None) -> Begun:
+    async def _send(
+        self, scope: Scope, plan: _Plan, edits: str | None, veto: Sequence[str]
+    ) -> Begun:
         made: list[Begun] = []
 
         def act(tx: Tx) -> list[Event]:
             made.clear()
-            made.append(self._begin(tx, scope, plan, edits))
+            made.append(self._begin(tx, scope, plan, edits, veto))
             return made[0].opening
 
         await self._road.journal.do(scope, plan.conversation.id, act, now=True)
@@ -163,7 +166,9 @@ class Turns:
         if refusal is not None:
             raise Invalid(refusal.message, refusal.hint, param="content")
 
-    def _begin(self, tx: Tx, scope: Scope, plan: _Plan, edits: str | None) -> Begun:
+    def _begin(
+        self, tx: Tx, scope: Scope, plan: _Plan, edits: str | None, veto: Sequence[str]
+    ) -> Begun:
         road, message = self._road, plan.message
         now = road.clock()
         idle = None if plan.recipe.name == "agent" else road.settings.sessions.idle_minutes
@@ -175,12 +180,19 @@ class Turns:
             body_hash=message.body_hash,
             edits=edits,
         )
+
+        def session() -> str:
+            found = lifecycle.session_for(tx, scope, plan.conversation.id, now, idle)
+            if veto:
+                starting.add_veto(tx, scope, found, plan.conversation.id, veto, now)
+            return found
+
         return turns.begin(
             tx,
             scope,
             plan.conversation.id,
             new,
-            lambda: lifecycle.session_for(tx, scope, plan.conversation.id, now, idle),
+            session,
             road.runner_id,
             road.settings.limits.queue,
             now,
@@ -248,6 +260,7 @@ class Turns:
             old = turns.get_answer(tx, scope, answer_id)
             _check_again(old, retry)
             turn = turns.get_turn(tx, scope, old.turn_id)
+            changes.check_there(turn)
             conversation = conversations.get(tx, scope, old.conversation_id)
             recipe = council.find_recipe(tx, scope, road.settings, conversation.recipe)
             advisor = self._advisor(tx, scope, old)
@@ -371,6 +384,7 @@ class Turns:
             raise Conflict(
                 "This turn is still being answered.", "Wait until its answers have ended."
             )
+        changes.check_there(turn)
         conversation = conversations.get(tx, scope, turn.conversation_id)
         return turn, council.find_recipe(tx, scope, self._road.settings, conversation.recipe)
 

@@ -8,41 +8,21 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, field_validator
+from pydantic import BaseModel, Field, InstanceOf, field_validator
 
+from polyvox.settings.evaluation import Evaluation
 from polyvox.settings.secret import Secret, StoredKey
+from polyvox.settings.section import DAY, MOST, ON_PAGE, Section
 
 BUILT_IN_PROVIDERS = ("openrouter", "openai", "anthropic", "gemini", "ollama", "local", "scripted")
 MODEL = r"^[a-z0-9][a-z0-9_.-]*:\S+$"
 ModelName = Annotated[str, Field(pattern=MODEL)]
 OptionalModel = Annotated[str, Field(pattern=rf"{MODEL}|^$")]
 MAPS = ("providers", "recipes", "models.known")
-ON_PAGE: dict[str, Any] = {"page": True}
-"""Marks a setting that people may change on the page: it takes effect without a restart, and does
-not decide who can reach the program."""
-DAY = 86_400
-MOST = 10_000_000
-"""Tokens or dollars: more is a slip of the pen."""
-
-
-class Section(BaseModel):
-    """A table of the configuration file."""
-
-    model_config = ConfigDict(
-        extra="forbid", arbitrary_types_allowed=True, frozen=True, allow_inf_nan=False
-    )
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _given(cls, value: object, info: Any) -> object:  # noqa: ANN401 - pydantic's own type
-        kind = cls.model_fields[info.field_name].annotation
-        if isinstance(value, bool) and {int, float} & {kind, *get_args(kind)}:
-            raise ValueError("must be a number, not true or false")
-        return Secret(value) if kind is Secret and isinstance(value, str) else value
 
 
 class ModelFactsSetting(Section):
@@ -399,6 +379,7 @@ class Settings(Section):
     server: Server = Field(default_factory=lambda: Server(), description="")
     sessions: Sessions = Field(default_factory=lambda: Sessions(), description="")
     memory: Memory = Field(default_factory=lambda: Memory(), description="")
+    evaluation: Evaluation = Field(default_factory=lambda: Evaluation(), description="")
     providers: dict[str, Provider] = Field(default_factory=dict, description="")
     recipes: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="Changes to recipes, by name."

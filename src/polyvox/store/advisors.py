@@ -72,6 +72,14 @@ def get(tx: Tx, scope: Scope, key: str) -> Advisor:
     return found
 
 
+def even_removed(tx: Tx, scope: Scope, advisor_id: str) -> Advisor | None:
+    """The advisor with this id, also one that was removed."""
+    row = tx.one(
+        f"SELECT {ADVISOR} FROM advisors WHERE user_id = ? AND id = ?", (scope.user, advisor_id)
+    )
+    return None if row is None else advisor_of(row)
+
+
 def list_all(tx: Tx, scope: Scope, *, active: bool = False) -> list[Advisor]:
     """Every advisor in its order (`active`: only those)."""
     only = " AND active = 1" if active else ""

@@ -6,7 +6,10 @@ words; a session's packet does, and is a cache that `drop_packets` empties.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+import msgspec
 
 from polyvox.store.database import Tx
 from polyvox.values import Scope
@@ -21,6 +24,8 @@ class Kept:
     """The turn in which the handover was brought back."""
     corrected_in: str | None = None
     """The turn in which the person said that it is wrong."""
+    vetoed: tuple[str, ...] = ()
+    """What the person does not want it to be told, by the ids of the items."""
 
 
 def state(tx: Tx, scope: Scope, persona_id: str, turn_id: str) -> str | None:
@@ -50,21 +55,22 @@ def put_state(
 def session(tx: Tx, scope: Scope, session_id: str) -> Kept | None:
     """What a session started with, if that is known."""
     row = tx.one(
-        "SELECT packet, reinjected_in, corrected_in FROM companion_sessions"
+        "SELECT packet, reinjected_in, corrected_in, vetoed FROM companion_sessions"
         " WHERE user_id = ? AND id = ?",
         (scope.user, session_id),
     )
-    return None if row is None else Kept(*row)
+    return None if row is None else Kept(row[0], row[1], row[2], _ids(row[3]))
 
 
 def put_session(
     tx: Tx, scope: Scope, session_id: str, conversation_id: str, kept: Kept, at: int
 ) -> None:
-    """Keep it."""
+    """Keep it, all but the veto. A packet that was made before the veto was changed is not kept."""
     tx.run(
         "INSERT INTO companion_sessions (user_id, id, conversation_id, packet,"
-        " reinjected_in, corrected_in, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (user_id, id) DO UPDATE SET packet = excluded.packet,"
+        " reinjected_in, corrected_in, vetoed, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (user_id, id) DO UPDATE SET packet = CASE WHEN companion_sessions.vetoed"
+        " = excluded.vetoed THEN excluded.packet ELSE companion_sessions.packet END,"
         " reinjected_in = excluded.reinjected_in, corrected_in = excluded.corrected_in,"
         " updated_at = excluded.updated_at",
         (
@@ -74,9 +80,32 @@ def put_session(
             kept.packet,
             kept.reinjected_in,
             kept.corrected_in,
+            _text(kept.vetoed),
             at,
         ),
     )
+
+
+def veto(
+    tx: Tx, scope: Scope, session_id: str, conversation_id: str, ids: Iterable[str], at: int
+) -> None:
+    """What a session shall not be told, in place of what was said of it before."""
+    vetoed = _text(tuple(sorted(set(ids))))
+    tx.run(
+        "INSERT INTO companion_sessions (user_id, id, conversation_id, packet, vetoed, updated_at)"
+        " VALUES (?, ?, ?, '', ?, ?) ON CONFLICT (user_id, id) DO UPDATE SET packet = CASE WHEN"
+        " companion_sessions.vetoed = excluded.vetoed THEN companion_sessions.packet ELSE '' END,"
+        " vetoed = excluded.vetoed, updated_at = excluded.updated_at",
+        (scope.user, session_id, conversation_id, vetoed, at),
+    )
+
+
+def _text(ids: tuple[str, ...]) -> str:
+    return msgspec.json.encode(ids).decode()
+
+
+def _ids(text: str) -> tuple[str, ...]:
+    return msgspec.json.decode(text, type=tuple[str, ...])
 
 
 def drop_packets(tx: Tx, scope: Scope) -> None:

@@ -13,7 +13,7 @@ from polyvox.ids import Clock, new_id, system_clock
 from polyvox.store import councils, search
 from polyvox.store.database import Database, Row, Tx, Value
 from polyvox.store.scrub import scrub
-from polyvox.values import Conversation, Scope
+from polyvox.values import Conversation, Recall, Scope
 
 CONVERSATION = (
     "id, title, recipe, advisors, council_id, head_id, last_number, created_at, updated_at"
@@ -28,8 +28,10 @@ OWNED = (
     "branches",
     "companion_sessions",
     "companion_traces",
+    "running_summaries",
 )
 """Tables whose rows belong to one conversation and go with it."""
+_WHOLE = f"{CONVERSATION}, recall"
 DEFAULT_RECIPE = "council"
 
 
@@ -42,6 +44,8 @@ class Details(TypedDict, total=False):
     """Ids or slugs; None: every active advisor."""
     council: str | None
     """A council's id or slug: its advisors and its recipe, unless these are given too."""
+    recall: Recall
+    """Whether its turns look up what was said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ class Page:
 def find(tx: Tx, scope: Scope, conversation_id: str) -> Conversation | None:
     """One conversation, or None."""
     row = tx.one(
-        f"SELECT {CONVERSATION} FROM conversations WHERE user_id = ? AND id = ?",
+        f"SELECT {_WHOLE} FROM conversations WHERE user_id = ? AND id = ?",
         (scope.user, conversation_id),
     )
     return None if row is None else conversation_of(row)
@@ -86,7 +90,7 @@ def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Pag
         where = " AND (updated_at < ? OR (updated_at = ? AND id < ?))"
         values = (*params, int(stamp), int(stamp), last)
     rows = tx.all(
-        f"SELECT {CONVERSATION} FROM conversations WHERE user_id = ?{where}"
+        f"SELECT {_WHOLE} FROM conversations WHERE user_id = ?{where}"
         " ORDER BY updated_at DESC, id DESC LIMIT ?",
         (*values, limit + 1),
     )
@@ -105,11 +109,23 @@ def latest(
     if advisor_id is not None:
         where.append(("advisors = ?", _ids((advisor_id,))))
     row = tx.one(
-        f"SELECT {CONVERSATION} FROM conversations WHERE {' AND '.join(sql for sql, _ in where)}"
+        f"SELECT {_WHOLE} FROM conversations WHERE {' AND '.join(sql for sql, _ in where)}"
         " ORDER BY updated_at DESC, id DESC LIMIT 1",
         tuple(value for _, value in where),
     )
     return None if row is None else conversation_of(row)
+
+
+def alone_with(tx: Tx, scope: Scope, recipe: str) -> list[str]:
+    """The advisors who are the only one in some conversation of a recipe, the last spoken to
+    first."""
+    rows = tx.all(
+        "SELECT advisors, MAX(updated_at) FROM conversations WHERE user_id = ? AND recipe = ?"
+        " AND advisors IS NOT NULL GROUP BY advisors ORDER BY 2 DESC",
+        (scope.user, recipe),
+    )
+    lists: list[list[str]] = [msgspec.json.decode(row[0]) for row in rows]
+    return [ids[0] for ids in lists if len(ids) == 1]
 
 
 def create(tx: Tx, scope: Scope, now: int, details: Details) -> Conversation:
@@ -117,8 +133,7 @@ def create(tx: Tx, scope: Scope, now: int, details: Details) -> Conversation:
     empty = Conversation(new_id(), "", DEFAULT_RECIPE, None, None, None, 0, now, now)
     conversation = _with(tx, scope, empty, details)
     tx.run(
-        f"INSERT INTO conversations (user_id, {CONVERSATION})"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO conversations (user_id, {_WHOLE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             scope.user,
             conversation.id,
@@ -130,6 +145,7 @@ def create(tx: Tx, scope: Scope, now: int, details: Details) -> Conversation:
             conversation.last_number,
             conversation.created_at,
             conversation.updated_at,
+            conversation.recall,
         ),
     )
     _index(tx, scope, conversation)
@@ -142,9 +158,9 @@ def update(tx: Tx, scope: Scope, conversation_id: str, details: Details) -> Conv
     new = _with(tx, scope, old, details)
     # Only these columns: the head and the last number may be moving at this moment.
     tx.run(
-        "UPDATE conversations SET title = ?, recipe = ?, advisors = ?, council_id = ?"
+        "UPDATE conversations SET title = ?, recipe = ?, advisors = ?, council_id = ?, recall = ?"
         " WHERE user_id = ? AND id = ?",
-        (new.title, new.recipe, _ids(new.advisors), new.council_id, scope.user, new.id),
+        (new.title, new.recipe, _ids(new.advisors), new.council_id, new.recall, scope.user, new.id),
     )
     if new.title != old.title:
         _index(tx, scope, new)
@@ -195,14 +211,15 @@ class Conversations:
             lambda tx: latest(tx, scope, recipe=recipe, advisor_id=advisor_id)
         )
 
-    async def delete(self, scope: Scope, conversation_id: str) -> None:
-        """Delete a conversation with everything in it, from the files too."""
+    async def delete(self, scope: Scope, conversation_id: str) -> bool:
+        """Delete a conversation with everything in it; answers whether it is gone from the files
+        too."""
         await self._database.write(lambda tx: delete(tx, scope, conversation_id))
-        await scrub(self._database)
+        return await scrub(self._database)
 
 
 def conversation_of(row: Row) -> Conversation:
-    """A row of CONVERSATION columns as a value."""
+    """A row of CONVERSATION columns (and `recall`) as a value."""
     values: list[Any] = list(row)
     values[3] = None if row[3] is None else tuple(msgspec.json.decode(row[3]))
     return Conversation(*values)
@@ -223,7 +240,10 @@ def _with(tx: Tx, scope: Scope, old: Conversation, details: Details) -> Conversa
             new, advisors=None if chosen is None else _members(tx, scope, chosen, old.advisors)
         )
     return replace(
-        new, title=details.get("title", new.title), recipe=details.get("recipe", new.recipe)
+        new,
+        title=details.get("title", new.title),
+        recipe=details.get("recipe", new.recipe),
+        recall=details.get("recall", new.recall),
     )
 
 

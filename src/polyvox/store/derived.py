@@ -184,6 +184,32 @@ def list_daily(tx: Tx, scope: Scope, partition: Partition) -> list[Daily]:
     return [_daily(row) for row in rows]
 
 
+def daily_before(
+    tx: Tx, scope: Scope, partition: Partition, before: str | None, limit: int
+) -> list[Daily]:
+    """The analyses of the last days, or of those before a day, the last first."""
+    earlier, values = ("", ()) if before is None else (" AND day < ?", (before,))
+    rows = tx.all(
+        f"SELECT {_DAILY} FROM daily_analyses WHERE user_id = ? AND part = ?{earlier}"
+        " ORDER BY day DESC LIMIT ?",
+        (scope.user, partition.key, *values, limit),
+    )
+    return [_daily(row) for row in rows]
+
+
+def summaries_before(
+    tx: Tx, scope: Scope, partition: Partition, before: int | None, limit: int
+) -> list[Summary]:
+    """Summaries of sessions whose last message was said before a time, the last first."""
+    earlier, values = ("", ()) if before is None else (" AND told_at < ?", (before,))
+    rows = tx.all(
+        f"SELECT {_SUMMARY} FROM summaries WHERE user_id = ? AND part = ? AND kind = 'session'"
+        f"{earlier} ORDER BY told_at DESC, subject LIMIT ?",
+        (scope.user, partition.key, *values, limit),
+    )
+    return [_summary(row) for row in rows]
+
+
 def drop_daily(tx: Tx, scope: Scope, partition: Partition, days: Sequence[str]) -> None:
     """Delete analyses."""
     tx.many(

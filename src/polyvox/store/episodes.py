@@ -8,13 +8,15 @@ too, and a session that was forgotten does not come back when it is sent again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.ids import content_hash
 from polyvox.store import shelves
-from polyvox.store.database import Row, Tx, Value
+from polyvox.store.database import Tx, Value
+from polyvox.store.episode_rows import EPISODE, IDS, in_ranges, stored_of, with_sessions
 from polyvox.store.remembered import (
     SESSION_BITS,
     Episode,
@@ -34,12 +36,6 @@ from polyvox.values import Scope
 __all__ = ["Episode", "Glance", "Message", "New", "Partition", "Role", "Stored", "Transcript"]
 
 _TRANSCRIPT = "session_id, persona_id, started_at, ended_at, messages"
-_EPISODE = (
-    "e.doc, e.message_index, e.role, e.advisor_id, e.text, e.said_at, e.excluded, e.pinned, e.at,"
-    " e.cloud, e.terms"
-)
-RANGES, IDS = 100, 400
-"""So many ranges and ids are asked for by one statement."""
 
 
 def forgotten(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> bool:
@@ -61,6 +57,39 @@ def add(
 ) -> int:
     """Store what is new of a session's messages; answers how many are. What is there already must
     be the same. The session's times grow to hold those given."""
+    return _grow(tx, scope, partition, transcript, cloud, lambda known: messages[known:], messages)
+
+
+def append(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    transcript: Transcript,
+    fresh: Sequence[New],
+    cloud: bool,
+) -> int:
+    """Store further messages of a session, behind those that it has; answers the index of the
+    first."""
+    first: list[int] = []
+
+    def all_of_it(known: int) -> Sequence[New]:
+        first.append(known)
+        return fresh
+
+    _grow(tx, scope, partition, transcript, cloud, all_of_it, ())
+    return first[0]
+
+
+def _grow(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    transcript: Transcript,
+    cloud: bool,
+    fresh_of: Callable[[int], Sequence[New]],
+    same: Sequence[New],
+) -> int:
+    """Store what `fresh_of` says is new behind so many messages."""
     key = (scope.user, partition.key, transcript.session_id)
     tx.run(
         f"INSERT INTO transcripts (user_id, part, {_TRANSCRIPT}) VALUES (?, ?, ?, ?, ?, ?, 0)"
@@ -89,19 +118,19 @@ def add(
         raise Conflict("This session is being forgotten right now.", "Send it again.")
     number, known, started_at = row
     stored = _session(tx, scope, partition, number)
-    _same(stored, messages)
+    _same(stored, same)
     undated = [one.doc for one in stored if one.episode.said_at is None and one.at > started_at]
     tx.many(
         "UPDATE episodes SET at = ? WHERE user_id = ? AND doc = ?",
         [(started_at, scope.user, doc) for doc in undated],
     )
-    fresh = messages[known:]
+    fresh = fresh_of(known)
     rows = placed(number, known, stored, fresh, transcript.session_id, started_at, cloud)
     _insert(tx, scope, partition, rows)
     if fresh:
         tx.run(
             "UPDATE transcripts SET messages = ? WHERE user_id = ? AND part = ? AND session_id = ?",
-            (len(messages), *key),
+            (known + len(fresh), *key),
         )
     return len(fresh)
 
@@ -159,14 +188,19 @@ def visible_of(
 
 
 def glance(
-    tx: Tx, scope: Scope, partition: Partition, ranges: Sequence[tuple[int, int]]
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    ranges: Sequence[tuple[int, int]],
+    owners: Collection[str] | None = None,
 ) -> list[Glance]:
-    """The episodes whose numbers are in these ranges (first, last), without their texts."""
+    """The episodes whose numbers are in these ranges (first, last), without their texts; only
+    those that are somebody's of these, if given."""
     columns = "e.doc, e.at, e.terms, e.advisor_id, e.role, e.cloud, e.excluded, e.pinned"
     return [
         Glance(doc, at, terms, owner_of(role, advisor_id), role, *rest)
-        for doc, at, terms, advisor_id, role, *rest in _in_ranges(
-            tx, scope, partition, ranges, columns
+        for doc, at, terms, advisor_id, role, *rest in in_ranges(
+            tx, scope, partition, ranges, columns, owners
         )
     ]
 
@@ -175,53 +209,67 @@ def read(
     tx: Tx, scope: Scope, partition: Partition, ranges: Sequence[tuple[int, int]]
 ) -> list[Stored]:
     """The episodes whose numbers are in these ranges (first, last)."""
-    return _with_sessions(tx, scope, _in_ranges(tx, scope, partition, ranges, _EPISODE))
+    return with_sessions(tx, scope, in_ranges(tx, scope, partition, ranges, EPISODE))
 
 
-def _in_ranges(
+def marked(
     tx: Tx,
     scope: Scope,
     partition: Partition,
-    ranges: Sequence[tuple[int, int]],
-    columns: str,
-) -> list[Row]:
-    # Both databases are told to jump to the numbers: as long as they have no statistics they would
-    # rather walk the whole partition in the order of time.
-    if tx.dialect == "sqlite":
-        chosen = (
-            f"SELECT {columns} FROM spans CROSS JOIN episodes e NOT INDEXED"
-            " WHERE e.doc BETWEEN spans.low AND spans.high AND e.user_id = ? AND e.part = ?"
-        )
-    else:
-        chosen = (
-            f"SELECT {columns} FROM spans CROSS JOIN LATERAL (SELECT * FROM episodes"
-            " WHERE doc BETWEEN spans.low AND spans.high AND user_id = ? OFFSET 0) AS e"
-            " WHERE e.part = ?"
-        )
-    found: list[Row] = []
-    for start in range(0, len(ranges), RANGES):
-        some = ranges[start : start + RANGES]
-        values = ", ".join(["(CAST(? AS BIGINT), CAST(? AS BIGINT))"] * len(some))
-        found += tx.all(
-            f"WITH spans (low, high) AS (VALUES {values}) {chosen}",
-            (*(number for span in some for number in span), scope.user, partition.key),
-        )
+    mark: Literal["pinned", "excluded"],
+    limit: int,
+    after: tuple[int, int] | None = None,
+) -> list[Stored]:
+    """What was pinned, or excluded from recall, the newest first; `after`: behind this time and
+    number."""
+    behind = "" if after is None else " AND (e.at < ? OR (e.at = ? AND e.doc < ?))"
+    rows = tx.all(
+        f"SELECT {EPISODE} FROM episodes e WHERE e.user_id = ? AND e.part = ? AND e.{mark} = 1"
+        f"{behind} ORDER BY e.at DESC, e.doc DESC LIMIT ?",
+        (scope.user, partition.key, *(() if after is None else (after[0], *after)), limit),
+    )
+    return with_sessions(tx, scope, rows)
+
+
+def at_places(
+    tx: Tx, scope: Scope, partition: Partition, places: Sequence[tuple[str, int]]
+) -> dict[tuple[str, int], Episode]:
+    """The messages at these places (session, index), as far as they are remembered."""
+    found: dict[tuple[str, int], Episode] = {}
+    for session_id in dict.fromkeys(name for name, _ in places):
+        number = _number(tx, scope, partition, session_id)
+        indexes = sorted({index for name, index in places if name == session_id})
+        for start in range(0, 0 if number is None else len(indexes), IDS):
+            some = indexes[start : start + IDS]
+            rows = tx.all(
+                f"SELECT {EPISODE} FROM episodes e WHERE e.user_id = ? AND e.part = ?"
+                " AND e.doc BETWEEN ? AND ?"
+                f" AND e.message_index IN ({', '.join('?' * len(some))})",
+                (scope.user, partition.key, *_span(number or 0), *some),
+            )
+            for one in (stored_of(row, session_id).episode for row in rows):
+                found[session_id, one.index] = one
     return found
 
 
-def _with_sessions(tx: Tx, scope: Scope, rows: Sequence[Row]) -> list[Stored]:
-    numbers = sorted({row[0] >> SESSION_BITS for row in rows})
-    names: dict[int, str] = {}
-    for start in range(0, len(numbers), IDS):
-        some = numbers[start : start + IDS]
-        names |= dict(
-            tx.all(
-                "SELECT number, session_id FROM transcripts WHERE user_id = ?"
-                f" AND number IN ({', '.join('?' * len(some))})",
-                (scope.user, *some),
-            )
-        )
-    return [_stored(row, names[row[0] >> SESSION_BITS]) for row in rows]
+def kept_out(tx: Tx, scope: Scope, partition: Partition) -> set[tuple[str, int]]:
+    """The messages that are excluded: (session, index)."""
+    rows = tx.all(
+        "SELECT t.session_id, e.message_index FROM episodes e JOIN transcripts t"
+        f" ON t.user_id = e.user_id AND t.number = e.doc >> {SESSION_BITS}"
+        " WHERE e.user_id = ? AND e.part = ? AND e.excluded = 1",
+        (scope.user, partition.key),
+    )
+    return {(row[0], row[1]) for row in rows}
+
+
+def count_sessions(tx: Tx, scope: Scope, partition: Partition) -> int:
+    """How many sessions are remembered."""
+    row = tx.one(
+        "SELECT COUNT(*) FROM transcripts WHERE user_id = ? AND part = ?",
+        (scope.user, partition.key),
+    )
+    return 0 if row is None else int(row[0])
 
 
 def said_between(
@@ -229,11 +277,11 @@ def said_between(
 ) -> list[Stored]:
     """What was said in a stretch of time, the latest first, at most so many."""
     rows = tx.all(
-        f"SELECT {_EPISODE} FROM episodes e WHERE e.user_id = ? AND e.part = ?"
+        f"SELECT {EPISODE} FROM episodes e WHERE e.user_id = ? AND e.part = ?"
         " AND e.at >= ? AND e.at < ? AND e.excluded = 0 ORDER BY e.at DESC, e.doc DESC LIMIT ?",
         (scope.user, partition.key, start, end, most),
     )
-    return _with_sessions(tx, scope, rows)
+    return with_sessions(tx, scope, rows)
 
 
 def session_numbers(
@@ -282,6 +330,31 @@ def mark(
     return new
 
 
+def rewrite(
+    tx: Tx, scope: Scope, partition: Partition, old: Stored, text: str, terms: tuple[str, ...]
+) -> None:
+    """Put other words in the place of an episode's: what repeated something forgotten."""
+    new = replace(old, episode=replace(old.episode, text=text), terms=terms)
+    if not old.episode.excluded:
+        shelves.take(tx, scope, [_doc(old, partition)])
+        shelves.place(tx, scope, [_doc(new, partition)])
+        _set_vector(tx, scope, old.doc, shelves.vector(scope, _doc(new, partition)))
+    tx.run(
+        "UPDATE episodes SET text = ?, terms = ? WHERE user_id = ? AND doc = ?",
+        (text, " ".join(terms), scope.user, old.doc),
+    )
+
+
+def answered_since(tx: Tx, scope: Scope, partition: Partition, since: int) -> list[Stored]:
+    """What was answered since a time, in order."""
+    rows = tx.all(
+        f"SELECT {EPISODE} FROM episodes e WHERE e.user_id = ? AND e.part = ? AND e.at >= ?"
+        " AND e.role = 'assistant' ORDER BY e.doc",
+        (scope.user, partition.key, since),
+    )
+    return with_sessions(tx, scope, rows)
+
+
 def remove_message(tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int) -> None:
     """Forget one message. Its place stays empty."""
     _delete(tx, scope, partition, [_one(tx, scope, partition, session_id, index)])
@@ -294,10 +367,11 @@ def remove_session(tx: Tx, scope: Scope, partition: Partition, session_id: str) 
     gone = [] if number is None else _session(tx, scope, partition, number)
     _delete(tx, scope, partition, gone)
     where = (scope.user, partition.key)
-    tx.run(
-        "DELETE FROM transcripts WHERE user_id = ? AND part = ? AND session_id = ?",
-        (*where, session_id),
-    )
+    for table in ("transcripts", "episode_sources"):
+        tx.run(
+            f"DELETE FROM {table} WHERE user_id = ? AND part = ? AND session_id = ?",
+            (*where, session_id),
+        )
     tx.run(
         "INSERT INTO forgotten_sessions (user_id, part, hash) VALUES (?, ?, ?)"
         " ON CONFLICT (user_id, part, hash) DO NOTHING",
@@ -418,11 +492,3 @@ def _number(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> int 
 
 def _doc(one: Stored, partition: Partition) -> Doc:
     return Doc(one.doc, one.shelf(partition), one.terms)
-
-
-def _stored(row: Row, session_id: str) -> Stored:
-    doc, index, role, advisor_id, text, said_at, excluded, pinned, at, cloud, terms = row
-    episode = Episode(
-        session_id, index, role, advisor_id, text, said_at, bool(excluded), bool(pinned)
-    )
-    return Stored(doc, episode, at, bool(cloud), tuple(terms.split()))

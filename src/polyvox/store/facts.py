@@ -132,6 +132,42 @@ def every(tx: Tx, scope: Scope, partition: Partition) -> list[Fact]:
     return [_fact(row) for row in rows]
 
 
+def some(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    limit: int,
+    *,
+    pinned: bool | None = None,
+    excluded: bool | None = None,
+    after: tuple[int, str] | None = None,
+) -> list[Fact]:
+    """Some statements with these marks (None: either way), the newest first; `after`: those behind
+    this time and id."""
+    only, values = "", list[Value]()
+    for name, wanted in (("pinned", pinned), ("excluded", excluded)):
+        if wanted is not None:
+            only += f" AND {name} = ?"
+            values.append(int(wanted))
+    if after is not None:
+        only += " AND (said_at < ? OR (said_at = ? AND id < ?))"
+        values += [after[0], *after]
+    rows = tx.all(
+        f"SELECT {_FACT} FROM facts WHERE user_id = ? AND part = ?{only}"
+        " ORDER BY said_at DESC, id DESC LIMIT ?",
+        (scope.user, partition.key, *values, limit),
+    )
+    return [_fact(row) for row in rows]
+
+
+def count(tx: Tx, scope: Scope, partition: Partition) -> int:
+    """How many statements there are."""
+    row = tx.one(
+        "SELECT COUNT(*) FROM facts WHERE user_id = ? AND part = ?", (scope.user, partition.key)
+    )
+    return 0 if row is None else int(row[0])
+
+
 def mark(tx: Tx, scope: Scope, partition: Partition, fact: Fact) -> None:
     """Keep whether a fact is pinned and excluded."""
     tx.run(

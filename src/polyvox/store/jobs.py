@@ -63,9 +63,15 @@ def enqueue(
 
 
 def again(tx: Tx, scope: Scope, kind: str, subject: str, now: int) -> None:
-    """Want a job done that may have been done before: from its first step."""
+    """Want a job done that may have been done before: from its first step. One that runs right now
+    may have looked already: it is done once more when it ends."""
     if not enqueue(tx, scope, kind, subject, now):
         job_id = f"{kind}:{subject}"
+        if tx.run(
+            "UPDATE jobs SET again = 1 WHERE user_id = ? AND id = ? AND state = 'running'",
+            (scope.user, job_id),
+        ):
+            return
         tx.run("DELETE FROM job_steps WHERE user_id = ? AND job_id = ?", (scope.user, job_id))
         tx.run(
             "UPDATE jobs SET state = 'pending', attempts = 0, due_at = ?, failure = NULL,"
@@ -84,14 +90,26 @@ def claim(tx: Tx, kinds: Iterable[str], runner_id: str, now: int) -> Job | None:
         f" ORDER BY due_at, id LIMIT 1{lock}",
         (now, *wanted),
     )
-    if row is None:
-        return None
+    return None if row is None else _claimed(tx, Scope(row[0]), row[1], runner_id, now)
+
+
+def claim_one(tx: Tx, scope: Scope, job_id: str, runner_id: str, now: int) -> Job | None:
+    """This one job, for this runner alone; None where it is not due or somebody has it."""
+    touched = tx.run(
+        "UPDATE jobs SET updated_at = ? WHERE user_id = ? AND id = ? AND state = 'pending'"
+        " AND due_at <= ?",
+        (now, scope.user, job_id, now),
+    )
+    return _claimed(tx, scope, job_id, runner_id, now) if touched else None
+
+
+def _claimed(tx: Tx, scope: Scope, job_id: str, runner_id: str, now: int) -> Job:
     tx.run(
         "UPDATE jobs SET state = 'running', runner_id = ?, attempts = attempts + 1, updated_at = ?"
         " WHERE user_id = ? AND id = ?",
-        (runner_id, now, row[0], row[1]),
+        (runner_id, now, scope.user, job_id),
     )
-    return get(tx, Scope(row[0]), row[1])
+    return get(tx, scope, job_id)
 
 
 def next_due(tx: Tx, kinds: Iterable[str]) -> int | None:
@@ -106,7 +124,7 @@ def next_due(tx: Tx, kinds: Iterable[str]) -> int | None:
 
 
 def finish(tx: Tx, job: Job, runner_id: str, now: int) -> None:
-    """It is done. Its steps have served."""
+    """It is done, unless it was wanted again meanwhile. Its steps have served."""
     tx.run(
         "DELETE FROM job_steps WHERE user_id = ? AND job_id = ?"
         " AND EXISTS (SELECT 1 FROM jobs WHERE user_id = ? AND id = ? AND runner_id = ?)",
@@ -128,11 +146,28 @@ def fail(tx: Tx, job: Job, runner_id: str, failure: str, now: int) -> None:
 def _settle(
     tx: Tx, job: Job, runner_id: str, state: JobState, due_at: int, failure: str | None, now: int
 ) -> None:
-    """Only who holds a job may say how it ended."""
+    """Only who holds a job may say how it ended. Whatever that is, if it was wanted again meanwhile
+    it waits again, with all its attempts."""
+    mine = (job.scope.user, job.id, runner_id)
+    tx.run(
+        "UPDATE jobs SET state = 'pending', attempts = 0, due_at = ?, failure = ?, again = 0,"
+        " runner_id = NULL, updated_at = ?"
+        " WHERE user_id = ? AND id = ? AND runner_id = ? AND again = 1",
+        (due_at, failure, now, *mine),
+    )
     tx.run(
         "UPDATE jobs SET state = ?, runner_id = NULL, due_at = ?, failure = ?, updated_at = ?"
         " WHERE user_id = ? AND id = ? AND runner_id = ?",
-        (state, due_at, failure, now, job.scope.user, job.id, runner_id),
+        (state, due_at, failure, now, *mine),
+    )
+
+
+def release(tx: Tx, job: Job, runner_id: str, now: int) -> None:
+    """One job waits again: who holds it has to end."""
+    tx.run(
+        "UPDATE jobs SET state = 'pending', runner_id = NULL, updated_at = ?"
+        " WHERE user_id = ? AND id = ? AND state = 'running' AND runner_id = ?",
+        (now, job.scope.user, job.id, runner_id),
     )
 
 
@@ -182,13 +217,16 @@ def list_jobs(
     scope: Scope,
     states: Iterable[JobState] = ("pending", "running", "failed"),
     limit: int = 100,
+    subjects: Iterable[str] | None = None,
 ) -> list[Job]:
-    """The jobs in these states, the longest due first."""
+    """The jobs in these states, the longest due first; about these subjects alone, if given."""
     wanted = tuple(states)
+    about = None if subjects is None else tuple(subjects)
+    only = "" if about is None else f" AND subject IN ({', '.join('?' * len(about))})"
     rows = tx.all(
         f"SELECT {_JOB} FROM jobs WHERE user_id = ? AND state IN ({', '.join('?' * len(wanted))})"
-        " ORDER BY due_at, id LIMIT ?",
-        (scope.user, *wanted, limit),
+        f"{only} ORDER BY due_at, id LIMIT ?",
+        (scope.user, *wanted, *(about or ()), limit),
     )
     return [_job(row) for row in rows]
 
@@ -215,6 +253,24 @@ def retry(tx: Tx, scope: Scope, job_id: str, now: int) -> Job:
         (now, now, scope.user, job_id),
     )
     return get(tx, scope, job_id)
+
+
+def wanted(tx: Tx, scope: Scope, kind: str) -> bool:
+    """Whether a job of a kind is still to be done."""
+    row = tx.one(
+        "SELECT 1 FROM jobs WHERE user_id = ? AND kind = ? AND state <> 'done' LIMIT 1",
+        (scope.user, kind),
+    )
+    return row is not None
+
+
+def settle(tx: Tx, scope: Scope, kind: str, now: int) -> None:
+    """Somebody has done what these jobs were for."""
+    tx.run(
+        "UPDATE jobs SET state = 'done', failure = NULL, updated_at = ?"
+        " WHERE user_id = ? AND kind = ? AND state IN ('pending', 'failed')",
+        (now, scope.user, kind),
+    )
 
 
 def forget(tx: Tx, scope: Scope, subject: str) -> None:

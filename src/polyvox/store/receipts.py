@@ -29,12 +29,17 @@ def put(
     data: str,
     spans: Mapping[str, str],
 ) -> None:
-    """Store a receipt (again, once it is sealed) and the texts that it is the first to use."""
-    tx.many(
-        "INSERT INTO spans (user_id, hash, conversation_id, text) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
-        [(scope.user, name, conversation_id, text) for name, text in spans.items()],
+    """Store a receipt (again, once it is sealed) and the texts that it is the first to use. What
+    was forgotten of a stored one does not come back when it is sealed."""
+    stored = tx.one(
+        "SELECT 1 FROM receipts WHERE user_id = ? AND answer_id = ?", (scope.user, answer_id)
     )
+    if stored is None:
+        tx.many(
+            "INSERT INTO spans (user_id, hash, conversation_id, text) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
+            [(scope.user, name, conversation_id, text) for name, text in spans.items()],
+        )
     tx.run(
         "INSERT INTO receipts (user_id, answer_id, conversation_id, base_id, data)"
         " VALUES (?, ?, ?, ?, ?) ON CONFLICT (user_id, answer_id) DO UPDATE SET"
@@ -83,11 +88,15 @@ def spans(tx: Tx, scope: Scope, hashes: Iterable[str]) -> dict[str, str]:
 
 
 def messages(tx: Tx, scope: Scope, turn_ids: Iterable[str]) -> dict[str, tuple[str, int | None]]:
-    """User messages by their turn: (content, said at)."""
-    rows = _in(
-        tx, scope, "SELECT id, content, said_at FROM turns WHERE user_id = ? AND id", turn_ids
-    )
-    return {row[0]: (row[1], row[2]) for row in rows}
+    """User messages by their turn: (content, said at). One that was forgotten is not there."""
+    sql = "SELECT id, content, said_at FROM turns WHERE user_id = ? AND redacted = 0 AND id"
+    return {row[0]: (row[1], row[2]) for row in _in(tx, scope, sql, turn_ids)}
+
+
+def marked(tx: Tx, scope: Scope, answer_ids: Iterable[str]) -> frozenset[str]:
+    """Which of these answers have lost some of their words."""
+    sql = "SELECT id FROM answers WHERE user_id = ? AND redacted = 1 AND id"
+    return frozenset(row[0] for row in _in(tx, scope, sql, answer_ids))
 
 
 def answers(tx: Tx, scope: Scope, answer_ids: Iterable[str]) -> dict[str, str]:

@@ -19,15 +19,16 @@ PAGES = 256
 """Index pages merged per commit (about 10 ms), so that other writers get their turn between."""
 
 
-async def scrub(database: Database) -> None:
-    """Drop what deleted rows left behind. Safe to repeat; costs a rewrite of the search indexes."""
+async def scrub(database: Database) -> bool:
+    """Drop what deleted rows left behind; answers whether all of it is gone. Safe to repeat; costs
+    a rewrite of the search indexes."""
     if not isinstance(database, SqliteDatabase):
-        return
+        return True
     for index in INDEXES:
         pages = -PAGES  # negative: begin a merge of everything; positive: go on with it
         while await database.write(partial(_merge, index, pages)):
             pages = PAGES
-    await asyncio.to_thread(_fold_log, database)
+    return await asyncio.to_thread(_fold_log, database)
 
 
 def _merge(index: str, pages: int, tx: Tx) -> bool:
@@ -39,12 +40,14 @@ def _merge(index: str, pages: int, tx: Tx) -> bool:
     return bool(before and after and after[0] - before[0] >= 2)
 
 
-def _fold_log(database: SqliteDatabase) -> None:
+def _fold_log(database: SqliteDatabase) -> bool:
+    """Fold the log in; False where somebody is still reading an older state."""
     connection = connect(database.path)
     try:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.OperationalError:
-        # Somebody is reading an older state; the log is folded in when they are done.
-        pass
+        return False
+    else:
+        return row is not None and row[0] == 0
     finally:
         connection.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -104,6 +105,33 @@ async def search(database: Database, scope: Scope, query: str, limit: int = 20) 
     if not phrases or limit < 1:
         return []
     return await database.read(lambda tx: _search(tx, scope, phrases, limit))
+
+
+def spoken(
+    tx: Tx, scope: Scope, words: Sequence[str], before: int, limit: int
+) -> list[tuple[Kind, str, str]]:
+    """Messages, and answers from before a time, that have these words in this order, in some form
+    of them: (kind, id of the turn or the answer, text). Any of them, at most so many."""
+    phrase = [word[:LONGEST_WORD] for word in words]
+    columns = "SELECT p.kind, p.id, COALESCE(t.content, a.text)"
+    texts = (
+        " LEFT JOIN turns t ON p.kind = 'message' AND t.user_id = p.user_id AND t.id = p.id"
+        " LEFT JOIN answers a ON p.kind = 'answer' AND a.user_id = p.user_id AND a.id = p.id"
+    )
+    last = " AND (t.id IS NOT NULL OR a.created_at < ?) LIMIT ?"
+    if tx.dialect == "sqlite":
+        wanted = f'"{" ".join(phrase)}"'
+        return tx.all(
+            f"{columns} FROM passage_words JOIN passages p"
+            f" ON p.user_id = ? AND p.doc = passage_words.rowid{texts}"
+            f" WHERE passage_words MATCH ?{last}",
+            (scope.user, wanted, before, limit),
+        )
+    return tx.all(
+        f"{columns} FROM passages p{texts} WHERE p.user_id = ? AND p.words @@"
+        f" (CAST(? AS TSQUERY) && to_tsquery('polyvox_words', CAST(? AS TEXT))){last}",
+        (scope.user, _owner(scope), " <-> ".join(phrase), before, limit),
+    )
 
 
 def phrases_of(query: str) -> list[list[str]]:

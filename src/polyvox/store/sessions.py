@@ -91,12 +91,23 @@ def counted(tx: Tx, scope: Scope, session_id: str) -> tuple[Session, int]:
 
 
 def list_sessions(
-    tx: Tx, scope: Scope, conversation_id: str | None = None, limit: int = 50
+    tx: Tx,
+    scope: Scope,
+    conversation_id: str | None = None,
+    limit: int = 50,
+    after: str | None = None,
 ) -> list[tuple[Session, int]]:
-    """The newest sessions first, each with how many messages the person sent in it."""
-    if conversation_id is None:
-        return _counted(tx, "", (scope.user, limit))
-    return _counted(tx, " AND s.conversation_id = ?", (scope.user, conversation_id, limit))
+    """The newest sessions first, each with how many messages the person sent in it; `after` is the
+    last one of the page before."""
+    only, params = "", (scope.user,)
+    values: tuple[Value, ...] = params
+    if conversation_id is not None:
+        only, values = " AND s.conversation_id = ?", (*params, conversation_id)
+    if after is not None:
+        last = get(tx, scope, after)
+        only += " AND (s.started_at < ? OR (s.started_at = ? AND s.id < ?))"
+        values = (*values, last.started_at, last.started_at, last.id)
+    return _counted(tx, only, (*values, limit))
 
 
 def _counted(tx: Tx, only: str, params: tuple[Value, ...]) -> list[tuple[Session, int]]:
@@ -117,6 +128,16 @@ def messages_in(tx: Tx, scope: Scope, session: Session) -> list[tuple[str, int |
         (scope.user, session.conversation_id, session.id),
     )
     return [(row[0], row[1], row[2]) for row in rows]
+
+
+def turns_in(tx: Tx, scope: Scope, session: Session, limit: int) -> list[str]:
+    """The turns of a session, the newest `limit` of them, oldest first."""
+    rows = tx.all(
+        "SELECT id FROM turns WHERE user_id = ? AND conversation_id = ? AND session_id = ?"
+        " ORDER BY created_at DESC, id DESC LIMIT ?",
+        (scope.user, session.conversation_id, session.id, limit),
+    )
+    return [str(row[0]) for row in reversed(rows)]
 
 
 def idle(tx: Tx, before: int, limit: int = 100) -> list[tuple[Scope, Session, str]]:

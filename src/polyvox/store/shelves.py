@@ -97,13 +97,26 @@ def place(tx: Tx, scope: Scope, docs: Sequence[Doc]) -> None:
 
 
 def take(tx: Tx, scope: Scope, docs: Sequence[Doc]) -> None:
-    """Take texts off their shelves; `terms` must be what was placed."""
+    """Take texts off their shelves, their vectors too; `terms` must be what was placed."""
+    drop_vectors(tx, scope, [(doc.shelf.mark(scope), doc.number) for doc in docs])
     if tx.dialect == "sqlite":
         tx.many(
             "INSERT INTO episode_words (episode_words, rowid, words) VALUES ('delete', ?, ?)",
             [(doc.number, " ".join(marked(scope, doc))) for doc in docs],
         )
     _count(tx, scope, docs, -1)
+
+
+def drop_vectors(tx: Tx, scope: Scope, places: Sequence[tuple[str, int]]) -> None:
+    """Delete the vectors of texts, by the mark of their shelf and their number."""
+    tx.many(
+        "DELETE FROM vectors WHERE user_id = ? AND doc = ?",
+        [(scope.user, number) for _, number in places],
+    )
+    tx.many(
+        "DELETE FROM vector_bits WHERE user_id = ? AND mark = ? AND doc = ?",
+        [(scope.user, mark, number) for mark, number in places],
+    )
 
 
 def stocks(tx: Tx, scope: Scope, part: str) -> list[Stock]:

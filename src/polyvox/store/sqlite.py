@@ -194,6 +194,9 @@ def connect(
             isolation_level=None,
             cached_statements=STATEMENTS,
         )
+        # How many signs of two vectors differ. Asked so, 100,000 rows take 150 ms; fetched first
+        # and compared then, twice as long.
+        connection.create_function("apart", 2, _apart, deterministic=True)
         if read_only:
             connection.execute("PRAGMA query_only = ON")
         else:
@@ -207,6 +210,10 @@ def connect(
             connection.close()
         raise explain(error, path) from error
     return connection
+
+
+def _apart(one: bytes, other: bytes) -> int:
+    return (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).bit_count()
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

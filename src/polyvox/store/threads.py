@@ -239,6 +239,20 @@ def _last_words(
     return ()
 
 
+def between(
+    tx: Tx, scope: Scope, turn: Turn, advisor_id: str, after: int, before: int
+) -> tuple[Said, ...]:
+    """An advisor's thread on the way to a turn, from behind one depth up to another, oldest first;
+    what was excluded is left out."""
+    walk = _Walk(size={advisor_id: 0})
+    for segment in path(tx, scope, turn.branch_id, before - 1) if before > 1 else []:
+        stretch = replace(segment, after=max(segment.after, after))
+        if stretch.after < stretch.upto:
+            walk.turns.extend(_turns(tx, scope, turn, stretch))
+            _answers(tx, scope, turn, stretch, [advisor_id], walk, whole=False)
+    return _past(walk, advisor_id, {}, whole=False)
+
+
 def words_of(
     tx: Tx, scope: Scope, turn_id: str, round_: int | None = None
 ) -> list[tuple[str, str, str, str, int]]:

@@ -14,7 +14,7 @@ import msgspec
 from polyvox.errors import Conflict, NotFound
 from polyvox.events import AnswerStarted, ConversationChanged, Event, TurnStarted
 from polyvox.ids import new_id
-from polyvox.store import search
+from polyvox.store import running, search
 from polyvox.store.database import Row, Tx
 from polyvox.values import (
     Advisor,
@@ -30,13 +30,13 @@ from polyvox.values import (
 
 TURN = (
     "id, conversation_id, message_id, session_id, parent_id, branch_id, depth, content, said_at,"
-    " asked, state, excluded, created_at, completed_at, idempotency_key"
+    " asked, state, excluded, created_at, completed_at, idempotency_key, redacted"
 )
 ANSWER = (
     "id, conversation_id, turn_id, advisor_id, advisor_name, kind, state, text, thinking, round,"
     " position, version, replaces_id, current, excluded, model, prompt_version_id, failure,"
     " input_tokens, output_tokens, reasoning_tokens, cached_tokens, cost, estimated, attempts,"
-    " created_at, first_at, ended_at, points"
+    " created_at, first_at, ended_at, points, redacted"
 )
 
 
@@ -69,6 +69,7 @@ def turn_of(row: Row) -> Turn:
     values: list[Any] = list(row)
     values[9] = tuple(msgspec.json.decode(row[9]))
     values[11] = bool(row[11])
+    values[15] = bool(row[15])
     return Turn(*values)
 
 
@@ -85,7 +86,8 @@ def answer_of(row: Row) -> Answer:
         None if row[17] is None else msgspec.json.decode(row[17], type=Failure),
         spent,
         msgspec.json.decode(row[24], type=tuple[Attempt, ...]),
-        *row[25:],
+        *row[25:29],
+        bool(row[29]),
     ]
     return Answer(*values)
 
@@ -106,6 +108,16 @@ def turn_of_message(tx: Tx, scope: Scope, message_id: str) -> Turn:
     if row is None:
         raise NotFound(f"There is no message {message_id}.")
     return turn_of(row)
+
+
+def tip(tx: Tx, scope: Scope, conversation_id: str, branch_id: str) -> Turn | None:
+    """The last turn of a branch, if it has any."""
+    row = tx.one(
+        f"SELECT {TURN} FROM turns WHERE user_id = ? AND conversation_id = ? AND branch_id = ?"
+        " ORDER BY depth DESC LIMIT 1",
+        (scope.user, conversation_id, branch_id),
+    )
+    return None if row is None else turn_of(row)
 
 
 def on_path(
@@ -270,8 +282,8 @@ def insert_turn(tx: Tx, scope: Scope, turn: Turn, body_hash: str, runner_id: str
     tx.run(
         "INSERT INTO turns (user_id, id, conversation_id, message_id, session_id, parent_id,"
         " branch_id, depth, content, said_at, asked, state, excluded, idempotency_key, body_hash,"
-        " runner_id, created_at, completed_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " runner_id, created_at, completed_at, redacted)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             scope.user,
             turn.id,
@@ -291,6 +303,7 @@ def insert_turn(tx: Tx, scope: Scope, turn: Turn, body_hash: str, runner_id: str
             runner_id,
             turn.created_at,
             turn.completed_at,
+            int(turn.redacted),
         ),
     )
 
@@ -368,6 +381,7 @@ def add(
                 " AND advisor_id = ? AND kind = ? AND round = ?",
                 (scope.user, turn.id, advisor.id, kind, round_),
             )
+            running.touched(tx, scope, turn.conversation_id, {f"a{old.id}"}, now)
     for answer in answers:
         insert_answer(tx, scope, turn, answer, runner_id)
     tx.run(
@@ -421,6 +435,7 @@ def insert_answer(tx: Tx, scope: Scope, turn: Turn, answer: Answer, runner_id: s
         "created_at": answer.created_at,
         "first_at": answer.first_at,
         "ended_at": answer.ended_at,
+        "redacted": int(answer.redacted),
     }
     marks = ", ".join("?" * len(values))
     tx.run(f"INSERT INTO answers ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))

@@ -39,6 +39,7 @@ from polyvox.web.forms import KINDS, Form, read
 router = APIRouter(tags=["companion"])
 
 LONGEST_ID = 200
+MOST_VETOES, LONGEST_ITEM = 200, 500
 FAILURES: dict[str, type[ModelError]] = {
     kind.category: kind
     for kind in (
@@ -63,6 +64,11 @@ FIELDS: dict[str, Any] = {
         "conversationId": {
             "type": "string",
             "description": "Which conversation; default: the one with this persona.",
+        },
+        "veto": {
+            "type": "string",
+            "description": "What the session shall not be told: ids that GET /api/memory/start"
+            " gives, separated by commas or lines.",
         },
     },
 }
@@ -183,7 +189,8 @@ async def chat(
     form = read(request.headers.get("content-type", ""), await request.body())
     persona_id, text = _fields(form)
     persona, conversation = await _find(app, who, persona_id, form.texts.get("conversationId"))
-    begun = await app.turns.send(who, conversation.id, text, advisors=[persona.id])
+    veto = _veto(form.texts.get("veto", ""))
+    begun = await app.turns.send(who, conversation.id, text, advisors=[persona.id], veto=veto)
     answer = await _ended(app, who, begun.answers[0].id)
     timings = (await _trace(app, who, begun.turn.id, answer.id))["timings"]
     timing = TimingOut(
@@ -232,6 +239,17 @@ def _fields(form: Form) -> tuple[str, str]:
     if not visible(text):
         raise BadInput("text is empty.", "Say something.", param="text")
     return persona, text
+
+
+def _veto(text: str) -> list[str]:
+    """The ids of what shall not be told."""
+    ids = [one.strip() for line in text.splitlines() for one in line.split(",")]
+    found = [one for one in ids if one]
+    if len(found) > MOST_VETOES or any(len(one) > LONGEST_ITEM for one in found):
+        raise BadInput(
+            "veto names too much.", f"Give at most {MOST_VETOES} ids of items.", param="veto"
+        )
+    return found
 
 
 async def _find(

@@ -113,10 +113,12 @@ async def create_turn(app: App, who: Who, conversation: Key, body: TurnCreate) -
         body.content,
         advisors=body.advisors,
         idempotency_key=body.idempotency_key,
+        veto=body.veto,
     )
     return TurnStartedOut(
         turn_id=begun.turn.id,
         message_id=begun.turn.message_id,
+        session_id=begun.turn.session_id,
         state=begun.turn.state,
         answers=[AnswerRef(answer_id=a.id, advisor_id=a.advisor_id) for a in begun.answers],
     )

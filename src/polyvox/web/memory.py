@@ -71,7 +71,7 @@ def _part(who: Scope, tenant: str | None, user: str | None) -> Partition:
 # the contract
 
 
-@router.post("/memory/query", responses=responses())
+@router.post("/memory/query", responses=responses(), response_model_exclude_unset=True)
 async def query_memory(app: App, who: Who, body: QueryBody) -> QueryOut:
     """What is remembered about something, with dates and sources, best first."""
     asked = Wanted(
@@ -142,7 +142,7 @@ async def get_daily(
 # the person's own
 
 
-@router.get("/api/memory/search", responses=responses())
+@router.get("/api/memory/search", responses=responses(), response_model_exclude_unset=True)
 async def search_memory(
     app: App,
     who: Who,
@@ -248,8 +248,8 @@ async def list_loops(
     return [LoopOut.of(one) for one in loops]
 
 
-@router.patch("/api/memory/loops/{loop}", responses=responses(404))
-async def end_loop(
+@router.patch("/api/memory/loops/{loop}", responses=responses(404, 409))
+async def change_loop(
     app: App,
     who: Who,
     loop: Key,
@@ -257,9 +257,20 @@ async def end_loop(
     tenant: OwnTenant = None,
     user: OwnUser = None,
 ) -> LoopOut:
-    """Mark a loop as done or dropped, or open it again."""
+    """Mark a loop as done or dropped, or open it again; or put it in other words, or give it
+    another day."""
     partition = _part(who, tenant, user)
-    return LoopOut.of(await app.memory.end_loop(who, partition, loop, body.status))
+    given = body.model_fields_set
+    if body.status == "open":
+        one = await app.memory.end_loop(who, partition, loop, "open")
+    if body.status is None or given & {"text", "due_date"}:
+        undated = "due_date" in given and body.due_date is None
+        one = await app.memory.correct_loop(
+            who, partition, loop, text=body.text, due=body.due_date, clear_due=undated
+        )
+    if body.status in ("done", "dropped"):
+        one = await app.memory.end_loop(who, partition, loop, body.status)
+    return LoopOut.of(one)
 
 
 @router.get("/api/memory/profile", responses=responses())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from polyvox.memory.facts import Known
 from polyvox.memory.forget import Kind
@@ -13,6 +16,24 @@ from polyvox.store.derived import Summary
 from polyvox.web.fields import Filled
 from polyvox.web.memory_shapes import Camel, EvidenceOut, Flag, iso
 from polyvox.web.schemas import Body
+
+EARLIEST, LATEST = 1971, 9000
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+def _written(value: object) -> object:
+    """A day is written as one; a bare number would be taken for a time since 1970."""
+    if isinstance(value, date):
+        return value
+    if not isinstance(value, str) or not _DAY.fullmatch(value):
+        raise ValueError("must be a day such as 2024-05-31")
+    if not EARLIEST <= int(value[:4]) < LATEST:
+        raise ValueError(f"must be a day from {EARLIEST} on, before {LATEST}")
+    return value
+
+
+Day = Annotated[date, BeforeValidator(_written)]
+"""A day that every time zone can tell."""
 
 
 class FactOut(Camel):
@@ -36,6 +57,8 @@ class FactOut(Camel):
     advisor_id: str | None
     never_to_cloud: bool
     corrects: str | None
+    retracts: bool
+    """It says that nothing is known of this any more."""
     evidence: list[EvidenceOut]
 
     @classmethod
@@ -43,7 +66,7 @@ class FactOut(Camel):
         """From the value."""
         fact = one.fact
         same = ("id", "subject", "attribute", "text", "source", "confidence", "about_precision")
-        more = ("pinned", "excluded", "advisor_id", "corrects")
+        more = ("pinned", "excluded", "advisor_id", "corrects", "retracts")
         return cls(
             **{name: getattr(fact, name) for name in (*same, *more)},
             said_at=iso(fact.said_at),
@@ -91,9 +114,12 @@ class EpisodeOut(Camel):
 
 
 class LoopPatch(Body):
-    """How a loop ended, or that it is open again."""
+    """How a loop ended, or that it is open again; or how it is put rightly. What is left out
+    stays; a due date of null takes it away."""
 
-    status: Literal["done", "dropped", "open"]
+    status: Literal["done", "dropped", "open"] | None = None
+    text: Annotated[Filled, Field(min_length=1, max_length=300)] | None = None
+    due_date: Day | None = Field(None, alias="dueDate")
 
 
 class ForgetBody(Body):
@@ -117,7 +143,15 @@ class ForgetOut(Camel):
     returns: list[dict[str, str]]
     """Older statements that hold again."""
     conversations: list[str]
-    """Conversations in which the words still stand; delete those to be rid of them."""
+    """Conversations in which a message becomes a mark."""
+    answers: list[dict[str, str]]
+    """Answers that repeat it, in this and in other conversations: the passages become marks."""
+    titles: list[dict[str, str]]
+    """Conversations whose title repeats it."""
+    receipts: int
+    """Receipts that were told of it: they keep a mark, and are exact no longer."""
+    elsewhere: dict[str, int]
+    """Whatever else repeats it, by what it is."""
     backups: list[str]
     """Copies of the database that still hold it."""
 
@@ -136,8 +170,16 @@ class ForgetOut(Camel):
             index_rows=going.index_rows,
             returns=[_told(each.id, each.text) for each in going.returns],
             conversations=list(going.conversations),
+            answers=[_told(each.id, each.text) for each in going.repeats if each.kind == "answer"],
+            titles=[_told(each.id, each.text) for each in going.repeats if each.kind == "title"],
+            receipts=sum(each.kind == "receipt" for each in going.repeats),
+            elsewhere=dict(Counter(each.kind for each in going.repeats if each.kind not in SHOWN)),
             backups=list(one.backups),
         )
+
+
+SHOWN = ("message", "answer", "title", "receipt")
+"""What a preview lists by itself."""
 
 
 def _told(name: str, text: str) -> dict[str, str]:

@@ -132,6 +132,9 @@ class QueryMeta(Camel):
     facts: int
     entities: int
     limit: int
+    degraded: str = ""
+    """Why it was looked for by words alone, where an embeddings model should have helped; else left
+    out."""
 
 
 class QueryOut(Camel):

@@ -15,6 +15,7 @@ from polyvox.values import (
     Council,
     Params,
     PromptVersion,
+    Recall,
     Turn,
 )
 from polyvox.web.fields import (
@@ -26,10 +27,14 @@ from polyvox.web.fields import (
     Name,
     Prompt,
     Slug,
+    Text,
     Title,
 )
 
 RecipeName = Literal["council", "agent", "companion"]
+Item = Annotated[Text, Field(min_length=1, max_length=500)]
+"""Something that a session is told at its start, by its id."""
+Vetoes = Annotated[list[Item], Field(max_length=200)]
 
 
 class Body(BaseModel):
@@ -190,6 +195,7 @@ class ConversationCreate(Body):
     recipe: RecipeName | None = None
     advisors: list[Id] | None = Field(None, max_length=200)
     council: Id | None = None
+    recall: Recall | None = None
 
 
 class ConversationPatch(Body):
@@ -200,6 +206,8 @@ class ConversationPatch(Body):
     advisors: list[Id] | None = Field(None, max_length=200)
     council: Id | None = None
     head: Id | None = None
+    recall: Recall | None = None
+    """Whether its turns look up what was said before; inherit: as the settings say."""
 
 
 class ConversationOut(BaseModel):
@@ -214,6 +222,7 @@ class ConversationOut(BaseModel):
     last_number: int
     created_at: int
     updated_at: int
+    recall: Recall = "inherit"
 
     @classmethod
     def of(cls, one: Conversation) -> ConversationOut:
@@ -228,6 +237,7 @@ class ConversationOut(BaseModel):
             last_number=one.last_number,
             created_at=one.created_at,
             updated_at=one.updated_at,
+            recall=one.recall,
         )
 
 
@@ -278,6 +288,8 @@ class AnswerOut(BaseModel):
     replaces: str | None
     current: bool
     excluded: bool
+    redacted: bool
+    """It was forgotten, or repeated what was: there are marks in its text."""
     model: str
     prompt_version_id: str | None
     error: FailureOut | None
@@ -307,6 +319,7 @@ class AnswerOut(BaseModel):
             replaces=answer.replaces_id,
             current=answer.current,
             excluded=answer.excluded,
+            redacted=answer.redacted,
             model=answer.model,
             prompt_version_id=answer.prompt_version_id,
             error=None
@@ -336,6 +349,8 @@ class MessageOut(BaseModel):
     content: str
     state: Literal["queued", "running", "completed"]
     excluded: bool
+    redacted: bool
+    """It was forgotten: the content is a mark, and it is in no later request."""
     asked: list[str]
     said_at: int | None
     created_at: int
@@ -353,6 +368,7 @@ class MessageOut(BaseModel):
             content=turn.content,
             state=turn.state,
             excluded=turn.excluded,
+            redacted=turn.redacted,
             asked=list(turn.asked),
             said_at=turn.said_at,
             created_at=turn.created_at,
@@ -378,6 +394,9 @@ class TurnCreate(Body):
     content: Message
     advisors: list[Id] | None = Field(None, max_length=200)
     idempotency_key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    veto: Vetoes = []
+    """What the session shall not be told of what is remembered, by the ids that
+    GET /api/memory/start gives; added to what it has."""
 
 
 class AnswerRef(BaseModel):
@@ -392,6 +411,8 @@ class TurnStartedOut(BaseModel):
 
     turn_id: str
     message_id: str
+    session_id: str | None
+    """The session that the message belongs to."""
     state: Literal["queued", "running", "completed"]
     answers: list[AnswerRef]
 

@@ -7,15 +7,21 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from polyvox.store import jobs, sessions
+from polyvox.memory import derive
+from polyvox.memory.values import Partition
+from polyvox.store import conversations, jobs, sessions, turns
+from polyvox.store.database import Tx
 from polyvox.store.jobs import Job, JobState
-from polyvox.store.sessions import Session
+from polyvox.store.sessions import INGEST, Session
+from polyvox.values import Answer, Conversation, Scope, Turn
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
 from polyvox.web.fields import Id, Key
 
 router = APIRouter(tags=["sessions"])
 Few = Annotated[int, Query(ge=1, le=200)]
+LONGEST = 600
+"""Characters of a message in the list of a session's turns."""
 
 
 class SessionOut(BaseModel):
@@ -29,12 +35,67 @@ class SessionOut(BaseModel):
     ended_by: Literal["idle", "person"] | None
     messages: int
     """How many messages the person sent in it."""
+    title: str = ""
+    """Of its conversation."""
+    recipe: str = ""
 
     @classmethod
-    def of(cls, session: Session, messages: int) -> SessionOut:
+    def of(
+        cls, session: Session, messages: int, conversation: Conversation | None = None
+    ) -> SessionOut:
+        """From the values."""
+        given = {"messages", "title", "recipe"}
+        names = [name for name in cls.model_fields if name not in given]
+        said = {name: getattr(session, name) for name in names}
+        if conversation is not None:
+            said |= {"title": conversation.title, "recipe": conversation.recipe}
+        return cls(**said, messages=messages)
+
+
+class VoiceOut(BaseModel):
+    """An answer of a turn, without its text."""
+
+    answer_id: str
+    advisor_id: str
+    name: str
+    kind: str
+    state: Literal["pending", "streaming", "completed", "failed", "stopped", "interrupted"]
+
+    @classmethod
+    def of(cls, answer: Answer) -> VoiceOut:
         """From the value."""
-        names = [name for name in cls.model_fields if name != "messages"]
-        return cls(**{name: getattr(session, name) for name in names}, messages=messages)
+        return cls(
+            answer_id=answer.id,
+            advisor_id=answer.advisor_id,
+            name=answer.advisor_name,
+            kind=answer.kind,
+            state=answer.state,
+        )
+
+
+class SessionTurnOut(BaseModel):
+    """A turn of a session: what the person said, and who answered."""
+
+    turn_id: str
+    content: str
+    """What the person said, or its beginning."""
+    cut: bool
+    """Whether that is only the beginning."""
+    said_at: int
+    state: Literal["queued", "running", "completed"]
+    answers: list[VoiceOut]
+
+    @classmethod
+    def of(cls, turn: Turn, answers: list[Answer]) -> SessionTurnOut:
+        """From the values; of an answer that was written anew only the newest."""
+        return cls(
+            turn_id=turn.id,
+            content=turn.content[:LONGEST],
+            cut=len(turn.content) > LONGEST,
+            said_at=turn.created_at if turn.said_at is None else turn.said_at,
+            state=turn.state,
+            answers=[VoiceOut.of(one) for one in answers if one.current],
+        )
 
 
 class JobOut(BaseModel):
@@ -44,6 +105,8 @@ class JobOut(BaseModel):
     kind: str
     subject: str
     """The id of what it is about."""
+    session_id: str | None
+    """The session that it is about, where it is about one of yours."""
     state: Literal["pending", "running", "done", "failed"]
     attempts: int
     due_at: int
@@ -55,7 +118,8 @@ class JobOut(BaseModel):
     @classmethod
     def of(cls, job: Job) -> JobOut:
         """From the value."""
-        return cls(**{name: getattr(job, name) for name in cls.model_fields})
+        names = [name for name in cls.model_fields if name != "session_id"]
+        return cls(**{name: getattr(job, name) for name in names}, session_id=_session_of(job))
 
 
 class Jobs(BaseModel):
@@ -67,26 +131,74 @@ class Jobs(BaseModel):
     items: list[JobOut]
 
 
-@router.get("/api/sessions", responses=responses())
+@router.get("/api/sessions", responses=responses(404))
 async def list_sessions(
-    app: App, who: Who, conversation: Id | None = None, limit: Few = 50
+    app: App, who: Who, conversation: Id | None = None, limit: Few = 50, after: Id | None = None
 ) -> list[SessionOut]:
-    """The newest sessions first, of one conversation or of all."""
-    found = await app.database.read(lambda tx: sessions.list_sessions(tx, who, conversation, limit))
-    return [SessionOut.of(session, messages) for session, messages in found]
+    """The newest sessions first, of one conversation or of all; `after` is the last one of the page
+    before."""
+
+    return await app.database.read(lambda tx: listed(tx, who, conversation, limit, after))
 
 
 @router.get("/api/sessions/{session}", responses=responses(404))
 async def get_session(app: App, who: Who, session: Key) -> SessionOut:
     """One session."""
-    return SessionOut.of(*await app.database.read(lambda tx: sessions.counted(tx, who, session)))
+    return await app.database.read(lambda tx: shown(tx, who, session))
+
+
+@router.get("/api/sessions/{session}/turns", responses=responses(404))
+async def get_session_turns(
+    app: App, who: Who, session: Key, limit: Few = 200
+) -> list[SessionTurnOut]:
+    """What was said in it, the newest `limit` turns, oldest first."""
+
+    def look(tx: Tx) -> list[SessionTurnOut]:
+        ids = sessions.turns_in(tx, who, sessions.get(tx, who, session), limit)
+        return [
+            SessionTurnOut.of(turns.get_turn(tx, who, one), turns.answers_of(tx, who, one))
+            for one in ids
+        ]
+
+    return await app.database.read(look)
 
 
 @router.post("/api/sessions/{session}/end", responses=responses(404, 409))
 async def end_session(app: App, who: Who, session: Key) -> SessionOut:
     """End it now; the next message opens a new one."""
     await app.end_session(who, session)
-    return SessionOut.of(*await app.database.read(lambda tx: sessions.counted(tx, who, session)))
+    return await app.database.read(lambda tx: shown(tx, who, session))
+
+
+def listed(
+    tx: Tx, who: Scope, conversation: str | None, limit: int = 50, after: str | None = None
+) -> list[SessionOut]:
+    """Sessions with what is told of their conversations."""
+    found = sessions.list_sessions(tx, who, conversation, limit, after)
+    ids = {session.conversation_id for session, _ in found}
+    known = {one: conversations.find(tx, who, one) for one in ids}
+    return [SessionOut.of(*row, known[row[0].conversation_id]) for row in found]
+
+
+def shown(tx: Tx, who: Scope, session_id: str) -> SessionOut:
+    """One of them."""
+    session, messages = sessions.counted(tx, who, session_id)
+    return SessionOut.of(session, messages, conversations.find(tx, who, session.conversation_id))
+
+
+def _session_of(job: Job) -> str | None:
+    """The session of the person's own that a job is about."""
+    if job.kind == INGEST:
+        return job.subject
+    if job.kind not in (derive.EXTRACT, derive.SUMMARISE):
+        return None
+    partition, session_id = derive.parse(job.subject)
+    return session_id if partition == Partition.own(job.scope) else None
+
+
+def _about(who: Scope, session_id: str) -> tuple[str, str]:
+    """What the jobs about a session name as their subject."""
+    return session_id, derive.subject_of(Partition.own(who), session_id)
 
 
 @router.get("/api/jobs", responses=responses())
@@ -95,11 +207,14 @@ async def list_jobs(
     who: Who,
     state: Annotated[list[JobState] | None, Query()] = None,
     limit: Few = 100,
+    session: Id | None = None,
 ) -> Jobs:
-    """The background work that waits, runs or has failed (or is in the states that are named)."""
+    """The background work that waits, runs or has failed (or is in the states that are named); that
+    about one session alone, if it is named."""
     wanted: tuple[JobState, ...] = tuple(state or ("pending", "running", "failed"))
+    about = None if session is None else _about(who, session)
     counts = await app.database.read(lambda tx: jobs.counts(tx, who))
-    found = await app.database.read(lambda tx: jobs.list_jobs(tx, who, wanted, limit))
+    found = await app.database.read(lambda tx: jobs.list_jobs(tx, who, wanted, limit, about))
     return Jobs(**counts, items=[JobOut.of(job) for job in found])
 
 

@@ -31,8 +31,19 @@ PAGES = (
     "/c/{one}",
     "/advisors",
     "/advisors/{one}",
+    "/assertions",
+    "/assertions/{one}",
+    "/assertions/{one}/improve",
+    "/assertions/{one}/improve/{one}",
+    "/assertions/{one}/runs/{one}",
     "/recipes",
     "/recipes/{one}",
+    "/memory",
+    "/memory/open-loops",
+    "/memory/profile",
+    "/memory/days",
+    "/sessions",
+    "/sessions/{one}",
     "/usage",
     "/settings",
     "/search",
@@ -218,7 +229,9 @@ async def send_index(request: Request) -> Response:
 
 
 for _path in PAGES:
-    router.add_api_route(_path, send_index, methods=["GET", "HEAD"])
+    _parts = enumerate(_path.split("/"))  # FastAPI wants a name of its own for each
+    _named = "/".join(f"{{one{n}}}" if part == "{one}" else part for n, part in _parts)
+    router.add_api_route(_named, send_index, methods=["GET", "HEAD"])
 
 
 @router.api_route("/page/{name:path}", methods=["GET", "HEAD"])

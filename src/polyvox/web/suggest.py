@@ -53,7 +53,7 @@ async def suggest_perspectives(
 ) -> SuggestedOut:
     """Have a model propose advisors for a question. Nothing is made; pick, then create them."""
     work = suggest_advisors(app.road, who, body.question, body.count, body.model)
-    found = await _while_wanted(request, work)
+    found = await while_wanted(request, work)
     return SuggestedOut(
         suggestions=[
             SuggestionOut(name=one.name, description=one.description, why=one.why)
@@ -64,7 +64,7 @@ async def suggest_perspectives(
     )
 
 
-async def _while_wanted(request: Request, work: Coroutine[Any, Any, T]) -> T:
+async def while_wanted(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """Do something that costs money as long as the client is there to hear of it."""
     doing = asyncio.create_task(work)
     gone = asyncio.create_task(_gone(request))

@@ -101,6 +101,7 @@ async def exchange_turn(
     return TurnStartedOut(
         turn_id=found.id,
         message_id=found.message_id,
+        session_id=found.session_id,
         state="running",
         answers=[AnswerRef(answer_id=a.id, advisor_id=a.advisor_id) for a in answers],
     )
@@ -117,6 +118,7 @@ async def patch_message(app: App, who: Who, message: Key, body: MessagePatch) ->
         started = TurnStartedOut(
             turn_id=begun.turn.id,
             message_id=begun.turn.message_id,
+            session_id=begun.turn.session_id,
             state=begun.turn.state,
             answers=[AnswerRef(answer_id=a.id, advisor_id=a.advisor_id) for a in begun.answers],
         )

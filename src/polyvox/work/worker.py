@@ -1,5 +1,6 @@
 """The worker: takes the jobs that are due, one after another, and sees each of them to an end.
 
+Jobs that may take long have hands of their own, by their kind, so that nothing waits behind them.
 A job is a handler that takes steps. A step's result is kept before the next begins, so a job that
 is taken up again after a crash repeats at most the step that was under way; handlers make that step
 harmless to repeat. A failure waits longer each time and is then left for somebody to look at.
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from polyvox.store import jobs
 from polyvox.store.database import Database, Tx
 from polyvox.store.jobs import Job
 from polyvox.store.runners import Runner
+from polyvox.values import Scope
 
 log = logging.getLogger("polyvox.work")
 
@@ -76,8 +78,18 @@ def wait_after(attempts: int) -> int:
     return int(MINUTE * 4 ** (attempts - 1))
 
 
+@dataclass(slots=True, eq=False)
+class _Hand:
+    """Does one job at a time, of these kinds only."""
+
+    kinds: tuple[str, ...]
+    bell: asyncio.Event
+    task: asyncio.Task[None] | None = None
+
+
 class Worker:
-    """Does jobs in this process, one at a time, until it is closed."""
+    """Does jobs in this process until it is closed: one at a time, and of the kinds that are named
+    in `apart` so many at once, beside all others."""
 
     def __init__(
         self,
@@ -85,53 +97,76 @@ class Worker:
         runner: Runner,
         clock: Clock,
         handlers: Mapping[str, Handler],
+        apart: Mapping[str, int] | None = None,
     ) -> None:
         self._database = database
         self._runner = runner
         self._clock = clock
         self._handlers = dict(handlers)
-        self._bell = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        own = {kind: most for kind, most in (apart or {}).items() if kind in handlers}
+        lanes = [(tuple(kind for kind in handlers if kind not in own), 1)]
+        lanes += [((kind,), most) for kind, most in own.items()]
+        self._hands = [
+            _Hand(kinds, asyncio.Event()) for kinds, most in lanes if kinds for _ in range(most)
+        ]
 
     def ring(self) -> None:
         """Something may be due."""
-        self._bell.set()
+        for hand in self._hands:
+            hand.bell.set()
 
     def start(self) -> None:
         """Work in the background from now on."""
-        if self._task is None and self._handlers:
-            self._task = asyncio.create_task(self._work(), name="worker")
+        for hand in self._hands:
+            if hand.task is None:
+                name = f"worker {' '.join(hand.kinds)}"
+                hand.task = asyncio.create_task(self._work(hand), name=name)
 
     async def close(self) -> None:
         """Stop where we are; what was under way waits for the next worker."""
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        tasks = [hand.task for hand in self._hands if hand.task is not None]
+        for task in tasks:
+            task.cancel()
+        for hand in self._hands:
+            if hand.task is not None:
+                with contextlib.suppress(asyncio.CancelledError):
+                    await hand.task
+                hand.task = None
 
-    async def run_due(self) -> int:
-        """Do everything that is due now; answers how many jobs that were."""
+    async def run_due(self, kinds: Iterable[str] | None = None) -> int:
+        """Do everything that is due now, one after another; answers how many jobs that were."""
+        wanted = tuple(self._handlers if kinds is None else kinds)
         await self._take_over()
         done = 0
-        while (job := await self._claim()) is not None:
+        while (job := await self._claim(wanted)) is not None:
             await self._do(job)
             done += 1
         return done
 
-    async def _work(self) -> None:
+    async def run_one(self, scope: Scope, kind: str, subject: str) -> bool:
+        """Do this one job here and now; False where it is not due, or in living hands."""
+        await self._take_over()
+        now = self._clock()
+        job = await self._database.write(
+            lambda tx: jobs.claim_one(tx, scope, f"{kind}:{subject}", self._runner.id, now)
+        )
+        if job is not None:
+            await self._do(job)
+        return job is not None
+
+    async def _work(self, hand: _Hand) -> None:
         while True:
-            self._bell.clear()
+            hand.bell.clear()
             try:
-                await self.run_due()
+                await self.run_due(hand.kinds)
             except PolyvoxError as error:
                 log.warning("background work has to wait: %s %s", error.message, error.hint)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._bell.wait(), await self._rest())
+                await asyncio.wait_for(hand.bell.wait(), await self._rest(hand.kinds))
 
-    async def _rest(self) -> float:
+    async def _rest(self, kinds: Sequence[str]) -> float:
         try:
-            due = await self._database.read(lambda tx: jobs.next_due(tx, self._handlers))
+            due = await self._database.read(lambda tx: jobs.next_due(tx, kinds))
         except PolyvoxError:
             return IDLE
         return IDLE if due is None else min(IDLE, max(0.05, (due - self._clock()) / 1e6))
@@ -144,21 +179,22 @@ class Worker:
             now = self._clock()
             await self._database.write(lambda tx: [jobs.give_back(tx, one, now) for one in gone])
 
-    async def _claim(self) -> Job | None:
+    async def _claim(self, kinds: Sequence[str]) -> Job | None:
         now = self._clock()
-        due = await self._database.read(lambda tx: jobs.next_due(tx, self._handlers))
+        due = await self._database.read(lambda tx: jobs.next_due(tx, kinds)) if kinds else None
         if due is None or due > now:
             return None  # reading disturbs nobody; only what is due is worth a write
-        return await self._database.write(
-            lambda tx: jobs.claim(tx, self._handlers, self._runner.id, now)
-        )
+        return await self._database.write(lambda tx: jobs.claim(tx, kinds, self._runner.id, now))
 
     async def _do(self, job: Job) -> None:
         try:
             await self._handlers[job.kind](Steps(job, self._database, self._clock))
         except asyncio.CancelledError:
+            # Only this one: other hands of this runner may still be at theirs.
             await asyncio.shield(
-                self._database.write(lambda tx: jobs.give_back(tx, self._runner.id, self._clock()))
+                self._database.write(
+                    lambda tx: jobs.release(tx, job, self._runner.id, self._clock())
+                )
             )
             raise
         except Exception as error:  # noqa: BLE001 - whatever it was, it is this job's failure alone

@@ -1,0 +1,71 @@
+"""What is kept out of later requests is told by memory neither: not recalled, not summed up.
+
+Excluding destroys nothing: what was derived from a message alone is hidden with it (facts are
+excluded too, loops and lines of the profile are passed over), what was made of a whole session or
+day is made again from what is left. Including it brings all of it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from polyvox.errors import NotFound
+from polyvox.memory import derive, facts
+from polyvox.memory.values import Episode, Partition
+from polyvox.store import companions, derived, episodes, jobs, sessions, sources
+from polyvox.store import facts as fact_rows
+from polyvox.store.database import Tx
+from polyvox.store.sessions import INGEST
+from polyvox.values import Answer, Scope, Turn
+
+
+def mark(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    session_id: str,
+    index: int,
+    now: int,
+    *,
+    pinned: bool | None = None,
+    excluded: bool | None = None,
+) -> Episode:
+    """Pin a message or not; exclude it or take it back, with what is told because of it."""
+    marked = episodes.mark(
+        tx, scope, partition, session_id, index, pinned=pinned, excluded=excluded
+    )
+    if excluded is not None:
+        for one in fact_rows.of_session(tx, scope, partition, session_id):
+            if one.index == index and one.excluded != excluded:
+                facts.mark(tx, scope, partition, one.id, excluded=excluded)
+        _make_anew(tx, scope, partition, session_id, now)
+    return marked
+
+
+def follow(tx: Tx, scope: Scope, turn: Turn, answers: Sequence[Answer], now: int) -> None:
+    """A turn or an answer to it was kept out of later requests, or let in again: so it is here.
+    What was not ingested because it was out is ingested then."""
+    own = Partition.own(scope)
+    out = {f"u{turn.id}": turn.excluded}
+    out |= {f"a{one.id}": turn.excluded or one.excluded for one in answers}
+    for session_id, index, ref in sources.places(tx, scope, own, out):
+        with suppress(NotFound):  # it was forgotten
+            mark(tx, scope, own, session_id, index, now, excluded=out[ref])
+    companions.drop_packets(tx, scope)
+    if turn.session_id is None or all(out.values()):
+        return
+    if sessions.get(tx, scope, turn.session_id).ended_at is not None:
+        jobs.again(tx, scope, INGEST, turn.session_id, now)
+
+
+def _make_anew(tx: Tx, scope: Scope, partition: Partition, session_id: str, now: int) -> None:
+    """What tells of a session as a whole."""
+    if derived.find_summary(tx, scope, partition, "session", session_id) is not None:
+        derived.drop_summaries(tx, scope, partition, "session", (session_id,))
+        subject = derive.subject_of(partition, session_id)
+        jobs.again(tx, scope, derive.SUMMARISE, subject, now)
+    for one in derived.list_daily(tx, scope, partition):
+        if session_id in one.sessions:
+            derived.drop_daily(tx, scope, partition, (one.day,))
+            jobs.again(tx, scope, derive.DAILY, derive.subject_of(partition, one.day), now)

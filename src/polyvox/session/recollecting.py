@@ -1,0 +1,296 @@
+"""What the advisors of a council are told of the past, decided before their models are asked.
+
+    what the session started with → instructions, profile, handover; for each advisor: recall
+
+There is no gate: what is relevant enough is told. An advisor recalls the person's words and its own
+answers, never another's, and nothing that its request holds already. Nothing here fails a turn, and
+whoever has no memory is sent what they would be sent without one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from polyvox.companion import blocks, deferred, handover
+from polyvox.companion.reading import NO_GATE
+from polyvox.context.receipt import BaseHistory, Seat
+from polyvox.errors import PolyvoxError
+from polyvox.memory.moment import zone_of
+from polyvox.memory.recall import Exclude, Reader
+from polyvox.models.base import ModelFacts
+from polyvox.quoting import quoted
+from polyvox.session import starting
+from polyvox.session.answer import Call
+from polyvox.session.recalling import Librarian, Sought, compile_query, names
+from polyvox.session.remembering import as_handover
+from polyvox.session.road import Job, Road
+from polyvox.session.starting import Opened
+from polyvox.store import companions
+from polyvox.store.companions import Kept
+from polyvox.store.database import Tx
+from polyvox.thread import Thread
+from polyvox.values import Params, Scope, Turn
+
+LINE = 240
+"""Characters of one line of the profile."""
+SMALL_STANDING = 240
+"""Characters of instructions that a small model is told: it reads slowly, its window is small."""
+SMALL_FACTS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """An advisor about to be asked: its thread, its model, and its receipt before this one."""
+
+    thread: Thread
+    facts: ModelFacts
+    params: Params
+    base: BaseHistory | None
+    place: Seat
+
+    @property
+    def small(self) -> bool:
+        """Whether its model is one for which everything is kept short."""
+        return self.facts.prompts == "compact"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What is to be kept of it: what the session started with, and a trace for each answer."""
+
+    kept: Kept
+    traces: tuple[tuple[str, str], ...]
+
+    def store(self, tx: Tx, scope: Scope, turn: Turn, now: int) -> None:
+        """Keep it."""
+        talk, session = turn.conversation_id, turn.session_id or turn.id
+        companions.put_session(tx, scope, session, talk, self.kept, now)
+        for answer_id, data in self.traces:
+            companions.put_trace(tx, scope, turn.id, answer_id, talk, data, now)
+
+
+async def recollect(
+    road: Road,
+    jobs: Sequence[Job],
+    seats: Sequence[Seated],
+    calls: Sequence[Call],
+    kept: Kept | None,
+    *,
+    look: bool,
+) -> Remembered:
+    """Decide what each job's advisor is told (`Job.memory`). `calls` are the requests without it;
+    `look`: whether anything is looked up."""
+    began = time.perf_counter()
+    scope, turn = jobs[0].scope, jobs[0].turn
+    now = turn.said_at if turn.said_at is not None else road.clock()
+    cloud = any(starting.is_cloud(road, one.facts.id) for one in seats)
+    session = turn.session_id or turn.id
+    opened, (wishes, degrade) = await asyncio.gather(
+        starting.opened(road, road.memory, scope, session, now, kept, cloud=cloud),
+        starting.standing(road, road.memory, scope, cloud=cloud),
+    )
+    briefed = time.perf_counter()
+    standing = opened.allowed(wishes)
+    sought = [Sought(decision="off") for _ in jobs]
+    if look:
+        sought = await _look_up(road, jobs, seats, calls, opened, now)
+    steps = {
+        "brief_ms": _ms(briefed - began),
+        "recall_ms": _ms(time.perf_counter() - briefed),
+        "context_ms": _ms(time.perf_counter() - began),
+    }
+    traces = []
+    for job, seat, found in zip(jobs, seats, sought, strict=True):
+        number = 1 + sum(one.session_id == turn.session_id for one in seat.thread.past)
+        first = _first(seat.thread)
+        carried = handover.carry(_brief(opened), number, first, NO_GATE, reinjected=False)
+        lines = [] if seat.small else _profile(opened, turn.content)
+        room = SMALL_STANDING if seat.small else blocks.STANDING_CHARS
+        job.memory = _told(standing, room, lines, carried.handover, found.text)
+        trace = _trace(turn, opened, number, carried, lines, found)
+        trace["degrades"] = [
+            *opened.degrades,
+            *([degrade] if degrade else []),
+            *([found.degrade] if found.degrade else []),
+        ]
+        trace["timings"] = steps
+        trace["system_blocks"] = [name for name, _ in job.memory]
+        traces.append((job.answer_id, msgspec.json.encode(trace).decode()))
+    before = kept or Kept()
+    return Remembered(replace(before, packet=opened.packet), tuple(traces))
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 1)
+
+
+def _first(thread: Thread) -> str:
+    """What the person said first in this session."""
+    mine = (one for one in thread.past if one.session_id == thread.current.session_id)
+    return next(mine, thread.current).text
+
+
+def _brief(opened: Opened) -> handover.Brief:
+    """The handover, where it tells something. There is no bridge: a council reads on anyway."""
+    start = opened.start
+    text = as_handover(start) if starting.tells_something(start) else ""
+    found = start.startbrief
+    times = found.time_context if found is not None else None
+    return handover.Brief(
+        text,
+        (found.handover_depth or "") if found is not None else "",
+        None if times is None else times.gap_minutes,
+    )
+
+
+def _told(
+    standing: Sequence[str],
+    room: int,
+    lines: Sequence[tuple[str, str]],
+    carried: str,
+    recalled: str,
+) -> tuple[tuple[str, str], ...]:
+    """The blocks, those that stay the same from turn to turn first."""
+    made = (
+        ("standing_instructions", blocks.standing(standing, room)),
+        ("user_context", blocks.user_context(lines)),
+        ("handover", carried),
+        ("supplemental_context", recalled),
+    )
+    return tuple((name, text) for name, text in made if text)
+
+
+# -- recall --------------------------------------------------------------------------------------
+
+
+async def _look_up(
+    road: Road,
+    jobs: Sequence[Job],
+    seats: Sequence[Seated],
+    calls: Sequence[Call],
+    opened: Opened,
+    now: int,
+) -> list[Sought]:
+    """What the message calls up for each advisor, all looked up at once."""
+    scope, message = jobs[0].scope, jobs[0].turn.content
+    zone = zone_of(road.settings.timezone)
+    librarians = []
+    for job, seat, call in zip(jobs, seats, calls, strict=True):
+        sessions, shown = _in_request(seat, call)
+        librarians.append(
+            Librarian(
+                road.memory,
+                scope,
+                Reader(advisor_id=job.advisor.id, cloud=starting.is_cloud(road, seat.facts.id)),
+                Exclude(ids=frozenset(opened.start.hidden), sessions=sessions),
+                now,
+                zone,
+                job.advisor.name,
+                road.settings.memory.recall_seconds,
+                shown,
+                opened.vetoed,
+                *((SMALL_FACTS,) if seat.small else ()),
+            )
+        )
+    plain = compile_query(message, now)  # the same for whoever is not named in it
+    asked = [(one, one.words(message) if names(message, one.name) else plain) for one in librarians]
+    wanted = [one.lookup(words) for one, words in asked if words]
+    degrade = ""
+    try:
+        async with asyncio.timeout(road.settings.memory.recall_seconds):
+            got = iter(await road.memory.look_up_all(scope, wanted) if wanted else ())
+    except TimeoutError:
+        degrade = "query: timeout"
+    except PolyvoxError as error:
+        degrade = f"query: {error.code}"
+    found = []
+    for librarian, words in asked:
+        if not words:
+            found.append(librarian.no_query())
+        elif degrade:
+            found.append(librarian.sought(words, None, degrade))
+        else:
+            reply = next(got)
+            why = None if reply.degrade is None else str(reply.degrade)
+            found.append(librarian.sought(words, reply.value, why))
+    return found
+
+
+def _in_request(seat: Seated, call: Call) -> tuple[frozenset[str], str]:
+    """What a request holds already: the sessions that are in it as a whole, and the words of it
+    that may be of others."""
+    draft = call.compiled.draft if call.compiled is not None else None
+    refs = {line.ref for line in draft.lines} if draft is not None else set[str]()
+    thread = seat.thread
+    said = (*thread.head, *thread.past, thread.current)
+    cut = {one.session_id for one in said if f"u{one.turn_id}" not in refs}
+    if thread.unread and thread.past:
+        cut.add(thread.past[0].session_id)
+    known = {one.session_id for one in said if one.session_id is not None}
+    texts = (line.text for line in draft.lines) if draft is not None else ()
+    shown = "\n".join(texts) if known & cut else thread.current.text
+    return frozenset(known - cut), shown
+
+
+# -- the profile ---------------------------------------------------------------------------------
+
+
+def _profile(opened: Opened, message: str) -> list[tuple[str, str]]:
+    """(which part, the line): what helps whoever advises, and the people whom a message names."""
+    model = opened.start.user_model
+    if model is None:
+        return []
+    star = model.north_star.get("general") or next(iter(model.north_star.values()), None)
+    heading = (star.vision or star.goal) if star is not None else None
+    found = [
+        (part, f"{name}: {quoted(line.text[:LINE])}")
+        for part, name, line in (
+            ("current_focus", "In focus", model.current_focus),
+            ("work_context", "Work", model.work_context),
+            ("long_term_direction", "Long term", heading),
+            ("communication_preference", "How they like to be spoken to", model.tone),
+        )
+        if line is not None and line.text.strip()
+    ]
+    people = deferred.Profile({one.name: one.about[:LINE] for one in model.key_relationships})
+    if named := deferred.people(people, message):
+        found.append(("relationships", named))
+    return found
+
+
+# -- the trace -----------------------------------------------------------------------------------
+
+
+def _trace(
+    turn: Turn,
+    opened: Opened,
+    number: int,
+    carried: handover.Said,
+    lines: Sequence[tuple[str, str]],
+    found: Sought,
+) -> dict[str, Any]:
+    start = opened.start
+    return {
+        "startbrief_used": start.startbrief is not None,
+        "startbrief_fallback": start.startbrief is None and start.brief is not None,
+        "startbrief_items_count": len(start.startbrief.items) if start.startbrief else 0,
+        "startbrief_runtime": {
+            "session_id": turn.session_id,
+            "userTurnsSeen": number,
+            "handover_injected": bool(carried.handover),
+            "bridge_injected": False,
+            "ops_injected": False,
+            "ops_source": None,
+            "startbrief_fetch": opened.how,
+            "reinjection_used": False,
+        },
+        "handover_reason": carried.reason if _brief(opened).handover else "nothing to say",
+        "user_context": [name for name, _ in lines],
+        "recall": found.as_trace(),
+    }

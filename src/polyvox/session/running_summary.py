@@ -1,0 +1,217 @@
+"""The running summary: what left a bookends window, in short, for the thread that it left.
+
+An answer that ended with messages left out wants one made, in the same commit. The job tells the
+model that memory works with what the summary said so far and what left the window since, some
+turns at a time; each piece is kept with the ids it covers, so whoever dies in the middle goes on
+there. A summary is used only for exactly the stretch it tells of; until there is one, or without a
+model, the plain note stands. Invariant: it is made of one advisor's own thread and shown in no
+other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from polyvox.context.draft import Draft
+from polyvox.context.recipe import Recipe
+from polyvox.context.window import NOTE_ABOVE, select
+from polyvox.errors import ProtocolError
+from polyvox.memory.asking import Asker, prompt, text_of
+from polyvox.store import conversations, jobs, running, turns
+from polyvox.store.database import Tx
+from polyvox.store.running import KIND, Running
+from polyvox.store.threads import between
+from polyvox.thread import Said, Summary, Thread
+from polyvox.values import Scope, Turn
+from polyvox.work.worker import Handler, Taking
+
+LONGEST = 1_600
+"""Characters of a summary."""
+BATCH_CHARS = 16_000
+"""Characters of messages that a model is shown at once; a single turn may have more."""
+SHOWN_CHARS = 8_000
+"""Characters of one message that it is shown."""
+
+RecipeOf = Callable[[Tx, Scope, str], Recipe]
+ThreadOf = Callable[[Tx, Scope, Turn, Recipe, str], Thread | None]
+"""The thread of an advisor as it would be read for a turn; None: there is no such advisor."""
+
+
+def leaves_out(recipe: Recipe, draft: Draft) -> bool:
+    """Whether a request was short of messages that a note stands for."""
+    return _notes(recipe) and any(one.reason == "window" for one in draft.omitted)
+
+
+def want(tx: Tx, scope: Scope, turn: Turn, advisor_id: str, now: int) -> None:
+    """Want what left an advisor's window summed up."""
+    subject = running.subject(turn.conversation_id, turn.branch_id, advisor_id)
+    jobs.again(tx, scope, KIND, subject, now)
+
+
+def find(tx: Tx, scope: Scope, turn: Turn, recipe: Recipe, advisor_id: str) -> Summary | None:
+    """What is stored for an advisor's thread up to a turn; the compiler sees whether it fits."""
+    if not _notes(recipe):
+        return None
+    found = running.find(tx, scope, turn.conversation_id, turn.branch_id, advisor_id)
+    if found is None:
+        return None
+    return Summary(found.text, found.after_id, found.before_id, len(found.covers), found.covers)
+
+
+def _notes(recipe: Recipe) -> bool:
+    return recipe.window.kind == "bookends" and recipe.window.system_messages > 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be told next: the summary so far, the turns behind it, and what is around them."""
+
+    before: Running | None
+    told: tuple[Said, ...]
+    """Turns to add now; none: the summary is whole."""
+    covers: tuple[str, ...]
+    """What the summary covers once they are in it."""
+    after_id: str
+    before_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSummaries:
+    """Makes them."""
+
+    asker: Asker
+    recipe_of: RecipeOf
+    thread_of: ThreadOf
+
+    @property
+    def handlers(self) -> dict[str, Handler]:
+        """By kind of job."""
+        return {KIND: self.make}
+
+    async def make(self, taking: Taking) -> None:
+        """Bring a summary up to where the window will begin with the next message."""
+        scope, subject = taking.job.scope, taking.job.subject
+        name, database = self.asker.model, self.asker.database
+        if name is None:
+            return  # the plain note stands
+        while (plan := await database.read(lambda tx: self._plan(tx, scope, subject))) is not None:
+            text = plan.before.text if plan.before is not None else ""
+            if plan.told:
+                text = await self._tell(scope, name, text, plan.told)
+            made = Running(
+                *running.parse(subject),
+                text,
+                plan.covers,
+                plan.after_id,
+                plan.before_id,
+                name,
+                self.asker.clock(),
+            )
+
+            def write(tx: Tx, plan: _Plan = plan, made: Running = made) -> None:
+                # What changed while the model was reading is looked at anew.
+                if self._plan(tx, scope, subject) == plan:
+                    running.put(tx, scope, made)
+
+            await database.write(write)
+
+    def _plan(self, tx: Tx, scope: Scope, subject: str) -> _Plan | None:
+        """What to do next; None: nothing."""
+        conversation_id, branch_id, advisor_id = running.parse(subject)
+        conversation = conversations.find(tx, scope, conversation_id)
+        tip = turns.tip(tx, scope, conversation_id, branch_id)
+        if conversation is None or tip is None:
+            return None
+        recipe = self.recipe_of(tx, scope, conversation.recipe)
+        thread = self.thread_of(tx, scope, _next(tip), recipe, advisor_id)
+        if thread is None or not _notes(recipe):
+            return None
+        selected = select(recipe, thread)
+        if selected.missing <= NOTE_ABOVE or selected.head >= len(selected.units):
+            return None
+        last = selected.units[selected.head - 1] if selected.head else None
+        first = selected.units[selected.head]
+        depth = last.depth if last else 0
+        gap = between(tx, scope, _next(tip), advisor_id, depth, first.depth)
+        after_id = last.turn_id if last else ""
+        refs = _refs(gap)
+        known = running.of_advisor(tx, scope, conversation_id, advisor_id)
+        fitting = [
+            one
+            for one in known
+            if one.after_id == after_id and one.covers and refs[: len(one.covers)] == one.covers
+        ]
+        before = max(
+            fitting, key=lambda one: (len(one.covers), one.branch_id == branch_id), default=None
+        )
+        done = len(before.covers) if before is not None else 0
+        if before is not None and done == len(refs) and before.branch_id == branch_id:
+            return None
+        left = _behind(gap, done)
+        told = _some(left)
+        following = left[len(told)].turn_id if len(left) > len(told) else first.turn_id
+        return _Plan(before, told, refs[: done + len(_refs(told))], after_id, following)
+
+    async def _tell(self, scope: Scope, name: str, text: str, told: Sequence[Said]) -> str:
+        lines = [{"so_far": text}] if text else []
+        for one in told:
+            lines.append({"who": "person", "text": one.text[:SHOWN_CHARS]})
+            lines += [{"who": "you", "text": own.text[:SHOWN_CHARS]} for own in one.own]
+        data = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+        reply = await self.asker.ask(scope, name, prompt("running"), data, "summary")
+        summary = text_of(reply, "summary", LONGEST)
+        if not summary:
+            raise ProtocolError(
+                f"{name} wrote an empty summary.",
+                "Retry the job, or name a more capable model as models.memory.",
+            )
+        return summary
+
+
+def _next(tip: Turn) -> Turn:
+    """The turn that the next message would be."""
+    return Turn(
+        id="",
+        conversation_id=tip.conversation_id,
+        message_id="",
+        session_id=tip.session_id,
+        parent_id=tip.id,
+        branch_id=tip.branch_id,
+        depth=tip.depth + 1,
+        content="",
+        said_at=None,
+        asked=(),
+        state="queued",
+        excluded=False,
+        created_at=0,
+    )
+
+
+def _refs(told: Sequence[Said]) -> tuple[str, ...]:
+    return tuple(
+        ref
+        for one in told
+        for ref in (f"u{one.turn_id}", *(f"a{own.answer_id}" for own in one.own))
+    )
+
+
+def _behind(gap: Sequence[Said], done: int) -> tuple[Said, ...]:
+    """The turns behind so many messages; those were whole turns."""
+    at = 0
+    while done > 0:
+        done -= 1 + len(gap[at].own)
+        at += 1
+    return tuple(gap[at:])
+
+
+def _some(left: Sequence[Said]) -> tuple[Said, ...]:
+    """As many turns as a model is shown at once."""
+    chars, count = 0, 0
+    for one in left:
+        chars += len(one.text) + sum(len(own.text) for own in one.own)
+        if count and chars > BATCH_CHARS:
+            break
+        count += 1
+    return tuple(left[:count])

@@ -1,0 +1,290 @@
+"""What a session starts with: asked of memory once, kept for the session, less what was vetoed.
+
+The packet that is kept holds words, and is a cache: it goes when anything is forgotten or changed,
+when the veto is, and where it was read for a model on this machine and is now for one elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from polyvox.context.recipe import Recipe
+from polyvox.errors import Conflict, PolyvoxError
+from polyvox.memory.packets import ItemKind, StartItem
+from polyvox.memory.remote import Degrade
+from polyvox.memory.veto import NO_VETO, Veto
+from polyvox.session import council
+from polyvox.session.lifecycle import ENDLESS, is_over
+from polyvox.session.remembering import MemoryService, NoMemory, Start
+from polyvox.session.road import Road
+from polyvox.store import companions, conversations, sessions
+from polyvox.store.companions import Kept
+from polyvox.store.database import Tx
+from polyvox.store.sessions import Session
+from polyvox.values import Conversation, Recall, Scope
+
+COMPANION = "companion"
+PLAIN = (None, "no_model", "nothing_to_tell")
+"""Why a handover is as it is, where nothing went wrong."""
+TOLD: dict[str, tuple[ItemKind, ...]] = {
+    COMPANION: ("handover", "bridge", "steering", "instruction", "profile", "loop"),
+}
+TO_A_COUNCIL: tuple[ItemKind, ...] = ("handover", "instruction", "profile", "loop")
+"""Loops are what a handover quotes."""
+
+
+class Packet(msgspec.Struct, frozen=True):
+    """What is kept of a session's start, and whether it may go to a cloud model."""
+
+    start: Start
+    cloud: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a session starts with, and how it came about."""
+
+    start: Start
+    how: str
+    """fetched, cached, brief (the plainer packet), empty or failed."""
+    cloud: bool
+    veto: Veto = NO_VETO
+
+    @property
+    def packet(self) -> str:
+        """As it is kept. One that failed is kept too: its time is lost once in a session."""
+        return msgspec.json.encode(Packet(self.start, self.cloud)).decode()
+
+    @property
+    def degrades(self) -> list[str]:
+        """What is missing of it, and why."""
+        return [str(one) for one in self.start.degrades] + unwritten(self.start)
+
+    @property
+    def vetoed(self) -> tuple[str, ...]:
+        """The words of what shall not be told."""
+        gone = [one for one in self.start.items if one.id in self.veto.ids]
+        return tuple(text for one in gone for text in (one.text, one.quote) if text)
+
+    def allowed(self, standing: Sequence[str]) -> tuple[str, ...]:
+        """The instructions that were not vetoed; none, where nobody can tell which those are."""
+        if self.veto.ids and not self.start.items:
+            return ()
+        gone = set(self.vetoed)
+        return tuple(one for one in standing if one not in gone)
+
+
+def uses_memory(road: Road, recipe: Recipe) -> bool:
+    """Whether the advisors of a recipe are told what is remembered."""
+    off = recipe.name == "council" and not road.settings.memory.council
+    return recipe.memory == "auto" and not off
+
+
+def memory_for(road: Road, recipe: Recipe) -> MemoryService:
+    """The memory that a turn of this recipe draws on."""
+    return road.memory if uses_memory(road, recipe) else NoMemory()
+
+
+def looks_up(road: Road, chosen: Recall) -> bool:
+    """Whether turns look up what was said before: the conversation's choice, else the setting."""
+    return (road.settings.memory.recall if chosen == "inherit" else chosen) != "off"
+
+
+def is_cloud(road: Road, model: str) -> bool:
+    """Whether a request may leave this machine: the model's own, or one that stands in for it."""
+    names = (model, *road.settings.models.fallback)
+    return not all(road.models.stays_here(name) for name in names)
+
+
+def unwritten(start: Start) -> list[str]:
+    """Why a handover is the plain one though a model was to write it."""
+    brief = start.startbrief
+    reason = brief.evidence.fallback if brief is not None and brief.evidence is not None else None
+    return [] if reason in PLAIN or not (brief and brief.handover_text) else [f"handover: {reason}"]
+
+
+async def opened(
+    road: Road,
+    memory: MemoryService,
+    scope: Scope,
+    session_id: str,
+    now: int,
+    kept: Kept | None,
+    *,
+    cloud: bool,
+) -> Opened:
+    """What a session started with: kept, else asked for within its budget."""
+    veto = Veto.of(kept.vetoed) if kept is not None else NO_VETO
+    before = _kept(kept)
+    if before is not None and (before.cloud or not cloud):
+        return Opened(before.start, "cached", before.cloud, veto)
+    budget = road.settings.memory.budget
+    asked = memory.start(scope, session_id, now, cloud=cloud, veto=veto)
+    start = await _within(budget, asked)
+    return Opened(start, _how(start), cloud, veto)
+
+
+async def _within(budget: float, asked: Awaitable[Start]) -> Start:
+    """A service keeps to its own budget; this is for one that does not."""
+    try:
+        async with asyncio.timeout(budget):
+            return await asked
+    except TimeoutError:
+        return Start(degrades=(Degrade("startbrief", "timeout", f"{budget:g} s"),))
+    except PolyvoxError as error:
+        return Start(degrades=(Degrade("startbrief", "unreachable", error.code),))
+
+
+async def standing(
+    road: Road, memory: MemoryService, scope: Scope, *, cloud: bool
+) -> tuple[tuple[str, ...], str]:
+    """What the person asked for once and for all, or why that is not known."""
+    try:
+        async with asyncio.timeout(road.settings.memory.budget):
+            return await memory.standing(scope, cloud=cloud), ""
+    except TimeoutError:
+        return (), "standing: timeout"
+    except PolyvoxError as error:
+        return (), f"standing: {error.code}"
+
+
+def _kept(kept: Kept | None) -> Packet | None:
+    if kept is None or not kept.packet:
+        return None
+    try:
+        return msgspec.json.decode(kept.packet, type=Packet)
+    except msgspec.ValidationError:  # of another version: it is a cache
+        return None
+
+
+def _how(start: Start) -> str:
+    if start.startbrief is not None:
+        return "fetched"
+    return "brief" if start.brief is not None else "failed" if start.degrades else "empty"
+
+
+# -- looking at it, and the veto -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """What the next message's session is told at its start; a running one: what it was told."""
+
+    session: Session | None
+    """None: the next message opens one."""
+    memory: bool
+    recall: bool
+    items: tuple[tuple[StartItem, bool], ...]
+    """Each with whether it is vetoed."""
+    degrades: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    recipe: Recipe
+    models: tuple[str, ...]
+    recall: Recall
+    session: Session | None
+    kept: Kept | None
+
+
+async def strip(
+    road: Road, scope: Scope, recipe_name: str, conversation_id: str | None = None
+) -> Strip:
+    """What a person may look at before they speak. Nothing is stored, and no model is asked."""
+    place = await road.database.read(
+        lambda tx: _place(tx, road, scope, recipe_name, conversation_id)
+    )
+    recall = looks_up(road, place.recall)
+    if not uses_memory(road, place.recipe):
+        return Strip(place.session, False, recall, (), ())
+    kept, session = place.kept, place.session
+    ids = frozenset(kept.vetoed) if kept is not None else frozenset[str]()
+    before = _kept(kept)
+    if before is None:
+        before = await _fresh(road, scope, place, Veto(ids))
+    shown = told_to(place.recipe, before.start)
+    items = tuple((one, one.id in ids) for one in shown)
+    degrades = (*map(str, before.start.degrades), *unwritten(before.start))
+    return Strip(session, True, recall, items, degrades)
+
+
+def told_to(recipe: Recipe, start: Start) -> tuple[StartItem, ...]:
+    """Of everything that can be told, what this recipe tells."""
+    kinds = TOLD.get(recipe.name, TO_A_COUNCIL)
+    shown = [one for one in start.items if one.kind in kinds]
+    if recipe.name != COMPANION:
+        shown = [one for one in shown if one.kind != "handover" or tells_something(start)]
+    return tuple(sorted(shown, key=lambda one: kinds.index(one.kind)))
+
+
+def tells_something(start: Start) -> bool:
+    """Whether a handover says more than the time of day."""
+    brief = start.startbrief
+    quality = brief.evidence.quality if brief is not None and brief.evidence is not None else None
+    return quality not in ("thin", "empty")
+
+
+async def set_veto(road: Road, scope: Scope, conversation_id: str, ids: Iterable[str]) -> None:
+    """What the session that is running shall not be told, in place of what it was before."""
+    now = road.clock()
+
+    def write(tx: Tx) -> None:
+        conversation = conversations.get(tx, scope, conversation_id)
+        session = _running(tx, scope, road, conversation, now)
+        if session is None:
+            raise Conflict(
+                "No session is running in this conversation.",
+                "Send `veto` with the message that opens the next one.",
+            )
+        companions.veto(tx, scope, session.id, conversation_id, ids, now)
+
+    await road.database.write(write)
+
+
+def add_veto(
+    tx: Tx, scope: Scope, session_id: str, conversation_id: str, ids: Iterable[str], now: int
+) -> None:
+    """What a session shall not be told either."""
+    kept = companions.session(tx, scope, session_id)
+    before = kept.vetoed if kept is not None else ()
+    companions.veto(tx, scope, session_id, conversation_id, (*before, *ids), now)
+
+
+async def _fresh(road: Road, scope: Scope, place: _Place, veto: Veto) -> Packet:
+    cloud = any(is_cloud(road, model) for model in place.models)
+    session = place.session.id if place.session is not None else ""
+    asked = road.memory.start(scope, session, road.clock(), cloud=cloud, veto=veto, written=False)
+    return Packet(await _within(road.settings.memory.budget, asked), cloud)
+
+
+def _place(
+    tx: Tx, road: Road, scope: Scope, recipe_name: str, conversation_id: str | None
+) -> _Place:
+    known = council.everyone(tx, scope)
+    if conversation_id is None:
+        talk = Conversation("", "", recipe_name, None, None, None, 0, 0, 0)
+        session = None
+    else:
+        talk = conversations.get(tx, scope, conversation_id)
+        session = _running(tx, scope, road, talk, road.clock())
+    recipe = council.find_recipe(tx, scope, road.settings, talk.recipe)
+    asked = council.council_of(talk, known, None)
+    models = tuple(one.model or recipe.model or road.models.default for one in asked)
+    kept = companions.session(tx, scope, session.id) if session is not None else None
+    return _Place(recipe, models, talk.recall, session, kept)
+
+
+def _running(
+    tx: Tx, scope: Scope, road: Road, conversation: Conversation, now: int
+) -> Session | None:
+    """The session that a message sent now would belong to."""
+    found = sessions.open_session(tx, scope, conversation.id)
+    if found is None or conversation.recipe in ENDLESS:
+        return found
+    idle = road.settings.sessions.idle_minutes
+    return None if is_over(found.last_user_at, now, idle) else found

@@ -1,0 +1,393 @@
+"""Forgotten words in conversations: messages, answers, titles, receipts, and what is kept of them.
+
+A forgotten message stays where it was, as the mark, and is excluded: neither it nor the answers to
+it are sent any more. An answer that repeats it keeps the rest of its words. A text that a receipt
+names by its hash cannot be another one, so it goes as a whole; the receipt then shows the mark and
+is not exact. Only what is younger than the first forgotten message is looked at. Invariant: the
+log of a conversation tells of every message and answer of it that was changed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+
+from polyvox.errors import Conflict
+from polyvox.events import ConversationChanged
+from polyvox.store import companions, events, running, search
+from polyvox.store.database import Row, Tx
+from polyvox.store.redaction import Found, Needles, excerpt, marked, moved, place
+from polyvox.values import REDACTED, Scope
+
+MANY = 400
+"""Ids that one statement lists."""
+_ANSWER = "id, text, thinking, points, failure, attempts, marks, excluded"
+
+
+class _Made(msgspec.Struct):
+    template: str = ""
+    whole: bool = False
+
+
+class _Shown(msgspec.Struct):
+    """What of a receipt can hold remembered words."""
+
+    memory: list[tuple[str, str]] = []
+    note: _Made | None = None
+    omitted: list[tuple[str, int, int, int, int]] = []
+
+
+def check_rest(tx: Tx, scope: Scope, needles: Needles) -> None:
+    """Refuse while an answer is being written that was told the words, or may have been: it would
+    bring them back when it ends."""
+    rows = tx.all(
+        "SELECT a.conversation_id, r.data FROM answers a LEFT JOIN receipts r"
+        " ON r.user_id = a.user_id AND r.answer_id = a.id"
+        " WHERE a.user_id = ? AND a.state IN ('pending', 'streaming')",
+        (scope.user,),
+    )
+    if not rows:
+        return
+    touched = _depths(tx, scope, needles)
+    for conversation_id, data in rows:
+        if conversation_id == needles.leaving:
+            continue
+        telling = data is None or any(
+            needles.tells(text) for text in _texts(tx, scope, _hashes(_read(data))).values()
+        )
+        if conversation_id in touched or telling:
+            raise Conflict(
+                "An answer that may have been told this is being written right now.",
+                "Stop it, or wait until it has ended, and forget it then.",
+            )
+
+
+@place("message", tables=("turns",))
+def _messages(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+    found = []
+    for turn_id, conversation_id, message_id, content in _in(
+        tx,
+        scope,
+        "SELECT id, conversation_id, message_id, content FROM turns"
+        " WHERE user_id = ? AND redacted = 0 AND id",
+        needles.turns,
+    ):
+        if conversation_id == needles.leaving:
+            continue
+        found.append(Found("message", message_id, excerpt(content), conversation_id))
+        if dry:
+            continue
+        # Without its hash the same idempotency key meets another body: refused, and not said twice.
+        tx.run(
+            "UPDATE turns SET content = ?, body_hash = '', excluded = 1, redacted = 1"
+            " WHERE user_id = ? AND id = ?",
+            (REDACTED, scope.user, turn_id),
+        )
+        search.remove(tx, scope, "message", turn_id)
+        running.touched(tx, scope, conversation_id, {f"u{turn_id}"}, needles.now)
+        told = ConversationChanged("message", message_id)
+        events.append(tx, scope, conversation_id, [told], needles.now)
+    return found
+
+
+@place("answer", tables=("answers", "events", "passages"))
+def _answers(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+    return [
+        found
+        for conversation_id, since in sorted(_heard(tx, scope, needles).items())
+        for row in tx.all(
+            f"SELECT {_ANSWER} FROM answers"
+            " WHERE user_id = ? AND conversation_id = ? AND created_at >= ? ORDER BY id",
+            (scope.user, conversation_id, since),
+        )
+        if (found := _answer(tx, scope, needles, conversation_id, row, dry)) is not None
+    ]
+
+
+def _answer(
+    tx: Tx, scope: Scope, needles: Needles, conversation_id: str, row: Row, dry: bool
+) -> Found | None:
+    answer_id, text, thinking, points, failure, attempts, marks, excluded = row
+    whole = answer_id in needles.answers
+    said, thought = (
+        ([(0, len(one))] if one not in ("", REDACTED) else []) if whole else needles.spans(one)
+        for one in (text, thinking)
+    )
+    before = [points, failure, attempts]
+    after = [None if one is None else (needles.redacted_json(one) or one) for one in before]
+    if whole:
+        after[0] = None
+    if not said and not thought and before == after:
+        return None
+    if not dry:
+        new = marked(text, said)
+        tx.run(
+            "UPDATE answers SET text = ?, thinking = ?, points = ?, failure = ?, attempts = ?,"
+            " marks = ?, excluded = ?, redacted = 1 WHERE user_id = ? AND id = ?",
+            (
+                new,
+                marked(thinking, thought),
+                *after,
+                None if marks is None else _moved_marks(bytes(marks), said, thought),
+                1 if whole else excluded,
+                scope.user,
+                answer_id,
+            ),
+        )
+        if whole:
+            search.remove(tx, scope, "answer", answer_id)
+        elif said:
+            search.index(tx, scope, conversation_id, "answer", answer_id, new)
+        _log(tx, scope, answer_id, needles)
+        running.touched(tx, scope, conversation_id, {f"a{answer_id}"}, needles.now)
+        told = ConversationChanged("answer", answer_id)
+        events.append(tx, scope, conversation_id, [told], needles.now)
+    return Found("answer", answer_id, excerpt(text or thinking), conversation_id)
+
+
+@place("title", tables=("conversations",))
+def _titles(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+    found = []
+    heard = _heard(tx, scope, needles)
+    sql = "SELECT id, title FROM conversations WHERE user_id = ? AND title <> '' AND id"
+    for conversation_id, title in _in(tx, scope, sql, frozenset(heard)):
+        new = needles.redacted(title)
+        if new is None:
+            continue
+        found.append(Found("title", conversation_id, title, conversation_id))
+        if dry:
+            continue
+        if not new.replace(REDACTED, "").strip(" …"):
+            new = ""  # the next message names it
+        tx.run(
+            "UPDATE conversations SET title = ? WHERE user_id = ? AND id = ?",
+            (new, scope.user, conversation_id),
+        )
+        if new:
+            search.index(tx, scope, conversation_id, "title", conversation_id, new)
+        else:
+            search.remove(tx, scope, "title", conversation_id)
+        told = ConversationChanged("details", conversation_id)
+        events.append(tx, scope, conversation_id, [told], needles.now)
+    return found
+
+
+@place("receipt", tables=("receipts", "spans"))
+def _receipts(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+    found = []
+    for one in _telling(tx, scope, needles):
+        text = next(iter(one.texts.values()), "")
+        found.append(Found("receipt", one.answer_id, excerpt(text), one.conversation_id))
+        if dry:
+            continue
+        tx.many(
+            "DELETE FROM spans WHERE user_id = ? AND hash = ?",
+            [(scope.user, name) for name in sorted(one.texts)],
+        )
+        if one.clean is not None:
+            tx.run(
+                "UPDATE receipts SET data = ? WHERE user_id = ? AND answer_id = ?",
+                (one.clean, scope.user, one.answer_id),
+            )
+    return found
+
+
+@place("trace", tables=("companion_sessions", "companion_traces", "companion_states"))
+def _traces(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+    """What was decided. What a session was told at its start is a cache, which goes as a whole;
+    the standing of a persona holds no words."""
+    if not dry:
+        companions.drop_packets(tx, scope)
+    found = []
+    for turn_id, answer_id, conversation_id, data in tx.all(
+        "SELECT turn_id, answer_id, conversation_id, data FROM companion_traces"
+        " WHERE user_id = ? AND made_at >= ? ORDER BY turn_id, answer_id",
+        (scope.user, needles.since),
+    ):
+        if (clean := needles.redacted_json(data)) is None:
+            continue
+        found.append(Found("trace", turn_id, "", conversation_id))
+        if not dry:
+            tx.run(
+                "UPDATE companion_traces SET data = ?"
+                " WHERE user_id = ? AND turn_id = ? AND answer_id = ?",
+                (clean, scope.user, turn_id, answer_id),
+            )
+    return found
+
+
+@place("job", tables=("jobs", "job_steps"))
+def _jobs(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+    """Jobs hold ids; but why one failed may be told in a provider's own words."""
+    found = []
+    for job_id, failure in tx.all(
+        "SELECT id, failure FROM jobs WHERE user_id = ? AND failure IS NOT NULL ORDER BY id",
+        (scope.user,),
+    ):
+        if (clean := needles.redacted(failure)) is not None:
+            found.append(Found("job", job_id, excerpt(failure)))
+            if not dry:
+                tx.run(
+                    "UPDATE jobs SET failure = ? WHERE user_id = ? AND id = ?",
+                    (clean, scope.user, job_id),
+                )
+    for job_id, name, result in tx.all(
+        "SELECT job_id, name, result FROM job_steps WHERE user_id = ? ORDER BY job_id, name",
+        (scope.user,),
+    ):
+        if (clean := needles.redacted_json(result)) is not None:
+            found.append(Found("job", job_id, ""))
+            if not dry:
+                tx.run(
+                    "UPDATE job_steps SET result = ? WHERE user_id = ? AND job_id = ? AND name = ?",
+                    (clean, scope.user, job_id, name),
+                )
+    return found
+
+
+@place("summary", tables=("running_summaries",))
+def _summaries(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+    """Running summaries go when a message in them does (see `_messages`); one whose words tell of
+    it all the same goes here."""
+    found = []
+    for one in running.every(tx, scope):
+        if needles.tells(one.text):
+            found.append(Found("summary", one.conversation_id, "", one.conversation_id))
+            if not dry:
+                running.drop(tx, scope, one, needles.now)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """A receipt that tells of it: the texts that do, by hash, and its data without the words."""
+
+    answer_id: str
+    conversation_id: str
+    at: int
+    texts: dict[str, str]
+    clean: str | None
+
+
+def _telling(tx: Tx, scope: Scope, needles: Needles) -> list[_Telling]:
+    """What was sent since then that tells of it, as memory or in a summary."""
+    if "telling" in needles.memo:
+        return cast("list[_Telling]", needles.memo["telling"])
+    rows = tx.all(
+        "SELECT r.answer_id, r.conversation_id, a.created_at, r.data FROM receipts r"
+        " JOIN answers a ON a.user_id = r.user_id AND a.id = r.answer_id"
+        " WHERE r.user_id = ? AND a.created_at >= ? ORDER BY r.answer_id",
+        (scope.user, needles.since),
+    )
+    depths = _depths(tx, scope, needles)
+    read = [_read(row[3]) for row in rows]
+    texts = _texts(tx, scope, [name for shown in read for name in _hashes(shown)])
+    tells = {name for name, text in texts.items() if needles.tells(text)}
+    found = []
+    for (answer_id, conversation_id, at, data), shown in zip(rows, read, strict=True):
+        if conversation_id == needles.leaving:
+            continue
+        names = tells.intersection(_hashes(shown))
+        names |= _noted(shown, depths.get(conversation_id, ()), texts)
+        clean = _without_words(data, needles)
+        if names or clean is not None:
+            told = {name: texts[name] for name in sorted(names)}
+            found.append(_Telling(answer_id, conversation_id, at, told, clean))
+    needles.memo["telling"] = found
+    return found
+
+
+def _heard(tx: Tx, scope: Scope, needles: Needles) -> dict[str, int]:
+    """Where an answer may repeat it, and from when on: in the conversations in which it was said,
+    and in those that were told of it."""
+    found: dict[str, int] = {}
+    for one in _telling(tx, scope, needles):
+        found[one.conversation_id] = min(one.at, found.get(one.conversation_id, one.at))
+    found |= dict.fromkeys(_depths(tx, scope, needles), needles.since)
+    found.pop(needles.leaving or "", None)
+    return found
+
+
+def _depths(tx: Tx, scope: Scope, needles: Needles) -> dict[str, list[int]]:
+    """At which depths of which conversations something is forgotten."""
+    found: dict[str, list[int]] = {}
+    for table, ids in (("turns", needles.turns), ("answers", needles.answers)):
+        sql = f"SELECT conversation_id, depth FROM {table} WHERE user_id = ? AND id"
+        for conversation_id, depth in _in(tx, scope, sql, ids):
+            found.setdefault(conversation_id, []).append(depth)
+    return found
+
+
+def _read(data: str) -> _Shown:
+    return msgspec.json.decode(data, type=_Shown)
+
+
+def _hashes(shown: _Shown) -> list[str]:
+    noted = [shown.note.template] if shown.note is not None and shown.note.whole else []
+    return [name for _, name in shown.memory] + noted
+
+
+def _texts(tx: Tx, scope: Scope, hashes: Sequence[str]) -> dict[str, str]:
+    sql = "SELECT hash, text FROM spans WHERE user_id = ? AND hash"
+    return dict(_in(tx, scope, sql, hashes))
+
+
+def _noted(shown: _Shown, depths: Sequence[int], texts: Mapping[str, str]) -> set[str]:
+    """A summary that stood for a stretch in which something is forgotten."""
+    name = shown.note.template if shown.note is not None and shown.note.whole else ""
+    inside = any(
+        first <= depth <= last for _, _, _, first, last in shown.omitted for depth in depths
+    )
+    return {name} if inside and name in texts else set()
+
+
+def _without_words(data: str, needles: Needles) -> str | None:
+    """A receipt's data, if a provider's own words about a failed call repeat something."""
+    stored = msgspec.json.decode(data)
+    hit = False
+    for attempt in (stored.get("sent") or {}).get("attempts", ()):
+        if (clean := needles.redacted(attempt.get("message") or "")) is not None:
+            attempt["message"], hit = clean, True
+    return msgspec.json.encode(stored).decode() if hit else None
+
+
+def _log(tx: Tx, scope: Scope, answer_id: str, needles: Needles) -> None:
+    """How an answer failed is told in the log too."""
+    for number, conversation_id, data in tx.all(
+        "SELECT number, conversation_id, data FROM events WHERE user_id = ? AND answer_id = ?"
+        " AND kind = 'answer.failed'",
+        (scope.user, answer_id),
+    ):
+        if (clean := needles.redacted_json(data)) is not None:
+            tx.run(
+                "UPDATE events SET data = ?"
+                " WHERE user_id = ? AND conversation_id = ? AND number = ?",
+                (clean, scope.user, conversation_id, number),
+            )
+
+
+def _moved_marks(
+    marks: bytes, said: Sequence[tuple[int, int]], thought: Sequence[tuple[int, int]]
+) -> bytes:
+    """How an answer came, as offsets in what is left of it."""
+    text, thinking = msgspec.msgpack.decode(marks)
+    return msgspec.msgpack.encode(
+        (
+            [(number, moved(end, said)) for number, end in text],
+            [(number, moved(end, thought)) for number, end in thinking],
+        )
+    )
+
+
+def _in(
+    tx: Tx, scope: Scope, sql: str, ids: Sequence[str] | frozenset[str]
+) -> list[tuple[Any, ...]]:
+    wanted = sorted(set(ids))
+    rows: list[tuple[Any, ...]] = []
+    for start in range(0, len(wanted), MANY):
+        some = wanted[start : start + MANY]
+        rows += tx.all(f"{sql} IN ({', '.join('?' * len(some))})", (scope.user, *some))
+    return rows

@@ -1,0 +1,142 @@
+"""Running summaries as rows: what left a bookends window, for one advisor on one branch.
+
+Invariant: a row tells of exactly the messages it lists. Whatever changes one of them (an exclusion,
+another version, forgetting) drops the row in the same transaction and wants a new one made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import msgspec
+
+from polyvox.store import jobs
+from polyvox.store.database import Row, Tx
+from polyvox.values import Scope
+
+KIND = "running_summary"
+"""The job that makes one."""
+_SUMMARY = (
+    "conversation_id, branch_id, advisor_id, text, covers, after_id, before_id, model, made_at"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A stored summary of a stretch of an advisor's thread."""
+
+    conversation_id: str
+    branch_id: str
+    advisor_id: str
+    text: str
+    covers: tuple[str, ...]
+    """The messages and answers it tells of, in order: "u" and a turn's id, "a" and an answer's."""
+    after_id: str
+    """The turn before the first of them; empty: there is none."""
+    before_id: str
+    """The turn behind the last of them."""
+    model: str
+    made_at: int
+
+
+def subject(conversation_id: str, branch_id: str, advisor_id: str) -> str:
+    """What the job of a summary is about."""
+    return msgspec.json.encode((conversation_id, branch_id, advisor_id)).decode()
+
+
+def parse(about: str) -> tuple[str, str, str]:
+    """The conversation, the branch and the advisor that a job is about."""
+    return msgspec.json.decode(about, type=tuple[str, str, str])
+
+
+def find(
+    tx: Tx, scope: Scope, conversation_id: str, branch_id: str, advisor_id: str
+) -> Running | None:
+    """The summary of an advisor's thread on a branch, if there is one."""
+    row = tx.one(
+        f"SELECT {_SUMMARY} FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
+        " AND branch_id = ? AND advisor_id = ?",
+        (scope.user, conversation_id, branch_id, advisor_id),
+    )
+    return None if row is None else _running(row)
+
+
+def of_advisor(tx: Tx, scope: Scope, conversation_id: str, advisor_id: str) -> list[Running]:
+    """An advisor's summaries of a conversation, of every branch."""
+    rows = tx.all(
+        f"SELECT {_SUMMARY} FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
+        " AND advisor_id = ? ORDER BY branch_id",
+        (scope.user, conversation_id, advisor_id),
+    )
+    return [_running(row) for row in rows]
+
+
+def of_conversation(tx: Tx, scope: Scope, conversation_id: str) -> list[Running]:
+    """Every summary of a conversation."""
+    rows = tx.all(
+        f"SELECT {_SUMMARY} FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
+        " ORDER BY branch_id, advisor_id",
+        (scope.user, conversation_id),
+    )
+    return [_running(row) for row in rows]
+
+
+def every(tx: Tx, scope: Scope) -> list[Running]:
+    """All there are."""
+    rows = tx.all(
+        f"SELECT {_SUMMARY} FROM running_summaries WHERE user_id = ?"
+        " ORDER BY conversation_id, branch_id, advisor_id",
+        (scope.user,),
+    )
+    return [_running(row) for row in rows]
+
+
+def put(tx: Tx, scope: Scope, one: Running) -> None:
+    """Keep a summary in place of the one before."""
+    _delete(tx, scope, one)
+    tx.run(
+        f"INSERT INTO running_summaries (user_id, {_SUMMARY})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            scope.user,
+            one.conversation_id,
+            one.branch_id,
+            one.advisor_id,
+            one.text,
+            msgspec.json.encode(one.covers).decode(),
+            one.after_id,
+            one.before_id,
+            one.model,
+            one.made_at,
+        ),
+    )
+
+
+def drop(tx: Tx, scope: Scope, one: Running, now: int) -> None:
+    """Let go of a summary, and want another."""
+    _delete(tx, scope, one)
+    about = subject(one.conversation_id, one.branch_id, one.advisor_id)
+    jobs.again(tx, scope, KIND, about, now)
+
+
+def touched(tx: Tx, scope: Scope, conversation_id: str, refs: Collection[str], now: int) -> None:
+    """These messages and answers are no longer what they were: drop every summary that tells of
+    one of them."""
+    for one in of_conversation(tx, scope, conversation_id):
+        if not set(refs).isdisjoint(one.covers):
+            drop(tx, scope, one, now)
+
+
+def _delete(tx: Tx, scope: Scope, one: Running) -> None:
+    tx.run(
+        "DELETE FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
+        " AND branch_id = ? AND advisor_id = ?",
+        (scope.user, one.conversation_id, one.branch_id, one.advisor_id),
+    )
+
+
+def _running(row: Row) -> Running:
+    conversation_id, branch_id, advisor_id, text, covers, *rest = row
+    refs = msgspec.json.decode(covers, type=tuple[str, ...])
+    return Running(conversation_id, branch_id, advisor_id, text, refs, *rest)

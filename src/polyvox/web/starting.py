@@ -1,0 +1,96 @@
+"""What the next session is told at its start, for the person to look at and veto."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from polyvox.memory.packets import ItemKind, StartItem
+from polyvox.session.starting import Strip, set_veto, strip
+from polyvox.web.context import App, Who
+from polyvox.web.failures import responses
+from polyvox.web.fields import Id, Key
+from polyvox.web.schemas import Body, RecipeName, Vetoes
+
+router = APIRouter(tags=["memory"])
+
+
+class SourceOut(BaseModel):
+    """Where something remembered comes from, as far as that is known."""
+
+    quote: str | None
+    """The person's very words."""
+    said_at: int | None
+    session_id: str | None
+
+
+class StartItemOut(BaseModel):
+    """Something that a session is told."""
+
+    id: str
+    """What a veto names it by."""
+    kind: ItemKind
+    text: str
+    source: SourceOut
+    vetoed: bool
+
+    @classmethod
+    def of(cls, one: StartItem, vetoed: bool) -> StartItemOut:
+        """From the value."""
+        source = SourceOut(quote=one.quote, said_at=one.said_at, session_id=one.session_id)
+        return cls(id=one.id, kind=one.kind, text=one.text, source=source, vetoed=vetoed)
+
+
+class StartOut(BaseModel):
+    """What the next message's session is told at its start; a running one: what it was told."""
+
+    session: Literal["new", "running"]
+    session_id: str | None
+    memory: bool
+    """False: it is switched off, by the setting or in the recipe."""
+    recall: Literal["auto", "off"]
+    """Whether its turns look things up as well."""
+    items: list[StartItemOut]
+    degrades: list[str]
+    """What may be missing, and why."""
+
+    @classmethod
+    def of(cls, one: Strip) -> StartOut:
+        """From the value."""
+        return cls(
+            session="new" if one.session is None else "running",
+            session_id=None if one.session is None else one.session.id,
+            memory=one.memory,
+            recall="auto" if one.recall else "off",
+            items=[StartItemOut.of(item, vetoed) for item, vetoed in one.items],
+            degrades=list(one.degrades),
+        )
+
+
+class VetoBody(Body):
+    """What a session shall not be told; an empty list takes every veto back."""
+
+    items: Vetoes
+
+
+@router.get("/api/memory/start", responses=responses(404))
+async def get_start(
+    app: App,
+    who: Who,
+    recipe: RecipeName = "council",
+    conversation: Annotated[Id | None, Query()] = None,
+) -> StartOut:
+    """What I remember and will use: what the next message's session is told at its start. With a
+    conversation, its own recipe counts. No model is asked: one that writes handovers may put it in
+    other words."""
+    return StartOut.of(await strip(app.road, who, recipe, conversation))
+
+
+@router.put("/api/conversations/{conversation}/memory/veto", responses=responses(404, 409))
+async def put_veto(app: App, who: Who, conversation: Key, body: VetoBody) -> StartOut:
+    """Change what the session that is running shall not be told; it holds from the next message
+    on."""
+    await set_veto(app.road, who, conversation, body.items)
+    return StartOut.of(await strip(app.road, who, "council", conversation))

@@ -1,0 +1,82 @@
+"""What is excluded is told by nothing, and comes back whole when it is taken back."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from tests.memory.canary import SAYS, WORD, open_nest
+from tests.memory.desk import DAY, FRIDAY, ME, PART, open_desk
+from tests.memory.test_forget import DAILY, FILLER, NOTES, SECRET
+from tests.memory.test_forget import SAYS as TOLD
+
+from polyvox.store.database import Database
+
+
+async def told(desk: Any) -> dict[str, bool]:
+    """By what the secret is told."""
+    facts = await desk.memory.facts(ME, PART)
+    profile = await desk.memory.profile(ME, PART)
+    _, day = await desk.memory.daily(ME, PART, date(2024, 5, 10))
+    found = {
+        "recall": await desk.ask(SECRET),
+        "facts": [one for one in facts if not one.fact.excluded],
+        "loops": await desk.memory.loops(ME, PART),
+        "profile": profile.lines,
+        "summary": await desk.memory.summaries(ME, PART),
+        "day": day,
+    }
+    return {name: SECRET in repr(value) for name, value in found.items()}
+
+
+async def test_everything_that_tells_of_it_is_silent_until_it_is_taken_back(
+    database: Database, tmp_path: Path
+) -> None:
+    async with open_desk(database, tmp_path) as desk:
+        desk.reply(NOTES, {"summary": f"They spoke of {SECRET}."})
+        await desk.ingest("s", TOLD, FILLER, FILLER + " Really.")
+        await desk.work()
+        desk.reply(DAILY)
+        desk.clock.now = FRIDAY + DAY + DAY // 2
+        await desk.work()
+        assert all((await told(desk)).values()), "or this would test nothing"
+        desk.always({"summary": "They spoke of tea.", "themes": ["tea"], "scores": {}})
+
+        await desk.memory.mark_message(ME, PART, "s", 0, excluded=True)
+        assert not any((await told(desk)).values())
+        await desk.work()
+        assert not any((await told(desk)).values()), "nor does what is made anew tell of it"
+        assert [one.text for one in await desk.memory.summaries(ME, PART)] == ["They spoke of tea."]
+        shown = desk.provider.requests("notes")[-1].body.decode()
+        assert SECRET not in shown
+
+        desk.always({**DAILY, "summary": f"They spoke of {SECRET} again."})
+        await desk.memory.mark_message(ME, PART, "s", 0, excluded=False)
+        await desk.work()
+        assert all((await told(desk)).values())
+
+
+async def test_a_message_left_out_of_a_conversation_is_left_out_of_memory(
+    database_url: str, tmp_path: Path
+) -> None:
+    url = "" if database_url.startswith("sqlite") else database_url
+    async with open_nest(url, tmp_path / "home") as nest:
+        await nest.everywhere()
+        view = (await nest.house.get(f"/api/conversations/{nest.ids['conversation']}")).json()
+        message = view["messages"][0]
+        assert message["content"] == SAYS
+        query = {"tenantId": "polyvox", "userId": "local", "query": WORD, "limit": 20}
+        assert WORD in (await nest.house.post("/memory/query", query)).text.lower()
+        path = f"/api/messages/{message['id']}"
+        assert (await nest.house.patch(path, {"excluded": True})).status == 200
+        await nest.work()
+        found = (await nest.house.post("/memory/query", query)).json()
+        theirs = [
+            one for one in found["factItems"] if one["evidence"][0]["role"] == "user"
+        ]  # an answer to another message may say it again
+        assert not any(WORD in one["text"].lower() for one in theirs)
+        assert (await nest.house.patch(path, {"excluded": False})).status == 200
+        await nest.work()
+        again = (await nest.house.post("/memory/query", query)).json()["factItems"]
+        assert SAYS in [one["text"] for one in again]

@@ -1,0 +1,256 @@
+"""Assertions, contexts and earlier runs as rows, on both databases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from polyvox.errors import Conflict, Invalid, NotFound
+from polyvox.ids import content_hash
+from polyvox.store import assertions, contexts, past_runs
+from polyvox.store.assertions import Assertion, Source, Version, Wanted
+from polyvox.store.database import Database, Tx
+from polyvox.store.past_runs import PastRun
+from polyvox.store.redaction import Needles, redact
+from polyvox.values import REDACTED, Scope
+
+ME, YOU = Scope("me"), Scope("you")
+ASKED = "Should I sell the garden in Zanzibar?"
+SAID = "Keep it: a garden in Zanzibar is worth more than you think."
+CONTEXT = msgspec.json.encode(
+    {
+        "asked": ASKED,
+        "messages": [
+            {"kind": "user", "text": "Good morning.", "refs": ["ut0"]},
+            {"kind": "reference", "text": "[Bob: Zanzibar again]", "refs": ["ab1", "ab2"]},
+            {"kind": "current", "text": f"[2025-10-30T12:00] {ASKED}", "refs": ["ut1"]},
+        ],
+        "memory": [{"kind": "facts", "text": "Owns a garden in Zanzibar."}],
+        "blocks": [{"kind": "identity", "text": "You are Ann."}],
+    }
+).decode()
+
+
+def source(context: str = "", **more: str) -> Source:
+    found = Source("a1", "c1", "t1", ASKED, SAID, context)
+    return replace(found, **more)
+
+
+def made(number: int, text: str, **more: object) -> Assertion:
+    one = Assertion(f"id{number}", "ann", "Ann", 1, text, created_at=number, updated_at=number)
+    return replace(one, **more)  # type: ignore[arg-type]  # as given
+
+
+async def test_an_assertion_comes_back_as_it_went_in(database: Database) -> None:
+    drawn = made(1, "Is brief", source=source("hash"), tags=("tone", "länge"))
+    check = made(2, "Short", kind="words", args={"max": 9}, user_input="Wie geht’s?", active=False)
+
+    def work(tx: Tx) -> None:
+        assert assertions.add(tx, ME, drawn) == drawn
+        assertions.add(tx, ME, check)
+        assert assertions.get(tx, ME, "id1") == drawn
+        assert assertions.get_many(tx, ME, ["id2", "id1"]) == [check, drawn]
+        assert assertions.find(tx, YOU, "id1") is None
+        assert assertions.list_all(tx, YOU, Wanted()) == []
+        assert assertions.versions(tx, YOU, "id1") == []
+
+    await database.write(work)
+    for call in (
+        lambda tx: assertions.get(tx, YOU, "id1"),
+        lambda tx: assertions.get_many(tx, ME, ["id1", "nothing"]),
+    ):
+        with pytest.raises(NotFound, match="no assertion"):
+            await database.read(call)
+    with pytest.raises(Conflict):
+        await database.write(lambda tx: assertions.add(tx, ME, made(1, "Another")))
+
+
+async def test_versions_are_added_and_never_changed(database: Database) -> None:
+    def work(tx: Tx) -> list[Version]:
+        assertions.add(tx, ME, made(1, "Is brief"))
+        same = assertions.change(tx, ME, "id1", 5, {"text": "Is brief", "tags": ("a",)})
+        assert same.number == 1
+        new = assertions.change(tx, ME, "id1", 6, {"kind": "words", "args": {"max": 3}})
+        assert (new.number, new.text, new.tags, new.updated_at) == (2, "Is brief", ("a",), 6)
+        assert assertions.get(tx, ME, "id1") == new
+        assertions.add_version(tx, ME, Version("id1", 1, "Something else", "judge", {}, 9))
+        return assertions.versions(tx, ME, "id1")
+
+    assert await database.write(work) == [
+        Version("id1", 2, "Is brief", "words", {"max": 3}, 6),
+        Version("id1", 1, "Is brief", "judge", {}, 1),
+    ]
+
+
+async def test_lists_are_searched_filtered_and_paged(database: Database) -> None:
+    rows = [
+        made(1, "Uses a metaphor", tags=("tone",)),
+        made(2, "Mentions the SEA, or the shore", source=source(), tags=("tone_x", "a-b")),
+        made(3, "Schön kurz", kind="words", args={"max": 3}, active=False),
+        made(4, "100% sure", user_input="Wie tief ist die See?"),
+        made(5, "Of another", advisor_id="bob", advisor_name="Bob"),
+    ]
+
+    def ids(tx: Tx, **wanted: object) -> str:
+        found = assertions.list_all(tx, ME, Wanted(**{"advisor_id": "ann", **wanted}))  # type: ignore[arg-type]  # as given
+        return "".join(one.id[2:] for one in found)
+
+    def work(tx: Tx) -> None:
+        for one in rows:
+            assertions.add(tx, ME, one)
+        assertions.add(tx, YOU, rows[0])
+        assert ids(tx) == "1234"
+        assert ids(tx, query="sea") == "2"
+        assert ids(tx, query="SHORE Mentions") == "2"
+        assert ids(tx, query="zanzibar") == "2"
+        assert ids(tx, query="schon") == "3"
+        assert ids(tx, query="tiefste") == ""
+        assert ids(tx, query="tie") == "4"
+        assert ids(tx, query="%") == "1234"
+        assert ids(tx, tag="tone") == "1"
+        assert ids(tx, tag="tone_x") == "2"
+        assert ids(tx, tag="tone%x") == ""
+        assert ids(tx, kind="words") == "3"
+        assert ids(tx, active=True) == "124"
+        assert ids(tx, answer_id="a1") == "2"
+        assert ids(tx, advisor_id=None) == "12345"
+        assert assertions.tags_of(tx, ME, "ann") == ["a-b", "tone", "tone_x"]
+        assert assertions.owners(tx, ME) == [("ann", "Ann"), ("bob", "Bob")]
+        assert assertions.name_of(tx, ME, "bob") == "Bob"
+        assert assertions.name_of(tx, YOU, "bob") is None
+        assert assertions.asserted(tx, ME, "c1") == ["a1"]
+        seen, after = [], None
+        while True:
+            page = assertions.list_page(tx, ME, Wanted("ann"), 2, after)
+            seen += [one.id for one in page.items]
+            if (after := page.next) is None:
+                break
+        assert seen == ["id1", "id2", "id3", "id4"]
+        with pytest.raises(Invalid):
+            assertions.list_page(tx, ME, Wanted(), 2, "nowhere")
+
+    await database.write(work)
+
+
+async def test_contexts_are_shared_and_go_with_the_last_that_needs_them(
+    database: Database,
+) -> None:
+    def work(tx: Tx) -> None:
+        name = contexts.put(tx, ME, CONTEXT, 7)
+        assert name == content_hash(CONTEXT)
+        assert contexts.put(tx, ME, CONTEXT, 9) == name
+        assert contexts.get(tx, ME, name) == contexts.StoredContext(name, CONTEXT, False, 7)
+        assert contexts.find(tx, YOU, name) is None
+        assertions.add(tx, ME, made(1, "One", source=source(name)))
+        assertions.add(tx, ME, made(2, "Two", source=source(name)))
+        past_runs.add(tx, ME, PastRun("a1", "evaluation", "e1", 3, {"results": []}))
+        assert assertions.context_hashes(tx, ME, "ann") == [name]
+        assertions.remove(tx, ME, "id1", 8)
+        assert contexts.find(tx, ME, name) is not None
+        assert past_runs.of_answer(tx, ME, "a1")
+        assertions.remove(tx, ME, "id2", 9)
+        assert contexts.find(tx, ME, name) is None
+        assert past_runs.of_answer(tx, ME, "a1") == []
+        assert assertions.context_hashes(tx, ME, "ann") == []
+        assert [one.text for one in assertions.versions(tx, ME, "id2")] == ["Two"]
+        assert assertions.is_known(tx, ME, "id2")
+        with pytest.raises(NotFound):
+            contexts.get(tx, ME, name)
+        with pytest.raises(NotFound):
+            assertions.remove(tx, ME, "id2", 9)
+
+    await database.write(work)
+
+
+async def test_a_removed_one_can_come_back_as_itself_alone(database: Database) -> None:
+    drawn = made(1, "One", source=source())
+
+    def work(tx: Tx) -> None:
+        assertions.add(tx, ME, drawn)
+        assert not assertions.restore(tx, ME, drawn, 8)
+        assertions.remove(tx, ME, "id1", 8)
+        assert not assertions.restore(tx, ME, replace(drawn, advisor_id="bob"), 9)
+        assert not assertions.restore(tx, ME, replace(drawn, source=source(answer_id="x")), 9)
+        assert assertions.restore(tx, ME, replace(drawn, text="One and a half"), 9)
+        found = assertions.get(tx, ME, "id1")
+        assert (found.text, found.number, found.source) == ("One and a half", 2, drawn.source)
+
+    await database.write(work)
+
+
+async def test_earlier_runs_are_kept_once_and_as_they_were(database: Database) -> None:
+    run = PastRun("a1", "evaluation", "e1", None, {"results": [{"reason": "“so”", "n": 1.5}]})
+
+    def work(tx: Tx) -> None:
+        assert past_runs.add(tx, ME, run)
+        assert not past_runs.add(tx, ME, run)
+        assert past_runs.add(tx, ME, replace(run, kind="optimisation", at=4))
+        assert past_runs.of_answer(tx, ME, "a1")[0] == run
+        assert past_runs.of_answer(tx, YOU, "a1") == []
+
+    await database.write(work)
+
+
+def fill(tx: Tx) -> str:
+    name = contexts.put(tx, ME, CONTEXT, 10)
+    other = contexts.put(tx, ME, '{"asked":"So?","messages":[{"text":"So?","refs":["ut9"]}]}', 10)
+    elsewhere = source(other, turn_id="t9", answer_id="a9", user_input="So?", answer="Yes.")
+    assertions.add(tx, ME, made(10, "Mentions Zanzibar", source=source(name)))
+    assertions.add(tx, ME, made(11, "Is brief", source=elsewhere))
+    assertions.add(tx, ME, made(12, "x", kind="contains", args={"text": "garden in Zanzibar"}))
+    past_runs.add(tx, ME, PastRun("a1", "evaluation", "e", 3, {"reason": "It says Zanzibar twice"}))
+    return name
+
+
+async def test_forgetting_reaches_everything_of_an_assertion(database: Database) -> None:
+    await database.write(fill)
+    needles = Needles([ASKED], turns=["t1"], since=5, now=20)
+
+    def dry(tx: Tx) -> list[tuple[str, str]]:
+        return sorted((one.kind, one.id) for one in redact(tx, ME, needles, dry=True))
+
+    told = await database.read(dry)
+    assert [kind for kind, _ in told] == ["assertion", "assertion", "context", "past_run"]
+
+    def work(tx: Tx) -> None:
+        found = sorted((one.kind, one.id) for one in redact(tx, ME, needles, dry=False))
+        assert found == told
+        assert redact(tx, ME, needles, dry=True) == []
+
+    await database.write(work)
+
+    def look(tx: Tx) -> None:
+        for table in ("assertions", "assertion_versions", "contexts", "past_runs"):
+            for row in tx.all(f"SELECT * FROM {table}"):
+                assert "zanzibar" not in repr(row).casefold(), table
+        one = assertions.get(tx, ME, "id10")
+        assert one.source is not None
+        assert (one.text, one.source.user_input) == (f"Mentions {REDACTED}", REDACTED)
+        assert assertions.list_all(tx, ME, Wanted(query="zanzibar")) == []
+        kept = contexts.get(tx, ME, one.source.context_hash)
+        assert kept.redacted
+        assert msgspec.json.decode(kept.data)["redacted"] is True
+        assert "Good morning." in kept.data
+        other = assertions.get(tx, ME, "id11")
+        assert other.source is not None
+        assert not contexts.get(tx, ME, other.source.context_hash).redacted
+
+    await database.read(look)
+
+
+async def test_a_conversation_that_is_only_deleted_leaves_its_assertions(
+    database: Database,
+) -> None:
+    name = await database.write(fill)
+    needles = Needles([ASKED], turns=["t1"], leaving="c1", since=5, now=20)
+
+    def work(tx: Tx) -> None:
+        redact(tx, ME, needles, dry=False)
+        assert contexts.get(tx, ME, name).data == CONTEXT
+        one = assertions.get(tx, ME, "id10")
+        assert one.source is not None
+        assert one.source.user_input == ASKED
+
+    await database.write(work)

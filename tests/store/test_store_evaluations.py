@@ -1,0 +1,247 @@
+"""Evaluations, verdicts and samples as rows, on each kind of database."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from polyvox.errors import Conflict, Invalid, NotFound
+from polyvox.store import evaluations, jobs, samples, verdicts
+from polyvox.store.database import Database, Tx
+from polyvox.store.evaluations import Evaluation
+from polyvox.store.redaction import PLACES, Needles
+from polyvox.store.samples import StoredSample
+from polyvox.store.verdicts import Verdict
+from polyvox.values import REDACTED, Scope, Usage
+
+A, B = Scope("anna"), Scope("bert")
+
+
+def run(number: int, **more: Any) -> Evaluation:
+    made = Evaluation(
+        id=f"e{number}",
+        advisor_id="ann",
+        mode="replay",
+        origin="person",
+        answer_id=None,
+        model="",
+        repeats=3,
+        confirm=True,
+        early=False,
+        judge="lab:judge",
+        judge_hash="h",
+        plan="[]",
+        warnings=("Careful.",),
+        state="waiting",
+        total=9,
+        done=0,
+        calls=0,
+        spent=0,
+        unpriced=0,
+        message="",
+        results=None,
+        blessed_at=None,
+        created_at=number,
+        started_at=None,
+        ended_at=None,
+    )
+    return replace(made, **more)
+
+
+def verdict(number: int, **more: Any) -> Verdict:
+    made = Verdict(
+        f"v{number}", "e1", "a1", 1, None, "s1", "p", "c", "m", "j", "jh", number, "why", "pass",
+        created_at=number,
+    )  # fmt: skip
+    return replace(made, **more)
+
+
+async def test_a_run_from_its_wish_to_its_end(database: Database) -> None:
+    def write(tx: Tx) -> None:
+        evaluations.add(tx, A, run(1))
+        assert evaluations.get(tx, A, "e1") == run(1)
+        started = evaluations.start(tx, A, "e1", 5)
+        assert (started.state, started.started_at) == ("running", 5)
+        assert evaluations.start(tx, A, "e1", 9).started_at == 5
+        evaluations.progress(tx, A, "e1", 4)
+        evaluations.spend(tx, A, "e1", Usage(1, 1, cost=7))
+        evaluations.spend(tx, A, "e1", Usage(1, 1, cost=None))
+        evaluations.keep_results(tx, A, "e1", "{}")
+        assert evaluations.end(tx, A, "e1", "finished", 10, "Done.")
+        assert not evaluations.end(tx, A, "e1", "cancelled", 11)
+        ended = evaluations.get(tx, A, "e1")
+        assert (ended.state, ended.ended_at, ended.message) == ("finished", 10, "Done.")
+        assert (ended.done, ended.calls, ended.spent, ended.unpriced) == (4, 2, 7, 1)
+        assert ended.ended
+        assert evaluations.start(tx, A, "e1", 12).state == "finished"
+        evaluations.take_up(tx, A, "e1", "lab:other", "h2")
+        again = evaluations.get(tx, A, "e1")
+        assert (again.state, again.judge, again.ended_at) == ("waiting", "lab:other", None)
+
+    await database.write(write)
+
+
+async def test_runs_are_listed_newest_first_page_by_page(database: Database) -> None:
+    def write(tx: Tx) -> None:
+        for number in range(5):
+            evaluations.add(tx, A, run(number, advisor_id="ann" if number % 2 else None))
+        evaluations.add(tx, A, run(9, origin="badge", answer_id="x"))
+        evaluations.add(tx, B, run(7))
+        first = evaluations.list_page(tx, A, limit=2)
+        assert [one.id for one in first.items] == ["e4", "e3"]
+        second = evaluations.list_page(tx, A, limit=2, before=first.next)
+        assert [one.id for one in second.items] == ["e2", "e1"]
+        last = evaluations.list_page(tx, A, limit=2, before=second.next)
+        assert ([one.id for one in last.items], last.next) == (["e0"], None)
+        own = evaluations.list_page(tx, A, advisor_id="ann")
+        assert [one.id for one in own.items] == ["e3", "e1"]
+        assert evaluations.list_page(tx, A, badges=True).items[0].id == "e9"
+        assert evaluations.under_way(tx, A, "x")
+        assert not evaluations.under_way(tx, B, "x")
+        with pytest.raises(Invalid):
+            evaluations.list_page(tx, A, before="x")
+        with pytest.raises(NotFound):
+            evaluations.get(tx, B, "e1")
+
+    await database.write(write)
+
+
+async def test_the_blessed_run_is_the_one_that_was_blessed_last(database: Database) -> None:
+    def write(tx: Tx) -> None:
+        for number in (1, 2, 3):
+            evaluations.add(tx, A, run(number))
+        with pytest.raises(Conflict):
+            evaluations.bless(tx, A, "e1", 50)
+        for name in ("e1", "e2", "e3"):
+            evaluations.end(tx, A, name, "finished", 20)
+        assert evaluations.latest(tx, A, "ann", blessed=True) is None
+        evaluations.bless(tx, A, "e2", 51)
+        evaluations.bless(tx, A, "e1", 52)
+
+        def latest(**more: Any) -> str | None:
+            found = evaluations.latest(tx, A, "ann", **more)
+            return None if found is None else found.id
+
+        assert latest(blessed=True) == "e1"
+        assert latest(blessed=True, other_than="e1") == "e2"
+        assert latest() == "e3"
+        assert latest(mode="judge") is None
+        evaluations.bless(tx, A, "e1", None)
+        assert latest(blessed=True) == "e2"
+        assert evaluations.latest(tx, A, None) is None
+        assert evaluations.latest(tx, B, "ann") is None
+
+    await database.write(write)
+
+
+async def test_only_an_error_gives_way_to_another_verdict(database: Database) -> None:
+    def write(tx: Tx) -> None:
+        verdicts.put(tx, A, [verdict(1, outcome="error"), verdict(2, outcome="fail")])
+        verdicts.put(
+            tx,
+            A,
+            [
+                verdict(1, id="v8", reason="found out", judge="other"),
+                verdict(2, id="v9", reason="too late"),
+            ],
+        )
+        found = {one.repeat: one for one in verdicts.of_evaluation(tx, A, "e1")}
+        assert (found[1].id, found[1].outcome, found[1].judge) == ("v1", "pass", "other")
+        assert (found[2].outcome, found[2].reason) == ("fail", "why")
+        assert verdicts.of_subject(tx, A, "e1", "s1", 1) == [found[1]]
+        assert verdicts.of_subject(tx, A, "e1", "s2", 1) == []
+        assert verdicts.of_evaluation(tx, B, "e1") == []
+
+    await database.write(write)
+
+
+async def test_overruling_is_noted_beside_the_verdict(database: Database) -> None:
+    def write(tx: Tx) -> None:
+        verdicts.put(tx, A, [verdict(1), verdict(2, judge="k"), verdict(3, outcome="error")])
+        one = verdicts.overrule(tx, A, "v1", "fail", 9)
+        assert (one.outcome, one.overruled) == ("pass", "fail")
+        verdicts.overrule(tx, A, "v2", "pass", 9)
+        assert [v.id for v in verdicts.overruled(tx, A)] == ["v1", "v2"]
+        assert [v.id for v in verdicts.overruled(tx, A, judge="k")] == ["v2"]
+        assert verdicts.overruled(tx, A, assertion_id="nothing") == []
+        assert verdicts.overrule(tx, A, "v1", None, 9).overruled is None
+        with pytest.raises(Conflict):
+            verdicts.overrule(tx, A, "v3", "pass", 9)
+        with pytest.raises(NotFound):
+            verdicts.overrule(tx, B, "v1", "pass", 9)
+
+    await database.write(write)
+
+
+async def test_verdicts_on_an_answer_and_on_an_assertion(database: Database) -> None:
+    def write(tx: Tx) -> None:
+        answered = {"sample": "", "answer_id": "x"}
+        verdicts.put(tx, A, [verdict(n, **answered) for n in (1, 2)])
+        verdicts.put(tx, A, [verdict(3, assertion_id="a2")])
+        assert [one.id for one in verdicts.of_answer(tx, A, "x")] == ["v2", "v1"]
+        assert [one.id for one in verdicts.of_assertion(tx, A, "a1", 1)] == ["v2"]
+        assert verdicts.get(tx, A, "v1").subject == "x"
+        assert verdicts.get(tx, A, "v3").subject == "s1"
+
+    await database.write(write)
+
+
+async def test_a_sample_is_kept_once(database: Database) -> None:
+    one = StoredSample("k", "e1", "c", "p", "m", 0, "Yes.", 1)
+
+    def write(tx: Tx) -> None:
+        samples.put(tx, A, one)
+        samples.put(tx, A, replace(one, text="No."))
+        assert samples.find(tx, A, "k") == one
+        assert samples.find(tx, B, "k") is None
+        assert samples.of_run(tx, A, "e1") == [one]
+        assert samples.of_run(tx, A, "e2") == []
+
+    await database.write(write)
+
+
+async def test_one_job_is_claimed_by_one_runner(database: Database) -> None:
+    def write(tx: Tx) -> None:
+        jobs.enqueue(tx, A, "evaluation", "e1", 5)
+        assert jobs.claim_one(tx, A, "evaluation:e1", "r1", 4) is None
+        assert jobs.claim_one(tx, A, "evaluation:e2", "r1", 9) is None
+        job = jobs.claim_one(tx, A, "evaluation:e1", "r1", 9)
+        assert job is not None
+        assert (job.state, job.runner_id, job.attempts) == ("running", "r1", 1)
+        assert jobs.claim_one(tx, A, "evaluation:e1", "r2", 9) is None
+        jobs.release(tx, job, "r2", 10)
+        assert jobs.get(tx, A, job.id).state == "running"
+        jobs.release(tx, job, "r1", 10)
+        assert jobs.get(tx, A, job.id).state == "pending"
+
+    await database.write(write)
+
+
+async def test_forgetting_reaches_samples_and_reasons(database: Database) -> None:
+    needles = Needles(["The key is at Quillabamba."], faint={"the", "is", "at"}, since=5)
+    told = "It names Quillabamba plainly."
+
+    def write(tx: Tx) -> None:
+        sample = StoredSample("k", "e1", "c", "p", "m", 0, told, 9)
+        samples.put(tx, A, sample)
+        samples.put(tx, A, replace(sample, key="before", created_at=4))
+        verdicts.put(tx, A, [verdict(9, reason=told), verdict(8, reason="It is kind.")])
+        verdicts.put(tx, B, [verdict(9, reason=told)])
+        for dry in (True, False):
+            (found,) = PLACES["sample"](tx, A, needles, dry)
+            assert (found.kind, found.id) == ("sample", "k")
+            (found,) = PLACES["verdict"](tx, A, needles, dry)
+            assert (found.kind, found.id) == ("verdict", "v9")
+        clean = f"It names {REDACTED} plainly."
+        kept = samples.find(tx, A, "k")
+        assert kept is not None
+        assert kept.text == clean
+        assert verdicts.get(tx, A, "v9").reason == clean
+        assert verdicts.get(tx, A, "v8").reason == "It is kind."
+        assert verdicts.get(tx, B, "v9").reason == told
+        assert PLACES["sample"](tx, A, needles, True) == []
+        assert PLACES["verdict"](tx, A, needles, True) == []
+
+    await database.write(write)

@@ -1,0 +1,59 @@
+"""What a session shall not be told, and what it was: rows on both databases."""
+
+from __future__ import annotations
+
+import pytest
+
+from polyvox.store import companions, conversations
+from polyvox.store.companions import Kept
+from polyvox.store.database import Database, Tx
+from polyvox.values import Recall, Scope
+
+ME, OTHER = Scope(), Scope("other")
+
+
+async def kept(database: Database, scope: Scope = ME) -> Kept | None:
+    return await database.read(lambda tx: companions.session(tx, scope, "s"))
+
+
+async def test_a_veto_is_kept_with_its_session_and_empties_what_was_told(
+    database: Database,
+) -> None:
+    def veto(tx: Tx, *ids: str) -> None:
+        companions.veto(tx, ME, "s", "c", ids, 1)
+
+    await database.write(lambda tx: veto(tx, "loop:b", "handover", "loop:b"))
+    assert await kept(database) == Kept("", None, None, ("handover", "loop:b"))
+    assert await kept(database, OTHER) is None
+    told = Kept("{}", "t1", "t2", ("handover", "loop:b"))
+    await database.write(lambda tx: companions.put_session(tx, ME, "s", "c", told, 2))
+    assert await kept(database) == told
+    await database.write(lambda tx: veto(tx, "handover", "loop:b"))
+    assert await kept(database) == told, "the same again changes nothing"
+    await database.write(lambda tx: veto(tx, "bridge"))
+    assert await kept(database) == Kept("", "t1", "t2", ("bridge",))
+
+
+async def test_what_was_put_together_before_the_veto_changed_is_not_kept(
+    database: Database,
+) -> None:
+    early = Kept('{"with": "it"}')
+    await database.write(lambda tx: companions.put_session(tx, ME, "s", "c", early, 1))
+    await database.write(lambda tx: companions.veto(tx, ME, "s", "c", ["handover"], 2))
+    late = Kept('{"with": "it"}', "t1")
+    await database.write(lambda tx: companions.put_session(tx, ME, "s", "c", late, 3))
+    assert await kept(database) == Kept("", "t1", None, ("handover",))
+
+
+@pytest.mark.parametrize("chosen", ["auto", "off", "inherit"])
+async def test_a_conversation_keeps_whether_it_looks_things_up(
+    database: Database, chosen: Recall
+) -> None:
+    made = await database.write(lambda tx: conversations.create(tx, ME, 1, {}))
+    assert made.recall == "inherit"
+    await database.write(lambda tx: conversations.update(tx, ME, made.id, {"recall": chosen}))
+    await database.write(lambda tx: conversations.update(tx, ME, made.id, {"title": "Tea"}))
+    found = await database.read(lambda tx: conversations.get(tx, ME, made.id))
+    assert (found.recall, found.title) == (chosen, "Tea")
+    new = await database.write(lambda tx: conversations.create(tx, ME, 2, {"recall": chosen}))
+    assert (await database.read(lambda tx: conversations.get(tx, ME, new.id))).recall == chosen
