@@ -5,18 +5,21 @@ to see it, and what shows that it is there. The accessibility check visits them 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, Self
 
 from playwright.async_api import Page, expect
 from tests.page.desk import SIZES, Desk, Size, Theme, settled
+from tests.page.evaluation_world import open_evaluation
+from tests.page.memory_world import open_memory
 from tests.page.world import NOW, World, open_world
 
 Act = Callable[[Page], Awaitable[None]]
-Where = Literal["known", "fresh", "crowd"]
+Where = Literal["known", "fresh", "crowd", "alone", "memory", "judged"]
 
 
 class Open(Protocol):
@@ -58,6 +61,21 @@ def under(name: str) -> Act:
     return act
 
 
+def last(name: str) -> Act:
+    """Press that button of the newest answer there is."""
+
+    async def act(page: Page) -> None:
+        await page.locator("article").last.get_by_role("button", name=name, exact=True).click()
+
+    return act
+
+
+async def remembered(page: Page) -> None:
+    """Open what the session is told."""
+    await page.locator(".menu-box summary").click()
+    await page.get_by_role("button", name="What is remembered here …").click()
+
+
 def click(selector: str) -> Act:
     """Click what has no name of its own."""
 
@@ -75,6 +93,42 @@ def keys(*strokes: str) -> Act:
             await page.keyboard.press(stroke)
 
     return act
+
+
+def unfold(name: str, at: int = 0) -> Act:
+    """Press a button of a list whose name begins so: the first, or one further down."""
+
+    async def act(page: Page) -> None:
+        await page.get_by_role("button", name=re.compile(f"^{name}[:,]")).nth(at).click()
+
+    return act
+
+
+def of_listener(name: str) -> Act:
+    """Press that button of the card whose answer has assertions, or the one of its tools."""
+
+    async def act(page: Page) -> None:
+        card = page.locator("article[aria-label=Listener]").last
+        few = card.get_by_role("button", name="Tools for Listener's answer")
+        if name != "Read" and await few.is_visible():
+            await few.click()
+            await page.get_by_role("dialog").get_by_role("button", name=name).click()
+        else:
+            await card.locator(".under:visible").get_by_role("button", name=name).click()
+
+    return act
+
+
+async def writing(page: Page) -> None:
+    """Write assertions that deserve a second opinion."""
+    await of_listener("Assert how it should answer")(page)
+    words = "Names a next step and asks a question\nAt most 60 words"
+    await page.get_by_role("dialog").get_by_role("textbox").fill(words)
+
+
+async def answers(page: Page) -> None:
+    """The answers before and after, side by side."""
+    await page.get_by_role("button", name="Answers side by side: Ends with").click()
 
 
 WIDE: tuple[Size, ...] = ("desktop",)
@@ -105,6 +159,47 @@ SCENES: dict[str, Scene] = {
     "advisor": Scene("/advisors/strategist", ".changes ins", sizes=BOTH),
     "recipes": Scene("/recipes", ".room h1", sizes=BOTH),
     "recipe": Scene("/recipes/council", ".room h1", sizes=BOTH),
+    "sessions": Scene("/sessions", ".stretches li", where="alone", sizes=ALL),
+    "session": Scene("/sessions/{ended}", ".work li", where="alone", sizes=ALL),
+    "trace": Scene("/c/{alone}", ".trace .steps", last("Why this answer"), "alone", sizes=WIDE),
+    "why": Scene("/sessions/{ended}", ".trace .steps", click(".heard button"), "alone", sizes=SLIM),
+    "companion": Scene("/c/{alone}", ".farewell", where="alone", sizes=ALL),
+    "recall": Scene("/c/{alone}", ".recall", click(".menu-box summary"), "alone", sizes=BOTH),
+    "told": Scene("/c/{alone}", "dialog .items", remembered, "alone", sizes=BOTH),
+    "strip": Scene("/", ".start-strip", where="alone", sizes=BOTH),
+    "remembers": Scene(
+        "/", ".start-strip .items", click(".start-strip .line"), "alone", sizes=BOTH
+    ),
+    "begin-alone": Scene("/?with=flint", ".meet h1", where="alone", sizes=ALL),
+    "memory": Scene("/memory", ".memo .whence a", where="memory", sizes=ALL),
+    "memory-history": Scene("/memory", ".line .words", unfold("History"), "memory", sizes=BOTH),
+    "memory-correct": Scene("/memory", ".reword", unfold("Correct"), "memory", sizes=BOTH),
+    "memory-forget": Scene("/memory", ".going a", unfold("Forget", 1), "memory", sizes=BOTH),
+    "memory-found": Scene("/memory?q=letter", ".memo .whence", where="memory", sizes=BOTH),
+    "memory-excluded": Scene("/memory?only=excluded", ".memo", where="memory", sizes=WIDE),
+    "memory-nothing": Scene("/memory", ".empty", where="fresh", sizes=BOTH),
+    "loops": Scene("/memory/open-loops", ".memo .whence a", where="memory", sizes=ALL),
+    "profile": Scene("/memory/profile", ".profile-line .words", where="memory", sizes=ALL),
+    "profile-add": Scene("/memory/profile", ".reword", unfold("Add"), "memory", sizes=BOTH),
+    "days": Scene("/memory/days", ".day-entry .whence a", where="memory", sizes=ALL),
+    "assert": Scene("/c/{asserted}", "dialog .lint", writing, "judged", sizes=ALL),
+    "asserted": Scene("/c/{asserted}", "article .asserted", where="judged", sizes=BOTH),
+    "beside": Scene(
+        "/c/{asserted}", ".standing .verdict", of_listener("Read"), "judged", sizes=ALL
+    ),
+    "assertions": Scene("/assertions", ".voices li", where="judged", sizes=BOTH),
+    "checklist": Scene("/assertions/listener", ".rates circle", where="judged", sizes=ALL),
+    "assertion-edit": Scene(
+        "/assertions/listener", ".edit-assertion", unfold("Edit", 4), "judged", sizes=BOTH
+    ),
+    "unasserted": Scene("/assertions/empiricist", ".nobody", where="judged", sizes=SLIM),
+    "run": Scene(
+        "/assertions/listener/runs/{run}", ".verdict", unfold("Reasons", 2), "judged", sizes=ALL
+    ),
+    "improve": Scene("/assertions/listener/improve", ".estimate", where="judged", sizes=ALL),
+    "improved": Scene(
+        "/assertions/listener/improve/{improved}", ".samples", answers, "judged", sizes=ALL
+    ),
     "usage": Scene("/usage", ".room h1", sizes=BOTH),
     "settings": Scene("/settings", ".room h1", sizes=BOTH),
     "search": Scene("/search?q=letters", ".room mark", sizes=BOTH),
@@ -124,9 +219,16 @@ class Worlds:
     async def get(self, where: Where) -> World:
         """That world."""
         if where not in self._open:
-            opened = open_world(self.home / where, known=where != "fresh", crowd=where == "crowd")
-            self._open[where] = await self._stack.enter_async_context(opened)
+            self._open[where] = await self._stack.enter_async_context(self._opening(where))
         return self._open[where]
+
+    def _opening(self, where: Where) -> AbstractAsyncContextManager[World]:
+        if where == "memory":
+            return open_memory(self.home / where)
+        if where == "judged":
+            return open_evaluation(self.home / where)
+        known, crowd, alone = where != "fresh", where == "crowd", where == "alone"
+        return open_world(self.home / where, known=known, crowd=crowd, alone=alone)
 
     async def __aenter__(self) -> Self:
         return self

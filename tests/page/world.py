@@ -5,6 +5,7 @@ It runs in this process, at a clock of its own, so that dates and days are the s
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,12 +15,18 @@ from typing import Any
 
 import aiohttp
 import yaml
+from tests.companion.lounge import reading_text
 from tests.page.house import COLORS, configuration
 from tests.provider import ProviderServer, Script
 from tests.web.house import House
 
 from polyvox.app import Polyvox
+from polyvox.memory.derive import SUMMARISE, subject_of
+from polyvox.memory.values import Partition
 from polyvox.settings import Settings
+from polyvox.store import jobs
+from polyvox.store.database import Tx
+from polyvox.values import Scope
 from polyvox.web.server import address_of, bind, running
 
 NOW = datetime(2026, 11, 15, 12, 15, tzinfo=UTC)
@@ -34,6 +41,9 @@ MODELS = {
 """Each advisor has a model of its own, so that each can be told what to say."""
 THREE = ("empiricist", "strategist", "listener")
 SYNTHESIS = "anthropic:claude-haiku-5-5"
+HARBOR = "anthropic:claude-opus-5-1"
+GATE = "openai:gpt-5.4-nano"
+NOTES = "openai:gpt-5.4-notes"
 TEXTS = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
 
 
@@ -85,10 +95,10 @@ def spoken(text: str, **more: Any) -> Script:
 
 @asynccontextmanager
 async def open_world(
-    home: Path, *, known: bool = True, crowd: bool = False
+    home: Path, *, known: bool = True, crowd: bool = False, alone: bool = False
 ) -> AsyncIterator[World]:
     """`known`: somebody has been here; else it is the first run, without any key. `crowd`: twenty
-    advisors instead of the starter council."""
+    advisors instead of the starter council. `alone`: somebody who talks to a companion."""
     home.mkdir(parents=True, exist_ok=True)
     async with ProviderServer() as provider:
         clock = Watch(NOW.replace(day=1))
@@ -102,6 +112,8 @@ async def open_world(
                 )
                 if crowd:
                     await _crowd(world)
+                elif alone:
+                    await _alone(world)
                 elif known:
                     await _known(world)
                 yield world
@@ -114,7 +126,12 @@ def _settings(home: Path, base_url: str, known: bool) -> dict[str, Any]:
     here = {"base_url": base_url, "api_key": "sk-0123456789abcdef"}
     providers = {"anthropic": {"kind": "anthropic", **here}, "openai": here, "gemini": here}
     usual = configuration(base_url, providers=providers, limits={"stall": 600, "first_byte": 600})
-    models = {"default": MODELS["empiricist"], "synthesis": SYNTHESIS}
+    models = {
+        "default": MODELS["empiricist"],
+        "synthesis": SYNTHESIS,
+        "gate": GATE,
+        "memory": NOTES,
+    }
     del usual["providers"]["lab"]
     return {**usual, "home": home, "models": models, "timezone": "UTC"}
 
@@ -205,6 +222,61 @@ async def _finished(world: World) -> None:
     made = await world.make(f"/api/turns/{turn['turn_id']}/synthesize", {})
     while (await world.answer(made["answer_id"]))["state"] != "completed":
         pass
+
+
+async def _alone(world: World) -> None:
+    """Two sessions with a companion, one of them ended by the person, and one with a council; the
+    work after one of them has failed."""
+    made = await world.post("/api/personas/harbor/conversation")
+    assert made.status == 200, made.text
+    world.places["alone"] = there = made.json()["id"]
+    await world.patch("/api/advisors/harbor", {"model": HARBOR})
+    for slug in THREE:
+        await world.patch(f"/api/advisors/{slug}", {"model": MODELS[slug]})
+    notes = Script(text=json.dumps(TEXTS["alone"]["notes"]))
+    world.provider.script(NOTES.partition(":")[2], notes)
+    evening, morning = TEXTS["alone"]["evening"], TEXTS["alone"]["morning"]
+    world.watch.set(NOW.replace(day=NOW.day - 1, hour=20, minute=41))
+    await _exchanges(world, there, evening, {})
+    (session,) = (await world.get(f"/api/sessions?conversation={there}")).json()
+    await world.post(f"/api/sessions/{session['id']}/end")
+    world.places["ended"] = session["id"]
+    await world.polyvox.worker.run_due()
+    world.watch.set(NOW.replace(hour=8, minute=2))
+    council = await world.talk("council", "One hire this year", *THREE)
+    world.tell(TEXTS["hire"]["answers"])
+    await world.say(council, TEXTS["hire"]["question"])
+    (failed,) = (await world.get(f"/api/sessions?conversation={council}")).json()
+    await world.post(f"/api/sessions/{failed['id']}/end")
+    await world.polyvox.worker.run_due()
+    await _broken(world, failed["id"])
+    world.watch.set(NOW.replace(hour=11, minute=50))
+    asked = {"action": "memory_query", "confidence": 0.9, "explicit": True, "direct_request": True}
+    await _exchanges(world, there, morning, asked)
+    world.watch.set(NOW)
+
+
+async def _exchanges(world: World, there: str, said: list[list[str]], read: dict[str, Any]) -> None:
+    world.provider.script(GATE.partition(":")[2], Script(text=reading_text(read)))
+    for question, answer in said:
+        world.provider.queue(HARBOR.partition(":")[2], spoken(answer))
+        await world.say(there, question)
+        world.watch.now += 3 * 60_000_000
+
+
+async def _broken(world: World, session_id: str) -> None:
+    """The summary of a session could not be written."""
+    subject = subject_of(Partition.own(Scope()), session_id)
+
+    def write(tx: Tx) -> None:
+        jobs.forget(tx, Scope(), subject)
+        jobs.enqueue(tx, Scope(), SUMMARISE, subject, 1)
+        job = jobs.claim(tx, [SUMMARISE], "nobody", 2)
+        assert job is not None
+        why = "openai:gpt-5.4-nano: the account has no credit left."
+        jobs.fail(tx, job, "nobody", why, round(NOW.timestamp() * 1e6))
+
+    await world.polyvox.database.write(write)
 
 
 async def _crowd(world: World) -> None:

@@ -9,6 +9,7 @@ import { ROOMS } from "./rooms.js";
 import { route } from "./router.js";
 import { html, useEffect, useState } from "./ui.js";
 import { dayGroup } from "./words.js";
+import { Mark } from "./conversation/companion.js";
 import { ConversationRoom } from "./conversation/view.js";
 
 function groups(list) {
@@ -26,7 +27,7 @@ function Conversations() {
   return html`
     ${groups(conversations.value).map(([name, list]) => html`
       <section key=${name}><h2>${name}</h2><ul>
-        ${list.map((one) => html`<li key=${one.id}><a href=${`/c/${one.id}`} aria-current=${path === `/c/${one.id}` ? "page" : undefined}>${one.title || "Untitled"}</a></li>`)}
+        ${list.map((one) => html`<li key=${one.id}><a href=${`/c/${one.id}`} class=${one.recipe === "companion" ? "alone" : undefined} aria-current=${path === `/c/${one.id}` ? "page" : undefined}><${Mark} details=${one} />${one.title || "Untitled"}${one.recipe === "companion" && html`<span class="aside"> (companion)</span>`}</a></li>`)}
       </ul></section>`)}
     ${moreConversations.value && html`<button type="button" class="quiet" onClick=${() => olderConversations().catch(tellFailure)}>Older conversations</button>`}`;
 }

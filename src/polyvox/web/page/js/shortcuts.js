@@ -85,11 +85,11 @@ function pressed(event) {
 
 const composer = () => document.querySelector(".composer textarea");
 
-/** A room's key is its first letter; two rooms with one letter: the first has it. */
+/** A room's key is its own or its first letter; two rooms with one letter: the first has it. */
 function roomCommands() {
   const taken = new Set(["n", "f"]);
-  return ROOMS.filter((room) => !room.hidden).map(({ path, name }) => {
-    const letter = path[0];
+  return ROOMS.filter((room) => !room.hidden).map(({ path, name, key }) => {
+    const letter = key ?? path[0];
     const keys = taken.has(letter) ? [] : [`g ${letter}`];
     taken.add(letter);
     return { id: `room.${path}`, name: `Go to ${name}`, keys, group: "Go", run: () => go(`/${path}`) };

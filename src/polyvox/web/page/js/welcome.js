@@ -2,6 +2,7 @@
 import { api } from "./api.js";
 import { advisors, colorOf } from "./council.js";
 import { models } from "./models.js";
+import { Companions } from "./personas.js";
 import { html, useEffect, useState } from "./ui.js";
 import { monogram } from "./words.js";
 
@@ -73,6 +74,7 @@ function Short({ note }) {
       <h1>What are you turning over?</h1>
       <p class="why soft">Say it as you would to someone with time. The circumstances are worth more than the question.</p>
       ${note && html`<p class="soft small">${firstSentence(note)} <a href="/settings#keys">Add a key</a></p>`}
+      <${Companions} short />
     </div>`;
 }
 
@@ -84,6 +86,7 @@ function Long({ note, onAsk }) {
       <p class="why">So here a question goes to several advisors at once, and each writes before it has read the others. Where they agree, you may lean a little harder; where they part, you have found what the question is really about.</p>
       <div class=${note ? "pair" : ""}><${Starters} onAsk=${onAsk} /><${Note} note=${note} /></div>
       <${Council} asks=${asks} />
+      <${Companions} />
     </div>`;
 }
 

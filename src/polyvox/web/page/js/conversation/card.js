@@ -5,10 +5,14 @@ import { lazy } from "../lazy.js";
 import { Prose } from "../markdown.js";
 import { html, useState } from "../ui.js";
 import { money, monogram, number, seconds, short } from "../words.js";
+import { AssertedMark } from "../evaluation/asserted.js";
+import { wantAssertions } from "./selection.js";
 import { current, opening } from "./slots.js";
 import { exclude, regenerate, retry, stopAnswer } from "./verbs.js";
 
 export const Receipt = lazy(() => import("./receipt.js").then((module) => module.Receipt));
+export const Trace = lazy(() => import("./trace.js").then((module) => module.Trace));
+const Instruct = lazy(() => import("./instruct.js").then((module) => module.Instruct));
 const EditPrompt = lazy(() => import("./edit-prompt.js").then((module) => module.EditPrompt));
 
 const FOLD = 340;
@@ -42,6 +46,7 @@ export function Byline({ data, place, children }) {
     <header class="by">
       <span class="mono" aria-hidden="true">${monogram(data.name)}</span>
       <h3>${data.name}</h3>
+      <${AssertedMark} id=${data.answer_id} ended=${data.state === "completed"} />
       <small class="num" title=${detail}>${measure(data)}</small>
       ${children}
       ${place && html`<span class="place num">${place}</span>`}
@@ -97,23 +102,35 @@ export function Versions({ slot, shown, onPick }) {
 }
 
 /** What can be done with an answer: `[name, act, pressed]`. */
-function toolsOf({ answer, data, onRead, onReceipt, onEdit }) {
+function toolsOf({ answer, data, onRead, onReceipt, onTrace, onEdit, onInstruct }) {
   const ended = !["pending", "streaming"].includes(data.state);
   const text = answer.said.text.peek();
   const redo = data.state === "completed" ? ["Regenerate", () => regenerate(answer)] : ["Retry", () => retry(answer)];
   return [
     text && ["Copy", () => copy(answer.said.text.peek(), "Answer copied.")],
+    ["Read", onRead],
     ended && data.current && redo,
+    ended && text && ["Assert", () => wantAssertions(answer.id)],
+    ["Instruct", onInstruct],
     ["Edit prompt", onEdit],
     ended && text && [data.excluded ? "Include" : "Exclude", () => exclude(answer, !data.excluded), data.excluded],
+    ["Why", onTrace],
     ["Receipt", onReceipt],
-    ["Read", onRead],
   ].filter(Boolean);
 }
 
-const LATER = ["Copy", "Regenerate", "Edit prompt", "Exclude", "Receipt", "Read"]; // their place is kept: cards below stay where they are
+const LATER = ["Copy", "Read", "Regenerate", "Assert", "Instruct", "Edit prompt", "Exclude", "Why", "Receipt"]; // their place is kept: cards below stay where they are
 
-export const EXTRA_TOOLS = []; // other rooms add theirs: (answer, data) => [name, act] or null
+const LONGER = { Why: "Why this answer", Assert: "Assert how it should answer", Instruct: "Instruct this advisor" };
+const ITS_PROMPT = new Set(["Edit prompt", "Instruct"]); // only of an advisor that is there
+const named = (answer, { name, advisor_id }) => ({ id: answer.id, turn: answer.turn, name, advisor: advisor_id }); // whom a trace is about
+
+/** The two sheets behind an answer, each a press away from the other: what it saw, and why. */
+export function Behind({ over, answer, onOver }) {
+  const close = () => onOver(null);
+  if (over === "receipt") return html`<${Receipt} key="receipt" answer=${answer} onClose=${close} onTrace=${() => onOver("trace")} />`;
+  return over === "trace" ? html`<${Trace} key="trace" answer=${named(answer, answer.data.value)} onClose=${close} onReceipt=${() => onOver("receipt")} />` : null;
+}
 
 export function Card({ slot, advisor, index, count, folds, onRead }) {
   const newest = current(slot);
@@ -125,14 +142,13 @@ export function Card({ slot, advisor, index, count, folds, onRead }) {
   const data = answer.data.value;
   const running = answer.running;
   const tools = [
-    ...toolsOf({ answer, data, onRead: () => onRead(slot.key), onReceipt: () => setOver("receipt"), onEdit: () => setOver("prompt") }),
-    ...EXTRA_TOOLS.map((extra) => extra(answer, data)).filter(Boolean),
-  ].filter(([name]) => advisor || name !== "Edit prompt");
-  const buttons = tools.map(([name, act, pressed]) => html`<button type="button" key=${name} aria-pressed=${pressed} onClick=${() => { setOver(null); act(); }}>${name}</button>`);
+    ...toolsOf({ answer, data, onRead: () => onRead(slot.key), onReceipt: () => setOver("receipt"), onTrace: () => setOver("trace"), onEdit: () => setOver("prompt"), onInstruct: () => setOver("instruct") }),
+  ].filter(([name]) => advisor || !ITS_PROMPT.has(name));
+  const buttons = tools.map(([name, act, pressed]) => html`<button type="button" key=${name} aria-label=${LONGER[name]} aria-pressed=${pressed} onClick=${() => { setOver(null); act(); }}>${name}</button>`);
   const folded = folds && !open;
   const trouble = html`<${Trouble} data=${data} slug=${advisor?.slug} />`; // in a folded card it comes first: what is below may be cut off
   return html`
-    <article class=${`card${folded ? " folded" : ""}${data.excluded ? " out" : ""}`} id=${`answer-${answer.id}`} data-c data-state=${data.state}
+    <article class=${`card${folded ? " folded" : ""}${data.excluded ? " out" : ""}`} id=${`answer-${answer.id}`} data-answer=${answer.id} data-c data-state=${data.state}
       style=${{ "--c": colorOf(data.advisor_id) }} aria-label=${data.name}>
       <${Byline} data=${data} place=${count > 1 ? `${index + 1} of ${count}` : ""}>
         ${running && html`<button type="button" class="quiet stop" aria-label=${`Stop ${data.name}`} onClick=${() => stopAnswer(answer)}>Stop</button>`}
@@ -159,7 +175,8 @@ export function Card({ slot, advisor, index, count, folds, onRead }) {
           <${Versions} slot=${slot} shown=${answer} onPick=${choose} />
         </div>`}
       ${over === "tools" && html`<${Dialog} title=${data.name} onClose=${() => setOver(null)}><div class="tool-list">${buttons}</div><//>`}
-      ${over === "receipt" && html`<${Receipt} answer=${answer} onClose=${() => setOver(null)} />`}
+      <${Behind} over=${over} answer=${answer} onOver=${setOver} />
+      ${over === "instruct" && html`<${Instruct} advisor=${advisor} answer=${answer} onClose=${() => setOver(null)} />`}
       ${over === "prompt" && html`<${EditPrompt} advisor=${advisor} answer=${answer} onClose=${() => setOver(null)} />`}
     </article>`;
 }

@@ -40,12 +40,12 @@ function useEstimate(estimate, text, chosen) {
   return price;
 }
 
-function Price({ price, asked }) {
+function Price({ price, asked, who }) {
   if (price?.trouble) return html`<span class="price num">${price.trouble}</span>`;
-  if (!price) return html`<span class="price num">${asked ? plural(asked, "advisor") : "a plain assistant"}</span>`;
+  if (!price) return html`<span class="price num">${who ?? (asked ? plural(asked, "advisor") : "a plain assistant")}</span>`;
   const known = price.cost !== null;
   const cost = known ? `at most ${money(price.cost)}${price.unpriced ? `, ${price.unpriced} unpriced` : ""}` : "price unknown";
-  return html`<span class="price num" role="status">${plural(price.advisors.length, "advisor")} · ~${short(price.input_tokens)} tokens<br />${cost}</span>`;
+  return html`<span class="price num" role="status">${who ?? plural(price.advisors.length, "advisor")} · ~${short(price.input_tokens)} tokens<br />${cost}</span>`;
 }
 
 function Completion({ found, at, id, onPick }) {
@@ -57,8 +57,12 @@ function Completion({ found, at, id, onPick }) {
     </ul>`;
 }
 
-/** `draft` names where the unsent text is kept; `send(text, key)` sends it or throws. */
-export function Composer({ draft, chosen, onChoose, estimate, send, live, prefill }) {
+/** Beside the prompt line other ways to say something find their place: () => a component's output. */
+export const COMPOSER_SIDES = [];
+
+/** `draft` names where the unsent text is kept; `send(text, key)` sends it or throws. `who` is the one
+ * voice that is talked to, where there is no choice; `above` what stands over the line. */
+export function Composer({ draft, chosen, onChoose, estimate, send, live, prefill, who, above }) {
   const kept = pref(`draft.${draft}`, { text: "", key: "" });
   const text = kept.value.text;
   const [caret, setCaret] = useState(0);
@@ -82,7 +86,7 @@ export function Composer({ draft, chosen, onChoose, estimate, send, live, prefil
     box.current.focus();
   }, [prefill]);
 
-  const mention = quiet ? null : mentionAt(text, caret);
+  const mention = quiet || who ? null : mentionAt(text, caret);
   const found = mention ? candidates(advisors.value, mention.word) : [];
   const picked = Math.min(at, Math.max(0, found.length - 1));
   const pick = (one) => {
@@ -130,19 +134,21 @@ export function Composer({ draft, chosen, onChoose, estimate, send, live, prefil
 
   return html`
     <form class="composer" onSubmit=${(event) => { event.preventDefault(); go(); }} aria-label="Your message">
-      <${Chips} chosen=${chosen} onChange=${onChoose} />
+      ${above}
+      ${!who && html`<${Chips} chosen=${chosen} onChange=${onChoose} />`}
       ${failure && html`<p class="err" role="alert"><b>${failure.message}</b> ${failure.hint} Your message is still here.</p>`}
       <div class="box">
         <span class="caret" aria-hidden="true">›</span>
-        <textarea ref=${box} id="composer" rows="1" aria-label="Your message" placeholder="Ask, answer, push back.  @ to ask one of them" value=${text}
+        <textarea ref=${box} id="composer" rows="1" aria-label="Your message" placeholder=${who ? "Say it as it comes" : "Ask, answer, push back.  @ to ask one of them"} value=${text}
           aria-autocomplete="list" aria-controls=${found.length ? list : undefined} aria-activedescendant=${found.length ? `${list}-${picked}` : undefined}
           onInput=${(event) => { write(event.target.value); see(event); setQuiet(false); }} onKeyDown=${onKey} onKeyUp=${see} onClick=${see}></textarea>
         ${found.length > 0 && html`<${Completion} found=${found} at=${picked} id=${list} onPick=${pick} />`}
-        <${Price} price=${price} asked=${chosen.length} />
+        <${Price} price=${price} asked=${chosen.length} who=${who} />
+        ${COMPOSER_SIDES.map((side) => side())}
         ${running > 0 && html`<button type="button" class="plain" onClick=${() => stopAll(live)}>Stop all</button>`}
         <button type="submit" class="solid send" disabled=${!text.trim() || sending}>${running ? "Queue" : "Send"}</button>
       </div>
-      <p class="hint">${enterSends.value ? "Enter sends, Shift+Enter breaks the line" : "Shift+Enter sends, Enter breaks the line"}${running ? " · a message sent now waits for these answers, then sees them" : ""}</p>
+      <p class="hint">${enterSends.value ? "Enter sends, Shift+Enter breaks the line" : "Shift+Enter sends, Enter breaks the line"}${running ? ` · a message sent now waits for ${who ? "this answer, then sees it" : "these answers, then sees them"}` : ""}</p>
     </form>`;
 }
 

@@ -2,6 +2,7 @@
 // others keep their height.
 import { busy, never, soon } from "../pace.js";
 import { html, signal, useEffect, useLayoutEffect, useRef } from "../ui.js";
+import { Boundary, isCompanion } from "./companion.js";
 import { TurnView } from "./turn.js";
 
 const GUESS = 720;
@@ -40,15 +41,15 @@ function watch(element, turn) {
   return () => { watcher.unobserve(element); never(nearness); };
 }
 
-function Shell({ live, turn, last }) {
+function Shell({ live, turn, last, calm }) {
   const box = useRef(null);
-  turn.near ??= signal(last);
+  turn.near ??= signal(last || calm); // one voice's turns are short and cheap: a guess at their height costs more
   useEffect(() => watch(box.current, turn), [turn]);
   const drawn = turn.near.value;
   const style = drawn ? {} : { height: `${turn.height ?? GUESS}px` };
   return html`
     <section class=${`turn${last ? " last" : ""}`} id=${`turn-${turn.id}`} ref=${box} style=${style} aria-label=${turn.message.value.content.slice(0, 120)}>
-      ${drawn && html`<${TurnView} live=${live} turn=${turn} />`}
+      ${drawn && html`<${TurnView} live=${live} turn=${turn} last=${last} />`}
     </section>`;
 }
 
@@ -87,10 +88,14 @@ function Earlier({ live, hold }) {
 export function Flow({ live }) {
   const turns = live.turns.value;
   const hold = useSteady(turns[0]?.id, turns.length);
+  const calm = isCompanion(live.details.value);
   return html`
-    <div class="flow">
+    <div class=${calm ? "flow calm" : "flow"}>
       <${Earlier} live=${live} hold=${hold} />
-      ${turns.map((turn, i) => html`<${Shell} key=${turn.id} live=${live} turn=${turn} last=${i === turns.length - 1} />`)}
+      ${turns.flatMap((turn, i) => [
+        calm && html`<${Boundary} key=${`from-${turn.id}`} before=${turns[i - 1]} turn=${turn} />`,
+        html`<${Shell} key=${turn.id} live=${live} turn=${turn} last=${i === turns.length - 1} calm=${calm} />`,
+      ])}
     </div>`;
 }
 

@@ -3,11 +3,12 @@ import { colorOf } from "../council.js";
 import { copy, Dialog } from "../dialog.js";
 import { Prose } from "../markdown.js";
 import { html, useEffect, useRef } from "../ui.js";
+import { lazy } from "../lazy.js";
 import { Byline, Trouble } from "./card.js";
+import { SelectionButton, wantAssertions, wanted } from "./selection.js";
 import { current } from "./slots.js";
 
-/** Beside the text other rooms may have something to say: (answer) => a component's output. */
-export const READER_SIDES = [];
+const Standing = lazy(() => import("./assert.js").then((module) => module.Standing));
 
 export function Reader({ slots, open, question, onMove, onClose }) {
   const at = Math.max(0, slots.findIndex((slot) => slot.key === open));
@@ -27,7 +28,7 @@ export function Reader({ slots, open, question, onMove, onClose }) {
   useEffect(() => { top.current?.scrollIntoView({ block: "nearest" }); }, [open]);
   const answer = current(slots[at]);
   const data = answer.data.value;
-  const sides = READER_SIDES.map((side) => side(answer)).filter(Boolean);
+  const ended = !answer.running && answer.said.text.value;
   const tools = html`
     ${slots.length > 1 && html`
       <button type="button" onClick=${() => step(-1)}>Previous</button>
@@ -36,14 +37,21 @@ export function Reader({ slots, open, question, onMove, onClose }) {
     <button type="button" onClick=${() => copy(answer.said.text.peek(), "Answer copied.")}>Copy</button>`;
   return html`
     <${Dialog} title=${data.name} onClose=${onClose} full tools=${tools}>
-      <div class=${sides.length ? "reader with-side" : "reader"} data-c style=${{ "--c": colorOf(data.advisor_id) }}>
+      <div class=${ended ? "reader with-side" : "reader"} data-answer=${answer.id} data-c style=${{ "--c": colorOf(data.advisor_id) }}>
         <div class="reading" ref=${top}>
           <p class="soft asked">${question}</p>
           <${Byline} data=${data} />
           <${Prose} key=${answer.id} text=${answer.said.text.value} live=${answer.running} />
           <${Trouble} data=${data} />
         </div>
-        ${sides.length > 0 && html`<aside>${sides}</aside>`}
+        ${ended && html`
+          <aside class="assertions-side" aria-label="Assertions">
+            <h3>How it should answer</h3>
+            <p class="soft">Select words of the answer, or write what should hold.</p>
+            <button type="button" class="plain" onClick=${() => wantAssertions(answer.id)}>Assert something</button>
+            <${Standing} key=${answer.id} answer=${answer} again=${wanted.value === null} />
+          </aside>`}
+        <${SelectionButton} inside />
       </div>
     <//>`;
 }

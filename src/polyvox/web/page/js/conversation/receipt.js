@@ -63,7 +63,7 @@ function Told({ receipt, onCopy }) {
     : html`<p>Nothing was sent: the answer ended before its model was asked.</p>`}`;
 }
 
-export function Receipt({ answer, onClose }) {
+export function Receipt({ answer, onClose, onTrace }) {
   const [receipt, setReceipt] = useState(null);
   const [failure, setFailure] = useState(null);
   useEffect(() => {
@@ -77,8 +77,9 @@ export function Receipt({ answer, onClose }) {
       tellFailure(error);
     }
   };
+  const tools = onTrace && html`<button type="button" onClick=${onTrace}>Why this answer</button>`;
   return html`
-    <${Dialog} title=${`What ${answer.data.value.name} saw`} onClose=${onClose} wide>
+    <${Dialog} title=${`What ${answer.data.value.name} saw`} onClose=${onClose} wide tools=${tools}>
       <div class="receipt">
         ${failure && html`<p class="err"><b>${failure.message}</b> ${failure.hint}</p>`}
         ${!failure && !receipt && html`<p class="soft">Opening the receipt …</p>`}

@@ -19,6 +19,7 @@ export class Live extends Snapshots {
   constructor(id) {
     super(id);
     this.connection = signal("connecting");
+    this.sessions = signal(0); // grows when a session may have begun or ended
     this.running = computed(() => this.turns.value.filter((turn) => turn.running));
   }
 

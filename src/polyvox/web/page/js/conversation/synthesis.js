@@ -3,7 +3,9 @@ import { colorOf } from "../council.js";
 import { copy } from "../dialog.js";
 import { Prose } from "../markdown.js";
 import { html, useState } from "../ui.js";
-import { measure, Receipt, Trouble, Versions } from "./card.js";
+import { Behind, measure, Trouble, Versions } from "./card.js";
+import { AssertedMark } from "../evaluation/asserted.js";
+import { wantAssertions } from "./selection.js";
 import { current } from "./slots.js";
 import { regenerate, retry, stopAnswer } from "./verbs.js";
 
@@ -23,7 +25,7 @@ function Points({ points, names }) {
 }
 
 export function Synthesis({ slot, names }) {
-  const [over, setOver] = useState(false);
+  const [over, setOver] = useState(null);
   const [picked, pick] = useState(null);
   const newest = current(slot);
   const answer = slot.versions.includes(picked) ? picked : newest;
@@ -31,8 +33,8 @@ export function Synthesis({ slot, names }) {
   const text = answer.said.text.value;
   const structured = data.points && (data.points.points?.length || data.points.disagreements?.length);
   return html`
-    <section class="syn" id=${`answer-${answer.id}`} data-state=${data.state} aria-label="Synthesis">
-      <header class="row"><h3>Brought together</h3><small class="num">${measure(data)}</small>
+    <section class="syn" id=${`answer-${answer.id}`} data-answer=${answer.id} data-state=${data.state} aria-label="Synthesis">
+      <header class="row"><h3>Brought together</h3><${AssertedMark} id=${answer.id} ended=${data.state === "completed"} /><small class="num">${measure(data)}</small>
         ${answer.running && html`<button type="button" class="quiet stop" onClick=${() => stopAnswer(answer)}>Stop</button>`}</header>
       <p class="aside" aria-live="polite">${answer.running ? "The answers are being brought together." : "The synthesis has ended."}</p>
       ${structured ? html`<${Points} points=${data.points} names=${names} />` : html`<${Prose} text=${text} live=${answer.running} />`}
@@ -41,8 +43,10 @@ export function Synthesis({ slot, names }) {
       ${!answer.running && html`<div class="tools under">
         <button type="button" onClick=${() => copy(text, "Synthesis copied.")}>Copy</button>
         ${data.current && html`<button type="button" onClick=${() => (data.state === "completed" ? regenerate : retry)(answer)}>${data.state === "completed" ? "Regenerate" : "Retry"}</button>`}
-        <button type="button" onClick=${() => setOver(true)}>Receipt</button>
+        ${text && html`<button type="button" aria-label="Assert how it should answer" onClick=${() => wantAssertions(answer.id)}>Assert</button>`}
+        <button type="button" aria-label="Why this answer" onClick=${() => setOver("trace")}>Why</button>
+        <button type="button" onClick=${() => setOver("receipt")}>Receipt</button>
         <${Versions} slot=${slot} shown=${answer} onPick=${(one) => pick(one === newest ? null : one)} /></div>`}
-      ${over && html`<${Receipt} answer=${answer} onClose=${() => setOver(false)} />`}
+      <${Behind} over=${over} answer=${answer} onOver=${setOver} />
     </section>`;
 }

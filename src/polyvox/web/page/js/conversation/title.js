@@ -2,10 +2,13 @@
 import { api, request } from "../api.js";
 import { loadConversations } from "../conversations.js";
 import { sure, tellFailure } from "../dialog.js";
+import { lazy } from "../lazy.js";
 import { go } from "../router.js";
 import { html, useEffect, useRef, useState } from "../ui.js";
 import { money, plural } from "../words.js";
+import { isCompanion, Mark } from "./companion.js";
 
+const ToldSheet = lazy(() => import("./told.js").then((module) => module.ToldSheet));
 const FORMATS = [["markdown", "Markdown"], ["html", "a page"], ["jsonl", "data"]];
 
 async function download(id, format) {
@@ -47,9 +50,30 @@ function Rename({ live, title, onDone }) {
     <button type="submit" class="quiet">Save</button><button type="button" class="quiet" onClick=${onDone}>Cancel</button></form>`;
 }
 
+const RECALL = [["inherit", "as in the settings"], ["auto", "on"], ["off", "off"]];
+
+/** Whether what was said before is looked up in this conversation. */
+function RecallChoice({ live, details }) {
+  if (!details.recall) return null;
+  const choose = async (recall) => {
+    try {
+      const said = await api.patch(`/api/conversations/${live.id}`, { recall });
+      live.details.value = { ...live.details.peek(), recall: said.recall };
+      live.sessions.value += 1;
+    } catch (error) {
+      tellFailure(error);
+    }
+  };
+  return html`
+    <fieldset class="recall"><legend>Memory: look things up</legend>
+      ${RECALL.map(([value, name]) => html`<label key=${value}><input type="radio" name="recall" value=${value} checked=${details.recall === value} onChange=${() => choose(value)} /> ${name}</label>`)}
+    </fieldset>`;
+}
+
 export function Title({ live }) {
   const details = live.details.value;
   const [renaming, setRenaming] = useState(false);
+  const [told, setTold] = useState(false);
   const menu = useRef(null);
   const spent = useSpent(live);
   const turns = live.turns.value.at(-1)?.message.value.depth ?? 0;
@@ -70,15 +94,18 @@ export function Title({ live }) {
   if (renaming) return html`<header class="top"><${Rename} live=${live} title=${details.title} onDone=${() => setRenaming(false)} /></header>`;
   return html`
     <header class="top">
-      <span class="title"><h1>${details.title || "Untitled"}</h1> <span class="more">· ${plural(turns, "turn")}${running ? " · answering" : ""}${details.recipe !== "council" ? ` · ${details.recipe}` : ""}</span></span>
+      <span class=${isCompanion(details) ? "title alone" : "title"}><${Mark} details=${details} /><h1>${details.title || "Untitled"}</h1> <span class="more">· ${plural(turns, "turn")}${running ? " · answering" : ""}${details.recipe !== "council" ? ` · ${details.recipe}` : ""}</span></span>
       <span class="row tools">
         ${spent?.cost > 0 && html`<a class="num spent" href="/usage">${money(spent.cost)}</a>`}
         <details class="menu-box" ref=${menu}><summary>Rename, export …</summary>
           <div class="menu-list">
             <button type="button" onClick=${() => setRenaming(true)}>Rename</button>
             ${FORMATS.map(([format, name]) => html`<button type="button" key=${format} onClick=${() => take(format)}>Export as ${name}</button>`)}
+            <button type="button" onClick=${() => { close(); setTold(true); }}>What is remembered here …</button>
+            <${RecallChoice} live=${live} details=${details} />
             <button type="button" class="bad" onClick=${remove}>Delete …</button>
           </div></details>
       </span>
+      ${told && html`<${ToldSheet} id=${live.id} onClose=${() => setTold(false)} />`}
     </header>`;
 }

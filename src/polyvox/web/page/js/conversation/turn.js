@@ -4,6 +4,7 @@ import { copy, Dialog } from "../dialog.js";
 import { html, useState } from "../ui.js";
 import { monogram, stamp } from "../words.js";
 import { Card } from "./card.js";
+import { Farewell, isCompanion } from "./companion.js";
 import { Reader } from "./reader.js";
 import { arrange, current } from "./slots.js";
 import { Synthesis } from "./synthesis.js";
@@ -99,7 +100,7 @@ function Further({ turn, slots, rounds, synthesis }) {
     </div>`;
 }
 
-export function TurnView({ live, turn }) {
+export function TurnView({ live, turn, last }) {
   const [reading, setReading] = useState(null);
   const { advisors: slots, rounds, synthesis } = arrange(turn.answers.value);
   const names = new Map(slots.map((slot) => [slot.advisor, current(slot).data.value.name]));
@@ -113,5 +114,6 @@ export function TurnView({ live, turn }) {
       <section key=${i} class="round" aria-label=${`Round ${i + 1}`}><h3 class="label">Round ${i + 1}: they respond to each other</h3><${Columns} slots=${round} onRead=${setReading} /></section>`)}
     ${synthesis && html`<${Synthesis} slot=${synthesis} names=${names} />`}
     <${Further} turn=${turn} slots=${slots} rounds=${rounds} synthesis=${synthesis} />
+    ${last && isCompanion(live.details.value) && html`<${Farewell} live=${live} turn=${turn} />`}
     ${reading && html`<${Reader} slots=${readable} open=${reading} question=${turn.message.value.content} onMove=${setReading} onClose=${() => setReading(null)} />`}`;
 }

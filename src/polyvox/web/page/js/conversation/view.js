@@ -8,10 +8,13 @@ import { go, route } from "../router.js";
 import { html, useEffect, useMemo, useState } from "../ui.js";
 import { plural } from "../words.js";
 import { Welcome } from "../welcome.js";
+import { Asserting } from "./asserting.js";
 import { conversationCommands } from "./commands.js";
+import { BeginAlone, personaOf } from "./companion.js";
 import { Composer, estimateFor } from "./composer.js";
 import { Flow, reveal } from "./flow.js";
 import { Live, Turn } from "./state.js";
+import { Strip } from "./strip-place.js";
 import { Title } from "./title.js";
 
 const active = () => advisors.value.filter((one) => one.active).map((one) => one.id);
@@ -27,16 +30,22 @@ function announce(live, content, begun) {
     round: 0, version: 1, replaces: null, current: true, excluded: false, model: "", prompt_version_id: null, error: null, usage: null, attempts: [], points: null, created_at: now, ended_at: null,
   }));
   const turn = new Turn({
-    id: begun.message_id, turn_id: begun.turn_id, parent: last?.id ?? null, depth: (last?.message.peek().depth ?? 0) + 1, session_id: null, role: "user",
+    id: begun.message_id, turn_id: begun.turn_id, parent: last?.id ?? null, depth: (last?.message.peek().depth ?? 0) + 1, session_id: begun.session_id ?? null, role: "user",
     content, state: begun.state, excluded: false, asked: [], said_at: now, created_at: now, answers,
   });
   live.turns.value = [...live.turns.peek(), turn];
   live.index();
 }
 
+/** The body of a message: what was set aside of what is remembered goes with it. */
+const message = (content, key, vetoed) => ({ content, idempotency_key: key, ...(vetoed.peek().length ? { veto: vetoed.peek() } : {}) });
+
 function sender(live) {
+  const vetoed = pref(`veto.${live.id}`, []);
   return async (content, key) => {
-    const begun = await api.post(`/api/conversations/${live.id}/turns`, { content, idempotency_key: key });
+    const begun = await api.post(`/api/conversations/${live.id}/turns`, message(content, key, vetoed));
+    vetoed.value = [];
+    live.sessions.value += 1;
     announce(live, content, begun);
     reveal(live, begun.turn_id);
     loadConversations().catch(() => {});
@@ -72,11 +81,13 @@ function Conversation({ id }) {
     live.details.value = { ...details, advisors: ids };
     await api.patch(`/api/conversations/${id}`, { advisors: ids }).catch(tellFailure);
   };
+  const above = html`<${Strip} name=${id} query=${`conversation=${id}`} changes=${live.sessions.value} />`;
   return html`
     <${Title} live=${live} />
     <${Connection} live=${live} />
     <${Flow} live=${live} />
-    <${Composer} key=${id} draft=${id} chosen=${chosen} onChoose=${choose} estimate=${estimateFor(id)} send=${sender(live)} live=${live} />`;
+    <${Asserting} live=${live} />
+    <${Composer} key=${id} draft=${id} chosen=${chosen} onChoose=${choose} estimate=${estimateFor(id)} send=${sender(live)} live=${live} who=${personaOf(details)?.name} above=${above} />`;
 }
 
 const NOTHING = { key: "", id: "" };
@@ -94,12 +105,13 @@ function Beginning() {
   const [picked, pick] = useState(null);
   const [prefill, setPrefill] = useState(null);
   const recipe = route.value.query.get("recipe") ?? undefined;
+  const vetoed = pref("veto.new", []);
   const chosen = picked ?? active();
   const send = async (content, key) => {
     const id = await opened(key, { advisors: picked ?? undefined, recipe });
     begun.value = { key, id };
     try {
-      await api.post(`/api/conversations/${id}/turns`, { content, idempotency_key: key });
+      await api.post(`/api/conversations/${id}/turns`, message(content, key, vetoed));
     } catch (error) {
       if (error.status) {
         begun.value = NOTHING;
@@ -108,16 +120,20 @@ function Beginning() {
       throw error;
     }
     begun.value = NOTHING;
+    vetoed.value = [];
     await loadConversations().catch(() => {});
     go(`/c/${id}`);
   };
+  const above = html`<${Strip} name="new" query=${`recipe=${encodeURIComponent(recipe ?? "council")}`} />`;
   return html`
     <header class="top"><span><b>A new conversation</b> · ${plural(chosen.length, "advisor")}</span></header>
     <div class="flow begin"><${Welcome} onAsk=${(text) => setPrefill({ text })} first=${conversations.value.length === 0} /></div>
-    <${Composer} key="new" draft="new" chosen=${chosen} onChoose=${pick} estimate=${estimateFor(null, recipe)} send=${send} prefill=${prefill} />`;
+    <${Composer} key="new" draft="new" chosen=${chosen} onChoose=${pick} estimate=${estimateFor(null, recipe)} send=${send} prefill=${prefill} above=${above} />`;
 }
 
 export function ConversationRoom() {
-  const { parts } = route.value;
-  return parts[0] === "c" && parts[1] ? html`<${Conversation} key=${parts[1]} id=${parts[1]} />` : html`<${Beginning} />`;
+  const { parts, query } = route.value;
+  if (parts[0] === "c" && parts[1]) return html`<${Conversation} key=${parts[1]} id=${parts[1]} />`;
+  const alone = query.get("with");
+  return alone ? html`<${BeginAlone} key=${alone} slug=${alone} />` : html`<${Beginning} />`;
 }

@@ -87,6 +87,7 @@ function Edit({ advisor, again, lost }) {
           <button type="button" onClick=${() => duplicateAdvisor(advisor)}>Duplicate</button>
           <button type="button" onClick=${async () => (await removeAdvisor(advisor)) && go("/advisors")}>Remove</button>
           <${Jump} to="history">History<//>
+          <a href=${`/assertions/${advisor.slug}`}>Assertions</a>
         </div>
       </header>
       ${lost && html`<${Failed} failure=${lost} again=${again} />`}

@@ -10,7 +10,7 @@ import { RANGES, dayName, spread } from "./usage-days.js";
 
 const measure = pref("usage.measure", "tokens");
 const range = pref("usage.range", "30");
-const NAMES = { assistant: "Assistant", synthesis: "Synthesis", "": "Through the API" };
+const NAMES = { assistant: "Assistant", synthesis: "Synthesis", memory: "Memory", "": "Through the API" };
 
 const all = (row) => row.input_tokens + row.output_tokens;
 const partsOf = (row) => (measure.value === "cost"

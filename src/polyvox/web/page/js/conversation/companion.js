@@ -1,0 +1,96 @@
+// A conversation with one voice: a calm column, its sessions apart by a hairline, an end when you say so.
+import { api } from "../api.js";
+import { byId, colorOf, loadAdvisors } from "../council.js";
+import { loadConversations } from "../conversations.js";
+import { tellFailure } from "../dialog.js";
+import { lasting, moment } from "../moments.js";
+import { loadPersonas, personaColor, personas } from "../personas.js";
+import { pref } from "../prefs.js";
+import { go } from "../router.js";
+import { html, useEffect, useState } from "../ui.js";
+import { monogram } from "../words.js";
+import { Composer } from "./composer.js";
+import { Strip } from "./strip-place.js";
+
+export const isCompanion = (details) => details?.recipe === "companion";
+
+/** The one who is talked to, by id; null where there are several or none. */
+export function personaOf(details) {
+  if (!isCompanion(details) || details.advisors?.length !== 1) return null;
+  const [id] = details.advisors;
+  return { id, name: byId.value.get(id)?.name ?? (details.title || "The companion") };
+}
+
+const saidAt = (turn) => turn.message.value.said_at ?? turn.message.value.created_at;
+
+/** The hairline where a session begins: when, and how long after the one before. */
+export function Boundary({ before, turn }) {
+  const session = turn.message.value.session_id;
+  if (!session || session === before?.message.value.session_id) return null;
+  const later = before ? `, ${lasting(saidAt(turn) - saidAt(before))} later` : "";
+  return html`<p class="gap"><a href=${`/sessions/${session}`} title="This session">${moment(saidAt(turn))}${later}</a></p>`;
+}
+
+/** At the end of the newest turn: the way to end the session, or that it has ended. */
+export function Farewell({ live, turn }) {
+  const id = turn.message.value.session_id;
+  const busy = turn.running;
+  const [session, setSession] = useState(null);
+  const look = () => api.get(`/api/sessions/${id}`).then(setSession, () => setSession(null));
+  useEffect(() => { if (id && !busy) look(); }, [id, busy]);
+  if (busy || !session || session.id !== id) return null;
+  const end = async () => {
+    await api.post(`/api/sessions/${id}/end`).catch((error) => error.status !== 409 && tellFailure(error)); // 409: it ended by itself meanwhile
+    await look();
+    live.sessions.value += 1;
+  };
+  if (session.ended_at === null) return html`<div class="tools farewell"><button type="button" onClick=${end}>That’s all for now</button></div>`;
+  return html`<p class="gap over" role="status"><span>${session.ended_by === "person" ? "You ended it here" : "It ended here"}. Your next message begins anew; <a href=${`/sessions/${id}`}>what became of it</a></span></p>`;
+}
+
+async function begin(one, content, key, veto) {
+  const talk = await api.post(`/api/personas/${encodeURIComponent(one.slug)}/conversation`);
+  try {
+    await api.post(`/api/conversations/${talk.id}/turns`, { content, idempotency_key: key, ...(veto.length ? { veto } : {}) });
+  } catch (error) {
+    if (error.status && talk.head === null) await api.del(`/api/conversations/${talk.id}`).catch(() => {});
+    throw error;
+  }
+  await Promise.all([loadAdvisors(), loadConversations()]).catch(() => {});
+  return talk.id;
+}
+
+/** Before the first word to somebody. Who has a conversation with it already goes on there. */
+export function BeginAlone({ slug }) {
+  const [failure, setFailure] = useState(null);
+  useEffect(() => { loadPersonas().catch(setFailure); }, []);
+  const one = personas.value?.find((each) => each.slug === slug);
+  useEffect(() => { if (one?.conversation_id) go(`/c/${one.conversation_id}`, { replace: true }); }, [one]);
+  if (failure) return html`<p class="hush" role="alert"><b>${failure.message}</b> ${failure.hint}</p>`;
+  if (!personas.value || one?.conversation_id) return html`<p class="hush" role="status">Opening …</p>`;
+  if (!one) return html`<div class="room"><header><h1>Nobody of that name is here</h1><p>There is no companion called ${slug}. <a href="/">Begin a conversation</a></p></header></div>`;
+  const vetoed = pref(`veto.with.${slug}`, []);
+  const send = async (content, key) => {
+    const id = await begin(one, content, key, vetoed.peek());
+    vetoed.value = [];
+    go(`/c/${id}`);
+  };
+  const above = html`<${Strip} name=${`with.${slug}`} query="recipe=companion" />`;
+  return html`
+    <header class="top"><span><b>A conversation with ${one.name}</b></span></header>
+    <div class="flow calm begin">
+      <div class="meet" data-c style=${{ "--c": personaColor(one) }}>
+        <span class="mono" aria-hidden="true">${monogram(one.name)}</span>
+        <h1>${one.name}</h1>
+        <p class="about">${one.about}</p>
+        <p class="soft">It remembers you from one session to the next. What it will use is shown above the prompt line, and <a href="/memory">what it keeps</a> can be seen, corrected and forgotten.</p>
+      </div>
+    </div>
+    <${Composer} key=${slug} draft=${`with.${slug}`} chosen=${[]} who=${one.name} estimate=${async () => null} send=${send} above=${above} />`;
+}
+
+/** The mark of a companion's conversation: its letter in its colour. */
+export function Mark({ details }) {
+  const persona = personaOf(details);
+  return persona && html`<span class="mono" aria-hidden="true" data-c style=${{ "--c": colorOf(persona.id) }}>${monogram(persona.name)}</span>`;
+}

@@ -1,0 +1,49 @@
+// The quick way: one instruction, appended to the advisor's prompt as a new version.
+import { api } from "../api.js";
+import { loadAdvisors } from "../council.js";
+import { Dialog } from "../dialog.js";
+import { Field, said } from "../field.js";
+import { Failed } from "../load.js";
+import { html, useState } from "../ui.js";
+import { regenerate } from "./verbs.js";
+
+export function Instruct({ advisor, answer, onClose }) {
+  const [text, setText] = useState("");
+  const [failure, setFailure] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const [saved, setSaved] = useState(false);
+  const save = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await api.post(`/api/answers/${answer.id}/instruct`, { instruction: text });
+      await loadAdvisors();
+      setSaved(true);
+    } catch (error) {
+      setFailure(error);
+    }
+    setBusy(false);
+  };
+  if (saved) {
+    const again = () => { regenerate(answer); onClose(); };
+    return html`
+      <${Dialog} title=${`${advisor.name} will keep to it`} onClose=${onClose}>
+        <p>It is part of the prompt now, as a new version; <a href=${`/advisors/${advisor.slug}#history`}>the one before</a> can be brought back.</p>
+        <div class="row end">
+          <button type="button" class="plain" onClick=${onClose}>Keep this answer</button>
+          <button type="button" class="solid" onClick=${again}>Regenerate it</button>
+        </div>
+      <//>`;
+  }
+  return html`
+    <${Dialog} title=${`Tell ${advisor.name} how to answer`} onClose=${onClose}>
+      <form class="stack" onSubmit=${save}>
+        <${Field} label="From now on" hint="It is added to the end of this advisor's prompt, as a new version." wrong=${said(failure, "instruction")}>
+          ${(attributes) => html`<textarea class="box" rows="3" autofocus maxlength="4000" ...${attributes} value=${text} onInput=${(event) => setText(event.currentTarget.value)}></textarea>`}
+        <//>
+        ${failure && !said(failure, "instruction") && html`<${Failed} failure=${failure} />`}
+        <div class="row end"><button type="button" class="plain" onClick=${onClose}>Cancel</button>
+          <button type="submit" class="solid" disabled=${busy || !text.trim()}>${busy ? "Saving …" : "Add it"}</button></div>
+      </form>
+    <//>`;
+}

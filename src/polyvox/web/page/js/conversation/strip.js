@@ -1,0 +1,90 @@
+// What is remembered and will be used: shown before a message that opens a session, each with a veto.
+import { api } from "../api.js";
+import { useReturning } from "../load.js";
+import { moment } from "../moments.js";
+import { pref } from "../prefs.js";
+import { html, useCallback, useEffect, useId, useState } from "../ui.js";
+import { plural } from "../words.js";
+import { degradeTold } from "./degrades.js";
+
+const KINDS = {
+  handover: "From before", bridge: "A moment ago", steering: "From yesterday", instruction: "You asked for this", profile: "About you", loop: "Still open",
+};
+const ENOUGH = 90;
+
+/** What the next message's session would be told; null while that is not known. */
+function useStart(query, changes) {
+  const [told, setTold] = useState(null);
+  const look = useCallback(() => { api.get(`/api/memory/start?${query}`).then(setTold, (failure) => setTold({ failure })); }, [query]);
+  useEffect(look, [look, changes]);
+  useReturning(look);
+  // A session that was going on when we looked may have gone idle since.
+  useEffect(() => {
+    const came = ({ target }) => target.id === "composer" && look();
+    document.addEventListener("focusin", came);
+    return () => document.removeEventListener("focusin", came);
+  }, [look]);
+  return told;
+}
+
+/** The beginning of a text, to know it by. */
+function glimpse(text) {
+  const line = text.trim().replace(/\s+/g, " ");
+  const cut = line.length > ENOUGH ? `${line.slice(0, line.lastIndexOf(" ", ENOUGH) > 40 ? line.lastIndexOf(" ", ENOUGH) : ENOUGH)} …` : line;
+  return cut.replace(/[.;,]$/, "");
+}
+
+function sentence(count, used) {
+  const things = plural(count, "thing");
+  if (used === count) return `I remember ${things} and will use ${count === 1 ? "it" : "them"}`;
+  return used ? `I remember ${things} and will use ${used}` : `I remember ${things} and will use none`;
+}
+
+/** Where it comes from; words that stand in the text already are not said twice. */
+function Source({ source, text }) {
+  if (!source || (!source.quote && !source.said_at)) return null;
+  const when = source.said_at && moment(source.said_at);
+  const quote = source.quote && !text.includes(source.quote.slice(0, 24)) && source.quote;
+  return html`
+    <p class="source">${quote && html`<q>${quote}</q> `}${when && (source.session_id ? html`<a href=${`/sessions/${source.session_id}`}>${when}</a>` : when)}</p>`;
+}
+
+function Item({ item, out, onToggle }) {
+  return html`
+    <li class=${out ? "out" : ""}>
+      <span class="label">${KINDS[item.kind] ?? item.kind}</span>
+      <div><p class="what">${item.text}</p><${Source} source=${item.source} text=${item.text} /></div>
+      <button type="button" class="quiet" aria-pressed=${out} aria-label=${`Don’t use this now: ${glimpse(item.text)}`} onClick=${onToggle}>${out ? "Not used now" : "Don’t use this now"}</button>
+    </li>`;
+}
+
+/** The list itself, with what to do about it. */
+export function Items({ told, vetoed, onChange }) {
+  const out = new Set(vetoed);
+  const toggle = (id) => onChange(out.has(id) ? vetoed.filter((one) => one !== id) : [...vetoed, id]);
+  return html`
+    <ul class="items">${told.items.map((item) => html`<${Item} key=${item.id} item=${item} out=${out.has(item.id)} onToggle=${() => toggle(item.id)} />`)}</ul>
+    ${told.degrades.map((one, i) => html`<p key=${i} class="soft small">${degradeTold(one)}</p>`)}
+    <p class="soft small">What you set aside here is left alone in this session. <a href="/memory">Correct or forget it</a> to change it for good.</p>`;
+}
+
+/** `name` is whose draft it goes with, `query` what is asked of the server, `changes` what makes it look again. */
+export function Strip({ name, query, changes }) {
+  const told = useStart(query, changes);
+  const vetoed = pref(`veto.${name}`, []);
+  const [open, setOpen] = useState(false);
+  const list = useId();
+  if (told?.failure?.status >= 500) return html`<p class="soft small">What I remember cannot be shown: ${told.failure.message}</p>`;
+  if (told?.session !== "new" || !told.items.length) return null;
+  const ids = new Set(told.items.map(({ id }) => id));
+  const out = vetoed.value.filter((id) => ids.has(id));
+  const used = told.items.filter(({ id }) => !out.includes(id));
+  const teaser = (used.length ? used : told.items).slice(0, 3).map(({ text }) => glimpse(text)).join(" · ");
+  return html`
+    <section class=${open ? "start-strip open" : "start-strip"} aria-label="What I remember and will use">
+      <button type="button" class="line" aria-expanded=${open} aria-controls=${list} onClick=${() => setOpen(!open)}>
+        <b>${sentence(told.items.length, used.length)}</b><span class="teaser">${open ? "" : `: ${teaser}`}</span><span class="show">${open ? "hide" : "show"}</span>
+      </button>
+      <div id=${list} hidden=${!open} class="inside" tabindex=${open ? "0" : undefined}>${open && html`<${Items} told=${told} vetoed=${out} onChange=${(next) => { vetoed.value = next; }} />`}</div>
+    </section>`;
+}

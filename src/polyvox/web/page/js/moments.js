@@ -1,0 +1,48 @@
+// Times as people tell them to each other: yesterday evening, 14 hours later.
+import { plural } from "./words.js";
+
+const MINUTE = 60e6;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const midnight = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
+
+/** morning, afternoon, evening or night. */
+export function partOfDay(date) {
+  const hour = date.getHours();
+  if (hour < 5 || hour >= 22) return "night";
+  return hour < 12 ? "morning" : hour < 18 ? "afternoon" : "evening";
+}
+
+/** "this morning", "yesterday evening", "Thursday night", "5 November, in the evening". */
+export function moment(micros, now = new Date()) {
+  const date = new Date(micros / 1000);
+  const part = partOfDay(date);
+  const days = Math.round((midnight(now) - midnight(date)) / 86_400_000);
+  if (days <= 0) return part === "night" ? (date.getHours() < 5 ? "last night" : "tonight") : `this ${part}`;
+  if (days === 1) return `yesterday ${part}`;
+  if (days < 7) return `${date.toLocaleDateString("en-GB", { weekday: "long" })} ${part}`;
+  const year = date.getFullYear() === now.getFullYear() ? {} : { year: "numeric" };
+  return `${date.toLocaleDateString("en-GB", { day: "numeric", month: "long", ...year })}, ${part === "night" ? "at night" : `in the ${part}`}`;
+}
+
+/** How long something lasted: "12 minutes", "14 hours", "3 days"; the largest unit that says enough. */
+export function lasting(micros) {
+  if (micros < MINUTE) return "less than a minute";
+  if (micros < 90 * MINUTE) return plural(Math.round(micros / MINUTE), "minute");
+  if (micros < 36 * HOUR) return plural(Math.round(micros / HOUR), "hour");
+  if (micros < 21 * DAY) return plural(Math.round(micros / DAY), "day");
+  if (micros < 60 * DAY) return plural(Math.round(micros / (7 * DAY)), "week");
+  return plural(Math.round(micros / (30.4 * DAY)), "month");
+}
+
+/** 12:15, in the reader's own zone. */
+export const hour = (micros) => new Date(micros / 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+/** Sunday, 15 November 2026. */
+export const fullDay = (micros) => new Date(micros / 1000).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+
+/** From when to when a session went: 12:02–12:15, or 12:02 where that says it all. */
+export function span({ started_at: from, ended_at: to }) {
+  return to === null || hour(from) === hour(to) ? hour(from) : `${hour(from)}–${hour(to)}`;
+}

@@ -1,0 +1,131 @@
+// What is remembered: a list to read, a line to ask it with, ways to look at parts of it.
+import { api } from "../api.js";
+import { Failed, useLoaded, Waiting } from "../load.js";
+import { go, route } from "../router.js";
+import { asQuery } from "../snippet.js";
+import { html, useEffect, useRef, useState } from "../ui.js";
+import { dayGroup, plural } from "../words.js";
+import { Forget } from "./memory-forget.js";
+import { Fact, Message } from "./memory-item.js";
+import { Filter, useNews, usePages } from "./memory-state.js";
+
+const WAIT = 300;
+const FOUND = 30;
+const SURE = 0.6; // from here on the server calls it worth telling
+const FILTERS = [["current", "What holds"], ["pinned", "Pinned"], ["excluded", "Excluded"], ["superseded", "Superseded"]];
+const NONE = {
+  pinned: "Nothing is pinned. What is pinned stands first here, and a little higher whenever something is recalled.",
+  excluded: "Nothing is excluded. What is excluded stays here, and no answer gets to see it.",
+  superseded: "Nothing was superseded yet. When you say something newer about the same thing, the older statement is kept here.",
+};
+
+export const keyOf = ({ kind, fact, message }) => (kind === "fact" ? `fact-${fact.id}` : `message-${message.sessionId}-${message.messageIndex}`);
+
+function Line({ asked, onAsk }) {
+  const [text, setText] = useState(asked);
+  const mine = useRef(asked);
+  // The address changed by itself (back, a link): the field follows.
+  useEffect(() => { if (asked !== mine.current) { mine.current = asked; setText(asked); } }, [asked]);
+  const ask = (words) => { mine.current = words.trim(); onAsk(mine.current); };
+  useEffect(() => {
+    if (text.trim() === asked) return undefined;
+    const later = setTimeout(() => ask(text), WAIT);
+    return () => clearTimeout(later);
+  }, [text]);
+  return html`
+    <form role="search" onSubmit=${(event) => { event.preventDefault(); ask(text); }}>
+      <span class="caret" aria-hidden="true">›</span>
+      <input type="search" aria-label="Ask your memory" placeholder="Where do I live? What did I say in May?" maxlength="1000"
+        autocomplete="off" value=${text} onInput=${(event) => setText(event.target.value)} />
+    </form>`;
+}
+
+/** The items under headings: pinned ones, then by time; what was asked for, by how well it fits. */
+function grouped(items, asked) {
+  const groups = [];
+  const sure = items.some(({ relevance }) => relevance >= SURE);
+  for (const item of items) {
+    const marked = item.fact ?? item.message;
+    const at = Date.parse(item.fact?.saidAt ?? item.message?.timestamp ?? "") * 1000;
+    const name = asked ? (item.relevance >= SURE || !sure ? "" : "Less sure") : marked.pinned ? "Pinned" : Number.isNaN(at) ? "Some time" : dayGroup(at);
+    if (groups.at(-1)?.name !== name) groups.push({ name, items: [] });
+    groups.at(-1).items.push(item);
+  }
+  return groups;
+}
+
+function Nothing({ only, asked, overview, onAll }) {
+  if (asked) {
+    return html`<div class="lead" role="status"><p>Nothing that is remembered is about “${asked}”.</p>
+      <p class="soft">What is excluded is not searched. <button type="button" class="inline" onClick=${onAll}>See all that is remembered</button></p></div>`;
+  }
+  if (only !== "current") return html`<p class="lead soft" role="status">${NONE[only]}</p>`;
+  if (!overview) return null;
+  if (!overview.sessions && !overview.statements) {
+    return html`<div class="empty" role="status"><p>Nothing is remembered yet.</p>
+      <p class="soft">When a session ends, because you pause for a while or end it, what you said in it can be found here, and facts, open loops and a profile are noted from it, each with your words beside it.</p>
+      <p><a href="/">Begin a conversation</a></p></div>`;
+  }
+  return html`<div class="empty" role="status"><p>No facts are noted yet. ${plural(overview.sessions, "session")} can be searched above.</p>
+    ${overview.model
+      ? html`<p class="soft">Facts are taken from your own words alone, by <code>${overview.model}</code>, when a session has ended.</p>`
+      : html`<p class="soft">No model reads along: plain rules note open loops and how you want to be answered, but claim no facts. <a href="/settings#models">Name a model for memory</a></p>`}</div>`;
+}
+
+function told({ items, next, busy }, only, asked) {
+  if (!items || (busy && !items.length)) return "";
+  const names = { current: ["statement", "statements"], pinned: ["pinned one", "pinned ones"], excluded: ["excluded one", "excluded ones"], superseded: ["superseded statement", "superseded statements"] };
+  const sure = items.some(({ relevance }) => relevance >= SURE);
+  if (asked) return `${items.length >= FOUND ? "The best " : ""}${plural(items.length, "thing")} ${sure ? "about" : "that may be about"} “${asked}”`;
+  return `${next ? "The newest " : ""}${plural(items.length, ...names[only])}`;
+}
+
+function List({ pages, asked, only, onForget, overview, onAll }) {
+  const { items, failure, next, busy, again, more, set } = pages;
+  if (failure && !items) return html`<${Failed} failure=${failure} again=${again} />`;
+  if (!items) return html`<${Waiting}>${asked ? "Remembering …" : "Looking what is there …"}<//>`;
+  const put = (old) => (change) => set((list) => list.map((one) => (one === old ? { ...one, ...change, key: one.key ?? keyOf(one) } : one)));
+  return html`
+    ${failure && html`<${Failed} failure=${failure} again=${again} />`}
+    ${items.length === 0 ? html`<${Nothing} only=${only} asked=${asked} overview=${overview} onAll=${onAll} />` : html`
+      <p class="stamp count" role="status" tabindex="-1">${told(pages, only, asked)}</p>`}
+    ${grouped(items, asked).map((group, at) => html`
+      <section key=${`${group.name}-${at}`} class="months">
+        ${group.name && html`<h2>${group.name}</h2>`}
+        <ol class="memos">${group.items.map((item) => html`
+          <${item.kind === "fact" ? Fact : Message} key=${item.key ?? keyOf(item)} item=${item} put=${put(item)} onForget=${onForget} />`)}</ol>
+      </section>`)}
+    ${next && html`<button type="button" class="plain" disabled=${busy} onClick=${more}>${busy ? "Reading on …" : "Show older ones"}</button>`}`;
+}
+
+const addressOf = (query) => {
+  const text = Object.entries(query).filter(([, value]) => value).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
+  return text ? `/memory?${text}` : "/memory";
+};
+
+export function Remembered() {
+  const query = route.value.query;
+  const asked = (query.get("q") ?? "").trim();
+  const named = query.get("only") ?? "";
+  const only = FILTERS.some(([key]) => key === named) ? named : "current";
+  const [overview, , look] = useLoaded(() => api.get("/api/memory/overview"), []);
+  const pages = usePages((limit, after) => (asked
+    ? `/api/memory/items?limit=${FOUND}&q=${asQuery(asked)}`
+    : `/api/memory/items?limit=${limit}&only=${only}${after ? `&after=${encodeURIComponent(after)}` : ""}`), [asked, only]);
+  useNews(look);
+  const [target, setTarget] = useState(null);
+  const room = useRef(null);
+  const gone = async () => {
+    setTarget(null);
+    await Promise.all([pages.again(), look()]);
+    room.current?.querySelector(".count, [role=status]")?.focus(); // the entry that had it is no more
+  };
+  const to = (next) => go(addressOf({ only: only === "current" ? "" : only, q: asked, ...next }), { replace: true });
+  return html`
+    <div ref=${room}>
+      <${Line} asked=${asked} onAsk=${(words) => to({ q: words })} />
+      ${!asked && html`<${Filter} legend="What is shown" value=${only} options=${FILTERS} onChange=${(key) => to({ only: key === "current" ? "" : key })} />`}
+      <${List} pages=${pages} asked=${asked} only=${only} overview=${overview} onForget=${setTarget} onAll=${() => go("/memory")} />
+      ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}
+    </div>`;
+}

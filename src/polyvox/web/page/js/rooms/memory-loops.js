@@ -1,0 +1,125 @@
+// Open loops: what is to be done, by how pressing it is, until somebody says that it is over.
+import { api } from "../api.js";
+import { tell, tellFailure } from "../dialog.js";
+import { Failed, useLoaded, Waiting } from "../load.js";
+import { html, useEffect, useId, useRef, useState } from "../ui.js";
+import { plural } from "../words.js";
+import { Forget } from "./memory-forget.js";
+import { Reword, useWayBack } from "./memory-item.js";
+import { Quotes } from "./memory-source.js";
+import { changed, dayOf, few, Filter, useNews } from "./memory-state.js";
+
+const STEP = 50;
+const FILTERS = [["open", "Open"], ["done", "Done"], ["dropped", "Dropped"]];
+const STATES = { open: ["open", "needs_review", "stale"], done: ["done"], dropped: ["dropped"] };
+const HORIZONS = { today: "today or tomorrow", this_week: "within a week", ongoing: "ongoing" };
+const NONE = {
+  open: ["Nothing is open.", "When you say “I'll call the bank tomorrow”, it stands here after the session, with your words."],
+  done: ["Nothing is done yet.", "What you mark as done, or say is done, is kept here."],
+  dropped: ["Nothing was dropped.", "What you decide not to do is kept here, so it can be taken up again."],
+};
+
+/** A day and how far it is: [words, whether it is past]. */
+export function due(day, now = new Date()) {
+  if (!day) return ["", false];
+  const [year, month, date] = day.split("-").map(Number);
+  const left = Math.round((Date.UTC(year, month - 1, date) - Date.UTC(now.getFullYear(), now.getMonth(), now.getDate())) / 86_400_000);
+  if (left === 0) return ["due today", false];
+  if (left === 1) return ["due tomorrow", false];
+  if (left < 0) return [left === -1 ? "due yesterday" : `due ${plural(-left, "day")} ago`, true];
+  return [left < 7 ? `due in ${left} days` : `due ${day}`, false];
+}
+
+function Marks({ loop }) {
+  const over = ["done", "dropped"].includes(loop.status);
+  const [when, late] = due(loop.dueDate);
+  const marks = [
+    over && [loop.status, "over"], !over && when && [when, late ? "late" : ""], !over && !when && [HORIZONS[loop.timeHorizon] ?? loop.timeHorizon, ""],
+    ["stale", "needs_review"].includes(loop.status) && [`needs a look: not spoken of since ${dayOf(loop.lastSeenAt)}`, "look"],
+    loop.domain !== "general" && [loop.domain, ""], ...loop.tags.map((tag) => [tag, "tag"]),
+  ].filter(Boolean);
+  return html`<p class="marks">${marks.map(([words, kind]) => html`<span key=${words} class=${kind}>${words}</span>`)}</p>`;
+}
+
+function DayField({ value, onInput }) {
+  const id = useId();
+  return html`<div class="field day"><label for=${id}>Due</label><input id=${id} type="date" value=${value} onInput=${(event) => onInput(event.target.value)} /><small>Left empty, it is due on no day.</small></div>`;
+}
+
+function Loop({ loop, put, onForget }) {
+  const [editing, setEditing] = useState(false);
+  const [day, setDay] = useState(loop.dueDate ?? "");
+  const back = useWayBack(editing);
+  const name = few(loop.text);
+  const over = ["done", "dropped"].includes(loop.status);
+  const end = async (status, done) => {
+    try {
+      put(await api.patch(`/api/memory/loops/${loop.id}`, { status }));
+      changed();
+      tell(done);
+    } catch (failure) {
+      tellFailure(failure);
+    }
+  };
+  const correct = async (text) => {
+    const change = { ...(text === loop.text ? {} : { text }), ...((loop.dueDate ?? "") === day ? {} : { dueDate: day || null }) };
+    if (Object.keys(change).length) {
+      put(await api.patch(`/api/memory/loops/${loop.id}`, change));
+      changed();
+      tell("Corrected.");
+    }
+  };
+  const edit = () => { setDay(loop.dueDate ?? ""); setEditing(!editing); };
+  return html`
+    <li class=${`memo loop${over ? " past" : ""}`} data-status=${loop.status}>
+      <div class="margin-note"><span class="label">${loop.type}</span><time class="stamp" datetime=${loop.lastSeenAt}>${dayOf(loop.lastSeenAt)}</time></div>
+      <div class="entry">
+        ${editing
+          ? html`<${Reword} name=${`loop.${loop.id}`} label="Put it rightly" text=${loop.text} max="300" onSave=${correct} onClose=${() => setEditing(false)}>
+              <${DayField} value=${day} onInput=${setDay} /><//>`
+          : html`<p class="statement">${loop.text}</p>`}
+        <${Marks} loop=${loop} />
+        <${Quotes} list=${loop.evidence} day=${dayOf(loop.lastSeenAt)} />
+        <div class="tools">
+          ${over
+            ? html`<button type="button" aria-label=${`Take up again: ${name}`} onClick=${() => end("open", "It is open again.")}>Take up again</button>`
+            : html`
+              <button type="button" aria-label=${`Done: ${name}`} onClick=${() => end("done", "Done.")}>Done</button>
+              <button type="button" aria-label=${`Drop: ${name}`} onClick=${() => end("dropped", "Dropped. It can be taken up again.")}>Drop</button>
+              ${loop.status !== "open" && html`<button type="button" aria-label=${`Still open: ${name}`} onClick=${() => end("open", "Still open. It is looked at again later.")}>Still open</button>`}
+              <button type="button" ref=${back} aria-label=${`Correct: ${name}`} aria-expanded=${editing ? "true" : "false"} onClick=${edit}>Correct</button>`}
+          <button type="button" aria-label=${`Forget: ${name}`} onClick=${() => onForget({ kind: "loop", id: loop.id, words: loop.text })}>Forget …</button>
+        </div>
+      </div>
+    </li>`;
+}
+
+export function Loops() {
+  const [kind, setKind] = useState("open");
+  const [many, setMany] = useState(STEP);
+  const [mine, setMine] = useState(new Map());
+  const [target, setTarget] = useState(null);
+  const room = useRef(null);
+  const [loops, failure, again] = useLoaded(async () => ({
+    kind, list: await api.get(`/api/memory/loops?${STATES[kind].map((one) => `status=${one}`).join("&")}`),
+  }), [kind]);
+  useNews(again);
+  // What was changed here stays where it is, so that it can be changed back, until it is read anew.
+  useEffect(() => { setMine(new Map()); }, [loops]);
+  const list = loops?.kind === kind ? loops.list : null;
+  const gone = async () => { setTarget(null); await again(); room.current?.querySelector(".count, [role=status]")?.focus(); };
+  const put = (loop) => setMine((now) => new Map(now).set(loop.id, loop));
+  const [none, how] = NONE[kind];
+  return html`
+    <div ref=${room}>
+      <${Filter} legend="Which loops" value=${kind} options=${FILTERS} onChange=${(key) => { setKind(key); setMany(STEP); }} />
+      ${failure && html`<${Failed} failure=${failure} again=${again} />`}
+      ${!list && !failure && html`<${Waiting}>Looking what is open …<//>`}
+      ${list?.length === 0 && html`<div class="empty" role="status" tabindex="-1"><p>${none}</p><p class="soft">${how}</p></div>`}
+      ${list?.length > 0 && html`
+        <p class="stamp count" role="status" tabindex="-1">${plural(list.length, "loop")}, ${kind === "open" ? "the most pressing first" : "the newest first"}</p>
+        <ol class="memos">${list.slice(0, many).map((loop) => html`<${Loop} key=${loop.id} loop=${mine.get(loop.id) ?? loop} put=${put} onForget=${setTarget} />`)}</ol>`}
+      ${list?.length > many && html`<button type="button" class="plain" onClick=${() => setMany(many + STEP)}>Show more</button>`}
+      ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}
+    </div>`;
+}

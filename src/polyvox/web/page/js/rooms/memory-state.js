@@ -1,0 +1,92 @@
+// What the parts of the memory room share: news of changes, lists that come page by page, dates.
+import { api, request } from "../api.js";
+import { useReturning } from "../load.js";
+import { html, signal, useCallback, useEffect, useRef, useState } from "../ui.js";
+import { stamp } from "../words.js";
+
+const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("polyvox.memory") : null;
+const news = signal(0);
+channel?.addEventListener("message", refresh);
+
+/** Whoever shows memory here reads it again. */
+export function refresh() { news.value += 1; }
+
+/** Something was changed here: this browser's other tabs read it again. */
+export const changed = () => channel?.postMessage("changed");
+
+/** Runs `again` when memory changed elsewhere: in another tab, or by the work behind it. */
+export function useNews(again) {
+  const last = useRef(news.value);
+  const now = news.value;
+  useEffect(() => {
+    if (last.current !== now) { last.current = now; again(); }
+  }, [now, again]);
+  useReturning(again);
+}
+
+const STEP = 30;
+const MOST = 100;
+
+/**
+ * A list that comes page by page from `address(limit, after)`: what is shown is what was read.
+ * `set(change)` changes the items in place; a newer answer outruns an older one.
+ */
+export function usePages(address, inputs) {
+  const [state, setState] = useState({ items: null, next: null, failure: null, busy: false });
+  const turn = useRef(0);
+  const shown = useRef(0);
+  shown.current = state.items?.length ?? 0;
+  const read = useCallback(async (limit, after) => {
+    const mine = ++turn.current;
+    setState((now) => ({ ...now, busy: true }));
+    try {
+      const page = await api.get(address(limit, after));
+      if (mine !== turn.current) return;
+      setState((now) => ({ items: after ? [...now.items, ...page.items] : page.items, next: page.next, failure: null, busy: false }));
+    } catch (failure) {
+      if (mine === turn.current) setState((now) => ({ ...now, failure, busy: false }));
+    }
+  }, inputs);
+  const again = useCallback(() => read(Math.min(MOST, Math.max(STEP, shown.current)), null), [read]);
+  useEffect(() => {
+    setState({ items: null, next: null, failure: null, busy: true });
+    read(STEP, null);
+    return () => { turn.current += 1; };
+  }, [read]);
+  useNews(again);
+  const set = (change) => setState((now) => ({ ...now, items: change(now.items ?? []) }));
+  return { ...state, again, set, more: () => read(STEP, state.next) };
+}
+
+/** 2026-11-15 12:15 of a time as the memory routes write it. */
+export const moment = (iso) => (iso ? stamp(Date.parse(iso) * 1000) : "");
+/** Its day alone. */
+export const dayOf = (iso) => moment(iso).slice(0, 10);
+
+/** Few enough words of a text to name something by it. */
+export function few(text, most = 60) {
+  const line = text.replace(/\s+/g, " ").trim();
+  const chars = Array.from(line);
+  return chars.length > most ? `${chars.slice(0, most - 1).join("").trimEnd()}…` : line;
+}
+
+/** Takes a file from the server, with whatever the server asks of us for it. */
+export async function download(path, otherwise) {
+  const response = await request("GET", path);
+  const named = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = named?.[1] ?? otherwise;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** One of a few ways to look at a list. */
+export function Filter({ legend, value, options, onChange }) {
+  return html`
+    <fieldset class="choice">
+      <legend class="aside">${legend}</legend>
+      ${options.map(([key, label]) => html`
+        <label key=${key}><input type="radio" name=${legend} checked=${value === key} onChange=${() => onChange(key)} /><span>${label}</span></label>`)}
+    </fieldset>`;
+}

@@ -1,0 +1,59 @@
+// Memory: what is remembered and from where, what is open, who you are to it, what days were about.
+import { tellFailure } from "../dialog.js";
+import { usePlace } from "../place.js";
+import { html, useEffect, useState } from "../ui.js";
+import { Days } from "./memory-days.js";
+import { Remembered } from "./memory-list.js";
+import { Loops } from "./memory-loops.js";
+import { Profile } from "./memory-profile.js";
+import { forgetPlaces } from "./memory-source.js";
+import { download } from "./memory-state.js";
+import { Work } from "./memory-work.js";
+
+const PARTS = [
+  { path: "", name: "Remembered", show: Remembered,
+    lead: "What was noted from your own words, each with the words it rests on. Correct it, pin it, keep it out of answers, or have it forgotten." },
+  { path: "open-loops", name: "Open loops", show: Loops,
+    lead: "What you meant to do, decided, keep up or wait for, the most pressing first. It ends when you say so, here or in a conversation." },
+  { path: "profile", name: "Profile", show: Profile,
+    lead: "Who you are to those who answer, and how you want to be spoken to. Whoever answers you may be told of it, so what you write here counts at once." },
+  { path: "days", name: "Days", show: Days,
+    lead: "What each day was about, and its sessions in a few words." },
+];
+
+const place = (path) => (path ? `/memory/${path}` : "/memory");
+
+function Contents({ here }) {
+  return html`
+    <nav class="tools contents" aria-label="Parts of memory">
+      ${PARTS.map(({ path, name }) => html`<a key=${path} href=${place(path)} aria-current=${path === here ? "page" : undefined}>${name}</a>`)}
+    </nav>`;
+}
+
+function Export() {
+  const [busy, setBusy] = useState(false);
+  const press = async () => {
+    setBusy(true);
+    await download("/api/memory/export", "polyvox-memory.json").catch(tellFailure);
+    setBusy(false);
+  };
+  return html`<button type="button" disabled=${busy} onClick=${press} aria-label="Export all of memory as a file">Export</button>`;
+}
+
+function Part({ part }) {
+  usePlace(...(part.path ? [part.name, "Memory"] : ["Memory"]));
+  return html`
+    <header>
+      <div class="head-line"><h1>Memory</h1><div class="tools"><${Export} /></div></div>
+      <p>${part.lead}</p>
+    </header>
+    <${Contents} here=${part.path} />
+    <${Work} />
+    <${part.show} />`;
+}
+
+export default function Memory({ parts }) {
+  const part = PARTS.find(({ path }) => path === (parts[0] ?? "")) ?? PARTS[0];
+  useEffect(forgetPlaces, []); // a conversation may have been deleted since
+  return html`<div class="room memory"><${Part} key=${part.path} part=${part} /></div>`;
+}

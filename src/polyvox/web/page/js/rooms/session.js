@@ -1,0 +1,88 @@
+// One session: what was said in it, why each was answered so, and what became of it.
+import { api } from "../api.js";
+import { colorOf } from "../council.js";
+import { lazy } from "../lazy.js";
+import { Failed, Waiting, useLoaded, useReturning } from "../load.js";
+import { fullDay, hour, span } from "../moments.js";
+import { usePlace } from "../place.js";
+import { html, useState } from "../ui.js";
+import { plural } from "../words.js";
+import { Work, endSession, unsettled, useWatching, whyEnded } from "./session-work.js";
+
+const Trace = lazy(() => import("../conversation/trace.js").then((module) => module.Trace));
+const ALL = ["pending", "running", "done", "failed"].map((state) => `state=${state}`).join("&");
+const MOST = 200;
+
+const KINDS = { synthesis: "brought together", exchange: "in response" };
+const STATES = { failed: "failed", stopped: "stopped", interrupted: "interrupted", pending: "waiting", streaming: "writing" };
+
+async function load(id) {
+  const key = encodeURIComponent(id);
+  const [session, turns, work] = await Promise.all([
+    api.get(`/api/sessions/${key}`), api.get(`/api/sessions/${key}/turns?limit=${MOST}`), api.get(`/api/jobs?session=${key}&${ALL}`),
+  ]);
+  return { session, turns, jobs: work.items };
+}
+
+function Voice({ answer, turn, onWhy }) {
+  const aside = [KINDS[answer.kind], STATES[answer.state]].filter(Boolean).join(", ");
+  return html`
+    <li data-c style=${{ "--c": colorOf(answer.advisor_id) }}>
+      <span class="name">${answer.name}</span>${aside && html` <span class="soft">${aside}</span>`}
+      <button type="button" class="quiet" aria-label=${`Why ${answer.name} answered so`} onClick=${() => onWhy({ id: answer.answer_id, turn, name: answer.name, advisor: answer.advisor_id })}>why this answer</button>
+    </li>`;
+}
+
+function Said({ turn, conversation, onWhy }) {
+  return html`
+    <li>
+      <time class="num" datetime=${new Date(turn.said_at / 1000).toISOString()}>${hour(turn.said_at)}</time>
+      <div>
+        <a class="quote" href=${`/c/${conversation}#turn-${turn.turn_id}`}>${turn.content}${turn.cut ? " …" : ""}</a>
+        <ul class="heard">${turn.answers.map((answer) => html`<${Voice} key=${answer.answer_id} answer=${answer} turn=${turn.turn_id} onWhy=${onWhy} />`)}</ul>
+      </div>
+    </li>`;
+}
+
+function When({ session }) {
+  return html`<p>${fullDay(session.started_at)}, ${span(session)} · ${plural(session.messages, "message")} · ${whyEnded(session)}</p>`;
+}
+
+function Became({ session, jobs, again }) {
+  if (session.ended_at === null) return html`<p class="soft lead">Nothing yet: it still goes on. When it has ended, what was said is kept so that it can be found again, then read for facts and summed up.</p>`;
+  if (!jobs.length) return html`<p class="soft lead">Nothing is kept about it any more.</p>`;
+  return html`<${Work} jobs=${jobs} again=${again} />`;
+}
+
+function Whole({ session, turns, jobs, again }) {
+  const [why, setWhy] = useState(null);
+  useWatching(unsettled(jobs), again);
+  return html`
+    <header>
+      <a class="back" href="/sessions">Sessions</a>
+      <h1>${session.title || "Untitled"}</h1>
+      <${When} session=${session} />
+      <div class="row">
+        <a class="plain" href=${`/c/${session.conversation_id}`}>Open the conversation</a>
+        ${session.ended_at === null && html`<button type="button" class="plain" onClick=${() => endSession(session.id, again)}>End it now</button>`}
+      </div>
+    </header>
+    <section><h2>What was said</h2>
+      ${session.messages > turns.length && html`<p class="soft lead">The last ${plural(turns.length, "message")} of ${session.messages}.</p>`}
+      ${turns.length ? html`<ol class="utterances">${turns.map((turn) => html`<${Said} key=${turn.turn_id} turn=${turn} conversation=${session.conversation_id} onWhy=${setWhy} />`)}</ol>` : html`<p class="soft lead">Nothing is left of it.</p>`}
+    </section>
+    <section><h2>What became of it</h2><${Became} session=${session} jobs=${jobs} again=${again} /></section>
+    ${why && html`<${Trace} key=${why.id} answer=${why} onClose=${() => setWhy(null)} />`}`;
+}
+
+export function SessionPage({ id }) {
+  const [state, failure, again] = useLoaded(() => load(id), [id]);
+  usePlace(...(state?.session.title ? [state.session.title] : []), "Sessions");
+  useReturning(again);
+  return html`
+    <div class="room sessions one">
+      ${failure && html`<header><a class="back" href="/sessions">Sessions</a><h1>A session</h1></header><${Failed} failure=${failure} again=${again} />`}
+      ${!state && !failure && html`<header><h1>A session</h1></header><${Waiting}>Fetching the session …<//>`}
+      ${state && html`<${Whole} ...${state} again=${again} />`}
+    </div>`;
+}

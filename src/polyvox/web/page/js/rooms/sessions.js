@@ -1,0 +1,78 @@
+// The sessions' room: stretches of talk, how each ended, and what became of it.
+import { api } from "../api.js";
+import { Failed, Waiting, useLoaded, useReturning } from "../load.js";
+import { span } from "../moments.js";
+import { usePlace } from "../place.js";
+import { html, useState } from "../ui.js";
+import { dayGroup, plural } from "../words.js";
+import { SessionPage } from "./session.js";
+import { Outcome, Work, endSession, unsettled, useWatching, whyEnded } from "./session-work.js";
+
+const PAGE = 50;
+
+export default function Sessions({ parts }) {
+  return parts.length ? html`<${SessionPage} key=${parts[0]} id=${parts[0]} />` : html`<${Every} />`;
+}
+
+async function load(count) {
+  const [work, ...pages] = await Promise.all([api.get("/api/jobs?limit=200"), api.get(`/api/sessions?limit=${PAGE}`)]);
+  const found = pages.flat();
+  while (found.length < count && found.length % PAGE === 0 && found.length) {
+    const page = await api.get(`/api/sessions?limit=${PAGE}&after=${encodeURIComponent(found.at(-1).id)}`);
+    if (!page.length) break;
+    found.push(...page);
+  }
+  return { work, sessions: found, more: found.length > 0 && found.length % PAGE === 0 };
+}
+
+function Row({ session, jobs, again }) {
+  const ended = session.ended_at;
+  return html`
+    <li>
+      <time class="num" datetime=${new Date(session.started_at / 1000).toISOString()}>${span(session)}</time>
+      <div class="what">
+        <h3><a href=${`/sessions/${session.id}`}>${session.title || "Untitled"}</a>${session.recipe === "companion" && html` <span class="label">companion</span>`}</h3>
+        <p class="soft">${plural(session.messages, "message")} · ${whyEnded(session)}</p>
+      </div>
+      <div class="became">
+        ${ended ? html`<${Outcome} session=${session} jobs=${jobs} again=${again} />`
+        : html`<button type="button" class="quiet" aria-label=${`End the session in ${session.title || "Untitled"}`} onClick=${() => endSession(session.id, again)}>End it now</button>`}
+      </div>
+    </li>`;
+}
+
+function Days({ sessions, jobs, again }) {
+  const groups = new Map();
+  for (const one of sessions) {
+    const name = dayGroup(one.started_at);
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(one);
+  }
+  return [...groups].map(([name, list]) => html`
+    <section key=${name}><h2>${name}</h2>
+      <ul class="stretches">${list.map((one) => html`<${Row} key=${one.id} session=${one} jobs=${jobs.filter((job) => job.session_id === one.id)} again=${again} />`)}</ul>
+    </section>`);
+}
+
+function Others({ jobs, again }) {
+  const failed = jobs.filter((job) => job.session_id === null && job.state === "failed");
+  return failed.length > 0 && html`<section><h2>Other work that failed</h2><${Work} jobs=${failed} again=${again} /></section>`;
+}
+
+function Every() {
+  usePlace("Sessions");
+  const [count, setCount] = useState(PAGE);
+  const [state, failure, again] = useLoaded(() => load(count), [count]);
+  useReturning(again);
+  useWatching(Boolean(state) && unsettled(state.work.items.filter((job) => job.session_id)), again);
+  return html`
+    <div class="room sessions">
+      <header><h1>Sessions</h1>
+        <p>A session is a stretch of talk in a conversation. It ends when you say so, or when you have been silent for a while; then it is kept, read and summarised in the background. <a href="/memory">What is remembered</a></p></header>
+      ${failure && html`<${Failed} failure=${failure} again=${again} />`}
+      ${!state && !failure && html`<${Waiting}>Fetching the sessions …<//>`}
+      ${state && !state.sessions.length && html`<div class="nobody"><p>There are no sessions yet. The first message of a conversation opens one.</p><p><a href="/">Begin a conversation</a></p></div>`}
+      ${state && html`<${Others} jobs=${state.work.items} again=${again} /><${Days} sessions=${state.sessions} jobs=${state.work.items} again=${again} />`}
+      ${state?.more && html`<p><button type="button" class="quiet" onClick=${() => setCount(state.sessions.length + PAGE)}>Older sessions</button></p>`}
+    </div>`;
+}

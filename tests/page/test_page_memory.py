@@ -1,0 +1,442 @@
+"""The memory room: what is remembered, from where; asked, corrected, pinned, kept out, forgotten.
+Whatever the page shows is what the server says afterwards."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.async_api import Locator, Page, Route, expect
+from tests.page.desk import SIZES, Desk, Size, spill
+from tests.page.house import House
+from tests.page.notes import READS, fact, ingest, loop, remember, replies, worked
+from tests.page.talk import tool
+
+reads = pytest.mark.parametrize("house", [READS], indirect=True, ids=["reads"])
+HOUSE = "Lives in a house by the river."
+SAID = "I live in a house by the river now. I'll call the bank on Monday, I promise. Call me Ana."
+
+
+def entry(page: Page, text: str) -> Locator:
+    """What is remembered with these words."""
+    return page.locator(".memo").filter(has=page.locator(".statement", has_text=text))
+
+
+def press(where: Locator, name: str) -> Locator:
+    """A tool of an entry, by the beginning of its name."""
+    return where.get_by_role("button", name=re.compile(f"^{name}"))
+
+
+async def talked(house: House) -> tuple[str, str]:
+    """A conversation that was remembered: itself and its first turn."""
+    replies(
+        house.provider,
+        facts=[fact("I live in a house by the river", HOUSE, "home")],
+        loops=[loop("I'll call the bank on Monday", "Call the bank")],
+    )
+    (one,) = await house.voices("A river is good company.")
+    conversation = await house.conversation(one, title="By the river")
+    turn = await house.say(conversation, SAID)
+    (session,) = (await house.get("/api/sessions")).json()
+    await house.post(f"/api/sessions/{session['id']}/end")
+    await worked(house)
+    return conversation, turn["turn_id"]
+
+
+async def known(house: House, query: str = "") -> list[Any]:
+    """The facts that the server lists."""
+    items = (await house.get(f"/api/memory/items?limit=100{query}")).json()["items"]
+    return [one["fact"] for one in items if one["fact"]]
+
+
+async def moved(house: House) -> None:
+    """Two statements about the same, the newer over the older."""
+    now = datetime.now(UTC)
+    await remember(
+        house, "s1", "I live above the bakery.", at=now - timedelta(days=20),
+        facts=[fact("I live above the bakery", "Lives above the bakery.", "home")],
+    )  # fmt: skip
+    await remember(
+        house, "s2", "I live in a house by the river now.", at=now - timedelta(days=2),
+        facts=[fact("I live in a house by the river", HOUSE, "home")],
+    )  # fmt: skip
+
+
+@reads
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_is_remembered_and_from_where(house: House, desk: Desk, size: Size) -> None:
+    conversation, turn = await talked(house)
+    page = await desk.open("/memory", size=size)
+    one = entry(page, HOUSE)
+    await expect(one.locator("blockquote")).to_have_text("“I live in a house by the river”")
+    await expect(one.locator(".margin-note")).to_contain_text("home")
+    today = datetime.now(UTC).date().isoformat()
+    assert today in await one.locator(".margin-note").inner_text()
+    await expect(one.locator("figcaption")).to_contain_text("You")
+    await expect(page.get_by_text("1 statement", exact=True)).to_be_visible()
+    assert await spill(page) == []
+    await one.get_by_role("link", name="By the river").click()
+    await expect(page).to_have_url(f"{house.url}/c/{conversation}#{turn}")
+    await expect(page.get_by_role("article", name="Skeptic")).to_be_visible()
+    await page.goto("/memory")
+    await expect(one).to_be_visible()
+    await house.delete(f"/api/conversations/{conversation}")
+    await page.reload()
+    await expect(page.get_by_text("Nothing is remembered yet.")).to_be_visible()
+
+
+@reads
+async def test_a_fact_is_put_rightly(house: House, desk: Desk) -> None:
+    await talked(house)
+    page = await desk.open("/memory")
+    await press(entry(page, HOUSE), "Correct").click()
+    field = page.get_by_role("textbox", name="Put it rightly")
+    await expect(field).to_be_focused()
+    await expect(field).to_have_value(HOUSE)
+    await field.fill("Lives on a boat on the river.")
+    await page.reload()
+    await press(entry(page, HOUSE), "Correct").click()
+    await expect(field).to_have_value("Lives on a boat on the river.")
+    await tool(page, "Save").click()
+    mine = entry(page, "Lives on a boat on the river.")
+    await expect(mine.locator(".was del")).to_have_text(HOUSE)
+    await expect(press(mine, "Correct")).to_be_focused()
+    (now,) = await known(house)
+    assert (now["text"], now["source"]) == ("Lives on a boat on the river.", "manual")
+    (old,) = await known(house, "&only=superseded")
+    assert (old["text"], now["corrects"]) == (HOUSE, old["id"])
+
+    await press(mine, "History").click()
+    line = mine.locator(".line li")
+    await expect(line).to_have_count(2)
+    await expect(line.first).to_contain_text("I live in a house by the river")
+    await expect(line.last).to_contain_text("until now")
+    await page.get_by_role("radio", name="Superseded").check()
+    await expect(entry(page, HOUSE).locator(".marks")).to_contain_text("superseded")
+    await expect(press(entry(page, HOUSE), "Correct")).to_have_count(0)
+
+
+@reads
+async def test_changing_ones_mind_changes_nothing(house: House, desk: Desk) -> None:
+    await talked(house)
+    page = await desk.open("/memory")
+    before = await known(house)
+    correct = press(entry(page, HOUSE), "Correct")
+    await correct.click()
+    await page.get_by_role("textbox", name="Put it rightly").fill("Lives nowhere.")
+    await page.keyboard.press("Escape")
+    await expect(correct).to_be_focused()
+    await expect(entry(page, HOUSE)).to_be_visible()
+    await correct.click()
+    await expect(page.get_by_role("textbox", name="Put it rightly")).to_have_value(HOUSE)
+    await tool(page, "Save").click()
+    await expect(page.get_by_role("textbox", name="Put it rightly")).to_have_count(0)
+    assert await known(house) == before
+
+
+@reads
+async def test_what_was_superseded_is_kept_with_its_time(house: House, desk: Desk) -> None:
+    await moved(house)
+    page = await desk.open("/memory")
+    now = entry(page, HOUSE)
+    await expect(now.locator(".was del")).to_have_text("Lives above the bakery.")
+    await press(now, "History").click()
+    await expect(now.locator(".line li").first).to_contain_text("“I live above the bakery”")
+    await page.goto("/memory?only=superseded")
+    await expect(page.get_by_role("radio", name="Superseded")).to_be_checked()
+    await expect(entry(page, "Lives above the bakery.")).to_be_visible()
+    await expect(page.locator(".memo")).to_have_count(1)
+
+
+@reads
+async def test_pinned_and_kept_out(house: House, desk: Desk) -> None:
+    await moved(house)
+    await remember(
+        house, "s3", "My sister is a nurse.",
+        facts=[fact("My sister is a nurse", "Her sister is a nurse.", "sister")],
+    )  # fmt: skip
+    page = await desk.open("/memory")
+    await expect(page.locator(".statement")).to_have_text(["Her sister is a nurse.", HOUSE])
+    await press(entry(page, HOUSE), "Pin").click()
+    await expect(press(entry(page, HOUSE), "Unpin")).to_have_attribute("aria-pressed", "true")
+    await press(entry(page, "nurse"), "Exclude").click()
+    await expect(entry(page, "nurse").locator(".marks")).to_contain_text("no answer sees it")
+    marks = {one["text"]: (one["pinned"], one["excluded"]) for one in await known(house)}
+    assert marks == {HOUSE: (True, False), "Her sister is a nurse.": (False, True)}
+    told = (await house.get("/api/memory/search?q=nurse")).json()["facts"]
+    assert "Her sister is a nurse." not in told
+
+    await page.reload()
+    await expect(page.locator(".statement")).to_have_text([HOUSE, "Her sister is a nurse."])
+    await expect(page.get_by_role("heading", name="Pinned")).to_be_visible()
+    await page.get_by_role("radio", name="Pinned").check()
+    await expect(page.locator(".statement")).to_have_text([HOUSE])
+    await page.get_by_role("radio", name="Excluded").check()
+    await expect(page.locator(".statement")).to_have_text(["Her sister is a nurse."])
+    await press(entry(page, "nurse"), "Include").click()
+    await expect(press(entry(page, "nurse"), "Exclude")).to_be_visible()
+    assert not any(one["excluded"] for one in await known(house))
+    await page.reload()
+    await expect(page.get_by_text("Nothing is excluded.")).to_be_visible()
+
+
+@reads
+async def test_forgetting_shows_first_what_goes(house: House, desk: Desk) -> None:
+    """The message, the fact, the loop, the line of the profile; where it becomes a mark; what is
+    written anew, what holds again. Only then, and never by a key, is it gone."""
+    await remember(
+        house, "s1", "I live above the bakery.", at=datetime.now(UTC) - timedelta(days=20),
+        facts=[fact("I live above the bakery", "Lives above the bakery.", "home")],
+    )  # fmt: skip
+    conversation, _ = await talked(house)
+    page = await desk.open("/memory")
+    await press(entry(page, HOUSE), "Forget").click()
+    dialog = page.get_by_role("dialog", name="Forget this for good?")
+    await expect(dialog.locator(".target")).to_have_text(HOUSE)
+    for title, words in (
+        ("1 message", SAID), ("1 fact", HOUSE), ("1 mention of a loop", "Call the bank"),
+        ("1 line of the profile", "Ana"), ("Then holds again", "Lives above the bakery."),
+        ("Written anew", "the summary of 1 session"),
+        ("A mark in 1 conversation", "By the river"),
+    ):  # fmt: skip
+        section = dialog.locator("section").filter(has=page.get_by_role("heading", name=title))
+        await expect(section).to_contain_text(words)
+    there = dialog.get_by_role("link", name="By the river")
+    await expect(there).to_have_attribute("href", f"/c/{conversation}")
+    await expect(tool(dialog, "Keep it")).to_be_focused()
+    before = await known(house)
+    await page.keyboard.press("Enter")
+    await expect(dialog).to_have_count(0)
+    await press(entry(page, HOUSE), "Forget").click()
+    await expect(tool(dialog, "Forget for good")).to_be_enabled()
+    await page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+    assert await known(house) == before
+
+    (gone,) = [one for one in before if one["text"] == HOUSE]
+    await press(entry(page, HOUSE), "Forget").click()
+    await tool(dialog, "Forget for good").click()
+    await expect(page.locator(".notices")).to_contain_text("Forgotten.")
+    await expect(page.locator(".statement")).to_have_text(["Lives above the bakery."])
+    assert [one["text"] for one in await known(house)] == ["Lives above the bakery."]
+    assert (await house.get(f"/api/memory/facts/{gone['id']}")).status == 404
+    assert (await house.get("/api/memory/loops")).json() == []
+    assert (await house.get("/api/memory/profile")).json()["exists"] is False
+    found = (await house.get("/api/memory/items?q=bank")).json()["items"]
+    assert not [one for one in found if one["message"] and one["message"]["role"] == "user"]
+    assert "river" not in (await house.get("/api/memory/export")).text
+
+
+@reads
+async def test_more_in_the_preview_than_the_page_knows(house: House, desk: Desk) -> None:
+    """A field that came later is shown in its own words, whatever its shape."""
+    await talked(house)
+
+    async def richer(route: Route) -> None:
+        response = await route.fetch()
+        told = await response.json()
+        more = {"staleAnswers": [{"id": "a1", "text": "You live by a river."}], "rows": 7,
+                "redactedReceipts": ["r1"], "note": None, "empty": [], "receipts": 2,
+                "answers": [{"id": "a2", "text": "By the river, you say."}],
+                "elsewhere": {"trace": 3, "event": 0}, "backups": ["old.db.v6.bak"]}  # fmt: skip
+        await route.fulfill(response=response, json={**told, **more})
+
+    page = await desk.open("/memory")
+    await page.route("**/api/memory/forget*", richer)
+    await press(entry(page, HOUSE), "Forget").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_role("heading", name="1 stale answers")).to_be_visible()
+    await expect(dialog.get_by_text("You live by a river.")).to_be_visible()
+    await expect(dialog.get_by_role("heading", name="1 redacted receipts")).to_be_visible()
+    await expect(dialog.get_by_text("empty", exact=False)).to_have_count(0)
+    await expect(dialog.get_by_role("heading", name="1 answer that repeats it")).to_be_visible()
+    await expect(dialog.get_by_text("2 receipts keep a mark")).to_be_visible()
+    await expect(dialog.get_by_text("In 3 traces.")).to_be_visible()
+    await expect(dialog.locator(".stays")).to_contain_text("old.db.v6.bak")
+
+
+@reads
+async def test_asking_ones_memory(house: House, desk: Desk) -> None:
+    await moved(house)
+    conversation, turn = await talked(house)
+    page = await desk.open("/memory", size="phone")
+    field = page.get_by_role("searchbox", name="Ask your memory")
+    await field.press_sequentially("bakery")
+    await expect(page).to_have_url(f"{house.url}/memory?q=bakery")
+    old = entry(page, "Lives above the bakery.")
+    await expect(old.locator(".marks")).to_contain_text("superseded")
+    said = entry(page, "I live above the bakery.")
+    await expect(said.locator(".whence")).to_contain_text("You")
+    await expect(page.get_by_role("status").filter(has_text="about “bakery”")).to_be_visible()
+    await expect(page.get_by_role("radio")).to_have_count(0)
+
+    await press(said, "Exclude").click()
+    await expect(said.locator(".marks")).to_contain_text("no answer sees it")
+    told = (await house.get("/api/memory/items?only=excluded")).json()["items"]
+    out = [one["message"]["text"] for one in told if one["message"]]
+    assert out == ["I live above the bakery."]
+    await press(said, "Include").click()
+    await expect(press(said, "Exclude")).to_be_visible()
+    assert (await house.get("/api/memory/items?only=excluded")).json()["items"] == []
+
+    await field.fill("good company")
+    answer = entry(page, "A river is good company.")
+    await expect(answer.locator(".speaker")).to_contain_text("Skeptic")
+    await answer.get_by_role("link", name="By the river").click()
+    await expect(page).to_have_url(f"{house.url}/c/{conversation}#{turn}")
+    await page.go_back()
+    await expect(field).to_have_value("good company")
+    await field.fill("zebra")
+    await expect(page.get_by_text("Nothing that is remembered is about “zebra”.")).to_be_visible()
+    assert await spill(page) == []
+    await tool(page, "See all that is remembered").click()
+    await expect(field).to_have_value("")
+    await expect(page.locator(".memo").first).to_be_visible()
+
+
+@reads
+async def test_a_message_is_forgotten(house: House, desk: Desk) -> None:
+    await moved(house)
+    page = await desk.open("/memory?q=bakery")
+    await press(entry(page, "I live above the bakery."), "Forget").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_role("heading", name="1 fact", exact=True)).to_be_visible()
+    await tool(dialog, "Forget for good").click()
+    await expect(entry(page, "bakery")).to_have_count(0)
+    assert (await house.get("/api/memory/facts?history=true&q=bakery")).json() == []
+
+
+@reads
+async def test_older_ones_come_on_request(house: House, desk: Desk) -> None:
+    said = [f"Thing {number} is number {number}." for number in range(45)]
+    notes = [fact(text, text, f"thing {number}") for number, text in enumerate(said)]
+    await remember(house, "many", *said, at=datetime.now(UTC) - timedelta(days=3), facts=notes)
+    page = await desk.open("/memory")
+    await expect(page.get_by_text("The newest 30 statements")).to_be_visible()
+    await expect(page.locator(".memo")).to_have_count(30)
+    await tool(page, "Show older ones").click()
+    await expect(page.locator(".memo")).to_have_count(45)
+    await expect(page.get_by_text("45 statements")).to_be_visible()
+    await expect(tool(page, "Show older ones")).to_have_count(0)
+    shown = await page.locator(".statement").all_inner_texts()
+    assert shown == [one["text"] for one in await known(house)]
+
+
+async def test_nothing_is_remembered_yet(house: House, desk: Desk) -> None:
+    page = await desk.open("/memory")
+    await expect(page.get_by_text("Nothing is remembered yet.")).to_be_visible()
+    for name in ("Pinned", "Excluded", "Superseded"):
+        await page.get_by_role("radio", name=name).check()
+        await expect(page.get_by_text(re.compile("^Nothing (is|was) "))).to_be_visible()
+    await page.get_by_role("radio", name="What holds").check()
+    await page.get_by_role("link", name="Begin a conversation").click()
+    await expect(page.get_by_role("textbox", name="Your message")).to_be_visible()
+
+
+@pytest.mark.parametrize("house", [{"models": {"default": "local:tiny"}}], indirect=True)
+async def test_no_model_reads_along(house: House, desk: Desk) -> None:
+    await ingest(house, "s1", "I'll call the bank tomorrow. The sky is blue over the river.")
+    await worked(house)
+    page = await desk.open("/memory")
+    await expect(
+        page.get_by_text("No facts are noted yet. 1 session can be searched")
+    ).to_be_visible()
+    await expect(page.get_by_text("plain rules note open loops")).to_be_visible()
+    await page.get_by_role("link", name="Open loops").click()
+    await expect(page.locator(".statement")).to_contain_text(["bank"])
+    await page.get_by_role("link", name="Remembered").click()
+    await page.get_by_role("searchbox").fill("sky")
+    await expect(entry(page, "The sky is blue")).to_be_visible()
+
+
+def refusing(status: int, message: str) -> Any:
+    """Answers as a server would that cannot."""
+    error = {"code": "x", "message": message, "hint": "Try again soon.", "type": "x", "param": None}
+
+    async def refuse(route: Route) -> None:
+        await route.fulfill(status=status, json={"error": error})
+
+    return refuse
+
+
+@reads
+async def test_a_server_that_cannot(house: House, desk: Desk) -> None:
+    desk.allow("status of 503", "status of 409")
+    await talked(house)
+    page = await desk.open(None)
+    await page.route("**/api/memory/items*", refusing(503, "The database is busy."))
+    await page.goto("/memory")
+    alert = page.get_by_role("alert")
+    await expect(alert).to_contain_text("The database is busy. Try again soon.")
+    await page.unroute("**/api/memory/items*")
+    await tool(alert, "Try again").click()
+    await expect(entry(page, HOUSE)).to_be_visible()
+
+    await page.route("**/api/memory/facts/*", refusing(503, "Not now."))
+    await press(entry(page, HOUSE), "Pin").click()
+    await expect(page.locator(".notices")).to_contain_text("Not now. Try again soon.")
+    await expect(press(entry(page, HOUSE), "Pin")).to_have_attribute("aria-pressed", "false")
+    await press(entry(page, HOUSE), "Correct").click()
+    field = page.get_by_role("textbox", name="Put it rightly")
+    await field.fill("Lives elsewhere.")
+    await tool(page, "Save").click()
+    await expect(page.locator(".reword").get_by_role("alert")).to_contain_text("Not now.")
+    await expect(field).to_have_value("Lives elsewhere.")
+    await page.unroute("**/api/memory/facts/*")
+    await tool(page, "Save").click()
+    await expect(entry(page, "Lives elsewhere.")).to_be_visible()
+
+    await page.route(
+        "**/api/memory/forget",
+        lambda route: refusing(409, "It is being read.")(route),
+    )
+    await press(entry(page, "Lives elsewhere."), "Forget").click()
+    dialog = page.get_by_role("dialog")
+    await tool(dialog, "Forget for good").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("It is being read.")
+    await tool(dialog, "Keep it").click()
+    assert [one["text"] for one in await known(house)] == ["Lives elsewhere."]
+
+
+@reads
+async def test_two_tabs_agree(house: House, desk: Desk) -> None:
+    desk.allow("status of 404")
+    await talked(house)
+    one = await desk.open("/memory")
+    two = await desk.beside(one, "/memory")
+    await expect(entry(two, HOUSE)).to_be_visible()
+    await press(entry(one, HOUSE), "Pin").click()
+    await expect(press(entry(two, HOUSE), "Unpin")).to_be_visible()
+    await press(entry(two, HOUSE), "Forget").click()
+    await expect(tool(two.get_by_role("dialog"), "Forget for good")).to_be_enabled()
+    await press(entry(one, HOUSE), "Forget").click()
+    await tool(one.get_by_role("dialog"), "Forget for good").click()
+    await expect(one.locator(".memo")).to_have_count(0)
+    await expect(two.locator(".memo")).to_have_count(0)
+    await tool(two.get_by_role("dialog"), "Forget for good").click()
+    await expect(two.get_by_role("dialog").get_by_role("alert")).to_contain_text("There is no fact")
+
+
+@reads
+async def test_the_way_here(house: House, desk: Desk) -> None:
+    """From the list of rooms, the palette and the keyboard; and no key does harm here."""
+    await talked(house)
+    page = await desk.open("/usage")
+    await page.get_by_role("link", name="Memory", exact=True).click()
+    await expect(page).to_have_title("Memory · Polyvox")
+    await page.get_by_role("link", name="Open loops").click()
+    await expect(page).to_have_url(f"{house.url}/memory/open-loops")
+    await expect(page).to_have_title("Open loops · Memory · Polyvox")
+    await page.goto("/usage")
+    await expect(page.get_by_role("heading", name="Usage", level=1)).to_be_visible()
+    await page.keyboard.press("g")
+    await page.keyboard.press("m")
+    await expect(page).to_have_url(f"{house.url}/memory")
+    await expect(entry(page, HOUSE)).to_be_visible()
+    before = await known(house)
+    for key in ("Delete", "Backspace", "x", "d", "f", "Enter"):
+        await page.keyboard.press(key)
+    assert await known(house) == before
+    await expect(page.get_by_role("dialog")).to_have_count(0)
