@@ -153,7 +153,7 @@ async def test_a_run_from_its_start_to_the_measure(house: House, desk: Desk, siz
         "aria-label", f"100 %, somewhere between {span}"
     )
     await tool(bad, "Reasons: Has rhymes").click()
-    why = bad.locator(".with-answer").first
+    why = bad.locator(".verdict").first
     await expect(why.locator("q")).not_to_be_empty()
     await why.get_by_text("What it answered").click()
     await expect(why.locator(".prose")).to_have_text("I would wait.")

@@ -204,7 +204,7 @@ async def test_a_model_that_is_named_for_memory_writes_the_handover(tmp_path: Pa
         (Script(fault="garbage"), "protocol", 0),
         (Script(text=GOOD, fault="cut", after=3), "unavailable", 1),
         (Script(text="I cannot", fault="refusal", after=1), "refused", 1),
-        (Script(text=GOOD, fault="length", after=3), None, 1),
+        (Script(text=GOOD, fault="length", after=3), "invalid", 2),
         (Script(status=401), "authentication", 0),
     ],
 )

@@ -59,7 +59,7 @@ async def test_a_turn_is_stored_before_anybody_answers(house: House) -> None:
     advisors = [await house.advisor(script=Script(hold="stored")) for _ in range(2)]
     conversation = await house.conversation(*advisors)
     begun = await house.send(conversation, "Is it kept?")
-    assert set(begun) == {"turn_id", "message_id", "state", "answers"}
+    assert set(begun) == {"turn_id", "message_id", "session_id", "state", "answers"}
     assert begun["state"] == "running"
     assert [a["advisor_id"] for a in begun["answers"]] == [a["id"] for a in advisors]
     assert all(set(a) == {"answer_id", "advisor_id"} for a in begun["answers"])

@@ -33,14 +33,18 @@ export function fit(name, typed) {
   return sum;
 }
 
+/** Whether a command that names somebody is meant: its verb was begun. Who types only the name looks
+ * for whose it is. */
+const meant = ({ verb }, typed) => !verb || fold(typed).split(/\s+/).some((word) => word && verb.startsWith(word));
+
 function best(rows, typed, most) {
   if (!typed) return rows.slice(0, most);
-  return rows.map((row) => ({ row, score: fit(row.name, typed) })).filter(({ score }) => score !== null)
+  return rows.filter((row) => meant(row, typed)).map((row) => ({ row, score: fit(row.name, typed) })).filter(({ score }) => score !== null)
     .sort((a, b) => a.score - b.score).slice(0, most).map(({ row }) => row);
 }
 
 const doing = () => commands.value.filter((one) => possible(one) && !one.unlisted)
-  .map((one) => ({ id: `do-${one.id}`, name: nameOf(one), keys: one.keys, run: one.run }));
+  .map((one) => ({ id: `do-${one.id}`, name: nameOf(one), verb: one.verb, keys: one.keys, run: one.run }));
 const talks = (items) => items.map((one) => ({
   id: `talk-${one.id}`, name: one.title || "Untitled conversation", aside: stamp(one.updated_at), run: () => go(`/c/${one.id}`),
 }));

@@ -19,6 +19,7 @@ export const letterKeys = pref("letters", true);
  *   run       what to do; without it the command is only listed in the help sheet
  *   when      whether it can be done now
  *   group     the heading it stands under in the help sheet
+ *   verb      where the name holds somebody's name: the word that asks for it in the palette
  *   inDialog  whether its keys work while a dialog is open
  */
 export function addCommand(command) {

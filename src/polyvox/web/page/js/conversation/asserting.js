@@ -12,7 +12,7 @@ function useCommands(live) {
   const newest = (live.turns.value.at(-1)?.answers.value ?? []).filter((one) => one.data.value.current && !one.running && one.said.text.peek());
   useEffect(() => {
     const group = "This conversation";
-    const taken = newest.map((one) => addCommand({ id: `assert.${one.id}`, name: `Assert how ${one.data.peek().name} should answer`, group, run: () => wantAssertions(one.id) }));
+    const taken = newest.map((one) => addCommand({ id: `assert.${one.id}`, name: `Assert how ${one.data.peek().name} should answer`, verb: "assert", group, run: () => wantAssertions(one.id) }));
     return () => taken.forEach((take) => take());
   }, [newest.map((one) => one.id).join()]);
 }

@@ -111,8 +111,8 @@ function useCommands(advisor, onWrite) {
     if (!advisor) return undefined;
     const group = "Assertions";
     const taken = [
-      { id: "assertions.write", name: `Write down how ${advisor.name} should answer`, group, run: onWrite },
-      { id: "assertions.improve", name: `Improve the prompt of ${advisor.name}`, group, run: () => go(`/assertions/${advisor.slug}/improve`) },
+      { id: "assertions.write", name: `Write down how ${advisor.name} should answer`, verb: "write", group, run: onWrite },
+      { id: "assertions.improve", name: `Improve the prompt of ${advisor.name}`, verb: "improve", group, run: () => go(`/assertions/${advisor.slug}/improve`) },
     ].map(addCommand);
     return () => taken.forEach((take) => take());
   }, [advisor?.id, advisor?.slug]);

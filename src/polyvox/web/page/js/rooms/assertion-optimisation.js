@@ -17,6 +17,9 @@ const STAGES = { "": "Getting ready", baseline: "Trying the prompt as it is", se
 const VERDICTS = { improved: "Better", "not distinguishable": "No difference that can be told from luck", regressed: "Worse" };
 const ENDS = { cancelled: "Cancelled", failed: "It could not go on", spent: "The money was spent" };
 
+/** "p = 0.04" stays on one line. */
+const whole = (text) => text.replace(/ ([<=]) /g, "\u00a0$1\u00a0");
+
 const spent = (run) => (run.cost === null ? plural(run.calls, "call") : `${money(run.cost)}${run.budget !== null ? ` of ${money(run.budget)}` : ""}`);
 
 function Live({ run, busy, onCancel }) {
@@ -135,7 +138,7 @@ export function OptimisationPage({ slug, id }) {
       ${failure && html`<${Failed} failure=${failure} />`}
       ${run.warnings.map((one) => html`<p class="remark" key=${one}>${one}</p>`)}
       ${going && html`<${Live} run=${run} busy=${busy} onCancel=${() => act("cancel")} />`}
-      ${run.message && html`<p class="verdict-words" role="status">${run.message}</p>`}
+      ${run.message && html`<p class="verdict-words" role="status">${whole(run.message)}</p>`}
       ${(run.state === "failed" || run.state === "spent") && html`<div class="row"><button type="button" class="plain" disabled=${busy} onClick=${() => act("resume", run.state === "spent" && run.budget !== null ? { budget: run.budget * 2 } : {})}>${run.state === "spent" && run.budget !== null ? `Go on with ${money(run.budget * 2)}` : "Go on"}</button></div>`}
       <${Decision} run=${run} busy=${busy} onAct=${act} />
       ${run.final_prompt && run.final_prompt !== run.original_prompt && html`<${Changes} run=${run} />`}

@@ -25,9 +25,10 @@ function Plot({ points }) {
     look();
     return () => watch.disconnect();
   }, []);
-  const [left, right, head, height, foot] = [48, 14, 10, 190, 26];
+  const [left, right, head, height, foot] = [48, 22, 10, 190, 26];
+  const inset = 22;
   const base = height - foot;
-  const x = (i) => left + (points.length === 1 ? 0.5 : i / (points.length - 1)) * Math.max(1, width - left - right);
+  const x = (i) => left + inset + (points.length === 1 ? 0.5 : i / (points.length - 1)) * Math.max(1, width - left - inset - right);
   const y = (rate) => base - rate * (base - head);
   const last = points.at(-1);
   const says = `Pass rate over ${points.length} runs: from ${percent(points[0].rate)} with version ${points[0].version_number ?? "?"} to ${percent(last.rate)} with version ${last.version_number ?? "?"}.`;

@@ -5,7 +5,7 @@ import { NumberField } from "../field.js";
 import { pref } from "../prefs.js";
 import { go } from "../router.js";
 import { html, useState } from "../ui.js";
-import { plural } from "../words.js";
+import { number } from "../words.js";
 
 const repeat = pref("evaluation.repeat", 1);
 
@@ -32,11 +32,10 @@ export function Running({ advisor, chosen }) {
     }
     setBusy(false);
   };
-  const many = plural(chosen.length, "assertion");
   return html`
     <form class="run-them" onSubmit=${run} aria-label="Run">
       <div class="row">
-        <button type="submit" class="solid" disabled=${busy || !chosen.length}>Run ${many}</button>
+        <button type="submit" class="solid" disabled=${busy || !chosen.length}>Run ${number(chosen.length)}<span class="if-wide"> ${chosen.length === 1 ? "assertion" : "assertions"}</span></button>
         <${NumberField} label="Times each" value=${repeat.value} min=${1} max=${50} onChange=${(n) => { repeat.value = n; }} />
         <a class="plain" href=${`/assertions/${advisor.slug}/improve?ids=${chosen.join(",")}`} aria-disabled=${!chosen.length}>Improve<span class="if-wide"> the prompt</span> …</a>
       </div>
