@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -96,7 +97,13 @@ class Cli:
             text=True,
             encoding="utf-8",
             env={**self.env, **env},
+            preexec_fn=_heeds_ctrl_c,
         )
+
+
+def _heeds_ctrl_c() -> None:
+    """As in a terminal, also where the tests themselves run in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 Here = Callable[..., Run]

@@ -201,3 +201,12 @@ def test_counting_takes_any_text(text: str) -> None:
     assert min(counts) >= 0
     if counting.words(text) == 0:
         assert counting.sentences(text) == 0
+
+
+def test_a_reason_quotes_whole_words_of_the_end() -> None:
+    long = "First look around, then see whether anything of it is still worth your while today."
+    reason = check("ends_with_question", {}, long).reason
+    assert reason == "It ends with “… see whether anything of it is still worth your while today.”."
+    assert check("ends_with_question", {}, "Why?").reason == "It ends with “Why?”."
+    assert check("ends_with_question", {}, " ").reason == "It says nothing."
+    assert "x" * 60 in check("ends_with_question", {}, "x" * 200).reason

@@ -42,6 +42,8 @@ COUNTED = ("words", "sentences", "questions")
 MOST = 1_000_000
 LONGEST_TEXT = 2000
 MOST_KEYS = 50
+ENDING = 60
+"""Characters of an answer's end that a reason quotes."""
 _FENCE = re.compile(r"\A```[\w-]*[ \t]*\n(.*)\n```\Z", re.DOTALL)
 
 Args = dict[str, Any]
@@ -267,8 +269,17 @@ def _matches(args: Mapping[str, Any], answer: str) -> Checked:
     return Checked(reason, "pass" if found else "fail")
 
 
+def _ending(answer: str) -> str:
+    """Its last words, whole ones where they are of usual length."""
+    text = " ".join(answer.split())
+    if len(text) <= ENDING:
+        return text
+    cut = text[-ENDING:]
+    return f"… {cut.partition(' ')[2] or cut}"
+
+
 def _asks(_: Mapping[str, Any], answer: str) -> Checked:
-    last = " ".join(answer.split())[-60:]
+    last = _ending(answer)
     asks = counting.ends_with_question(answer)
     reason = f"It ends with “{last}”." if last else "It says nothing."
     return Checked(reason, "pass" if asks else "fail")

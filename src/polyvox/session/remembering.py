@@ -41,9 +41,10 @@ from polyvox.store.database import Database, Tx
 from polyvox.values import Scope
 
 LOOPS = 10
-QUICK = 6
-"""So many stretches are read for each of several who have answers of their own. Of 80 questions to
-10,000 episodes all had the same three best; it takes two thirds of the time."""
+QUICK, FEW = 2, 4
+"""So many stretches are read, for so many items, for each of several who have answers of their own.
+Of the evidence in three conversations of LoCoMo 63.3 % is among the first three found then, and
+63.5 % with the longest look, at less than half of the time."""
 RELEVANT = 0.6
 """What is less relevant is not told."""
 Start = SessionStart
@@ -227,7 +228,10 @@ class OwnMemory:
             owners = {one.shelf.owner for one in shelves.stocks(tx, scope, part.key)}
             own = {one.reader.advisor_id for one in wanted} & owners
             shared = [replace(one, reader=replace(one.reader, advisor_id=None)) for one in wanted]
-            quick = wanted if len(own) == 1 else [replace(one, stretches=QUICK) for one in wanted]
+            quick = [
+                one if len(own) == 1 else replace(one, stretches=QUICK, limit=min(one.limit, FEW))
+                for one in wanted
+            ]
             return [
                 mine if one.reader.advisor_id in own else everybodys
                 for one, mine, everybodys in zip(wanted, quick, shared, strict=True)
