@@ -44,6 +44,8 @@ SYNTHESIS = "anthropic:claude-haiku-5-5"
 HARBOR = "anthropic:claude-opus-5-1"
 GATE = "openai:gpt-5.4-nano"
 NOTES = "openai:gpt-5.4-notes"
+HOURS = 40_000
+"""Seconds: some answers are held half-way, and the scenes they are in are looked at for long."""
 TEXTS = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
 
 
@@ -125,7 +127,8 @@ def _settings(home: Path, base_url: str, known: bool) -> dict[str, Any]:
         return {"home": home}
     here = {"base_url": base_url, "api_key": "sk-0123456789abcdef"}
     providers = {"anthropic": {"kind": "anthropic", **here}, "openai": here, "gemini": here}
-    usual = configuration(base_url, providers=providers, limits={"stall": 600, "first_byte": 600})
+    patient = dict.fromkeys(("stall", "first_byte", "deadline"), HOURS)
+    usual = configuration(base_url, providers=providers, limits=patient)
     models = {
         "default": MODELS["empiricist"],
         "synthesis": SYNTHESIS,
