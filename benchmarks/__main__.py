@@ -59,6 +59,7 @@ def plan(options: argparse.Namespace, place: Path) -> Iterator[tuple[str, Work]]
     yield "recall", lambda: _recall(place, options)
     yield "judging", judging.judging
     yield "optimise", lambda: _run(optimise.optimise())
+    yield "resumed", lambda: _run(optimise.resumed(place))
     yield "memory", lambda: _remembering(place)
     yield "durable", lambda: _run(durable.durable(place / "durable"))
     if options.embedded:

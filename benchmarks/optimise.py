@@ -3,14 +3,21 @@
 No model is needed: the advisor meets an assertion with a set probability, and the judge sees it.
 The bars: noise is called an improvement in at most 5 % of 1,000 runs in which rewriting changes
 nothing, a true change from 0.5 to 0.8 with five assertions is seen in at least 70 %, and the
-estimate is within 10 % of what a whole run takes.
+estimate is within 10 % of what a whole run takes. And one with a real process, which is killed:
+what was in flight is paid again, and nothing else.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from tests.provider import ProviderServer
+from tests.session import cutting
+
+from benchmarks.lean import Failed
 from benchmarks.report import Row, at_least, at_most, plain
 from polyvox.evaluation.optimise.decide import Stratum, tail
 from polyvox.evaluation.optimise.engine import Native
@@ -117,6 +124,22 @@ def power_of_the_test(count: int, old: float, new: float) -> float:
         ]
         seen += tail(strata) <= 0.05
     return seen / count
+
+
+async def resumed(place: Path, killed_at: Sequence[int] = (5, 23, 47)) -> list[Row]:
+    """A real process, killed while a request is in flight: what the next one pays again."""
+    again = []
+    async with ProviderServer() as provider:
+        run_id = await cutting.wanted(place / "undisturbed", provider)
+        calm = cutting.Breaking(provider)
+        expected = cutting.said(await cutting.done(place / "undisturbed", provider, run_id))
+        for never in killed_at:
+            found, calls = await cutting.killed(place / f"killed-{never}", provider, never)
+            if cutting.said(found) != expected:
+                raise Failed(f"killed at request {never}, the run ended otherwise")
+            again.append(calls - calm.count)
+    told = f"killed at requests {', '.join(map(str, killed_at))} of {calm.count}; the same result"
+    return [at_most("requests made again after kill -9", max(again), 1, detail=told)]
 
 
 async def optimise(count: int = RUNS) -> list[Row]:

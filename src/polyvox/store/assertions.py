@@ -13,10 +13,11 @@ from typing import Any, Literal, TypedDict
 
 import msgspec
 
-from polyvox.errors import Conflict, Invalid, NotFound
+from polyvox.errors import Conflict, NotFound
 from polyvox.store import contexts, past_runs
 from polyvox.store.database import Row, Tx, Value
 from polyvox.store.folding import fold
+from polyvox.store.paging import next_place, place_in
 from polyvox.store.redaction import Found, Needles, excerpt, place
 from polyvox.values import REDACTED, Scope
 
@@ -176,20 +177,15 @@ def list_page(
     """Assertions in the order they were made; `after` is a page's `next`."""
     where, params = _where(wanted)
     if after is not None:
-        stamp, _, last = after.partition(".")
-        if not stamp.isdecimal() or len(stamp) > 18:
-            raise Invalid(
-                f"{after!r} is not a place in the list.", "Use `next` of a page.", param="after"
-            )
         where += " AND (a.created_at > ? OR (a.created_at = ? AND a.id > ?))"
-        params += [int(stamp), int(stamp), last]
+        params += place_in(after, "after")
     rows = tx.all(
         f"{_JOINED} AND a.removed_at IS NULL{where} ORDER BY a.created_at, a.id LIMIT ?",
         (scope.user, *params, limit + 1),
     )
     items = tuple(_assertion(row) for row in rows[:limit])
     more = len(rows) > limit and items
-    return Page(items, f"{items[-1].created_at}.{items[-1].id}" if more else None)
+    return Page(items, next_place(items[-1].created_at, items[-1].id) if more else None)
 
 
 def list_all(tx: Tx, scope: Scope, wanted: Wanted) -> list[Assertion]:

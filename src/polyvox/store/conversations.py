@@ -8,10 +8,11 @@ from typing import Any, TypedDict, Unpack
 
 import msgspec
 
-from polyvox.errors import Invalid, NotFound
+from polyvox.errors import NotFound
 from polyvox.ids import Clock, new_id, system_clock
 from polyvox.store import councils, search
 from polyvox.store.database import Database, Row, Tx, Value
+from polyvox.store.paging import next_place, place_in
 from polyvox.store.scrub import scrub
 from polyvox.values import Conversation, Recall, Scope
 
@@ -82,13 +83,8 @@ def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Pag
     where, params = "", (scope.user,)
     values: tuple[Value, ...] = params
     if after is not None:
-        stamp, _, last = after.partition(".")
-        if not stamp.isdecimal() or len(stamp) > 18:
-            raise Invalid(
-                f"{after!r} is not a place in the list.", "Use `next` of a page.", param="after"
-            )
         where = " AND (updated_at < ? OR (updated_at = ? AND id < ?))"
-        values = (*params, int(stamp), int(stamp), last)
+        values = (*params, *place_in(after, "after"))
     rows = tx.all(
         f"SELECT {_WHOLE} FROM conversations WHERE user_id = ?{where}"
         " ORDER BY updated_at DESC, id DESC LIMIT ?",
@@ -96,7 +92,7 @@ def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Pag
     )
     items = tuple(conversation_of(row) for row in rows[:limit])
     more = len(rows) > limit and items
-    return Page(items, f"{items[-1].updated_at}.{items[-1].id}" if more else None)
+    return Page(items, next_place(items[-1].updated_at, items[-1].id) if more else None)
 
 
 def latest(

@@ -12,8 +12,9 @@ from typing import Literal
 
 import msgspec
 
-from polyvox.errors import Invalid, NotFound
+from polyvox.errors import NotFound
 from polyvox.store.database import Row, Tx, Value
+from polyvox.store.paging import next_place, place_in
 from polyvox.store.redaction import Found, Needles, excerpt, place
 from polyvox.values import Scope, Usage
 
@@ -158,13 +159,8 @@ def list_page(
         where += " AND advisor_id = ?"
         params.append(advisor_id)
     if before is not None:
-        stamp, _, last = before.partition(".")
-        if not stamp.isdecimal() or len(stamp) > 18:
-            raise Invalid(
-                f"{before!r} is not a place in the list.", "Use `next` of a page.", param="before"
-            )
         where += " AND (created_at < ? OR (created_at = ? AND id < ?))"
-        params += [int(stamp), int(stamp), last]
+        params += place_in(before, "before")
     rows = tx.all(
         f"SELECT {_COLUMNS} FROM optimisations WHERE user_id = ?{where}"
         " ORDER BY created_at DESC, id DESC LIMIT ?",
@@ -172,7 +168,7 @@ def list_page(
     )
     items = tuple(_optimisation(row) for row in rows[:limit])
     more = len(rows) > limit and items
-    return Page(items, f"{items[-1].created_at}.{items[-1].id}" if more else None)
+    return Page(items, next_place(items[-1].created_at, items[-1].id) if more else None)
 
 
 def under_way(
