@@ -174,11 +174,12 @@ async def _follow(app: Polyvox, run_id: str) -> Optimisation:
     bar = _Bar()
     try:
         while True:
+            worked = working.done()  # before it is looked at: it may end meanwhile
             now = await app.database.read(lambda tx: optimisations.get(tx, SCOPE, run_id))
             bar.show(now)
             if now.ended:
                 break
-            if working.done():
+            if worked:
                 if working.result():
                     raise await _stuck(app, run_id)
                 await asyncio.sleep(LOOK)  # another process is at it
