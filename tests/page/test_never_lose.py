@@ -115,6 +115,29 @@ async def test_without_the_network_nothing_is_lost(house: House, desk: Desk) -> 
     await agree(page, other)
 
 
+async def test_a_part_that_could_not_be_fetched_comes_with_the_network(
+    house: House, desk: Desk
+) -> None:
+    """A sheet and a room, asked for while the network is gone."""
+    conversation, (one,), turn = await begun(house, "Yes.")
+    await house.ended(conversation, turn["turn_id"])
+    page = await desk.open(f"/c/{conversation}")
+    await state(card(page, one), "completed")
+    desk.allow(*LOST)
+    await page.context.set_offline(True)
+    await tool(card(page, one), "Receipt").click()
+    await expect(page.get_by_role("alert")).to_contain_text("could not be loaded")
+    await page.context.set_offline(False)
+    await expect(page.get_by_role("dialog")).to_contain_text("The request itself")
+    await expect(page.get_by_role("alert")).to_have_count(0)
+    await page.keyboard.press("Escape")
+    await page.context.set_offline(True)
+    await page.get_by_role("link", name="Usage").click()
+    await expect(page.get_by_role("alert")).to_contain_text("could not be loaded")
+    await page.context.set_offline(False)
+    await expect(page.get_by_role("heading", name="Usage", level=1)).to_be_visible()
+
+
 async def test_a_killed_server_comes_back(house: House, desk: Desk) -> None:
     """The page says that it is away, then what became of the answer, and one retry completes it."""
     script = Script(pieces=("Half of it, ", "and the rest."), gates={1: "never"})

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import gc
+import itertools
+import threading
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
 
 from polyvox.errors import Unavailable
 from polyvox.store import jobs
-from polyvox.store.database import Database
+from polyvox.store.database import Database, Tx
 from polyvox.store.jobs import Job
 from polyvox.store.runners import Runner, register
 from polyvox.values import Scope
@@ -175,6 +178,34 @@ async def test_closing_gives_back_what_is_under_way(database: Database, runner: 
     await work.close()
     waiting = await job(database, "a")
     assert (waiting.state, waiting.runner_id) == ("pending", None)
+
+
+async def test_it_can_be_closed_while_it_looks_when_the_next_job_is_due(
+    database: Database, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that was begun is left lying: a warning of it would fail this test."""
+    looking, may_go_on = threading.Event(), threading.Event()
+    looks = itertools.count(1)
+
+    def slow(tx: Tx, kinds: Sequence[str]) -> int | None:
+        if next(looks) == 2:  # first whether anything is due now, then how long it may rest
+            looking.set()
+            may_go_on.wait(20)
+        return next_due(tx, kinds)
+
+    async def task(taking: Taking) -> None:
+        pass
+
+    next_due = jobs.next_due
+    monkeypatch.setattr(jobs, "next_due", slow)
+    work = worker(database, runner, Clock(), task)
+    work.start()
+    assert await asyncio.to_thread(looking.wait, 20)
+    closing = asyncio.create_task(work.close())
+    await asyncio.sleep(0)
+    may_go_on.set()
+    await closing
+    gc.collect()
 
 
 async def test_ringing_wakes_it(database: Database, runner: Runner) -> None:

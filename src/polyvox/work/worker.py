@@ -161,8 +161,9 @@ class Worker:
                 await self.run_due(hand.kinds)
             except PolyvoxError as error:
                 log.warning("background work has to wait: %s %s", error.message, error.hint)
+            rest = await self._rest(hand.kinds)  # first: a wait that nobody takes up is a warning
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(hand.bell.wait(), await self._rest(hand.kinds))
+                await asyncio.wait_for(hand.bell.wait(), rest)
 
     async def _rest(self, kinds: Sequence[str]) -> float:
         try:

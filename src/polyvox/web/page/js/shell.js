@@ -3,6 +3,8 @@ import { locked, unlock } from "./api.js";
 import { conversations, moreConversations, olderConversations } from "./conversations.js";
 import { Notices, Question, tellFailure } from "./dialog.js";
 import { Help } from "./help.js";
+import { useModule } from "./lazy.js";
+import { Failed } from "./load.js";
 import { openPalette, Palette } from "./palette.js";
 import { models } from "./models.js";
 import { ROOMS } from "./rooms.js";
@@ -55,15 +57,11 @@ function Nav({ open, onClose }) {
 }
 
 function Room({ room, parts }) {
-  const [loaded, setLoaded] = useState(null);
-  const [failure, setFailure] = useState(null);
-  useEffect(() => {
-    setLoaded(null);
-    room.load().then((module) => setLoaded(() => module.default), setFailure);
-  }, [room]);
+  const [loaded, failure, again] = useModule(room.from);
   useEffect(() => { document.title = `${room.name} · Polyvox`; }, [room]);
-  if (failure) return html`<p class="hush"><b>This room could not be opened.</b> Check that Polyvox is running, then reload.</p>`;
-  return loaded ? html`<${loaded} parts=${parts} />` : html`<p class="hush" role="status">Opening …</p>`;
+  if (loaded) return html`<${loaded.default} parts=${parts} />`;
+  if (failure) return html`<div class="room"><${Failed} failure=${failure} again=${again} /></div>`;
+  return html`<p class="hush" role="status">Opening …</p>`;
 }
 
 function Locked() {

@@ -5,7 +5,7 @@ import { addCommand } from "../shortcuts.js";
 import { html, useEffect } from "../ui.js";
 import { SelectionButton, wantAssertions, wanted } from "./selection.js";
 
-const Assert = lazy(() => import("./assert.js").then((module) => module.Assert));
+const Assert = lazy(import.meta.resolve("./assert.js"), "Assert");
 
 /** The palette offers it for the answers of the newest turn. */
 function useCommands(live) {

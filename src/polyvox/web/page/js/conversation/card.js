@@ -10,10 +10,10 @@ import { wantAssertions } from "./selection.js";
 import { current, opening } from "./slots.js";
 import { exclude, regenerate, retry, stopAnswer } from "./verbs.js";
 
-export const Receipt = lazy(() => import("./receipt.js").then((module) => module.Receipt));
-export const Trace = lazy(() => import("./trace.js").then((module) => module.Trace));
-const Instruct = lazy(() => import("./instruct.js").then((module) => module.Instruct));
-const EditPrompt = lazy(() => import("./edit-prompt.js").then((module) => module.EditPrompt));
+export const Receipt = lazy(import.meta.resolve("./receipt.js"), "Receipt");
+export const Trace = lazy(import.meta.resolve("./trace.js"), "Trace");
+const Instruct = lazy(import.meta.resolve("./instruct.js"), "Instruct");
+const EditPrompt = lazy(import.meta.resolve("./edit-prompt.js"), "EditPrompt");
 
 const FOLD = 340;
 const STATES = { pending: "waiting", streaming: "writing", failed: "failed", stopped: "stopped", interrupted: "interrupted" };

@@ -8,7 +8,7 @@ import { Byline, Trouble } from "./card.js";
 import { SelectionButton, wantAssertions, wanted } from "./selection.js";
 import { current } from "./slots.js";
 
-const Standing = lazy(() => import("./assert.js").then((module) => module.Standing));
+const Standing = lazy(import.meta.resolve("./assert.js"), "Standing");
 
 export function Reader({ slots, open, question, onMove, onClose }) {
   const at = Math.max(0, slots.findIndex((slot) => slot.key === open));

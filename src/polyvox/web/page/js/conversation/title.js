@@ -8,7 +8,7 @@ import { html, useEffect, useRef, useState } from "../ui.js";
 import { money, plural } from "../words.js";
 import { isCompanion, Mark } from "./companion.js";
 
-const ToldSheet = lazy(() => import("./told.js").then((module) => module.ToldSheet));
+const ToldSheet = lazy(import.meta.resolve("./told.js"), "ToldSheet");
 const FORMATS = [["markdown", "Markdown"], ["html", "a page"], ["jsonl", "data"]];
 
 async function download(id, format) {

@@ -9,7 +9,7 @@ import { html, useState } from "../ui.js";
 import { plural } from "../words.js";
 import { Work, endSession, unsettled, useWatching, whyEnded } from "./session-work.js";
 
-const Trace = lazy(() => import("../conversation/trace.js").then((module) => module.Trace));
+const Trace = lazy(import.meta.resolve("../conversation/trace.js"), "Trace");
 const ALL = ["pending", "running", "done", "failed"].map((state) => `state=${state}`).join("&");
 const MOST = 200;
 
