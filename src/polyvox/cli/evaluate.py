@@ -14,13 +14,10 @@ import typer
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
-    from polyvox.errors import Unavailable
     from polyvox.web.evaluation_shapes import ComparedOut, EvaluationOut
 
 UNDER = 1
 UNCLEAR = 3
-LOOK = 0.1
-"""Seconds between two looks at how far a run is."""
 
 
 def evaluate(
@@ -130,92 +127,18 @@ async def _taken_up(app: Polyvox, advisor: str | None) -> str:
 
 
 async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
-    """Work on a run (unless another process does), show how far it is, wait for its end."""
-    import asyncio
-
+    """A run to its end, and what it has found out."""
     from polyvox.cli.choosing import SCOPE
+    from polyvox.cli.following import Bar, follow, run_of
     from polyvox.session.evaluating import KIND
     from polyvox.store import evaluations
     from polyvox.web.evaluation_shapes import told
 
-    working = asyncio.create_task(app.worker.run_one(SCOPE, KIND, run_id))
-    bar = _Bar()
-    try:
-        while True:
-            worked = working.done()
-            now = await app.database.read(lambda tx: evaluations.get(tx, SCOPE, run_id))
-            bar.show(now.done, now.total)
-            if now.ended:
-                break
-            if worked:
-                if working.result():
-                    raise await _stuck(app, run_id)
-                await asyncio.sleep(LOOK)  # another process is at it
-            else:
-                await asyncio.wait([working], timeout=LOOK)
-        await working
-        return await app.database.read(lambda tx: told(tx, SCOPE, run_id))
-    except asyncio.CancelledError:
-        await asyncio.shield(_call_off(app, run_id))
-        raise
-    finally:
-        bar.close()
-        if not working.done():
-            working.cancel()
-            await asyncio.wait([working])
-
-
-async def _stuck(app: Polyvox, run_id: str) -> Unavailable:
-    """What to say of a run that could not be worked on to its end."""
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.errors import Unavailable
-    from polyvox.session.evaluating import KIND
-    from polyvox.store import jobs
-
-    job = await app.database.read(lambda tx: jobs.get(tx, SCOPE, f"{KIND}:{run_id}"))
-    return Unavailable(
-        f"The run {run_id} had to stop: {job.failure or 'nobody knows why'}",
-        "It goes on by itself where `polyvox serve` or `polyvox worker` runs.",
-    )
-
-
-async def _call_off(app: Polyvox, run_id: str) -> None:
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.output import note
-    from polyvox.errors import Conflict
-
-    try:
-        await app.evaluations.cancel(SCOPE, run_id)
-    except Conflict:
-        return
-    note(f"called off; what it had found is kept in {run_id}")
-
-
-class _Bar:
-    """How far a run is, on a terminal's stderr."""
-
-    def __init__(self) -> None:
-        import sys
-
-        self._progress = None
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._progress = Progress(console=Console(stderr=True), transient=True)
-            self._task = self._progress.add_task("evaluating", total=None)
-            self._progress.start()
-
-    def show(self, done: int, total: int) -> None:
-        """So many of so many."""
-        if self._progress is not None:
-            self._progress.update(self._task, completed=done, total=total)
-
-    def close(self) -> None:
-        """Take it away."""
-        if self._progress is not None:
-            self._progress.stop()
-            self._progress = None
+    kept = "what it had found is kept"
+    run = run_of(app, KIND, run_id, evaluations.get, app.evaluations.cancel, kept)
+    with Bar("evaluating") as bar:
+        await follow(run, lambda now: bar.show(now.done, now.total))
+    return await app.database.read(lambda tx: told(tx, SCOPE, run_id))
 
 
 async def _report(

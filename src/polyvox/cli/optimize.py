@@ -11,14 +11,11 @@ import typer
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
-    from polyvox.errors import Unavailable
     from polyvox.session.improving import Wish
     from polyvox.store.optimisations import Optimisation
     from polyvox.web.optimization_shapes import OptimizationDetail
 
 NOT_BETTER = 1
-LOOK = 0.1
-"""Seconds between two looks at how far a run is."""
 
 
 def optimize(
@@ -163,104 +160,27 @@ async def _whole(app: Polyvox, run_id: str, *, accept: bool, json: bool) -> int:
 
 
 async def _follow(app: Polyvox, run_id: str) -> Optimisation:
-    """Work on a run (unless another process does), show how far it is, wait for its end."""
-    import asyncio
-
-    from polyvox.cli.choosing import SCOPE
+    from polyvox.cli.following import Bar, follow, run_of
+    from polyvox.cli.words import money
     from polyvox.session.optimising import KIND
     from polyvox.store import optimisations
 
-    working = asyncio.create_task(app.worker.run_one(SCOPE, KIND, run_id))
-    bar = _Bar()
-    try:
-        while True:
-            worked = working.done()  # before it is looked at: it may end meanwhile
-            now = await app.database.read(lambda tx: optimisations.get(tx, SCOPE, run_id))
-            bar.show(now)
-            if now.ended:
-                break
-            if worked:
-                if working.result():
-                    raise await _stuck(app, run_id)
-                await asyncio.sleep(LOOK)  # another process is at it
-            else:
-                await asyncio.wait([working], timeout=LOOK)
-        await working
-    except asyncio.CancelledError:
-        await asyncio.shield(_call_off(app, run_id))
-        raise
-    finally:
-        bar.close()
-        if not working.done():
-            working.cancel()
-            await asyncio.wait([working])
-    return now
+    kept = "its attempts are kept"
+    run = run_of(app, KIND, run_id, optimisations.get, app.optimisations.cancel, kept)
+    with Bar("optimising") as bar:
+
+        def show(now: Optimisation) -> None:
+            bar.show(now.iteration, now.iterations, _step(now), f", {money(now.spent)} spent")
+
+        return await follow(run, show)
 
 
-async def _stuck(app: Polyvox, run_id: str) -> Unavailable:
-    """What to say of a run that could not be worked on to its end."""
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.errors import Unavailable
-    from polyvox.session.optimising import KIND
-    from polyvox.store import jobs
-
-    job = await app.database.read(lambda tx: jobs.get(tx, SCOPE, f"{KIND}:{run_id}"))
-    return Unavailable(
-        f"The run {run_id} had to stop: {job.failure or 'nobody knows why'}",
-        "It goes on by itself where `polyvox serve` or `polyvox worker` runs.",
-    )
-
-
-async def _call_off(app: Polyvox, run_id: str) -> None:
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.output import note
-    from polyvox.errors import Conflict
-
-    try:
-        await app.optimisations.cancel(SCOPE, run_id)
-    except Conflict:
-        return
-    note(f"called off; its attempts are kept in {run_id}")
-
-
-class _Bar:
-    """How far a run is: a bar on a terminal's stderr, else a line for each step."""
-
-    def __init__(self) -> None:
-        import sys
-
-        self._said = ""
-        self._progress = None
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._progress = Progress(console=Console(stderr=True), transient=True)
-            self._task = self._progress.add_task("optimising", total=None)
-            self._progress.start()
-
-    def show(self, now: Optimisation) -> None:
-        """Where it stands: 3/10, the best up to now, what is spent."""
-        from polyvox.cli.output import note
-        from polyvox.cli.words import money
-
-        said = f"{now.stage or now.state} {now.iteration}/{now.iterations}"
-        if now.best_rate is not None:
-            said += f", best {now.best_rate:.0%} (before {now.base_rate or 0:.0%})"
-        if self._progress is not None:
-            said += f", {money(now.spent)} spent"
-            self._progress.update(
-                self._task, completed=now.iteration, total=now.iterations, description=said
-            )
-        elif said != self._said:
-            self._said = said
-            note(said)
-
-    def close(self) -> None:
-        """Take it away."""
-        if self._progress is not None:
-            self._progress.stop()
-            self._progress = None
+def _step(now: Optimisation) -> str:
+    """Where a run stands: 3/10, the best up to now."""
+    said = f"{now.stage or now.state} {now.iteration}/{now.iterations}"
+    if now.best_rate is not None:
+        said += f", best {now.best_rate:.0%} (before {now.base_rate or 0:.0%})"
+    return said
 
 
 async def _report(app: Polyvox, run_id: str, *, json: bool) -> int:
