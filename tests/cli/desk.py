@@ -108,3 +108,23 @@ def _heeds_ctrl_c() -> None:
 
 Here = Callable[..., Run]
 """A command inside this process."""
+
+JUDGE = {"judges": True}
+"""The script of a judge that passes everything."""
+
+
+def with_judge(provider: Provider, cli: Cli) -> None:
+    """Let there be a judge."""
+    provider.script(judge=JUDGE)
+    text = cli.config.read_text()
+    cli.config.write_text(text.replace("[models]\n", '[models]\njudge = "lab:judge"\n'))
+
+
+def suite(here: Here) -> str:
+    """An advisor with three assertions by hand; answers its slug."""
+    made = here("advisors", "add", "Ann", "--description", "Names prices.", "--model", "lab:ann")
+    assert made.code == 0, made.err
+    for text in ("It names a price.", "It is kind.", "It is short."):
+        added = here("assertions", "add", text, "--advisor", "ann", "--ask", f"Say: {text}")
+        assert added.code == 0, added.err
+    return "ann"

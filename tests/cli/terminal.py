@@ -81,7 +81,8 @@ class Terminal:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            env=dict(env),
+            # Its own size counts, not that of the terminal in which the tests run.
+            env={name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")},
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )

@@ -11,28 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.desk import POLYVOX, SECONDS, Cli, Here, Provider
+from tests.cli.desk import JUDGE, POLYVOX, SECONDS, Cli, Here, Provider, suite, with_judge
 from tests.cli.terminal import Terminal
-
-JUDGE = {"judges": True}
 
 
 @pytest.fixture(autouse=True)
 def judge(provider: Provider, cli: Cli) -> None:
-    """A judge, and an advisor with three assertions."""
-    provider.script(judge=JUDGE)
-    text = cli.config.read_text()
-    cli.config.write_text(text.replace("[models]\n", '[models]\njudge = "lab:judge"\n'))
-
-
-def suite(here: Here) -> str:
-    """An advisor with assertions by hand; answers its slug."""
-    made = here("advisors", "add", "Ann", "--description", "Names prices.", "--model", "lab:ann")
-    assert made.code == 0, made.err
-    for text in ("It names a price.", "It is kind.", "It is short."):
-        added = here("assertions", "add", text, "--advisor", "ann", "--ask", f"Say: {text}")
-        assert added.code == 0, added.err
-    return "ann"
+    with_judge(provider, cli)
 
 
 def test_a_table_and_what_was_spent(here: Here, provider: Provider) -> None:

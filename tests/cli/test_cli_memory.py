@@ -79,6 +79,8 @@ def test_what_is_open_and_what_is_forgotten(here: Here, tmp_path: Path, provider
     assert here("memory", "correct", fact["id"], " ").code == 2
     assert "superseded" in here("memory", "facts", "--history").out
     assert "Nothing is open" in here("memory", "loops").err
+    none = here("memory", "pin", "none")
+    assert (none.code, "neither a fact nor a loop none" in none.err) == (2, True)
 
     shown = here("memory", "forget", "fact", fact["id"], "--preview").out
     assert f"message: {SAYS}" in shown
@@ -89,3 +91,24 @@ def test_what_is_open_and_what_is_forgotten(here: Here, tmp_path: Path, provider
     assert here("memory", "facts", "--history", "--json").json == []
     assert here("memory", "query", "Porto", "--json").json["facts"] == []
     assert here("memory", "forget", "fact", fact["id"], "--yes").code == 2
+
+
+def test_a_loop_is_pinned_like_a_fact(here: Here, tmp_path: Path, provider: Provider) -> None:
+    loop = {"n": 0, "quote": "I moved to Porto", "type": "thread", "horizon": "today"}
+    plans = [{**loop, "text": "Find a flat in Porto"}, {**loop, "text": "Learn to surf waves"}]
+    provider.script(plain={"pieces": [json.dumps({**NOTE, "facts": [], "loops": plans})]})
+    remember(here, tmp_path)
+    asyncio.run(work())
+    first, last = here("memory", "loops", "--all", "--json").json
+    said = last["text"]
+    assert "pinned" not in here("memory", "loops", "--all").out
+    assert here("memory", "pin", last["id"]).out == f"pinned: {said}\n"
+    told = here("memory", "loops", "--json").json
+    assert [(one["id"], one["pinned"]) for one in told] == [(last["id"], True)], "it is not stale"
+    (row,) = [line for line in here("memory", "loops").out.splitlines() if said in line]
+    assert row.split()[:5] == [last["id"], "open", "thread", "today", "pinned"]
+    assert here("memory", "pin", last["id"], "--off").out == f"not pinned: {said}\n"
+    assert "Nothing is open" in here("memory", "loops").err
+    here("memory", "loops", "--mark", first["id"], "done")
+    over = here("memory", "pin", first["id"])
+    assert (over.code, "This loop is over." in over.err) == (2, True)

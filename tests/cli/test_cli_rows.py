@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
+import signal
 import sqlite3
 from pathlib import Path
 
 import pytest
 from tests.cli.desk import POLYVOX, Cli, Here, Provider
 from tests.cli.terminal import Terminal
+
+from polyvox.cli.options import sure
 
 
 def advisor(here: Here, slug: str) -> dict[str, object]:
@@ -173,6 +178,30 @@ def test_deleting_asks_first(cli: Cli) -> None:
         terminal.type("y\r")
         assert terminal.end() == 0
     assert cli("conversations", "list", "--json").json == []
+
+
+def test_ctrl_c_is_heard_from_the_question_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is read, too: the loop's own handler would only note it for later."""
+
+    class Asked(io.StringIO):
+        def flush(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    class Person(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    done = []
+
+    async def ask() -> None:
+        sure("For good?", yes=False)
+        done.append("it")
+
+    monkeypatch.setattr("sys.stderr", Asked())
+    monkeypatch.setattr("sys.stdin", Person("y\n"))
+    with pytest.raises(KeyboardInterrupt), asyncio.Runner() as runner:
+        runner.run(ask())
+    assert not done
 
 
 def test_a_conversation_goes_out_in_three_formats_and_comes_back(

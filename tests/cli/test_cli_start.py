@@ -52,6 +52,24 @@ def test_version(here: Here) -> None:
     assert here("--version").out == f"polyvox {__version__}\n"
 
 
+def test_the_package_itself_can_be_run(cli: Cli) -> None:
+    """`python -m polyvox` is the same command, by the same name, with the same exit codes."""
+    from polyvox import __version__
+
+    def module(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "polyvox", *words],
+            capture_output=True, text=True, env=cli.env, timeout=SECONDS, check=False,
+        )  # fmt: skip
+
+    told = module("--version")
+    assert (told.returncode, told.stdout, told.stderr) == (0, f"polyvox {__version__}\n", "")
+    assert module("advisors", "--help").stdout.startswith("Usage: polyvox advisors ")
+    wrong = module("frobnicate")
+    assert wrong.returncode == 2
+    assert "no such command 'frobnicate'" in one_line(wrong.stderr)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

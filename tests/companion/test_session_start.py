@@ -126,6 +126,27 @@ async def test_it_says_what_a_council_will_be_told_and_that_is_told(lounge: Loun
     assert running["items"] == start["items"]
 
 
+@pytest.mark.parametrize("lounge", ["worked through"], indirect=True)
+async def test_a_pinned_loop_is_told_first(lounge: Lounge) -> None:
+    house = lounge.house
+    assert "mortgage" in by_kind(await look(lounge), "handover")[0]["text"], "it is more pressing"
+    every = (await house.get("/api/memory/loops")).json()
+    roof = next(one["id"] for one in every if "roof" in one["text"])
+    await house.patch(f"/api/memory/loops/{roof}", {"pinned": True})
+    start = await look(lounge)
+    assert ["roof" in one["text"] for one in by_kind(start, "loop")] == [True, False]
+    (handover,) = by_kind(start, "handover")
+    assert "roof" in handover["text"]
+    _, talk = await council(lounge)
+    text = await say(lounge, talk, "I want to think about the garden today.")
+    assert handover["text"] in text
+
+    await house.patch(f"/api/memory/loops/{roof}", {"status": "done"})
+    left = await look(lounge)
+    assert not any("roof" in one["text"] for one in by_kind(left, "loop"))
+    assert "mortgage" in by_kind(left, "handover")[0]["text"]
+
+
 async def test_a_companion_is_told_more(lounge: Lounge) -> None:
     lounge.set(NOON - timedelta(days=1) + timedelta(minutes=10))
     kinds = [one["kind"] for one in (await look(lounge, "recipe=companion"))["items"]]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polyvox.errors import Invalid
 from polyvox.evaluation import counting, languages
-from polyvox.evaluation.checks import CODED, KNOWN, check, described, understood
+from polyvox.evaluation.checks import KNOWN, check, described, understood
 from polyvox.evaluation.values import Kind
 
 LETTER = "Dear Ann,\n\nStay. The sea will wait, and so will the city.\n\nWhat would you lose?"
@@ -137,14 +137,15 @@ def test_arguments_are_made_whole() -> None:
 
 
 def test_every_kind_is_known_and_has_words() -> None:
-    assert set(KNOWN) == set(get_args(Kind)) == {*CODED, "judge"}
+    assert set(KNOWN) == set(get_args(Kind))
+    coded = [kind for kind in KNOWN if kind != "judge"]
     some: dict[str, dict[str, Any]] = {
         "words": {"max": 9}, "sentences": {"min": 2}, "questions": {"max": 0},
         "contains": {"text": "sea"}, "lacks": {"text": "sea"}, "matches": {"pattern": "^a"},
         "language": {"language": "fr"}, "json": {"keys": ["a"]}, "ends_with_question": {},
     }  # fmt: skip
-    told = {kind: described(kind, understood(kind, some[kind])) for kind in CODED}
-    assert len(set(told.values())) == len(CODED)
+    told = {kind: described(kind, understood(kind, some[kind])) for kind in coded}
+    assert len(set(told.values())) == len(coded)
     assert told["words"] == "At most 9 words"
     assert told["questions"] == "No questions"
 

@@ -11,6 +11,7 @@ from polyvox.memory.ranking import (
     STRETCH_BITS,
     Question,
     Score,
+    Spots,
     Text,
     newest_first,
     rank,
@@ -37,9 +38,22 @@ def question(words: str, texts: list[Text], *spans: Span) -> Question:
     return Question(terms, spans, len(texts), length, asked)
 
 
+def ranked(asked: Question, texts: list[Text]) -> list[Score]:
+    words = {term.word for term in asked.terms}
+    return rank(asked, [Text.of(one.doc, one.at, one.terms, one.pinned, words) for one in texts])
+
+
+def spots(postings: dict[str, list[int]]) -> dict[str, list[Spots]]:
+    """Told in two parts, as of two groups of shelves."""
+    return {
+        word: [Spots.of(docs[: len(docs) // 2 + 1]), Spots.of(docs[len(docs) // 2 + 1 :])]
+        for word, docs in postings.items()
+    }
+
+
 def order(words: str, texts: list[Text], *spans: Span) -> list[int]:
     """The places of what was found, best first."""
-    found = rank(question(words, texts, *spans), texts)
+    found = ranked(question(words, texts, *spans), texts)
     return [(score.text.doc & (1 << SESSION_BITS) - 1) >> SUB_BITS for score in found]
 
 
@@ -160,7 +174,7 @@ def test_values_fall_with_the_order() -> None:
     texts = [text(f"zebra number{n}", 20 * n, at=START + (n * 7 % 5) * DAY) for n in range(9)]
     asked = question("zebra number3", [*texts, *FILL])
 
-    values = [score.value for score in newest_first(asked, rank(asked, [*texts, *FILL]))]
+    values = [score.value for score in newest_first(asked, ranked(asked, [*texts, *FILL]))]
 
     assert values == sorted(values, reverse=True)
 
@@ -173,7 +187,7 @@ def test_values_fall_with_the_order() -> None:
     )
 )
 def test_whatever_matches_is_read_when_there_is_room(postings: dict[str, list[int]]) -> None:
-    stretches, claims = seeds(postings, dict.fromkeys(postings, 1.0), 10_000)
+    stretches, claims = seeds(spots(postings), dict.fromkeys(postings, 1.0), 10_000)
     spans = spans_of(stretches)
 
     assert claims == []
@@ -189,7 +203,7 @@ def test_the_best_stretches_come_first() -> None:
     stretch = 1 << STRETCH_BITS
     postings = {"rare": [5 * stretch], "both": [5 * stretch, 90 * stretch, -7, -8]}
 
-    stretches, claims = seeds(postings, {"rare": 3.0, "both": 1.0}, 1)
+    stretches, claims = seeds(spots(postings), {"rare": 3.0, "both": 1.0}, 1)
 
     assert stretches == [5]
     assert claims == [-7]

@@ -29,7 +29,8 @@ from tests.memory.updates import REPLIES, SMALL_TALK, UPDATES
 
 from polyvox.errors import Invalid
 from polyvox.ids import new_id
-from polyvox.memory.recall import POSTINGS, Exclude, Reader, recall
+from polyvox.memory.looking import POSTINGS
+from polyvox.memory.recall import Exclude, Reader, recall
 from polyvox.memory.values import Claim, Evidence, Item, Message, Partition
 from polyvox.memory.words import words_of
 from polyvox.store import claims, episodes

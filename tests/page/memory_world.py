@@ -19,8 +19,8 @@ from polyvox.web.server import address_of, bind, running
 
 @asynccontextmanager
 async def open_memory(home: Path) -> AsyncIterator[World]:
-    """Weeks of notes, a conversation among them, a pinned and an excluded one, a correction, and a
-    piece of work that failed."""
+    """Weeks of notes, a conversation among them, a pinned and an excluded one, a correction, a
+    pinned loop, and a piece of work that failed."""
     home.mkdir(parents=True, exist_ok=True)
     async with ProviderServer() as provider:
         clock = Watch(NOW)
@@ -51,6 +51,9 @@ async def _remembers(world: World) -> None:
     await world.patch(f"/api/memory/facts/{nurse}", {"pinned": True})
     await world.patch(f"/api/memory/facts/{nurse}", {"text": "Marta, her sister, is a midwife."})
     await world.patch(f"/api/memory/facts/{tree}", {"excluded": True})
+    loops = (await world.get("/api/memory/loops?status=open&status=needs_review")).json()
+    sunday = next(one["id"] for one in loops if "Sunday" in one["text"])
+    await world.patch(f"/api/memory/loops/{sunday}", {"pinned": True})
     world.provider.script("notes", Script(text="I would rather not."))
     await ingest(world, "refused", "I dreamt of the audit again.", at=NOW)
     await world.polyvox.worker.run_due()

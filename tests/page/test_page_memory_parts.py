@@ -97,6 +97,64 @@ async def test_a_loop_ends_and_is_taken_up_again(house: House, desk: Desk) -> No
 
 
 @reads
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_loop_is_pinned(house: House, desk: Desk, size: Size) -> None:
+    """It stays where it was pressed, stands first from the next look on, and does not grow old; in
+    another tab it moves at once."""
+    await busy(house)
+    page = await desk.open(HERE, size=size)
+    other = await desk.beside(page, HERE)
+    await expect(other.locator(".statement").first).to_have_text("Call the bank")
+    walk = entry(page, "Walk with Rui")
+    await expect(walk.locator(".marks")).to_contain_text("needs a look")
+    await press(walk, "Pin").click()
+    await expect(press(walk, "Unpin")).to_have_attribute("aria-pressed", "true")
+    await expect(press(walk, "Unpin")).to_be_focused()
+    await expect(walk.locator(".marks span").first).to_have_text("pinned")
+    await expect(walk.locator(".marks")).not_to_contain_text("needs a look")
+    await expect(page.locator(".notices")).to_contain_text("Pinned. It stands first.")
+    told = (await loops(house))["Walk with Rui"]
+    assert (told["pinned"], told["status"]) == (True, "open")
+    first = ["Walk with Rui", "Call the bank", "Hear from the plumber"]
+    await expect(other.locator(".statement")).to_have_text(first)
+    await page.reload()
+    await expect(page.locator(".statement")).to_have_text(first)
+    words = "3 loops, pinned ones first, then the most pressing"
+    await expect(page.get_by_text(words)).to_be_visible()
+    assert await spill(page) == []
+
+    await press(walk, "Done").click()
+    await expect(press(walk, "Take up again")).to_be_visible()
+    await expect(press(walk, "Unpin")).to_have_count(0)
+    await page.get_by_role("radio", name="Done").check()
+    await expect(walk.locator(".marks")).to_contain_text("done")
+    await press(walk, "Take up again").click()
+    await page.get_by_role("radio", name="Open", exact=True).check()
+    await expect(page.locator(".statement")).to_have_text(first)
+    await press(walk, "Unpin").click()
+    await expect(press(walk, "Pin")).to_have_attribute("aria-pressed", "false")
+    assert (await loops(house))["Walk with Rui"]["pinned"] is False
+    await page.reload()
+    await expect(page.locator(".statement").first).to_have_text("Call the bank")
+
+
+@reads
+async def test_a_pin_that_fails_leaves_the_loop_as_it_is(house: House, desk: Desk) -> None:
+    desk.allow("status of 409")
+    await busy(house)
+    page = await desk.open(HERE)
+    bank = entry(page, "Call the bank")
+    await expect(bank).to_be_visible()
+    there = f"/api/memory/loops/{(await loops(house))['Call the bank']['id']}"
+    await house.patch(there, {"status": "done"})
+    await press(bank, "Pin").click()
+    await expect(page.locator(".notices")).to_contain_text("This loop is over.")
+    await expect(page.locator(".notices")).to_contain_text("Take it up again first.")
+    await expect(press(bank, "Pin")).to_have_attribute("aria-pressed", "false")
+    assert (await loops(house))["Call the bank"]["pinned"] is False
+
+
+@reads
 async def test_a_loop_is_put_rightly_and_given_a_day(house: House, desk: Desk) -> None:
     await busy(house)
     page = await desk.open(HERE)

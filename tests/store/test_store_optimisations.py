@@ -10,7 +10,8 @@ import pytest
 from polyvox.errors import Invalid, NotFound
 from polyvox.store import optimisations as rows
 from polyvox.store.database import Database, Tx
-from polyvox.store.optimisations import Optimisation, Page, StoredAttempt
+from polyvox.store.optimisations import Optimisation, StoredAttempt
+from polyvox.store.paging import Page
 from polyvox.store.redaction import Needles, redact
 from polyvox.values import REDACTED, Scope, Usage
 
@@ -108,7 +109,7 @@ async def test_who_is_under_way(database: Database) -> None:
     assert await found(ME, "ann", "prompt", "") is None
 
 
-def _page(tx: Tx, before: str | None) -> Page:
+def _page(tx: Tx, before: str | None) -> Page[Optimisation]:
     return rows.list_page(tx, ME, limit=3, before=before)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import openai
 import pytest
@@ -15,6 +16,13 @@ from tests.web.house import House, open_house
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     """The app with its usual settings. Tests that use it run on the session's loop."""
     async with open_house(tmp_path_factory.mktemp("house")) as found:
+        yield found
+
+
+@pytest.fixture(name="own")
+async def own_house(tmp_path: Path) -> AsyncIterator[House]:
+    """A house of the test's own, on its own loop: what it changes is nobody else's."""
+    async with open_house(tmp_path) as found:
         yield found
 
 

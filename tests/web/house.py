@@ -275,6 +275,11 @@ class Page:
             self.ended[data["answer_id"]] = event.kind.removeprefix("answer.")
 
 
+def bare(advisor: Any) -> str:
+    """The name of an advisor's model as the provider knows it."""
+    return str(advisor["model"]).partition(":")[2]
+
+
 def settings_for(home: Path, provider: ProviderServer, **more: Any) -> Settings:
     """Two providers of the user's own, openai-like `lab` and anthropic-like `claude`."""
     limits = {"retries": 0, "first_byte": 60, "stall": 60, **more.pop("limits", {})}

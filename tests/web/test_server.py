@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -109,6 +110,15 @@ async def process(home: Path, **more: str) -> AsyncIterator[tuple[asyncio.subpro
             await running.wait()
 
 
+async def ask(client: aiohttp.ClientSession, content: str) -> tuple[str, Any]:
+    """The id of a new conversation, and a turn in it."""
+    async with client.post("/api/conversations", json={}) as response:
+        conversation = str((await response.json())["id"])
+    path = f"/api/conversations/{conversation}/turns"
+    async with client.post(path, json={"content": content}) as response:
+        return conversation, await response.json()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_asked_to_end_it_lets_answers_finish(tmp_path: Path, number: signal.Signals) -> None:
@@ -119,13 +129,9 @@ async def test_asked_to_end_it_lets_answers_finish(tmp_path: Path, number: signa
         process(tmp_path, POLYVOX_MODELS_DEFAULT=model) as (server, address),
         aiohttp.ClientSession(address) as client,
     ):
-        async with client.post("/api/conversations", json={}) as response:
-            conversation = (await response.json())["id"]
-        path = f"/api/conversations/{conversation}"
-        async with client.post(f"{path}/turns", json={"content": "Finish?"}) as response:
-            turn = await response.json()
+        conversation, turn = await ask(client, "Finish?")
         asked = False
-        async with client.get(f"{path}/events") as response:
+        async with client.get(f"/api/conversations/{conversation}/events") as response:
             async for data, _ in response.content.iter_chunks():
                 for event in parser.feed(data):
                     page.take(event)
@@ -150,12 +156,8 @@ async def test_what_was_stored_is_there_after_a_kill(tmp_path: Path) -> None:
         process(tmp_path, POLYVOX_MODELS_DEFAULT=model) as (server, address),
         aiohttp.ClientSession(address) as client,
     ):
-        async with client.post("/api/conversations", json={}) as response:
-            conversation = (await response.json())["id"]
-        path = f"/api/conversations/{conversation}"
-        async with client.post(f"{path}/turns", json={"content": "Killed?"}) as response:
-            turn = await response.json()
-        async with client.get(f"{path}/events") as response:
+        conversation, turn = await ask(client, "Killed?")
+        async with client.get(f"/api/conversations/{conversation}/events") as response:
             async for data, _ in response.content.iter_chunks():
                 for event in parser.feed(data):
                     page.take(event)

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.provider import Script
 from tests.web.house import KEY, House, open_house
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-def bare(advisor: Any) -> str:
-    return str(advisor["model"]).partition(":")[2]
-
-
-@pytest.fixture(name="own")
-async def own_house(tmp_path: Path) -> AsyncIterator[House]:
-    """A house whose recipes may be changed."""
-    async with open_house(tmp_path) as house:
-        yield house
 
 
 # -- usage -----------------------------------------------------------------------------------------

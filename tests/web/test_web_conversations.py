@@ -7,14 +7,9 @@ from typing import Any
 
 import pytest
 from tests.provider import Script
-from tests.web.house import House, open_house
+from tests.web.house import House, bare, open_house
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-def bare(advisor: Any) -> str:
-    """The model's name as the provider knows it."""
-    return str(advisor["model"]).partition(":")[2]
 
 
 async def test_a_conversation_from_beginning_to_end(house: House) -> None:

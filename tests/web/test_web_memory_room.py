@@ -330,6 +330,53 @@ async def test_a_loop_is_put_rightly(house: House) -> None:
     assert (await house.get(f"/api/memory/loops?{every}")).json() == []
 
 
+async def test_a_loop_is_pinned(house: House) -> None:
+    """It comes first in both lists, stays open though it is years old, and the export says so."""
+    plans = [("I'll call the bank", "Call the bank"), ("I'll mend the roof", "Mend the roof")]
+    reply(
+        house,
+        loops=[
+            {"quote": quote, "type": "commitment", "text": text, "horizon": "today"}
+            for quote, text in plans
+        ],
+    )
+    await ingest(house, "s1", "I'll call the bank. I'll mend the roof.")
+    stale = (await house.get("/api/memory/loops?status=stale")).json()
+    assert [one["pinned"] for one in stale] == [False, False]
+    first, last = (f"/api/memory/loops/{one['id']}" for one in stale)
+
+    told = (await house.patch(last, {"pinned": True})).json()
+    assert (told["id"], told["pinned"], told["status"]) == (stale[1]["id"], True, "open")
+    every = "status=open&status=stale&status=needs_review&status=done&status=dropped"
+    listed = (await house.get(f"/api/memory/loops?{every}")).json()
+    assert [one["id"] for one in listed] == [stale[1]["id"], stale[0]["id"]]
+    contract = (await house.get("/memory/loops?tenantId=polyvox&userId=local")).json()["items"]
+    assert [(one["id"], one["pinned"]) for one in contract] == [(stale[1]["id"], True)]
+    kept = (await house.get("/api/memory/export")).json()["loops"]
+    assert [(one["id"], one["pinned"]) for one in kept] == [
+        (stale[1]["id"], True), (stale[0]["id"], False),
+    ]  # fmt: skip
+
+    both = (await house.patch(last, {"pinned": False, "text": "Mend the whole roof"})).json()
+    assert (both["pinned"], both["text"]) == (False, "Mend the whole roof")
+    assert (await house.patch(last, {})).json()["pinned"] is False, "what is left out stays"
+    over = (await house.patch(first, {"pinned": True, "status": "done"})).json()
+    assert (over["pinned"], over["status"]) == (True, "done")
+    assert (await house.get("/memory/loops?tenantId=polyvox&userId=local")).json()["items"] == [
+        (await house.get("/api/memory/loops")).json()[0]
+    ], "what is done is done"
+    refused = await house.patch(first, {"pinned": True})
+    assert (refused.status, refused.error["code"]) == (409, "conflict")
+    assert refused.error["hint"] == "Take it up again first."
+    again = (await house.patch(first, {"pinned": True, "status": "open"})).json()
+    assert (again["pinned"], again["status"]) == (True, "open")
+    for wrong in (1, "yes"):
+        assert (await house.patch(first, {"pinned": wrong})).status == 422, wrong
+    assert (await house.patch("/api/memory/loops/none", {"pinned": True})).status == 404
+    elsewhere = await house.patch(f"{first}?tenantId=polyvox&userId=bert", {"pinned": False})
+    assert elsewhere.status == 404
+
+
 async def test_the_export_holds_what_is_remembered_and_nothing_that_was_forgotten(
     house: House,
 ) -> None:

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.provider import Script
-from tests.web.house import House, open_house
+from tests.web.house import House, bare, open_house
 
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, as_data
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-def bare(advisor: Any) -> str:
-    return str(advisor["model"]).partition(":")[2]
-
-
-@pytest.fixture(name="own")
-async def own_house(tmp_path: Path) -> AsyncIterator[House]:
-    """A house whose recipes may be changed."""
-    async with open_house(tmp_path) as house:
-        yield house
 
 
 @pytest.mark.asyncio(loop_scope="function")

@@ -10,14 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 from tests.provider import Logged, Script
-from tests.web.house import House
+from tests.web.house import House, bare
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-def bare(advisor: Any) -> str:
-    """The model's name as the provider knows it."""
-    return str(advisor["model"]).partition(":")[2]
 
 
 def sent(request: Logged) -> str:

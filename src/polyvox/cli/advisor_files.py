@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyvox.cli.failing import FAILED
-from polyvox.cli.options import DryRun, Force
+from polyvox.cli.files import DryRun, Force, Output, put, taken
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
@@ -26,7 +25,6 @@ def import_(
 
     async def work(app: Polyvox) -> int:
         from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
         from polyvox.interop import advisor_file, advisor_import
 
         parsed = advisor_file.read(file)
@@ -39,9 +37,7 @@ def import_(
             replacing=replace,
             dry=dry_run,
         )
-        for line in report.lines(dry=dry_run):
-            say(line)
-        return FAILED if report.useless else 0
+        return taken(report, dry=dry_run)
 
     run(work)
 
@@ -50,9 +46,7 @@ def export(
     advisor: Annotated[
         list[str] | None, typer.Argument(metavar="[SLUG]…", help="Who; nobody named: all.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
-    ] = None,
+    output: Output = None,
     force: Force = False,
 ) -> None:
     """Write advisors as YAML, to be read by `import`."""
@@ -69,32 +63,6 @@ def export(
         put(write(found) if found else "[]\n", output, force=force)
 
     run(work)
-
-
-def put(text: str, place: Path | None, *, force: bool = False) -> None:
-    """Text into a new file that is its owner's alone, or on stdout as it is."""
-    import os
-    import sys
-
-    from polyvox.cli.output import note
-    from polyvox.errors import Invalid
-
-    if place is None:
-        sys.stdout.write(text)
-        return
-    special = place.exists() and not place.is_file()  # a pipe, say: nothing in it is lost
-    how = os.O_TRUNC if force or special else os.O_EXCL
-    try:
-        number = os.open(place, os.O_WRONLY | os.O_CREAT | how, 0o600)
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            if not special:
-                os.fchmod(number, 0o600)  # also where it was there before
-            file.write(text)
-    except FileExistsError:
-        raise Invalid(f"{place} is there already.", "--force writes over it.") from None
-    except OSError as error:
-        raise Invalid(f"{place} cannot be written: {error.strerror}.", "Choose another.") from None
-    note(f"wrote {place}")
 
 
 def given(

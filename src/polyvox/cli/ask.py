@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polyvox.cli.failing import FAILED, STOPPED, report, tell
-from polyvox.cli.options import Council
+from polyvox.cli.options import Council, Earlier, Recipe
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
@@ -29,13 +29,8 @@ def ask(
         str | None,
         typer.Option("--model", "-m", metavar="P:M", help="Ask all with this model, this once."),
     ] = None,
-    conversation: Annotated[
-        str | None,
-        typer.Option("--conversation", "-c", metavar="ID", help="Go on with this one; or: last."),
-    ] = None,
-    recipe: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The recipe of a new conversation.")
-    ] = None,
+    conversation: Earlier = None,
+    recipe: Recipe = None,
     council: Council = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     synthesize: Annotated[

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polyvox.cli.advisor_files import put
-from polyvox.cli.failing import FAILED
-from polyvox.cli.options import DryRun, Force
+from polyvox.cli.files import DryRun, Force, Output, put, taken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +32,6 @@ def import_(
 
     async def work(app: Polyvox) -> int:
         from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
         from polyvox.interop import assertion_import, assertion_reading, files
         from polyvox.interop.assertion_file import LARGEST
 
@@ -43,9 +40,7 @@ def import_(
         report = await assertion_import.store(
             app.database, SCOPE, app.clock(), parsed, into=into, dry=dry_run
         )
-        for line in report.lines(dry=dry_run):
-            say(line)
-        return FAILED if report.useless else 0
+        return taken(report, dry=dry_run)
 
     run(work)
 
@@ -54,9 +49,7 @@ def export(
     advisor: Annotated[
         list[str] | None, typer.Argument(metavar="[SLUG]…", help="Whose; nobody named: all.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
-    ] = None,
+    output: Output = None,
     force: Force = False,
 ) -> None:
     """Write assertions as YAML with their contexts, to be read by `import`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyvox.cli.options import Council
+from polyvox.cli.options import Council, Earlier, Recipe
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
@@ -14,13 +14,8 @@ if TYPE_CHECKING:
 
 
 def chat(
-    conversation: Annotated[
-        str | None,
-        typer.Option("--conversation", "-c", metavar="ID", help="Go on with this one; or: last."),
-    ] = None,
-    recipe: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The recipe of a new conversation.")
-    ] = None,
+    conversation: Earlier = None,
+    recipe: Recipe = None,
     council: Council = None,
     persona: Annotated[
         str | None,

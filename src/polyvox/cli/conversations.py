@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyvox.cli.files import DryRun, Force, Output, put, taken
 from polyvox.cli.invocation import command
-from polyvox.cli.options import DryRun, Force, Json, Yes, new_group, sure
+from polyvox.cli.options import Json, Yes, new_group, sure
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
@@ -135,16 +136,13 @@ def export(
         Format,
         typer.Option("--format", "-f", help="jsonl keeps everything; the others are to read."),
     ] = Format.jsonl,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
-    ] = None,
+    output: Output = None,
     force: Force = False,
 ) -> None:
     """Write a conversation as JSON Lines (all of it), Markdown or HTML."""
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.advisor_files import put
         from polyvox.cli.choosing import SCOPE, find_conversation
         from polyvox.interop import jsonl, markdown, page, telling
         from polyvox.interop.conversation import read_whole
@@ -169,17 +167,15 @@ def import_(
     """Take a conversation from a file, with its ids. Taking it twice adds nothing."""
     from polyvox.cli.running import run
 
-    async def work(app: Polyvox) -> None:
+    async def work(app: Polyvox) -> int:
         from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
         from polyvox.interop import conversation_import, files, jsonl
 
         whole = jsonl.parse(files.read_text(file, jsonl.LARGEST).split("\n"))
         report = await conversation_import.store(
             app.database, SCOPE, app.clock(), whole, dry=dry_run
         )
-        for line in report.lines(dry=dry_run):
-            say(line)
+        return taken(report, dry=dry_run)
 
     run(work)
 

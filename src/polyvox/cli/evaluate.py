@@ -1,4 +1,4 @@
-"""`polyvox eval`: run the assertions of advisors as a test suite.
+"""`polyvox eval`: run the assertions of advisors as a test suite; its commands look at verdicts.
 
 Exit codes: 0, 1 where less passes than --fail-under wants, something broke since the run that it is
 compared with, or nothing at all was found out, 2 for bad input, 3 where --fail-under is reached but
@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from polyvox.cli import verdicts
+from polyvox.cli.invocation import command, shared
+
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
     from polyvox.web.evaluation_shapes import ComparedOut, EvaluationOut
@@ -19,8 +22,11 @@ if TYPE_CHECKING:
 UNDER = 1
 UNCLEAR = 3
 
+group = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
+
 
 def evaluate(
+    context: typer.Context,
     advisor: Annotated[
         str | None, typer.Option(metavar="SLUG", help="Only this advisor's assertions.")
     ] = None,
@@ -74,6 +80,9 @@ def evaluate(
     Exits 1 under --fail-under, or where something that passed in the run compared with fails now;
     3 where some could not be found out.
     """
+    if context.invoked_subcommand is not None:
+        _refuse_options(context)
+        return
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> int:
@@ -103,24 +112,33 @@ def evaluate(
     run(work)
 
 
+group.callback()(shared(evaluate, shown=False))
+command(group, "verdicts")(verdicts.verdicts)
+command(group, "overrule")(verdicts.overrule)
+command(group, "agreement")(verdicts.agreement)
+
+
+def _refuse_options(context: typer.Context) -> None:
+    """An option of a run before the name of another command would mean nothing: say so."""
+    from polyvox.errors import Invalid
+
+    everywhere = {"config", "database", "debug"}
+    for param in context.command.params:
+        source = context.get_parameter_source(param.name or "")
+        if param.name not in everywhere and source is not None and source.name == "COMMANDLINE":
+            name = context.invoked_subcommand
+            raise Invalid(
+                f"{param.opts[0]} before {name} belongs to a run.",
+                f"`polyvox eval {name} --help` shows what stands behind it.",
+            )
+
+
 async def _taken_up(app: Polyvox, advisor: str | None) -> str:
     """The newest run (of an advisor where one is named), to be gone on with: one that was broken
     off where it was, one that has ended with what was an error."""
     from polyvox.cli.choosing import SCOPE
-    from polyvox.errors import NotFound
-    from polyvox.store import evaluations
-    from polyvox.store.database import Tx
-    from polyvox.store.evaluations import Evaluation
-    from polyvox.web.evaluations import advisor_id
 
-    def read(tx: Tx) -> Evaluation:
-        key = None if advisor is None else advisor_id(tx, SCOPE, advisor)
-        page = evaluations.list_page(tx, SCOPE, advisor_id=key, limit=1)
-        if not page.items:
-            raise NotFound("There is no run yet.", "Begin one: polyvox eval")
-        return page.items[0]
-
-    last = await app.database.read(read)
+    last = await app.database.read(lambda tx: verdicts.newest_run(tx, advisor))
     if last.ended:
         await app.evaluations.retry_errors(SCOPE, last.id)
     return last.id

@@ -13,11 +13,13 @@ from polyvox.cli.options import Json, Yes, new_group, sure
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
+    from polyvox.memory.facts import Known
     from polyvox.web.memory_own import ForgetOut
 
 group = new_group("Memory: what was said, what is known, what is open.")
 
 FactId = Annotated[str, typer.Argument(metavar="FACT", help="Its id, as `facts` shows it.")]
+PinId = Annotated[str, typer.Argument(help="Its id, as `facts` or `loops` shows it.")]
 Off = Annotated[bool, typer.Option("--off", help="Undo it.")]
 
 
@@ -94,7 +96,7 @@ def loops(
     ] = None,
     json: Json = False,
 ) -> None:
-    """What is open, by priority."""
+    """What is open, by priority, pinned ones first."""
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
@@ -114,8 +116,11 @@ def loops(
         if json:
             say_json([LoopOut.of(one).model_dump(by_alias=True) for one in found])
             return
-        rows = [(one.id, one.status, one.type, one.due or one.horizon, one.text) for one in found]
-        table(("id", "status", "type", "due", "what"), rows, empty="Nothing is open.")
+        rows = []
+        for one in found:
+            due, pinned = one.due or one.horizon, "pinned" if one.pinned else ""
+            rows.append((one.id, one.status, one.type, due, pinned, one.text))
+        table(("id", "status", "type", "due", "", "what"), rows, empty="Nothing is open.")
 
     run(work)
 
@@ -210,18 +215,37 @@ def correct(fact: FactId, text: Annotated[str, typer.Argument(help="What is so."
 
 
 @command(group, "pin")
-def pin(fact: FactId, off: Off = False) -> None:
-    """Let a fact come first."""
-    _mark(fact, pinned=not off)
+def pin(what: PinId, off: Off = False) -> None:
+    """Let a fact or a loop come first; a loop does not grow old then."""
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say
+        from polyvox.errors import NotFound
+        from polyvox.memory.values import Partition
+
+        own = Partition.own(SCOPE)
+        try:
+            fact = await app.memory.mark(SCOPE, own, what, pinned=not off)
+        except NotFound:
+            pass  # then it is a loop's
+        else:
+            say(_marked(fact))
+            return
+        try:
+            loop = await app.memory.mark_loop(SCOPE, own, what, pinned=not off)
+        except NotFound:
+            hint = "List them with `polyvox memory facts` and `polyvox memory loops`."
+            raise NotFound(f"There is neither a fact nor a loop {what}.", hint) from None
+        say(f"{'pinned' if loop.pinned else 'not pinned'}: {loop.text}")
+
+    run(work)
 
 
 @command(group, "exclude")
 def exclude(fact: FactId, off: Off = False) -> None:
     """Keep a fact, but let no model be told it."""
-    _mark(fact, excluded=not off)
-
-
-def _mark(fact: str, **marks: bool) -> None:
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
@@ -229,11 +253,14 @@ def _mark(fact: str, **marks: bool) -> None:
         from polyvox.cli.output import say
         from polyvox.memory.values import Partition
 
-        one = await app.memory.mark(SCOPE, Partition.own(SCOPE), fact, **marks)
-        now = [name for name in ("pinned", "excluded") if getattr(one.fact, name)]
-        say(f"{' and '.join(now) or 'neither pinned nor excluded'}: {one.fact.text}")
+        say(_marked(await app.memory.mark(SCOPE, Partition.own(SCOPE), fact, excluded=not off)))
 
     run(work)
+
+
+def _marked(one: Known) -> str:
+    now = [name for name in ("pinned", "excluded") if getattr(one.fact, name)]
+    return f"{' and '.join(now) or 'neither pinned nor excluded'}: {one.fact.text}"
 
 
 @command(group, "forget")

@@ -8,12 +8,15 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
+Earlier = Annotated[
+    str | None,
+    typer.Option("--conversation", "-c", metavar="ID", help="Go on with this one; or: last."),
+]
+Recipe = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The recipe of a new conversation.")
+]
 Council = Annotated[
     str | None, typer.Option(metavar="SLUG", help="Begin a new conversation with this council.")
-]
-Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only show what would be taken; change nothing.")
 ]
 
 
@@ -27,14 +30,16 @@ def sure(question: str, yes: bool) -> None:
     import sys
 
     from polyvox.cli.output import printable
-    from polyvox.cli.prompting import read_line
+    from polyvox.cli.prompting import interruptible, read_line
     from polyvox.errors import Invalid
 
     if yes:
         return
     if not sys.stdin.isatty():
         raise Invalid("This cannot be undone, and nobody can be asked here.", "Add --yes.")
-    sys.stderr.write(f"{printable(question)} [y/N] ")
-    sys.stderr.flush()
-    if (read_line("") or "").strip().lower() not in ("y", "yes"):
+    with interruptible():  # from the question on: a Ctrl-C before the reading is one too
+        sys.stderr.write(f"{printable(question)} [y/N] ")
+        sys.stderr.flush()
+        answer = read_line("")
+    if (answer or "").strip().lower() not in ("y", "yes"):
         raise typer.Abort

@@ -27,17 +27,6 @@ from polyvox.evaluation.patterns import Exhausted, compiled
 from polyvox.evaluation.values import Kind, Outcome
 from polyvox.receive import clean
 
-CODED: tuple[Kind, ...] = (
-    "words",
-    "sentences",
-    "contains",
-    "lacks",
-    "matches",
-    "questions",
-    "ends_with_question",
-    "language",
-    "json",
-)
 COUNTED = ("words", "sentences", "questions")
 MOST = 1_000_000
 LONGEST_TEXT = 2000

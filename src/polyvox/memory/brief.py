@@ -5,7 +5,7 @@ Pure. A brief can be foreign: all its texts are quoted as data when they are tol
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from polyvox.memory.packets import Brief
 from polyvox.memory.quoting import ended, quote
@@ -42,7 +42,7 @@ def brief(known: Known) -> Brief:
         commitments=made.commitments,
         current_focus=made.current_focus,
         narrative_summary=made.narrative_summary,
-        brief_context=_sheet(made) or None,
+        brief_context=_sheet(made, {plain(one.text) for one in known.loops if one.pinned}) or None,
     )
 
 
@@ -85,12 +85,14 @@ def _texts(texts: Iterable[str], most: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in cleaned if text))[:most]
 
 
-def _sheet(made: Brief) -> str:
-    """Facts only, one on a line, as long as they fit."""
+def _sheet(made: Brief, pinned: Collection[str]) -> str:
+    """Facts only, one on a line, as long as they fit; what is pinned before what is not."""
     named = (
         ("focus", (made.current_focus or "",)),
-        ("promised", made.commitments),
-        ("open", made.open_loops),
+        ("promised", [one for one in made.commitments if one in pinned]),
+        ("open", [one for one in made.open_loops if one in pinned]),
+        ("promised", [one for one in made.commitments if one not in pinned]),
+        ("open", [one for one in made.open_loops if one not in pinned]),
         ("fact", made.facts),
         ("before", made.narrative_summary),
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.memory import daily, extract, facts, summaries
+from polyvox.memory import daily, extract, facts, loops, summaries
 from polyvox.memory.asking import Asker, prompt
 from polyvox.memory.extract import Batch, Found, Said
 from polyvox.memory.ingest import Ingested, ingest
@@ -24,7 +24,7 @@ from polyvox.memory.moment import at
 from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.transcript import Unfinished, ingest_session, transcript_for
 from polyvox.memory.values import Message, Partition
-from polyvox.store import derived, episodes, jobs, loops, profiles, sessions
+from polyvox.store import derived, episodes, jobs, profiles, sessions
 from polyvox.store.database import Database, Tx
 from polyvox.store.remembered import SESSION_BITS, Stored
 from polyvox.store.sessions import INGEST

@@ -2,7 +2,8 @@
 
 A loop is every sighting of the same thing; it is over when that was said, or marked by hand, after
 the last one. All of it is computed from rows that are only ever added, so their order of arrival
-changes nothing, and saying it again takes it up again.
+changes nothing, and saying it again takes it up again. One that is pinned comes first and does not
+grow old; it is so in each of its sightings, so it stays pinned whichever of them goes.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ _IMPORTANCE: dict[LoopType, int] = {
     "commitment": 3, "decision": 3, "friction": 3, "habit": 2, "thread": 2,
 }  # fmt: skip
 LIVE: tuple[LoopStatus, ...] = ("open", "needs_review")
+OVER: tuple[LoopStatus, ...] = ("done", "dropped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,17 @@ class Loop:
     evidence: tuple[Evidence, ...]
     cloud: bool
     """Whether a cloud model may be told."""
+    pinned: bool = False
 
 
 @dataclass(slots=True)
 class _Group:
     words: frozenset[str]
     sightings: list[Sighting] = field(default_factory=list)
+
+    @property
+    def pinned(self) -> bool:
+        return any(one.pinned for one in self.sightings)
 
 
 def topic_of(text: str) -> str:
@@ -151,7 +158,8 @@ def ended(
 
 
 def view(sightings: Sequence[Sighting], endings: Sequence[Ended], now: int) -> list[Loop]:
-    """Every loop, by priority: what is open first, then by how soon and how much it matters."""
+    """Every loop, by priority: what is open first, of it what is pinned, then by how soon and how
+    much it matters."""
     found = [_loop(group, endings, now) for group in _groups(sightings)]
     return sorted(found, key=lambda one: _rank(one, now))
 
@@ -204,6 +212,7 @@ def _loop(group: _Group, endings: Sequence[Ended], now: int) -> Loop:
             for one in spoken.values()
         ),
         cloud=all(one.cloud for one in group.sightings),
+        pinned=group.pinned,
     )
 
 
@@ -218,7 +227,7 @@ def _status(
         if latest.status != "open":
             return latest.status
         seen_at = latest.said_at
-    if now - seen_at <= STALE[last.horizon]:
+    if group.pinned or now - seen_at <= STALE[last.horizon]:
         return "open"
     return "needs_review" if last.horizon == "ongoing" else "stale"
 
@@ -238,14 +247,33 @@ def _after(one: Ended, last: Sighting) -> bool:
     return (one.said_at, one.index or 0) > (last.said_at, last.index)
 
 
-def _rank(one: Loop, now: int) -> tuple[int, int, int, int, str]:
+def _rank(one: Loop, now: int) -> tuple[int, bool, int, int, int, str]:
     order = {"open": 0, "needs_review": 1, "stale": 2, "done": 3, "dropped": 3}
     urgency = one.urgency
     if one.due is not None:
         left = (date.fromisoformat(one.due) - date_of(now)).days
         urgency = 6 if left < 0 else 5 if left <= 1 else max(urgency, 3) if left <= 7 else urgency
     weight = 2 * urgency + one.importance + one.salience
-    return order[one.status], -weight, -one.last_seen_at, -one.importance, one.id
+    after = not (one.pinned and one.status in LIVE)  # what is over is over
+    return order[one.status], after, -weight, -one.last_seen_at, -one.importance, one.id
+
+
+def add(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    sightings: Sequence[Sighting],
+    endings: Sequence[Ended] = (),
+) -> int:
+    """Store what is not there yet; answers how much was new. What is said anew of a pinned loop is
+    pinned with it."""
+    new = rows.add(tx, scope, partition, sightings, endings)
+    ids = {one.id for one in sightings}
+    if ids and rows.any_pinned(tx, scope, partition):
+        groups = _groups(rows.sightings(tx, scope, partition))
+        joined = [one.id for group in groups if group.pinned for one in group.sightings]
+        rows.mark(tx, scope, partition, [one for one in joined if one in ids], pinned=True)
+    return new
 
 
 def listed(
@@ -287,6 +315,27 @@ def end(tx: Tx, scope: Scope, partition: Partition, loop_id: str, status: Ending
     return find(tx, scope, partition, loop_id, now)
 
 
+def mark(
+    tx: Tx, scope: Scope, partition: Partition, loop_id: str, now: int, *, pinned: bool
+) -> Loop:
+    """Pin a loop or not. What is over cannot be pinned; one that was before is again, once it is
+    taken up again."""
+    one = find(tx, scope, partition, loop_id, now)
+    if pinned and one.status in OVER:
+        raise _is_over()
+    # Those in excluded messages belong to it too, or they would pin it again when they return.
+    out = episodes.kept_out(tx, scope, partition)
+    ids = [
+        each.id
+        for group in _groups(rows.sightings(tx, scope, partition))
+        if any(each.topic in one.topics for each in group.sightings)
+        for each in group.sightings
+        if each.topic in one.topics or (each.session_id, each.index) in out
+    ]
+    rows.mark(tx, scope, partition, ids, pinned=pinned)
+    return find(tx, scope, partition, loop_id, now)
+
+
 def correct(
     tx: Tx,
     scope: Scope,
@@ -308,8 +357,8 @@ def correct(
     words = last.text if text is None else text
     if (words, wanted) == (last.text, last.due):
         return one
-    if one.status in ("done", "dropped"):
-        raise Conflict("This loop is over.", "Take it up again first.")
+    if one.status in OVER:
+        raise _is_over()
     at = max(now, last.said_at + 1)
     new = replace(
         last,
@@ -323,6 +372,10 @@ def correct(
     )
     rows.add(tx, scope, partition, [new])
     return find(tx, scope, partition, loop_id, now)
+
+
+def _is_over() -> Conflict:
+    return Conflict("This loop is over.", "Take it up again first.")
 
 
 def _horizon(due: str | None, now: int) -> Horizon:

@@ -18,7 +18,7 @@ from polyvox.memory.packets import Daily
 from polyvox.memory.rules import loops_in
 from polyvox.memory.startbrief import Known, OpenLoop, Said
 from polyvox.memory.values import Partition
-from polyvox.store import derived, episodes, sessions
+from polyvox.store import derived, episode_rows, episodes, sessions
 from polyvox.store.database import Tx
 from polyvox.values import Scope
 
@@ -46,14 +46,11 @@ def read(
     """What is known as a session starts. `cloud`: it may be shown to a cloud model. Without
     `whole`, as much as a startbrief needs: no facts and no summaries."""
     past = _past(tx, scope, partition, session_id)
-    stored = episodes.said_between(tx, scope, partition, 0, now + 1, MESSAGES)
+    stored = episode_rows.persons_words(tx, scope, partition, now + 1, MESSAGES)
     said = tuple(
-        Said(one.episode.id, one.episode.session_id, one.episode.text, one.at)
-        for one in reversed(stored)
-        if one.episode.role == "user"
-        and one.episode.advisor_id is None
-        and one.episode.session_id != session_id
-        and (one.cloud or not cloud)
+        Said(one.id, one.session_id, one.text, at)
+        for one, at, may_leave in reversed(stored)
+        if one.session_id != session_id and (may_leave or not cloud)
     )
     person = profile.read(tx, scope, partition, now, cloud=cloud)
     focus = person.one("current_focus")
@@ -117,18 +114,20 @@ def spoken_loops(
 def _loops(
     tx: Tx, scope: Scope, partition: Partition, known: Known, cloud: bool
 ) -> tuple[OpenLoop, ...]:
-    """Those that are kept, by priority; before them, those of sessions that nobody has worked
-    through yet, read off by the plain rules."""
+    """Those that are pinned; then those of sessions that nobody has worked through yet, read off by
+    the plain rules; then the others that are kept, by priority."""
     kept = [_open(one) for one in live_loops(tx, scope, partition, known.now, cloud=cloud)]
-    spoken = spoken_loops(known.said, known.now, known.zone)
-    fresh = {
-        session
-        for session in {session for session, _ in spoken}
-        if not derived.extracted(tx, scope, partition, session)
-    }
-    new = [loop for session, loop in spoken if session in fresh]
-    topics = {loops.topic_of(one.text) for one in new}
-    return tuple(new + [one for one in kept if loops.topic_of(one.text) not in topics])
+    fresh = derived.untouched(tx, scope, partition, {one.session_id for one in known.said})
+    unread = [one for one in known.said if one.session_id in fresh]
+    new = [loop for _, loop in spoken_loops(unread, known.now, known.zone)]
+    newest = {loops.topic_of(one.text): one for one in reversed(new)}
+    pins = [one for one in kept if one.pinned]
+    # Where a pinned one was spoken of anew, the newer words stand in its place.
+    first = [replace(newest.get(loops.topic_of(one.text), one), pinned=True) for one in pins]
+    topics = {loops.topic_of(one.text) for one in pins}
+    first += [one for one in new if loops.topic_of(one.text) not in topics]
+    rest = [one for one in kept if not one.pinned]
+    return tuple(first + [one for one in rest if loops.topic_of(one.text) not in newest])
 
 
 def _open(one: loops.Loop) -> OpenLoop:
@@ -142,6 +141,7 @@ def _open(one: loops.Loop) -> OpenLoop:
         seen_at=one.last_seen_at,
         quote=one.evidence[-1].quote if one.evidence else "",
         places=tuple(f"{each.session_id}#{each.index}" for each in one.evidence),
+        pinned=one.pinned,
     )
 
 
@@ -192,8 +192,10 @@ def _past(tx: Tx, scope: Scope, partition: Partition, session_id: str | None) ->
         for one in episodes.list_transcripts(tx, scope, partition, SESSIONS)
     }
     if partition == Partition.own(scope):
-        for session, _ in sessions.list_sessions(tx, scope, None, SESSIONS):
-            if not episodes.forgotten(tx, scope, partition, session.id):
+        newest = sessions.newest(tx, scope, SESSIONS)
+        gone = episodes.forgotten_of(tx, scope, partition, [one.id for one in newest])
+        for session in newest:
+            if session.id not in gone:
                 # While it is open, it lasts until the person's last word.
                 end = session.last_user_at if session.ended_at is None else session.ended_at
                 found[session.id] = Past(session.id, session.started_at, end)

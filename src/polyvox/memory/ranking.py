@@ -10,8 +10,8 @@ half again costs a point.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
 from polyvox.memory.times import Span
@@ -70,6 +70,20 @@ class Text:
     at: int
     terms: tuple[str, ...]
     pinned: bool = False
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How often it holds each word that is asked for; where it is asked for by several, it is
+    counted once."""
+
+    @classmethod
+    def of(
+        cls, doc: int, at: int, terms: tuple[str, ...], pinned: bool, asked: Collection[str]
+    ) -> Text:
+        """A text, its words counted."""
+        counts: dict[str, int] = {}
+        for word in terms:
+            if word in asked:
+                counts[word] = counts.get(word, 0) + 1
+        return cls(doc, at, terms, pinned, counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +98,40 @@ class Score:
     """The same with its neighbours' words."""
 
 
+@dataclass(frozen=True, slots=True)
+class Spots:
+    """Where a word stands: in which stretches of sessions, and in which claims."""
+
+    stretches: frozenset[int]
+    claims: tuple[int, ...]
+
+    @classmethod
+    def of(cls, docs: Sequence[int]) -> Spots:
+        """Those of these texts."""
+        return cls(
+            frozenset([doc >> STRETCH_BITS for doc in docs if doc >= 0]),
+            tuple([doc for doc in docs if doc < 0]),
+        )
+
+
 def seeds(
-    postings: Mapping[str, Sequence[int]], weights: Mapping[str, float], most: int
+    spots: Mapping[str, Sequence[Spots]], weights: Mapping[str, float], most: int
 ) -> tuple[list[int], list[int]]:
     """Where it is worth reading: the best stretches of sessions, and the best claims. A first,
-    cheap look that only knows which word is where."""
+    cheap look that only knows which word is where (and may be told that in several parts)."""
     here: dict[int, float] = {}
     claims: dict[int, float] = {}
-    for word, docs in postings.items():
-        weight = weights[word]
-        for stretch in {doc >> STRETCH_BITS for doc in docs if doc >= 0}:
-            here[stretch] = here.get(stretch, 0.0) + weight
-        for doc in docs:
-            if doc < 0:
-                claims[doc] = claims.get(doc, 0.0) + weight
     around = here.get
+    for word, parts in spots.items():
+        weight = weights[word]
+        seen: frozenset[int] = frozenset()
+        for part in parts:
+            new = part.stretches - seen if seen else part.stretches
+            for stretch in new:
+                here[stretch] = around(stretch, 0.0) + weight
+            seen = seen | new if seen else new
+            for doc in part.claims:
+                claims[doc] = claims.get(doc, 0.0) + weight
     stretches = {
         stretch: amount + BESIDE * (around(stretch - 1, 0.0) + around(stretch + 1, 0.0))
         for stretch, amount in here.items()
@@ -121,36 +154,37 @@ def spans_of(stretches: Iterable[int]) -> list[tuple[int, int]]:
 def rank(question: Question, texts: Sequence[Text]) -> list[Score]:
     """Every text that has to do with the question, best first; of equals the newest first."""
     weights = question.weights
-    own = {text.doc: _own(question, text, weights) for text in texts}
+    own = {text.doc: _own(question, text) for text in texts}
     common = max(FEW, question.docs * COMMON)
     telling = {word for word, count in question.known.items() if count <= common}
     at_place: dict[int, dict[str, float]] = {}
-    for text in texts:
-        if text.doc >= 0:
-            for word, amount in own[text.doc].items():
+    for doc, words in own.items():
+        if words and doc >= 0:
+            for word, amount in words.items():
                 if word in telling:
-                    strongest = at_place.setdefault(text.doc >> SUB_BITS, {})
-                    strongest[word] = max(strongest.get(word, 0.0), amount)
+                    strongest = at_place.setdefault(doc >> SUB_BITS, {})
+                    if amount > strongest.get(word, 0.0):
+                        strongest[word] = amount
     asked = {SPEAKER + term.word for term in question.terms}
     scores = []
     for text in texts:
         near = own[text.doc] if text.doc < 0 else _near(text.doc, own[text.doc], at_place)
-        value = sum(weights[word] * x / (x + 1) for word, x in near.items())
+        value = 0.0
+        for word, x in near.items():
+            value += weights[word] * x / (x + 1)
         if value:
             value *= _favour(question, text, asked)
             scores.append(Score(text, round(value, 9), own[text.doc], near))
     return sorted(scores, key=_best_first)
 
 
-def _own(question: Question, text: Text, weights: Mapping[str, float]) -> dict[str, float]:
-    counts: dict[str, int] = {}
-    for word in text.terms:
-        if word in weights:
-            counts[word] = counts.get(word, 0) + 1
+def _own(question: Question, text: Text) -> dict[str, float]:
+    if not text.counts:
+        return {}
     size = 1 - DAMPING + DAMPING * len(text.terms) / question.length
     return {
         word: count * (SATURATION + 1) / (count + SATURATION * size)
-        for word, count in counts.items()
+        for word, count in text.counts.items()
     }
 
 
@@ -160,15 +194,18 @@ def _near(
     """The words of a text with those around it: of each place, the strongest."""
     place = doc >> SUB_BITS
     found = dict(own)
-    for word, amount in at_place.get(place, {}).items():  # others who answered at the same place
-        more = amount - own.get(word, 0.0)
-        if more > 0:
-            found[word] = found.get(word, 0.0) + NEARBY[0] * more
+    so_far = found.get
+    others = at_place.get(place)
+    if others is not None:  # who answered at the same place
+        for word, amount in others.items():
+            more = amount - own.get(word, 0.0)
+            if more > 0:
+                found[word] = so_far(word, 0.0) + NEARBY[0] * more
     for step, part in _AROUND:
         words = at_place.get(place + step)
         if words is not None:
             for word, amount in words.items():
-                found[word] = found.get(word, 0.0) + part * amount
+                found[word] = so_far(word, 0.0) + part * amount
     return found
 
 
@@ -200,7 +237,10 @@ def newest_first(question: Question, scores: Sequence[Score], most: int = 100) -
     for start in range(0, min(len(scores), most), TEN):
         some = scores[start : start + TEN]
         raised = [max(map(_raise(weights, newer), some), default=0.0) for newer in some]
-        block = [replace(one, value=value) for one, value in zip(some, raised, strict=True)]
+        block = [
+            one if value == one.value else replace(one, value=value)
+            for one, value in zip(some, raised, strict=True)
+        ]
         ordered += sorted(block, key=_best_first)
     return [*ordered, *scores[len(ordered) :]]
 

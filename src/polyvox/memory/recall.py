@@ -7,27 +7,25 @@ may not see is not on their shelves; it changes nothing they find, not even the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from polyvox.errors import Invalid
 from polyvox.memory.excerpts import excerpt
-from polyvox.memory.ranking import Question, Text, newest_first, rank, seeds, spans_of
+from polyvox.memory.looking import Look, Seen, Sight
+from polyvox.memory.ranking import newest_first, rank
 from polyvox.memory.relevance import Scale
 from polyvox.memory.times import Span, times_in
 from polyvox.memory.values import Claim, Evidence, Item, Partition
 from polyvox.memory.words import terms_of
-from polyvox.store import claims, episodes, shelves
+from polyvox.store import episodes, shelves
 from polyvox.store.database import Tx
 from polyvox.store.folding import fold
-from polyvox.store.remembered import SESSION_BITS, Glance, Stored
+from polyvox.store.remembered import SESSION_BITS, Stored
 from polyvox.store.shelves import SHARED, Shelf
 from polyvox.values import Scope
 
 MOST_ITEMS = 100
-POSTINGS, ENOUGH = 3_000, 500
-"""So many occurrences of words are looked at, the rarest words first. Where enough were found, a
-word with more of them than are left is not looked up, for PostgreSQL has to read them all."""
 STRETCHES = 20
 """So many stretches of sessions are read, and as many more as items are wanted."""
 DATED = 0.6
@@ -81,41 +79,17 @@ NOTHING = Exclude()
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """One call of recall."""
+class Wish:
+    """What one reader wants of a question."""
 
-    tx: Tx
-    scope: Scope
-    partition: Partition
-    as_of: int | None
-    include_history: bool
-    exclude: Exclude
-    sources: Mapping[str, Source]
-    shelves: Mapping[tuple[str, str, bool], Shelf]
-    """What the reader may see, by owner, role and cloud."""
-    hidden: frozenset[int]
-    """The numbers of the sessions that are left out."""
-
-    def shows(self, one: Glance) -> bool:
-        """Whether an episode may be told."""
-        return (
-            not one.excluded
-            and (one.owner, one.role, bool(one.cloud)) in self.shelves
-            and (self.as_of is None or one.at <= self.as_of)
-            and one.doc >> SESSION_BITS not in self.hidden
-        )
-
-    def tells(self, claim: Claim) -> bool:
-        """Whether a claim may be told: of a kind that somebody can tell, and current, or history
-        is wanted."""
-        retired, until = claim.retired_at, self.as_of
-        current = retired is None or (until is not None and retired > until)
-        return (
-            claim.kind in self.sources
-            and (claim.advisor_id or SHARED, claims.ROLE, claim.cloud) in self.shelves
-            and (until is None or claim.at <= until)
-            and (current or self.include_history)
-        )
+    reader: Reader = PERSON
+    exclude: Exclude = NOTHING
+    limit: int = 10
+    stretches: int = STRETCHES
+    """Where a quick look is enough, fewer stretches of sessions are read."""
+    also: Mapping[int, float] = field(default_factory=dict)
+    """What another way of searching found: calibrated relevance by number in the index; the better
+    of two opinions counts."""
 
 
 def recall(
@@ -133,119 +107,150 @@ def recall(
     exclude: Exclude = NOTHING,
     sources: Mapping[str, Source] | None = None,
     also: Mapping[int, float] | None = None,
-    stretches: int = STRETCHES,
 ) -> list[Item]:
-    """What is remembered about `query`, best first.
-
-    `reference_time` is when it is asked ("last week"). With `as_of`, the answer is the one that
-    could be given then; with `include_history`, what was superseded is told too. `max_tokens`
-    bounds the sum of the items' texts. Claims are told by `sources`, by kind. `also` is what
-    another way of searching found: calibrated relevance by number in the index; the better of two
-    opinions counts. Where a quick look is enough, fewer `stretches` are read."""
-    if not 1 <= limit <= MOST_ITEMS:
-        raise Invalid(
-            f"{limit} is not a number of items.", f"Ask for 1 to {MOST_ITEMS}.", param="limit"
-        )
-    stocks = [one for one in shelves.stocks(tx, scope, partition.key) if reader.sees(one.shelf)]
-    if not stocks:
-        return []
-    asked = _Asked(
+    """What is remembered about `query`, best first; see `recall_all`."""
+    wish = Wish(reader, exclude, limit, also=also or {})
+    (found,) = recall_all(
         tx,
         scope,
         partition,
+        query,
+        [wish],
+        reference_time=reference_time,
+        as_of=as_of,
+        include_history=include_history,
+        max_tokens=max_tokens,
+        sources=sources,
+    )
+    return found
+
+
+def recall_all(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    query: str,
+    wishes: Sequence[Wish],
+    *,
+    reference_time: int,
+    as_of: int | None = None,
+    include_history: bool = False,
+    max_tokens: int | None = None,
+    sources: Mapping[str, Source] | None = None,
+) -> list[list[Item]]:
+    """What is remembered about `query`, best first, for each of several readers.
+
+    `reference_time` is when it is asked ("last week"). With `as_of`, the answer is the one that
+    could be given then; with `include_history`, what was superseded is told too. `max_tokens`
+    bounds the sum of the items' texts. Claims are told by `sources`, by kind."""
+    for wish in wishes:
+        if not 1 <= wish.limit <= MOST_ITEMS:
+            raise Invalid(
+                f"{wish.limit} is not a number of items.",
+                f"Ask for 1 to {MOST_ITEMS}.",
+                param="limit",
+            )
+    stocks = shelves.stocks(tx, scope, partition.key)
+    sights: dict[int, Sight] = {}
+    for number, wish in enumerate(wishes):
+        visible = tuple(one for one in stocks if wish.reader.sees(one.shelf))
+        if visible:
+            ids = sorted(wish.exclude.sessions)
+            hidden = frozenset(episodes.session_numbers(tx, scope, partition, ids))
+            sights[number] = Sight(visible, hidden, wish.stretches + wish.limit, wish.also)
+    found: list[list[Item]] = [[] for _ in wishes]
+    if not sights:
+        return found
+    times, terms = times_in(query, reference_time), terms_of(query)
+    look = Look(
+        tx,
+        scope,
+        partition,
+        terms,
+        times.spans,
         as_of,
         include_history,
-        exclude,
-        sources or {},
-        {(one.shelf.owner, one.shelf.role, one.shelf.cloud): one.shelf for one in stocks},
-        frozenset(episodes.session_numbers(tx, scope, partition, sorted(exclude.sessions))),
+        frozenset(sources or ()),
     )
-    times = times_in(query, reference_time)
     if times.spans and all(term.weight < 1 for term in terms_of(times.rest)):
-        return _cut(asked, _said_in(asked, times.spans), limit, max_tokens)
-    terms = terms_of(query)
-    visible = list(asked.shelves.values())
-    known = shelves.occurrences(tx, scope, visible, [term.word for term in terms])
-    docs = sum(one.docs for one in stocks)
-    length = max(1.0, sum(one.words for one in stocks) / docs)
-    question = Question(terms, times.spans, docs, length, known)
-    texts, found = _look(asked, question, stretches + limit, also or {})
-    told = _told(asked, question, texts, found, also or {}, limit + SPARE)
-    return _cut(asked, told, limit, max_tokens)
+        for number, sight in sights.items():
+            told = _said_in(look, sight, times.spans)
+            found[number] = _cut(told, wishes[number], max_tokens)
+        return found
+    ordered = [
+        _order(one, wishes[n])
+        for n, one in zip(sights, look.see(list(sights.values())), strict=True)
+    ]
+    items = _Items(look, sources or {}, ordered)
+    for number, order in zip(sights, ordered, strict=True):
+        found[number] = _cut(items.told(order), wishes[number], max_tokens)
+    return found
 
 
-def _look(
-    asked: _Asked, question: Question, most: int, also: Mapping[int, float]
-) -> tuple[list[Text], dict[int, Claim]]:
-    """Read what may be an answer: as texts to be ranked, and the claims among them."""
-    tx, scope, partition = asked.tx, asked.scope, asked.partition
-    visible = list(asked.shelves.values())
-    postings: dict[str, list[int]] = {}
-    left = POSTINGS
-    for word, count in sorted(question.known.items(), key=lambda pair: (pair[1], pair[0])):
-        if left <= 0 or (count > left and POSTINGS - left >= ENOUGH):
-            break  # the other words still count where the rarer ones are
-        found = shelves.postings(tx, scope, visible, word, left, asked.as_of)
-        postings[word] = [doc for doc in found if doc >> SESSION_BITS not in asked.hidden]
-        left -= count
-    stretches, numbers = seeds(postings, question.weights, most)
-    ranges = spans_of(stretches) + [(doc, doc) for doc in also if doc >= 0]
-    owners = {owner for owner, _, _ in asked.shelves}
-    texts = {
-        one.doc: Text(one.doc, one.at, tuple(one.terms.split()), bool(one.pinned))
-        for one in episodes.glance(tx, scope, partition, ranges, owners)
-        if asked.shows(one)
-    }
-    wanted = dict.fromkeys([*numbers, *(doc for doc in also if doc < 0)])
-    told = {
-        doc: claim
-        for doc, claim in claims.read(tx, scope, partition, list(wanted))
-        if asked.tells(claim)
-    }
-    for doc, claim in told.items():
-        texts[doc] = Text(doc, claim.at, claim.terms, claim.pinned)
-    return list(texts.values()), told
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What one reader is to be told, best first."""
+
+    relevance: Mapping[int, float]
+    docs: Sequence[int]
+    claims: Mapping[int, Claim]
+    ahead: int
+    """So many are read at a time."""
 
 
-def _told(
-    asked: _Asked,
-    question: Question,
-    texts: Sequence[Text],
-    found: Mapping[int, Claim],
-    also: Mapping[int, float],
-    ahead: int,
-) -> Iterator[Item]:
-    """Items, best first; so many are read at a time, as they are asked for."""
-    scale = Scale(question)
-    scores = newest_first(question, rank(question, texts), ahead)
+def _order(seen: Seen, wish: Wish) -> _Order:
+    ahead = wish.limit + SPARE
+    scale = Scale(seen.question)
+    scores = newest_first(seen.question, rank(seen.question, seen.texts), ahead)
     relevance = {score.text.doc: scale.relevance(score.value) for score in scores}
     docs = list(relevance)
-    if also:
-        for text in texts:
-            if text.doc in also:
-                relevance[text.doc] = max(relevance.get(text.doc, 0.0), also[text.doc])
+    if wish.also:
+        for text in seen.texts:
+            if text.doc in wish.also:
+                relevance[text.doc] = max(relevance.get(text.doc, 0.0), wish.also[text.doc])
         docs = sorted(relevance, key=lambda doc: -relevance[doc])
-    for start in range(0, len(docs), ahead):
-        some = docs[start : start + ahead]
-        items = _items(asked, question, some, found)
-        for doc in some:
-            if doc in items:
-                yield replace(items[doc], relevance=round(relevance[doc], 4))
+    return _Order(relevance, docs, seen.claims, ahead)
 
 
-def _items(
-    asked: _Asked, question: Question, docs: Sequence[int], found: Mapping[int, Claim]
-) -> dict[int, Item]:
-    tx, scope, partition = asked.tx, asked.scope, asked.partition
-    wanted = {term.word for term in question.terms}
-    ranges = [(doc, doc) for doc in docs if doc >= 0]
-    items = {one.doc: _episode(one, wanted) for one in episodes.read(tx, scope, partition, ranges)}
-    for kind, tell in asked.sources.items():
-        ids = {found[doc].id: doc for doc in docs if doc < 0 and found[doc].kind == kind}
-        if ids:
-            told = tell(tx, scope, partition, list(ids), asked.as_of)
-            items |= {ids[name]: item for name, item in told.items() if name in ids}
-    return items
+class _Items:
+    """What is told, read as it is asked for; what everybody is told first, at once."""
+
+    def __init__(self, look: Look, sources: Mapping[str, Source], orders: Sequence[_Order]) -> None:
+        self._look = look
+        self._sources = sources
+        self._wanted = {term.word for term in look.terms}
+        self._claims = {doc: claim for one in orders for doc, claim in one.claims.items()}
+        self._read: dict[int, Item | None] = {}
+        self._fetch([doc for one in orders for doc in one.docs[: one.ahead]])
+
+    def told(self, order: _Order) -> Iterator[Item]:
+        """One reader's items."""
+        for start in range(0, len(order.docs), order.ahead):
+            some = order.docs[start : start + order.ahead]
+            self._fetch(some)
+            for doc in some:
+                item = self._read[doc]
+                if item is not None:
+                    yield replace(item, relevance=round(order.relevance[doc], 4))
+
+    def _fetch(self, docs: Iterable[int]) -> None:
+        new = [doc for doc in dict.fromkeys(docs) if doc not in self._read]
+        if not new:
+            return
+        self._read |= dict.fromkeys(new)
+        tx, scope, partition = self._look.tx, self._look.scope, self._look.partition
+        ranges = [(doc, doc) for doc in new if doc >= 0]
+        for one in episodes.read(tx, scope, partition, ranges):
+            self._read[one.doc] = _episode(one, self._wanted)
+        for kind, tell in self._sources.items():
+            ids = {
+                self._claims[doc].id: doc
+                for doc in new
+                if doc < 0 and self._claims[doc].kind == kind
+            }
+            if ids:
+                told = tell(tx, scope, partition, list(ids), self._look.as_of)
+                self._read |= {ids[name]: item for name, item in told.items() if name in ids}
 
 
 def _episode(one: Stored, wanted: set[str]) -> Item:
@@ -257,29 +262,30 @@ def _episode(one: Stored, wanted: set[str]) -> Item:
     return Item(said.id, shown, 0.0, "episode", (evidence,), one.at)
 
 
-def _said_in(asked: _Asked, spans: Sequence[Span]) -> Iterator[Item]:
+def _said_in(look: Look, sight: Sight, spans: Sequence[Span]) -> Iterator[Item]:
     """What was said in these times: the person's words first, the latest first."""
-    tx, scope, partition = asked.tx, asked.scope, asked.partition
+    tx, scope, partition = look.tx, look.scope, look.partition
+    visible = sight.shelves
     stored = [
         one
         for span in spans
         for one in episodes.said_between(tx, scope, partition, span.start, span.end, MOST_ITEMS * 4)
-        if one.doc >> SESSION_BITS not in asked.hidden
-        and one.shelf(partition) in asked.shelves.values()
-        and (asked.as_of is None or one.at <= asked.as_of)
+        if one.doc >> SESSION_BITS not in sight.hidden
+        and one.shelf(partition) in visible
+        and (look.as_of is None or one.at <= look.as_of)
     ]
     for one in sorted(stored, key=lambda one: (one.episode.role != "user", -one.at)):
         yield replace(_episode(one, set()), relevance=DATED)
 
 
-def _cut(asked: _Asked, items: Iterator[Item], limit: int, max_tokens: int | None) -> list[Item]:
+def _cut(items: Iterator[Item], wish: Wish, max_tokens: int | None) -> list[Item]:
     """As many as are wanted and fit, without what is known already."""
-    known = [_bare(text) for text in asked.exclude.texts]
+    known = [_bare(text) for text in wish.exclude.texts]
     kept: list[Item] = []
     left = max_tokens
     for item in items:
         text = _bare(item.text)
-        if not text or item.id in asked.exclude.ids or any(text in other for other in known):
+        if not text or item.id in wish.exclude.ids or any(text in other for other in known):
             continue
         if left is not None:
             size = -(-len(item.text) // CHARS_PER_TOKEN)
@@ -287,7 +293,7 @@ def _cut(asked: _Asked, items: Iterator[Item], limit: int, max_tokens: int | Non
                 continue
             left -= size
         kept.append(item)
-        if len(kept) == limit:
+        if len(kept) == wish.limit:
             break
     return kept
 

@@ -35,10 +35,12 @@ _HOLLOW = (
     "|stay|stop you|survive|take that|think|try to be|understand|wait|want|wish|wonder"
 )
 _WHAT = rf"(?P<what>(?!(?:{_HOLLOW})\b)\w.+)"
-_PATTERNS: tuple[tuple[LoopType, str], ...] = (
-    ("commitment", rf"(?P<lead>{_I}{_ADVERB})\s+{_WHAT}"),
+_PATTERNS: tuple[tuple[LoopType, str, str], ...] = (
+    # (what it is, words of which a sentence must hold one to be looked at more closely, the rule)
+    ("commitment", "ll will going gonna", rf"(?P<lead>{_I}{_ADVERB})\s+{_WHAT}"),
     (
         "commitment",
+        "promised swore agreed committed",
         (
             r"(?P<lead>i\s+(?:promised|swore|agreed|committed)(?:\s+\w+)?\s+(?:to|(?:that\s+)?i['’]?d))"
             r"\s+(?P<what>\w.+)"
@@ -46,6 +48,7 @@ _PATTERNS: tuple[tuple[LoopType, str], ...] = (
     ),
     (
         "commitment",
+        "need must have got remind",
         (
             r"(?P<lead>i\s+(?:(?:really|still|also|just)\s+)?(?:need\s+to|must)"
             r"|i\s+(?:really|still|also)\s+have\s+to"
@@ -55,6 +58,7 @@ _PATTERNS: tuple[tuple[LoopType, str], ...] = (
     # "I have to" is as often a complaint: it counts where it says which thing, or by when.
     (
         "commitment",
+        "have",
         (
             rf"(?P<lead>i\s+have\s+to)\s+(?=\S+\s+(?:\w+\s+)?(?:the|a|an|my|our|his|her|their)\b"
             rf"|.*{_SOON}){_WHAT}"
@@ -62,6 +66,7 @@ _PATTERNS: tuple[tuple[LoopType, str], ...] = (
     ),
     (
         "decision",
+        "decided made",
         (
             r"(?P<lead>i(?:['’]?ve|\s+have)?\s+(?:finally\s+)?decided\s+(?:to|that\s+i['’]?ll)"
             r"|i['’]?ve\s+made\s+up\s+my\s+mind\s+to)\s+(?P<what>(?!not\b)\w.+)"
@@ -69,6 +74,7 @@ _PATTERNS: tuple[tuple[LoopType, str], ...] = (
     ),
     (
         "friction",
+        "putting avoiding procrastinating stuck bring",
         (
             r"(?P<lead>(?:i\s+(?:keep|kept)|i\s+am|i\s+was|i['’]?m|i\s+have\s+been|i['’]?ve\s+been)"
             r"\s+(?:putting\s+off|avoiding|procrastinating\s+on)|i['’]?m\s+stuck\s+(?:on|with)"
@@ -77,6 +83,7 @@ _PATTERNS: tuple[tuple[LoopType, str], ...] = (
     ),
     (
         "habit",
+        "want plan mean intend",
         (
             r"(?P<lead>i\s+(?:want|plan|mean|intend)\s+to\s+(?:start|begin|stop|quit))\s+"
             r"(?P<what>\w+ing\b.*)"
@@ -84,6 +91,7 @@ _PATTERNS: tuple[tuple[LoopType, str], ...] = (
     ),
     (
         "commitment",
+        "plan mean intend",
         (
             rf"(?P<lead>i\s+(?:plan|intend|mean)\s+to|{_AM}\s+planning\s+to|my\s+plan\s+is\s+to)"
             r"\s+(?P<what>\w.+)"
@@ -91,13 +99,17 @@ _PATTERNS: tuple[tuple[LoopType, str], ...] = (
     ),
     (
         "thread",
+        "waiting",
         (
             r"(?P<lead>(?:i['’]?m|i\s+am|we['’]?re|we\s+are)\s+(?:still\s+)?waiting"
             r"\s+(?:for|on|to\s+hear)|still\s+waiting\s+(?:for|on|to\s+hear))\s+(?P<what>\w.+)"
         ),
     ),
 )
-_RULES = tuple((kind, re.compile(_START + rule, re.IGNORECASE)) for kind, rule in _PATTERNS)
+_RULES = tuple(
+    (kind, tuple(words.split()), re.compile(_START + rule, re.IGNORECASE))
+    for kind, words, rule in _PATTERNS
+)
 _NOT = re.compile(
     r"\b(?:if|unless|whether|maybe|perhaps|might|would|could|supposed|used\s+to|suppose|pretend"
     r"|said|says|told|asked|wondering|no\s+longer\s+need)\b",
@@ -166,8 +178,10 @@ def loops_in(message: str, said_on: date) -> Iterator[Found]:
 
 
 def _loop(sentence: str, said_on: date) -> Found | None:
-    for kind, rule in _RULES:
-        match = rule.search(sentence)
+    lower = sentence.lower()
+    for kind, words, rule in _RULES:
+        # Nearly all of them find nothing, and take some 30 µs for it.
+        match = rule.search(sentence) if any(word in lower for word in words) else None
         if match is None:
             continue
         if _NOT.search(sentence[: match.end("lead")]):

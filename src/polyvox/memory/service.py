@@ -275,6 +275,15 @@ class Memory:
             ),
         )
 
+    async def mark_loop(
+        self, scope: Scope, partition: Partition, loop_id: str, *, pinned: bool
+    ) -> Loop:
+        """Pin a loop or not."""
+        now = self._clock()
+        return await self._change(
+            scope, lambda tx: loops.mark(tx, scope, partition, loop_id, now, pinned=pinned)
+        )
+
     async def end_loop(
         self, scope: Scope, partition: Partition, loop_id: str, status: Ending
     ) -> Loop:

@@ -61,6 +61,7 @@ class OpenLoop:
     """The sentence that opened it."""
     places: tuple[str, ...] = ()
     """The ids of the messages that speak of it."""
+    pinned: bool = False
 
     @property
     def waiting(self) -> bool:
@@ -70,7 +71,8 @@ class OpenLoop:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """All that a brief may draw on. Loops come by priority, what was said oldest first."""
+    """All that a brief may draw on. Loops come by priority, pinned ones first; what was said comes
+    oldest first."""
 
     now: int
     zone: tzinfo | None = None
@@ -138,8 +140,10 @@ def threads_of(known: Known) -> tuple[Thread, ...]:
     open_ones = [Thread(one.id, one.quote or one.text) for one in known.loops]
     near = known.moment.depth in ("continuation", "today")
     ordered = words[:1] + open_ones + words[1:] if near else open_ones + words
-    unique = {plain(one.text).casefold(): one for one in reversed(ordered) if plain(one.text)}
-    return tuple(reversed(unique.values()))[:THREADS]
+    unique: dict[str, Thread] = {}
+    for one in ordered:
+        unique.setdefault(plain(one.text).casefold(), one)
+    return tuple(one for key, one in unique.items() if key)[:THREADS]
 
 
 def bridge_of(known: Known) -> Said | None:
@@ -176,11 +180,7 @@ def _item(loop: OpenLoop, zone: tzinfo | None) -> BriefItem:
 
 
 def _ops(known: Known, today: date) -> OpsContext:
-    due = [
-        one
-        for one in known.loops
-        if not one.waiting and (one.due <= today if one.due is not None else one.horizon == "today")
-    ]
+    due = [one for one in known.loops if not one.waiting and (one.pinned or _due(one, today))]
     daily = known.yesterday
     sure = daily is not None and daily.exists and daily.quality_flag not in UNSURE
     return OpsContext(
@@ -190,6 +190,10 @@ def _ops(known: Known, today: date) -> OpsContext:
         yesterday_themes=tuple(plain(one) for one in daily.themes[:TOP]) if daily and sure else (),
         steering_note=daily.steering_note if daily and sure else None,
     )
+
+
+def _due(one: OpenLoop, today: date) -> bool:
+    return one.due <= today if one.due is not None else one.horizon == "today"
 
 
 def _sessions(known: Known, cited: list[Said]) -> tuple[str, ...]:

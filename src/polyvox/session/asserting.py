@@ -8,7 +8,7 @@ before anything of it is written; several are made together or not at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from polyvox.errors import Conflict, Invalid
@@ -21,8 +21,9 @@ from polyvox.receive import clean
 from polyvox.session.capturing import context_of
 from polyvox.session.road import Road
 from polyvox.store import advisors, assertions, contexts, past_runs, turns
-from polyvox.store.assertions import Details, Page, Wanted
+from polyvox.store.assertions import Details, Wanted
 from polyvox.store.database import Tx
+from polyvox.store.paging import Page
 from polyvox.store.past_runs import PastRun
 from polyvox.values import ASSISTANT_ID, ENDED, SYNTHESIS_ID, Answer, Scope
 
@@ -56,29 +57,35 @@ async def from_answer(
             name = contexts.put(tx, scope, context.data, now, redacted=context.redacted)
         source = Source(answer.id, answer.conversation_id, answer.turn_id, asked, answer.text, name)
         known = assertions.list_all(tx, scope, Wanted(answer_id=answer.id))
-        return [
-            _same(known, one)
-            or assertions.add(
-                tx,
-                scope,
-                Assertion(
-                    new_id(),
-                    answer.advisor_id,
-                    answer.advisor_name,
-                    1,
-                    one.text,
-                    one.kind,
-                    one.args,
-                    named,
-                    source=source,
-                    created_at=now,
-                    updated_at=now,
-                ),
-            )
-            for one in wordings
-        ]
+        like = Assertion(
+            "",
+            answer.advisor_id,
+            answer.advisor_name,
+            1,
+            "",
+            tags=named,
+            source=source,
+            created_at=now,
+            updated_at=now,
+        )
+        return _made(tx, scope, known, wordings, like)
 
     return await road.database.write(write)
+
+
+def _made(
+    tx: Tx,
+    scope: Scope,
+    known: Sequence[Assertion],
+    wordings: Iterable[Wording],
+    like: Assertion,
+) -> list[Assertion]:
+    """An assertion like this one for each wording; one that is known already as it is."""
+
+    def new(one: Wording) -> Assertion:
+        return replace(like, id=new_id(), text=one.text, kind=one.kind, args=one.args)
+
+    return [_same(known, one) or assertions.add(tx, scope, new(one)) for one in wordings]
 
 
 def _same(known: Iterable[Assertion], one: Wording) -> Assertion | None:
@@ -109,27 +116,18 @@ async def by_hand(
             for one in assertions.list_all(tx, scope, Wanted(advisor_id=who.id))
             if one.source is None and one.user_input == user_input
         ]
-        return [
-            _same(known, one)
-            or assertions.add(
-                tx,
-                scope,
-                Assertion(
-                    new_id(),
-                    who.id,
-                    who.name,
-                    1,
-                    one.text,
-                    one.kind,
-                    one.args,
-                    named,
-                    user_input=user_input,
-                    created_at=now,
-                    updated_at=now,
-                ),
-            )
-            for one in wordings
-        ]
+        like = Assertion(
+            "",
+            who.id,
+            who.name,
+            1,
+            "",
+            tags=named,
+            user_input=user_input,
+            created_at=now,
+            updated_at=now,
+        )
+        return _made(tx, scope, known, wordings, like)
 
     return await road.database.write(write)
 
@@ -212,7 +210,7 @@ class Listed:
 
     advisor_id: str
     advisor_name: str
-    page: Page
+    page: Page[Assertion]
     tags: tuple[str, ...]
     """All that the advisor's assertions have."""
 

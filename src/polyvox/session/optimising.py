@@ -41,7 +41,8 @@ from polyvox.store import advisors as advisor_rows
 from polyvox.store import jobs
 from polyvox.store import optimisations as rows
 from polyvox.store.database import Tx
-from polyvox.store.optimisations import Optimisation, Page
+from polyvox.store.optimisations import Optimisation
+from polyvox.store.paging import Page
 from polyvox.values import Scope, Usage
 from polyvox.work.cancelling import Bells
 from polyvox.work.worker import Handler, Taking
@@ -87,10 +88,10 @@ class Optimisations:
 
     async def list(
         self, scope: Scope, advisor: str | None = None, limit: int = 50, before: str | None = None
-    ) -> Page:
+    ) -> Page[Optimisation]:
         """Runs, newest first."""
 
-        def read(tx: Tx) -> Page:
+        def read(tx: Tx) -> Page[Optimisation]:
             found = None if advisor is None else advisor_rows.find(tx, scope, advisor)
             advisor_id = advisor if found is None else found.id
             return rows.list_page(tx, scope, advisor_id=advisor_id, limit=limit, before=before)

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Protocol
 
 from polyvox.errors import StoreError
@@ -31,7 +30,7 @@ from polyvox.memory.packets import (
     UserModel,
 )
 from polyvox.memory.profile import Line, Profile
-from polyvox.memory.recall import STRETCHES, Exclude, Reader, recall
+from polyvox.memory.recall import STRETCHES, Exclude, Reader, Wish, recall_all
 from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
 from polyvox.memory.startbrief import Known, startbrief
 from polyvox.memory.values import Item, Partition
@@ -224,34 +223,20 @@ class OwnMemory:
             for words in senses:
                 senses[words] = await self.embeddings.sense(scope, words)
 
-        def plan(tx: Tx) -> list[Lookup]:
-            owners = {one.shelf.owner for one in shelves.stocks(tx, scope, part.key)}
-            own = {one.reader.advisor_id for one in wanted} & owners
-            shared = [replace(one, reader=replace(one.reader, advisor_id=None)) for one in wanted]
-            quick = [
-                one if len(own) == 1 else replace(one, stretches=QUICK, limit=min(one.limit, FEW))
-                for one in wanted
-            ]
-            return [
-                mine if one.reader.advisor_id in own else everybodys
-                for one, mine, everybodys in zip(wanted, quick, shared, strict=True)
-            ]
+        def look(tx: Tx) -> list[Got[QueryReply]]:
+            planned = _planned(tx, scope, part, wanted) if len(wanted) > 1 else wanted
+            alike: dict[tuple[str, int], dict[Lookup, None]] = {}
+            for one in planned:
+                alike.setdefault((one.words, one.now), {})[one] = None
+            found: dict[Lookup, Got[QueryReply]] = {}
+            for (words, now), some in alike.items():
+                found |= _looked(tx, scope, part, words, now, list(some), senses[words])
+            return [found[one] for one in planned]
 
-        def look(tx: Tx, some: Sequence[Lookup]) -> list[Got[QueryReply]]:
-            return [_looked(tx, scope, part, one, senses[one.words]) for one in some]
-
-        read = self.database.read
         try:
-            planned = await read(plan) if len(wanted) > 1 else wanted
-            asked = list(dict.fromkeys(planned))
-            # A server answers several connections at once; a file is read by this process anyway.
-            apart = self.database.dialect == "postgresql"
-            groups = [[one] for one in asked] if apart else [asked]
-            looked = await asyncio.gather(*(read(partial(look, some=some)) for some in groups))
+            return await self.database.read(look)
         except StoreError:
             return [Got(None, Degrade("query", "unreachable", "database")) for _ in wanted]
-        found = dict(zip(asked, (got for some in looked for got in some), strict=True))
-        return [found[one] for one in planned]
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,22 +289,47 @@ def as_handover(start: Start) -> str:
     return briefs.as_handover(start.brief) if start.brief is not None else ""
 
 
-def _looked(tx: Tx, scope: Scope, part: Partition, wanted: Lookup, sense: Sense) -> Got[QueryReply]:
-    found = recall(
-        tx,
-        scope,
-        part,
-        wanted.words,
-        reference_time=wanted.now,
-        limit=wanted.limit,
-        reader=wanted.reader,
-        exclude=wanted.exclude,
-        stretches=wanted.stretches,
-        sources={facts.KIND: facts.tell},
-        also=sense.also(tx, scope, part, wanted.reader),
-    )
+def _planned(tx: Tx, scope: Scope, part: Partition, wanted: Sequence[Lookup]) -> Sequence[Lookup]:
+    """Who looks for themselves, and how well."""
+    owners = {one.shelf.owner for one in shelves.stocks(tx, scope, part.key)}
+    own = {one.reader.advisor_id for one in wanted} & owners
+    planned = []
+    for one in wanted:
+        if one.reader.advisor_id not in own:
+            planned.append(replace(one, reader=replace(one.reader, advisor_id=None)))
+        elif len(own) == 1:
+            planned.append(one)
+        else:
+            planned.append(replace(one, stretches=QUICK, limit=min(one.limit, FEW)))
+    return planned
+
+
+def _looked(
+    tx: Tx,
+    scope: Scope,
+    part: Partition,
+    words: str,
+    now: int,
+    wanted: Sequence[Lookup],
+    sense: Sense,
+) -> dict[Lookup, Got[QueryReply]]:
+    wishes = [
+        Wish(
+            one.reader,
+            one.exclude,
+            one.limit,
+            one.stretches,
+            sense.also(tx, scope, part, one.reader),
+        )
+        for one in wanted
+    ]
+    sources = {facts.KIND: facts.tell}
+    found = recall_all(tx, scope, part, words, wishes, reference_time=now, sources=sources)
     degrade = Degrade("query", "words alone", sense.degrade) if sense.degrade else None
-    return Got(QueryReply(tuple(_recalled(one) for one in found)), degrade)
+    return {
+        one: Got(QueryReply(tuple(map(_recalled, items))), degrade)
+        for one, items in zip(wanted, found, strict=True)
+    }
 
 
 def _row(loop: Loop) -> LoopRow:

@@ -17,7 +17,7 @@ from polyvox.errors import Conflict, NotFound
 from polyvox.store import contexts, past_runs
 from polyvox.store.database import Row, Tx, Value
 from polyvox.store.folding import fold
-from polyvox.store.paging import next_place, place_in
+from polyvox.store.paging import Page, page_of, place_in
 from polyvox.store.redaction import Found, Needles, excerpt, place
 from polyvox.values import REDACTED, Scope
 
@@ -119,15 +119,6 @@ class Wanted:
     answer_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some assertions, in the order they were made."""
-
-    items: tuple[Assertion, ...]
-    next: str | None
-    """What to give as `after` for the next page; None on the last one."""
-
-
 def find(tx: Tx, scope: Scope, assertion_id: str) -> Assertion | None:
     """One assertion as it is now, unless it was removed."""
     row = tx.one(f"{_JOINED} AND a.id = ? AND a.removed_at IS NULL", (scope.user, assertion_id))
@@ -173,7 +164,7 @@ def versions(tx: Tx, scope: Scope, assertion_id: str) -> list[Version]:
 
 def list_page(
     tx: Tx, scope: Scope, wanted: Wanted, limit: int = 100, after: str | None = None
-) -> Page:
+) -> Page[Assertion]:
     """Assertions in the order they were made; `after` is a page's `next`."""
     where, params = _where(wanted)
     if after is not None:
@@ -183,9 +174,7 @@ def list_page(
         f"{_JOINED} AND a.removed_at IS NULL{where} ORDER BY a.created_at, a.id LIMIT ?",
         (scope.user, *params, limit + 1),
     )
-    items = tuple(_assertion(row) for row in rows[:limit])
-    more = len(rows) > limit and items
-    return Page(items, next_place(items[-1].created_at, items[-1].id) if more else None)
+    return page_of([_assertion(row) for row in rows], limit, lambda one: one.created_at)
 
 
 def list_all(tx: Tx, scope: Scope, wanted: Wanted) -> list[Assertion]:

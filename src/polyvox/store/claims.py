@@ -15,7 +15,7 @@ from polyvox.store.episodes import Partition
 from polyvox.store.shelves import SHARED, Doc, Shelf
 from polyvox.values import Scope
 
-ROLE = "claim"
+ROLE = shelves.CLAIM
 """The role of a claim's shelf."""
 _CLAIM = "number, kind, id, at, terms, advisor_id, cloud, retired_at, pinned"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 import msgspec
@@ -12,7 +12,7 @@ from polyvox.errors import NotFound
 from polyvox.ids import Clock, new_id, system_clock
 from polyvox.store import councils, search
 from polyvox.store.database import Database, Row, Tx, Value
-from polyvox.store.paging import next_place, place_in
+from polyvox.store.paging import Page, page_of, place_in
 from polyvox.store.scrub import scrub
 from polyvox.values import Conversation, Recall, Scope
 
@@ -49,15 +49,6 @@ class Details(TypedDict, total=False):
     """Whether its turns look up what was said before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some conversations, newest first."""
-
-    items: tuple[Conversation, ...]
-    next: str | None
-    """What to give as `after` for the next page; None on the last one."""
-
-
 def find(tx: Tx, scope: Scope, conversation_id: str) -> Conversation | None:
     """One conversation, or None."""
     row = tx.one(
@@ -78,7 +69,7 @@ def get(tx: Tx, scope: Scope, conversation_id: str) -> Conversation:
     return found
 
 
-def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Page:
+def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Page[Conversation]:
     """Conversations by their newest message, newest first; `after` is a page's `next`."""
     where, params = "", (scope.user,)
     values: tuple[Value, ...] = params
@@ -90,9 +81,7 @@ def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Pag
         " ORDER BY updated_at DESC, id DESC LIMIT ?",
         (*values, limit + 1),
     )
-    items = tuple(conversation_of(row) for row in rows[:limit])
-    more = len(rows) > limit and items
-    return Page(items, next_place(items[-1].updated_at, items[-1].id) if more else None)
+    return page_of([conversation_of(row) for row in rows], limit, lambda one: one.updated_at)
 
 
 def latest(
@@ -195,7 +184,9 @@ class Conversations:
         """One conversation, or NotFound."""
         return await self._database.read(lambda tx: get(tx, scope, conversation_id))
 
-    async def list(self, scope: Scope, *, limit: int = 50, after: str | None = None) -> Page:
+    async def list(
+        self, scope: Scope, *, limit: int = 50, after: str | None = None
+    ) -> Page[Conversation]:
         """Conversations by their newest message, newest first."""
         return await self._database.read(lambda tx: list_page(tx, scope, limit, after))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,6 +58,18 @@ def extracted(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> in
         (scope.user, partition.key, session_id),
     )
     return 0 if row is None or row[0] is None else int(row[0]) + 1
+
+
+def untouched(tx: Tx, scope: Scope, partition: Partition, session_ids: Collection[str]) -> set[str]:
+    """Those of these sessions of which nothing was worked through yet."""
+    if not session_ids:
+        return set()
+    rows = tx.all(
+        "SELECT DISTINCT session_id FROM extractions WHERE user_id = ? AND part = ?"
+        f" AND session_id IN ({', '.join('?' * len(session_ids))})",
+        (scope.user, partition.key, *session_ids),
+    )
+    return set(session_ids) - {row[0] for row in rows}
 
 
 def keep_extraction(

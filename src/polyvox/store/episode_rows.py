@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from polyvox.store.database import Row, Tx
-from polyvox.store.remembered import SESSION_BITS, Episode, Partition, Stored
-from polyvox.store.shelves import SHARED
+from polyvox.store.remembered import SESSION_BITS, Episode, Glance, Partition, Stored, owner_of
+from polyvox.store.shelves import OWNER, SHARED
 from polyvox.values import Scope
 
 EPISODE = (
@@ -15,46 +16,75 @@ EPISODE = (
 )
 RANGES, IDS = 100, 400
 """So many ranges and ids are asked for by one statement."""
+ANYBODY = "*"
+"""An owner: whoever it is."""
 
 
-def in_ranges(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    ranges: Sequence[tuple[int, int]],
-    columns: str,
-    owners: Collection[str] | None = None,
+class View(NamedTuple):
+    """A range of numbers, and whose episodes of it are wanted beside those that are for all."""
+
+    first: int
+    last: int
+    owner: str = ANYBODY
+    reader: int = 0
+    """Who wants them: told with each row."""
+
+
+def in_views(
+    tx: Tx, scope: Scope, partition: Partition, views: Sequence[View], columns: str
 ) -> list[Row]:
-    """The rows whose numbers are in these ranges (first, last); of these owners alone, if given."""
-    whose, names = "", tuple(sorted(owners or ()))
-    if owners is not None:
-        # Whose an episode is: `owner_of`, for the database.
-        owner = (
-            f"CASE WHEN e.role = 'user' THEN '{SHARED}' ELSE COALESCE(e.advisor_id, '{SHARED}') END"
-        )
-        whose = f" AND {owner} IN ({', '.join('?' * len(names))})"
+    """The reader and these columns of every episode in these ranges."""
     # Both databases are told to jump to the numbers: as long as they have no statistics they would
     # rather walk the whole partition in the order of time.
     if tx.dialect == "sqlite":
         chosen = (
-            f"SELECT {columns} FROM spans CROSS JOIN episodes e NOT INDEXED"
+            f"SELECT spans.reader, {columns} FROM spans CROSS JOIN episodes e NOT INDEXED"
             " WHERE e.doc BETWEEN spans.low AND spans.high AND e.user_id = ? AND e.part = ?"
         )
     else:
         chosen = (
-            f"SELECT {columns} FROM spans CROSS JOIN LATERAL (SELECT * FROM episodes"
+            f"SELECT spans.reader, {columns} FROM spans CROSS JOIN LATERAL (SELECT * FROM episodes"
             " WHERE doc BETWEEN spans.low AND spans.high AND user_id = ? OFFSET 0) AS e"
             " WHERE e.part = ?"
         )
+    whose = f" AND (spans.whose = '{ANYBODY}' OR {OWNER} IN ('{SHARED}', spans.whose))"
     found: list[Row] = []
-    for start in range(0, len(ranges), RANGES):
-        some = ranges[start : start + RANGES]
-        values = ", ".join(["(CAST(? AS BIGINT), CAST(? AS BIGINT))"] * len(some))
+    for start in range(0, len(views), RANGES):
+        some = views[start : start + RANGES]
+        one = "(CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS INTEGER))"
+        values = ", ".join([one] * len(some))
         found += tx.all(
-            f"WITH spans (low, high) AS (VALUES {values}) {chosen}{whose}",
-            (*(number for span in some for number in span), scope.user, partition.key, *names),
+            f"WITH spans (low, high, whose, reader) AS (VALUES {values}) {chosen}{whose}",
+            (*(value for view in some for value in view), scope.user, partition.key),
         )
     return found
+
+
+def glance(
+    tx: Tx, scope: Scope, partition: Partition, views: Sequence[View]
+) -> list[tuple[int, Glance]]:
+    """The episodes in these ranges, without their texts, each with whose view it is in."""
+    columns = "e.doc, e.at, e.terms, e.advisor_id, e.role, e.cloud, e.excluded, e.pinned"
+    return [
+        (reader, Glance(doc, at, terms, owner_of(role, advisor_id), role, *rest))
+        for reader, doc, at, terms, advisor_id, role, *rest in in_views(
+            tx, scope, partition, views, columns
+        )
+    ]
+
+
+def persons_words(
+    tx: Tx, scope: Scope, partition: Partition, before: int, most: int
+) -> list[tuple[Episode, int, bool]]:
+    """What the person said, of the last so many messages before a time, the latest first; each with
+    its time and whether it may go to a cloud model."""
+    rows = tx.all(
+        f"SELECT {EPISODE} FROM (SELECT * FROM episodes WHERE user_id = ? AND part = ?"
+        " AND at < ? AND excluded = 0 ORDER BY at DESC, doc DESC LIMIT ?) AS e"
+        " WHERE e.role = 'user' AND e.advisor_id IS NULL ORDER BY e.at DESC, e.doc DESC",
+        (scope.user, partition.key, before, most),
+    )
+    return [(one.episode, one.at, one.cloud) for one in with_sessions(tx, scope, rows)]
 
 
 def with_sessions(tx: Tx, scope: Scope, rows: Sequence[Row]) -> list[Stored]:

@@ -8,7 +8,7 @@ too, and a session that was forgotten does not come back when it is sent again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -16,7 +16,7 @@ from polyvox.errors import Conflict, NotFound
 from polyvox.ids import content_hash
 from polyvox.store import shelves
 from polyvox.store.database import Tx, Value
-from polyvox.store.episode_rows import EPISODE, IDS, in_ranges, stored_of, with_sessions
+from polyvox.store.episode_rows import EPISODE, IDS, View, in_views, stored_of, with_sessions
 from polyvox.store.remembered import (
     SESSION_BITS,
     Episode,
@@ -27,7 +27,6 @@ from polyvox.store.remembered import (
     Role,
     Stored,
     Transcript,
-    owner_of,
     placed,
 )
 from polyvox.store.shelves import Doc, Shelf
@@ -45,6 +44,21 @@ def forgotten(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> bo
         (scope.user, partition.key, content_hash(session_id)),
     )
     return row is not None
+
+
+def forgotten_of(
+    tx: Tx, scope: Scope, partition: Partition, session_ids: Sequence[str]
+) -> set[str]:
+    """Which of these sessions were removed."""
+    if not session_ids:
+        return set()
+    hashes = {content_hash(one): one for one in session_ids}
+    rows = tx.all(
+        "SELECT hash FROM forgotten_sessions WHERE user_id = ? AND part = ?"
+        f" AND hash IN ({', '.join('?' * len(hashes))})",
+        (scope.user, partition.key, *hashes),
+    )
+    return {hashes[row[0]] for row in rows}
 
 
 def add(
@@ -187,29 +201,13 @@ def visible_of(
     ]
 
 
-def glance(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    ranges: Sequence[tuple[int, int]],
-    owners: Collection[str] | None = None,
-) -> list[Glance]:
-    """The episodes whose numbers are in these ranges (first, last), without their texts; only
-    those that are somebody's of these, if given."""
-    columns = "e.doc, e.at, e.terms, e.advisor_id, e.role, e.cloud, e.excluded, e.pinned"
-    return [
-        Glance(doc, at, terms, owner_of(role, advisor_id), role, *rest)
-        for doc, at, terms, advisor_id, role, *rest in in_ranges(
-            tx, scope, partition, ranges, columns, owners
-        )
-    ]
-
-
 def read(
     tx: Tx, scope: Scope, partition: Partition, ranges: Sequence[tuple[int, int]]
 ) -> list[Stored]:
     """The episodes whose numbers are in these ranges (first, last)."""
-    return with_sessions(tx, scope, in_ranges(tx, scope, partition, ranges, EPISODE))
+    views = [View(first, last) for first, last in ranges]
+    rows = [row[1:] for row in in_views(tx, scope, partition, views, EPISODE)]
+    return with_sessions(tx, scope, rows)
 
 
 def marked(

@@ -13,7 +13,7 @@ import msgspec
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.store.database import Row, Tx, Value
-from polyvox.store.paging import next_place, place_in
+from polyvox.store.paging import Page, page_of, place_in
 from polyvox.values import Scope, Usage
 
 EvaluationState = Literal["waiting", "running", "finished", "cancelled", "failed"]
@@ -122,14 +122,6 @@ def get(tx: Tx, scope: Scope, evaluation_id: str) -> Evaluation:
     return _evaluation(row)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some runs, newest first."""
-
-    items: tuple[Evaluation, ...]
-    next: str | None
-
-
 def list_page(
     tx: Tx,
     scope: Scope,
@@ -138,7 +130,7 @@ def list_page(
     badges: bool = False,
     limit: int = 50,
     before: str | None = None,
-) -> Page:
+) -> Page[Evaluation]:
     """Runs, newest first, without those of live badges unless they are wanted; `before` is a
     page's `next`."""
     where, params = "", list[Value]()
@@ -155,9 +147,7 @@ def list_page(
         " ORDER BY created_at DESC, id DESC LIMIT ?",
         (scope.user, *params, limit + 1),
     )
-    items = tuple(_evaluation(row) for row in rows[:limit])
-    more = len(rows) > limit and items
-    return Page(items, next_place(items[-1].created_at, items[-1].id) if more else None)
+    return page_of([_evaluation(row) for row in rows], limit, lambda one: one.created_at)
 
 
 def latest(

@@ -122,6 +122,37 @@ class Lane:
             worker.close()
 
 
+class Lanes:
+    """A lane for work that writes and one for work that only reads: what every database has."""
+
+    def __init__(self, writers: Lane, readers: Lane) -> None:
+        self._writers = writers
+        self._readers = readers
+        self._commits = 0
+
+    @property
+    def commits(self) -> int:
+        """Transactions committed by `write` so far."""
+        return self._commits
+
+    def committed(self) -> None:
+        """Count a commit (the writers call this)."""
+        self._commits += 1
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        """Run `work` in a transaction that may write. All of it is stored, or nothing."""
+        return await self._writers.run(work)
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        """Run `work` in a snapshot that only reads. Readers never wait for a writer."""
+        return await self._readers.run(work)
+
+    async def close(self) -> None:
+        """Finish what is queued, then let go of every connection."""
+        await self._readers.close()
+        await self._writers.close()
+
+
 def _deliver(jobs: list[Job[Any]]) -> None:
     """Hand outcomes back, with one wake-up for each loop that waits (nearly always one)."""
     loops = {job.loop for job in jobs}

@@ -19,7 +19,7 @@ Ending = Literal["done", "dropped", "open"]
 """How a loop ended; "open": it was taken up again, by hand."""
 _SIGHTING = (
     "id, topic, type, text, said_at, horizon, due, domain, importance, urgency, tags, confidence,"
-    " session_id, message_index, quote, cloud"
+    " session_id, message_index, quote, cloud, pinned"
 )
 _ENDING = "id, status, topic, words, said_at, session_id, message_index, quote"
 TAB = "\t"
@@ -47,6 +47,7 @@ class Sighting:
     index: int
     quote: str
     cloud: bool = True
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def add(
     for one in sightings:
         new += tx.run(
             f"INSERT INTO loop_sightings (user_id, part, {_SIGHTING}) VALUES"
-            " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (
                 scope.user,
                 partition.key,
@@ -96,6 +97,7 @@ def add(
                 one.index,
                 one.quote,
                 int(one.cloud),
+                int(one.pinned),
             ),
         )
     for end in endings:
@@ -152,6 +154,23 @@ def endings(
     return [_ended(row) for row in rows]
 
 
+def mark(tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str], *, pinned: bool) -> None:
+    """Keep whether these sightings are of a pinned loop."""
+    tx.many(
+        "UPDATE loop_sightings SET pinned = ? WHERE user_id = ? AND part = ? AND id = ?",
+        [(int(pinned), scope.user, partition.key, one) for one in ids],
+    )
+
+
+def any_pinned(tx: Tx, scope: Scope, partition: Partition) -> bool:
+    """Whether some loop is pinned."""
+    row = tx.one(
+        "SELECT 1 FROM loop_sightings WHERE user_id = ? AND part = ? AND pinned = 1 LIMIT 1",
+        (scope.user, partition.key),
+    )
+    return row is not None
+
+
 def remove(
     tx: Tx, scope: Scope, partition: Partition, sighted: Sequence[str], ended: Sequence[str]
 ) -> None:
@@ -166,7 +185,7 @@ def remove(
 def _sighting(row: Row) -> Sighting:
     values = list(row)
     values[10] = tuple(tag for tag in row[10].split(TAB) if tag)
-    values[15] = bool(row[15])
+    values[15], values[16] = bool(row[15]), bool(row[16])
     return Sighting(*values)
 
 

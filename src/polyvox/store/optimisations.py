@@ -14,7 +14,7 @@ import msgspec
 
 from polyvox.errors import NotFound
 from polyvox.store.database import Row, Tx, Value
-from polyvox.store.paging import next_place, place_in
+from polyvox.store.paging import Page, page_of, place_in
 from polyvox.store.redaction import Found, Needles, excerpt, place
 from polyvox.values import Scope, Usage
 
@@ -113,14 +113,6 @@ class StoredAttempt:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some runs, newest first."""
-
-    items: tuple[Optimisation, ...]
-    next: str | None
-
-
 def add(tx: Tx, scope: Scope, one: Optimisation) -> None:
     """A new run."""
     values = [getattr(one, name.strip()) for name in _COLUMNS.split(",")]
@@ -152,7 +144,7 @@ def list_page(
     advisor_id: str | None = None,
     limit: int = 50,
     before: str | None = None,
-) -> Page:
+) -> Page[Optimisation]:
     """Runs, newest first; `before` is a page's `next`."""
     where, params = "", list[Value]()
     if advisor_id is not None:
@@ -166,9 +158,7 @@ def list_page(
         " ORDER BY created_at DESC, id DESC LIMIT ?",
         (scope.user, *params, limit + 1),
     )
-    items = tuple(_optimisation(row) for row in rows[:limit])
-    more = len(rows) > limit and items
-    return Page(items, next_place(items[-1].created_at, items[-1].id) if more else None)
+    return page_of([_optimisation(row) for row in rows], limit, lambda one: one.created_at)
 
 
 def under_way(

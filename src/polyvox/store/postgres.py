@@ -8,8 +8,8 @@ before COMMIT was sent, runs again: it must be repeatable. A password is never p
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import psycopg
 from psycopg import errors as pg
@@ -20,11 +20,9 @@ from psycopg.types.numeric import Int2Dumper
 
 from polyvox.errors import ConfigError, Conflict, PolyvoxError, StoreError, StoreFull
 from polyvox.ids import Clock
-from polyvox.store.database import Dialect, Row, Tx, Value
-from polyvox.store.lane import Job, Lane
+from polyvox.store.database import Dialect, Row, Value
+from polyvox.store.lane import Job, Lane, Lanes
 from polyvox.store.migrate import Migration, migrate, not_migrated
-
-T = TypeVar("T")
 
 WRITERS = 4
 READERS = 4
@@ -114,39 +112,18 @@ class PostgresTx:
         return self._connection.execute(translate(sql).encode(), params or None)
 
 
-class PostgresDatabase:
+class PostgresDatabase(Lanes):
     """A PostgreSQL database whose tables are up to date (`open_database` sees to it)."""
 
     dialect: Dialect = "postgresql"
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._commits = 0
-        self._writers = Lane("writer", lambda: _Worker(self, "BEGIN"), threads=WRITERS)
         reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        self._readers = Lane("reader", lambda: _Worker(self, reading), threads=READERS)
-
-    @property
-    def commits(self) -> int:
-        """Transactions committed by `write` so far."""
-        return self._commits
-
-    def committed(self) -> None:
-        """Count a commit (the writers call this)."""
-        self._commits += 1
-
-    async def write(self, work: Callable[[Tx], T]) -> T:
-        """Run `work` in a transaction that may write. All of it is stored, or nothing."""
-        return await self._writers.run(work)
-
-    async def read(self, work: Callable[[Tx], T]) -> T:
-        """Run `work` in a snapshot that only reads."""
-        return await self._readers.run(work)
-
-    async def close(self) -> None:
-        """Finish what is queued, then let go of every connection."""
-        await self._readers.close()
-        await self._writers.close()
+        super().__init__(
+            Lane("writer", lambda: _Worker(self, "BEGIN"), threads=WRITERS),
+            Lane("reader", lambda: _Worker(self, reading), threads=READERS),
+        )
 
 
 class _Worker:

@@ -110,6 +110,16 @@ def list_sessions(
     return _counted(tx, only, (*values, limit))
 
 
+def newest(tx: Tx, scope: Scope, limit: int) -> list[Session]:
+    """The newest sessions first."""
+    rows = tx.all(
+        f"SELECT {_OF_S} FROM sessions s WHERE s.user_id = ?"
+        " ORDER BY s.started_at DESC, s.id DESC LIMIT ?",
+        (scope.user, limit),
+    )
+    return [Session(*row) for row in rows]
+
+
 def _counted(tx: Tx, only: str, params: tuple[Value, ...]) -> list[tuple[Session, int]]:
     rows = tx.all(
         f"SELECT {_OF_S}, (SELECT COUNT(*) FROM turns t WHERE t.user_id = s.user_id"

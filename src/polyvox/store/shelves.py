@@ -13,7 +13,7 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,6 +24,10 @@ MARK_CHARS = 10
 TOGETHER = 32
 SHARED = ""
 """The owner of what every advisor may know."""
+CLAIM = "claim"
+"""The role of what nobody said: a claim."""
+OWNER = f"CASE WHEN role = 'user' THEN '{SHARED}' ELSE COALESCE(advisor_id, '{SHARED}') END"
+"""Whose an episode is (`remembered.owner_of`), for the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +141,26 @@ def occurrences(
 ) -> dict[str, int]:
     """In how many texts on these shelves each word occurs; a word that occurs in none is left
     out."""
-    marks = [shelf.mark(scope) for shelf in shelves]
-    if not marks or not words:
+    counted = occurrences_on(tx, scope, shelves, words)
+    return {word: sum(docs.values()) for word, docs in counted.items()}
+
+
+def occurrences_on(
+    tx: Tx, scope: Scope, shelves: Iterable[Shelf], words: Sequence[str]
+) -> dict[str, dict[Shelf, int]]:
+    """The same for each of these shelves; those without the word are left out."""
+    by_mark = {shelf.mark(scope): shelf for shelf in shelves}
+    if not by_mark or not words:
         return {}
     rows = tx.all(
-        "SELECT word, SUM(docs) FROM shelf_words WHERE user_id = ?"
-        f" AND mark IN ({_marks(marks)}) AND word IN ({_marks(words)}) GROUP BY word",
-        (scope.user, *marks, *words),
+        "SELECT word, mark, docs FROM shelf_words WHERE user_id = ?"
+        f" AND mark IN ({_marks(by_mark)}) AND word IN ({_marks(words)})",
+        (scope.user, *by_mark, *words),
     )
-    return {word: int(docs) for word, docs in rows}
+    found: dict[str, dict[Shelf, int]] = {}
+    for word, mark, docs in rows:
+        found.setdefault(word, {})[by_mark[mark]] = docs
+    return found
 
 
 def postings(
@@ -158,12 +173,9 @@ def postings(
 ) -> list[int]:
     """The numbers of the texts on these shelves that hold a word, the last stored first, at most
     so many; with `until`, only what was said by then."""
-    marks = [shelf.mark(scope) + plain(word) for shelf in shelves]
-    parts = {shelf.part for shelf in shelves}
-    if len(parts) != 1:
-        raise ValueError("a search is inside one partition")
+    part = _part(shelves)
     if tx.dialect == "sqlite":
-        wanted = " OR ".join(f'"{mark}"' for mark in marks)
+        wanted = " OR ".join(f'"{shelf.mark(scope)}{plain(word)}"' for shelf in shelves)
         found = "SELECT rowid FROM episode_words WHERE episode_words MATCH ?"
         params: tuple[Value, ...] = (wanted,)
         if until is not None:
@@ -176,18 +188,65 @@ def postings(
             params = (wanted, until, wanted, until)
         rows = tx.all(f"{found} ORDER BY 1 DESC LIMIT ?", (*params, most))
     else:
-        wanted = " | ".join(f"'{mark}'" for mark in marks)
-        time, when = ("", ()) if until is None else (" AND at <= ?", (until,))
-        # The word is looked up first: without statistics PostgreSQL would walk the partition.
-        found = " UNION ALL ".join(
-            f"SELECT number FROM (SELECT {number} AS number, user_id, part, at FROM {table}"
-            " WHERE words @@ CAST(? AS TSQUERY) OFFSET 0) AS named"
-            f" WHERE user_id = ? AND part = ?{time}"
-            for table, number in (("episodes", "doc"), ("claims", "-number"))
-        )
-        each = (wanted, scope.user, parts.pop(), *when)
-        rows = tx.all(f"{found} ORDER BY 1 DESC LIMIT ?", (*each, *each, most))
+        found, params = _named(scope, part, shelves, word, until)
+        rows = tx.all(f"{found} ORDER BY 1 DESC LIMIT ?", (*params, most))
     return [row[0] for row in rows]
+
+
+def postings_apart(
+    tx: Tx,
+    scope: Scope,
+    groups: Sequence[Sequence[Shelf]],
+    word: str,
+    most: int,
+    until: int | None = None,
+    *,
+    few: bool = False,
+) -> list[list[int]]:
+    """The same for several groups of shelves that share none, each by itself. `few`: all of them
+    together are no more than `most`, so that they can be read at once where the database knows
+    whose a text is."""
+    if tx.dialect == "sqlite" or not few or len(groups) == 1:
+        return [postings(tx, scope, shelves, word, most, until) for shelves in groups]
+    everything = [shelf for shelves in groups for shelf in shelves]
+    found, params = _named(scope, _part(everything), everything, word, until)
+    number_of = {
+        (shelf.owner, shelf.role, shelf.cloud): number
+        for number, shelves in enumerate(groups)
+        for shelf in shelves
+    }
+    apart: list[list[int]] = [[] for _ in groups]
+    for doc, owner, role, cloud in tx.all(f"{found} ORDER BY 1 DESC", params):
+        apart[number_of[owner, role, bool(cloud)]].append(doc)
+    return apart
+
+
+def _part(shelves: Iterable[Shelf]) -> str:
+    parts = {shelf.part for shelf in shelves}
+    if len(parts) != 1:
+        raise ValueError("a search is inside one partition")
+    return parts.pop()
+
+
+def _named(
+    scope: Scope, part: str, shelves: Iterable[Shelf], word: str, until: int | None
+) -> tuple[str, tuple[Value, ...]]:
+    """The query for the texts that hold a word, on PostgreSQL: number, owner, role, cloud."""
+    wanted = " | ".join(f"'{shelf.mark(scope)}{plain(word)}'" for shelf in shelves)
+    time, when = ("", ()) if until is None else (" AND at <= ?", (until,))
+    # The word is looked up first: without statistics PostgreSQL would walk the partition.
+    found = " UNION ALL ".join(
+        f"SELECT number, owner, role, cloud FROM (SELECT {number} AS number, {owner} AS owner,"
+        f" {role} AS role, cloud, user_id, part, at FROM {table}"
+        " WHERE words @@ CAST(? AS TSQUERY) OFFSET 0) AS named"
+        f" WHERE user_id = ? AND part = ?{time}"
+        for table, number, owner, role in (
+            ("episodes", "doc", OWNER, "role"),
+            ("claims", "-number", f"COALESCE(advisor_id, '{SHARED}')", f"'{CLAIM}'"),
+        )
+    )
+    each = (wanted, scope.user, part, *when)
+    return found, (*each, *each)
 
 
 def _count(tx: Tx, scope: Scope, docs: Sequence[Doc], sign: int) -> None:
@@ -255,5 +314,5 @@ def _add(
     )
 
 
-def _marks(values: Sequence[str]) -> str:
+def _marks(values: Collection[str]) -> str:
     return ", ".join("?" * len(values))

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from polyvox.errors import ConfigError, Conflict, PolyvoxError, StoreError, StoreFull, TooLarge
-from polyvox.store.database import Dialect, Row, Tx, Value
-from polyvox.store.lane import Job, Lane
-
-T = TypeVar("T")
+from polyvox.store.database import Dialect, Row, Value
+from polyvox.store.lane import Job, Lane, Lanes
 
 BUSY_SECONDS = 5.0
 READERS = 4
@@ -56,38 +54,17 @@ class SqliteTx:
         return self._connection.execute(sql, params).fetchall()
 
 
-class SqliteDatabase:
+class SqliteDatabase(Lanes):
     """A database file. Its directory and tables exist already (`open_database` sees to it)."""
 
     dialect: Dialect = "sqlite"
 
     def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self.path = path
-        self._commits = 0
-        self._writer = Lane("writer", lambda: _Writer(self, busy_seconds), batch=GROUP)
-        self._readers = Lane("reader", lambda: _Reader(path, busy_seconds), threads=READERS)
-
-    @property
-    def commits(self) -> int:
-        """Transactions committed by `write` so far."""
-        return self._commits
-
-    def committed(self) -> None:
-        """Count a commit (the writer calls this)."""
-        self._commits += 1
-
-    async def write(self, work: Callable[[Tx], T]) -> T:
-        """Run `work` in a transaction that may write. All of it is stored, or nothing."""
-        return await self._writer.run(work)
-
-    async def read(self, work: Callable[[Tx], T]) -> T:
-        """Run `work` in a snapshot that only reads. Readers never wait for the writer."""
-        return await self._readers.run(work)
-
-    async def close(self) -> None:
-        """Finish what is queued, then let go of every connection."""
-        await self._readers.close()
-        await self._writer.close()
+        super().__init__(
+            Lane("writer", lambda: _Writer(self, busy_seconds), batch=GROUP),
+            Lane("reader", lambda: _Reader(path, busy_seconds), threads=READERS),
+        )
 
 
 class _Writer:

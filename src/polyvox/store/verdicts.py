@@ -98,7 +98,10 @@ def get(tx: Tx, scope: Scope, verdict_id: str) -> Verdict:
     """One verdict, or NotFound."""
     found = _some(tx, scope, "id = ?", (verdict_id,))
     if not found:
-        raise NotFound(f"There is no verdict {verdict_id}.")
+        raise NotFound(
+            f"There is no verdict {verdict_id}.",
+            "Those of a run: GET /api/evaluations/{id}, or `polyvox eval verdicts`.",
+        )
     return found[0]
 
 

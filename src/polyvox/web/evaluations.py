@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 
 from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation import suite
+from polyvox.evaluation.values import Verdict
 from polyvox.session import agreeing
 from polyvox.session.evaluating import seen
 from polyvox.store import advisors as advisor_rows
@@ -130,13 +131,7 @@ async def compare_evaluations(
 async def overrule_verdict(app: App, who: Who, verdict: Key, body: OverruleBody) -> VerdictOut:
     """Say what a verdict should have been. That is a label: see the agreement."""
     one = await app.evaluations.overrule(who, verdict, body.outcome)
-
-    def read(tx: Tx) -> VerdictOut:
-        sample = samples.find(tx, who, one.sample) if one.sample else None
-        said = {one.sample: sample.text} if sample is not None else None
-        return shown([one], Texts(tx, who), said)[0]
-
-    return await app.database.read(read)
+    return await app.database.read(lambda tx: verdict_out(tx, who, one))
 
 
 @router.get("/api/answers/{answer}/verdicts", responses=responses(404))
@@ -173,26 +168,7 @@ async def assertion_verdicts(app: App, who: Who, assertion: Key, limit: Few = 50
 @router.get("/api/agreement", responses=responses(404))
 async def agreement(app: App, who: Who, advisor: Advisor = None) -> AgreementsOut:
     """How well judges agree with what people say of their verdicts, with the counts."""
-
-    def read(tx: Tx) -> AgreementsOut:
-        key = None if advisor is None else advisor_id(tx, who, advisor)
-        found = agreeing.agreements(tx, who, key)
-        texts = Texts(tx, who)
-        return AgreementsOut(
-            overall=AgreementOut.of(found.overall),
-            judges=[
-                JudgeAgreement(judge=judge, judge_hash=name, agreement=AgreementOut.of(one))
-                for (judge, name), one in found.judges
-            ],
-            assertions=[
-                AssertionAgreement(
-                    assertion_id=one, text=texts.newest(one), agreement=AgreementOut.of(some)
-                )
-                for one, some in found.assertions
-            ],
-        )
-
-    return await app.database.read(read)
+    return await app.database.read(lambda tx: agreed(tx, who, advisor))
 
 
 @router.get("/api/advisors/{advisor}/passrates", responses=responses(404))
@@ -232,6 +208,33 @@ def advisor_id(tx: Tx, scope: Scope, key: str) -> str:
     if assertion_rows.name_of(tx, scope, key) is not None:
         return key
     return advisor_rows.get(tx, scope, key).id
+
+
+def verdict_out(tx: Tx, scope: Scope, one: Verdict) -> VerdictOut:
+    """A verdict with what it is about."""
+    sample = samples.find(tx, scope, one.sample) if one.sample else None
+    said = {one.sample: sample.text} if sample is not None else None
+    return shown([one], Texts(tx, scope), said)[0]
+
+
+def agreed(tx: Tx, scope: Scope, advisor: str | None) -> AgreementsOut:
+    """How well judges agree with people, about an advisor's assertions or about all."""
+    key = None if advisor is None else advisor_id(tx, scope, advisor)
+    found = agreeing.agreements(tx, scope, key)
+    texts = Texts(tx, scope)
+    return AgreementsOut(
+        overall=AgreementOut.of(found.overall),
+        judges=[
+            JudgeAgreement(judge=judge, judge_hash=name, agreement=AgreementOut.of(one))
+            for (judge, name), one in found.judges
+        ],
+        assertions=[
+            AssertionAgreement(
+                assertion_id=one, text=texts.newest(one), agreement=AgreementOut.of(some)
+            )
+            for one, some in found.assertions
+        ],
+    )
 
 
 def compared(tx: Tx, scope: Scope, evaluation_id: str, base: str) -> ComparedOut:

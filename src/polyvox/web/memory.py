@@ -92,7 +92,7 @@ async def query_memory(app: App, who: Who, body: QueryBody) -> QueryOut:
 async def get_loops(
     app: App, who: Who, tenant: Tenant, user: User, limit: Few = 10, domain: Domain | None = None
 ) -> LoopsOut:
-    """What is open, by priority."""
+    """What is open, by priority, pinned ones first."""
     every = await app.memory.loops(who, Partition(tenant, user), domain=domain)
     told = [one for one in every if one.cloud]
     return LoopsOut(
@@ -243,7 +243,7 @@ async def list_loops(
     tenant: OwnTenant = None,
     user: OwnUser = None,
 ) -> list[LoopOut]:
-    """The loops in these states (default: what is open), by priority."""
+    """The loops in these states (default: what is open), by priority, pinned ones first."""
     loops = await app.memory.loops(who, _part(who, tenant, user), statuses=tuple(status or LIVE))
     return [LoopOut.of(one) for one in loops]
 
@@ -257,8 +257,8 @@ async def change_loop(
     tenant: OwnTenant = None,
     user: OwnUser = None,
 ) -> LoopOut:
-    """Mark a loop as done or dropped, or open it again; or put it in other words, or give it
-    another day."""
+    """Mark a loop as done or dropped, or open it again; pin it; put it in other words, or give it
+    another day. What is pinned comes first and does not grow old; what is over cannot be pinned."""
     partition = _part(who, tenant, user)
     given = body.model_fields_set
     if body.status == "open":
@@ -268,6 +268,8 @@ async def change_loop(
         one = await app.memory.correct_loop(
             who, partition, loop, text=body.text, due=body.due_date, clear_due=undated
         )
+    if body.pinned is not None:
+        one = await app.memory.mark_loop(who, partition, loop, pinned=body.pinned)
     if body.status in ("done", "dropped"):
         one = await app.memory.end_loop(who, partition, loop, body.status)
     return LoopOut.of(one)

@@ -114,10 +114,11 @@ class EpisodeOut(Camel):
 
 
 class LoopPatch(Body):
-    """How a loop ended, or that it is open again; or how it is put rightly. What is left out
-    stays; a due date of null takes it away."""
+    """How a loop ended, or that it is open again; how it is put rightly; whether it is pinned. What
+    is left out stays; a due date of null takes it away."""
 
     status: Literal["done", "dropped", "open"] | None = None
+    pinned: Flag | None = None
     text: Annotated[Filled, Field(min_length=1, max_length=300)] | None = None
     due_date: Day | None = Field(None, alias="dueDate")
 

@@ -209,6 +209,7 @@ class LoopOut(Camel):
     importance: int
     urgency: int
     tags: list[str]
+    pinned: bool
     evidence: list[EvidenceOut]
 
     @classmethod
@@ -227,6 +228,7 @@ class LoopOut(Camel):
             importance=one.importance,
             urgency=one.urgency,
             tags=list(one.tags),
+            pinned=one.pinned,
             evidence=[EvidenceOut.of(each) for each in one.evidence],
         )
 

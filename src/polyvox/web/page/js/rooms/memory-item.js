@@ -97,7 +97,7 @@ export function useWayBack(open) {
   return button;
 }
 
-async function attempt(work, done) {
+export async function attempt(work, done) {
   try {
     await work();
     changed();
@@ -107,10 +107,15 @@ async function attempt(work, done) {
   }
 }
 
+export function PinTool({ pinned, name, mark }) {
+  const word = pinned ? "Unpin" : "Pin";
+  return html`<button type="button" aria-pressed=${pinned ? "true" : "false"} aria-label=${`${word}: ${name}`} onClick=${() => mark({ pinned: !pinned }, pinned ? "It is not pinned any more." : "Pinned. It stands first.")}>${word}</button>`;
+}
+
 function MarkTools({ marked, name, mark }) {
-  const [pin, out] = [marked.pinned, marked.excluded];
+  const out = marked.excluded;
   return html`
-    <button type="button" aria-pressed=${pin ? "true" : "false"} aria-label=${`${pin ? "Unpin" : "Pin"}: ${name}`} onClick=${() => mark({ pinned: !pin }, pin ? "It is not pinned any more." : "Pinned. It stands first.")}>${pin ? "Unpin" : "Pin"}</button>
+    <${PinTool} pinned=${marked.pinned} name=${name} mark=${mark} />
     <button type="button" aria-pressed=${out ? "true" : "false"} aria-label=${`${out ? "Include" : "Exclude"}: ${name}`} onClick=${() => mark({ excluded: !out }, out ? "Included. It can be recalled again." : "Excluded. No answer gets to see it.")}>${out ? "Include" : "Exclude"}</button>`;
 }
 

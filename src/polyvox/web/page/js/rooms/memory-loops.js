@@ -1,11 +1,11 @@
-// Open loops: what is to be done, by how pressing it is, until somebody says that it is over.
+// Open loops: what is to be done, pinned ones first, by how pressing it is, until it is over.
 import { api } from "../api.js";
-import { tell, tellFailure } from "../dialog.js";
+import { tell } from "../dialog.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { html, useEffect, useId, useRef, useState } from "../ui.js";
 import { plural } from "../words.js";
 import { Forget } from "./memory-forget.js";
-import { Reword, useWayBack } from "./memory-item.js";
+import { attempt, PinTool, Reword, useWayBack } from "./memory-item.js";
 import { Quotes } from "./memory-source.js";
 import { changed, dayOf, few, Filter, useNews } from "./memory-state.js";
 
@@ -13,6 +13,7 @@ const STEP = 50;
 const FILTERS = [["open", "Open"], ["done", "Done"], ["dropped", "Dropped"]];
 const STATES = { open: ["open", "needs_review", "stale"], done: ["done"], dropped: ["dropped"] };
 const HORIZONS = { today: "today or tomorrow", this_week: "within a week", ongoing: "ongoing" };
+const ORDERS = { pinned: "pinned ones first, then the most pressing", open: "the most pressing first", done: "the newest first", dropped: "the newest first" };
 const NONE = {
   open: ["Nothing is open.", "When you say “I'll call the bank tomorrow”, it stands here after the session, with your words."],
   done: ["Nothing is done yet.", "What you mark as done, or say is done, is kept here."],
@@ -34,7 +35,7 @@ function Marks({ loop }) {
   const over = ["done", "dropped"].includes(loop.status);
   const [when, late] = due(loop.dueDate);
   const marks = [
-    over && [loop.status, "over"], !over && when && [when, late ? "late" : ""], !over && !when && [HORIZONS[loop.timeHorizon] ?? loop.timeHorizon, ""],
+    loop.pinned && ["pinned", ""], over && [loop.status, "over"], !over && when && [when, late ? "late" : ""], !over && !when && [HORIZONS[loop.timeHorizon] ?? loop.timeHorizon, ""],
     ["stale", "needs_review"].includes(loop.status) && [`needs a look: not spoken of since ${dayOf(loop.lastSeenAt)}`, "look"],
     loop.domain !== "general" && [loop.domain, ""], ...loop.tags.map((tag) => [tag, "tag"]),
   ].filter(Boolean);
@@ -52,15 +53,8 @@ function Loop({ loop, put, onForget }) {
   const back = useWayBack(editing);
   const name = few(loop.text);
   const over = ["done", "dropped"].includes(loop.status);
-  const end = async (status, done) => {
-    try {
-      put(await api.patch(`/api/memory/loops/${loop.id}`, { status }));
-      changed();
-      tell(done);
-    } catch (failure) {
-      tellFailure(failure);
-    }
-  };
+  const mark = (change, done) => attempt(async () => put(await api.patch(`/api/memory/loops/${loop.id}`, change)), done);
+  const end = (status, done) => mark({ status }, done);
   const correct = async (text) => {
     const change = { ...(text === loop.text ? {} : { text }), ...((loop.dueDate ?? "") === day ? {} : { dueDate: day || null }) };
     if (Object.keys(change).length) {
@@ -87,7 +81,8 @@ function Loop({ loop, put, onForget }) {
               <button type="button" aria-label=${`Done: ${name}`} onClick=${() => end("done", "Done.")}>Done</button>
               <button type="button" aria-label=${`Drop: ${name}`} onClick=${() => end("dropped", "Dropped. It can be taken up again.")}>Drop</button>
               ${loop.status !== "open" && html`<button type="button" aria-label=${`Still open: ${name}`} onClick=${() => end("open", "Still open. It is looked at again later.")}>Still open</button>`}
-              <button type="button" ref=${back} aria-label=${`Correct: ${name}`} aria-expanded=${editing ? "true" : "false"} onClick=${edit}>Correct</button>`}
+              <button type="button" ref=${back} aria-label=${`Correct: ${name}`} aria-expanded=${editing ? "true" : "false"} onClick=${edit}>Correct</button>
+              <${PinTool} pinned=${loop.pinned} name=${name} mark=${mark} />`}
           <button type="button" aria-label=${`Forget: ${name}`} onClick=${() => onForget({ kind: "loop", id: loop.id, words: loop.text })}>Forget …</button>
         </div>
       </div>
@@ -117,7 +112,7 @@ export function Loops() {
       ${!list && !failure && html`<${Waiting}>Looking what is open …<//>`}
       ${list?.length === 0 && html`<div class="empty" role="status" tabindex="-1"><p>${none}</p><p class="soft">${how}</p></div>`}
       ${list?.length > 0 && html`
-        <p class="stamp count" role="status" tabindex="-1">${plural(list.length, "loop")}, ${kind === "open" ? "the most pressing first" : "the newest first"}</p>
+        <p class="stamp count" role="status" tabindex="-1">${plural(list.length, "loop")}, ${ORDERS[kind === "open" && list[0].pinned ? "pinned" : kind]}</p>
         <ol class="memos">${list.slice(0, many).map((loop) => html`<${Loop} key=${loop.id} loop=${mine.get(loop.id) ?? loop} put=${put} onForget=${setTarget} />`)}</ol>`}
       ${list?.length > many && html`<button type="button" class="plain" onClick=${() => setMany(many + STEP)}>Show more</button>`}
       ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}

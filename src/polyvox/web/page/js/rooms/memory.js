@@ -14,7 +14,7 @@ const PARTS = [
   { path: "", name: "Remembered", show: Remembered,
     lead: "What was noted from your own words, each with the words it rests on. Correct it, pin it, keep it out of answers, or have it forgotten." },
   { path: "open-loops", name: "Open loops", show: Loops,
-    lead: "What you meant to do, decided, keep up or wait for, the most pressing first. It ends when you say so, here or in a conversation." },
+    lead: "What you meant to do, decided, keep up or wait for, the most pressing first. It ends when you say so, here or in a conversation. What you pin stays in front and does not grow old." },
   { path: "profile", name: "Profile", show: Profile,
     lead: "Who you are to those who answer, and how you want to be spoken to. Whoever answers you may be told of it, so what you write here counts at once." },
   { path: "days", name: "Days", show: Days,

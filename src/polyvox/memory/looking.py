@@ -1,0 +1,233 @@
+"""Where recall looks: the texts that may be an answer, read once for all who ask the same.
+
+Every reader's own shelves are counted and searched by themselves, and only what all of them may see
+is searched once for all. So what one of them finds, and in which order, depends on nothing that
+they may not see: it is what they would find if nobody else asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+
+from polyvox.memory.ranking import STRETCH_BITS, Question, Spots, Text, seeds, spans_of
+from polyvox.memory.times import Span
+from polyvox.memory.values import Claim, Partition
+from polyvox.memory.words import Term
+from polyvox.store import claims, episode_rows, shelves
+from polyvox.store.database import Tx
+from polyvox.store.episode_rows import ANYBODY, View
+from polyvox.store.remembered import SESSION_BITS, Glance
+from polyvox.store.shelves import SHARED, Shelf, Stock
+from polyvox.values import Scope
+
+POSTINGS, ENOUGH = 3_000, 500
+"""So many occurrences of words are looked at, the rarest words first. Where enough were found, a
+word with more of them than are left is not looked up, for PostgreSQL has to read them all."""
+_IN_SESSION = SESSION_BITS - STRETCH_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What one reader may see of a partition."""
+
+    stocks: tuple[Stock, ...]
+    hidden: frozenset[int]
+    """The numbers of the sessions that are left out."""
+    most: int
+    """So many stretches of sessions are read, and as many claims."""
+    also: Mapping[int, float]
+    """What is looked at in any case: calibrated relevance by number in the index."""
+
+    @property
+    def shelves(self) -> frozenset[Shelf]:
+        """Where that stands."""
+        return frozenset(one.shelf for one in self.stocks)
+
+    @property
+    def owner(self) -> str:
+        """Whose episodes are seen beside those that are for all."""
+        others = {one.shelf.owner for one in self.stocks} - {SHARED}
+        return ANYBODY if len(others) > 1 else others.pop() if others else SHARED
+
+    @property
+    def places(self) -> frozenset[tuple[str, str, bool]]:
+        """The same: owner, role and cloud."""
+        return frozenset((s.shelf.owner, s.shelf.role, s.shelf.cloud) for s in self.stocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one reader has to choose from."""
+
+    question: Question
+    texts: list[Text]
+    claims: Mapping[int, Claim]
+    """Those among the texts that are claims, by number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One question about a partition, whoever asks it."""
+
+    tx: Tx
+    scope: Scope
+    partition: Partition
+    terms: tuple[Term, ...]
+    spans: tuple[Span, ...]
+    as_of: int | None
+    include_history: bool
+    kinds: frozenset[str]
+    """The kinds of claims that somebody can tell."""
+
+    def see(self, sights: Sequence[Sight]) -> list[Seen]:
+        """What each of them has to choose from."""
+        words = [term.word for term in self.terms]
+        everything = frozenset[Shelf]().union(*(one.shelves for one in sights))
+        counted = shelves.occurrences_on(self.tx, self.scope, sorted(everything, key=_name), words)
+        index = _Index(self, sights, counted)
+        asked = [self._question(one, counted) for one in sights]
+        views: list[View] = []
+        numbers: list[dict[int, None]] = []
+        for reader, (one, question) in enumerate(zip(sights, asked, strict=True)):
+            best, some = seeds(index.spots(one, question), question.weights, one.most)
+            ranges = spans_of(best) + [(doc, doc) for doc in one.also if doc >= 0]
+            views += [View(low, high, one.owner, reader) for low, high in ranges]
+            numbers.append(dict.fromkeys([*some, *(doc for doc in one.also if doc < 0)]))
+        chosen = self._texts(sights, views, frozenset(words))
+        wanted = dict.fromkeys(doc for some in numbers for doc in some)
+        known = dict(claims.read(self.tx, self.scope, self.partition, list(wanted)))
+        seen = []
+        for sight, question, texts, mine in zip(sights, asked, chosen, numbers, strict=True):
+            told = {
+                doc: known[doc]
+                for doc in mine
+                if doc in known and self._tells(known[doc], sight.places)
+            }
+            for doc, claim in told.items():
+                texts[doc] = Text.of(doc, claim.at, claim.terms, claim.pinned, words)
+            seen.append(Seen(question, list(texts.values()), told))
+        return seen
+
+    def _texts(
+        self, sights: Sequence[Sight], views: Sequence[View], words: frozenset[str]
+    ) -> list[dict[int, Text]]:
+        """The episodes that each of them may see, by number."""
+        places = [one.places for one in sights]
+        known: dict[int, Text] = {}
+        chosen: list[dict[int, Text]] = [{} for _ in sights]
+        for reader, one in episode_rows.glance(self.tx, self.scope, self.partition, views):
+            if self._shows(one, places[reader], sights[reader].hidden):
+                doc = one.doc
+                if doc not in known:
+                    terms = tuple(one.terms.split())
+                    known[doc] = Text.of(doc, one.at, terms, bool(one.pinned), words)
+                chosen[reader][doc] = known[doc]
+        return chosen
+
+    def _question(self, sight: Sight, counted: Mapping[str, Mapping[Shelf, int]]) -> Question:
+        """The question, with what the memory that this reader sees knows of its words."""
+        mine = sight.shelves
+        known = {}
+        for word, on in counted.items():
+            count = sum(docs for shelf, docs in on.items() if shelf in mine)
+            if count:
+                known[word] = count
+        docs = sum(one.docs for one in sight.stocks)
+        length = max(1.0, sum(one.words for one in sight.stocks) / docs)
+        return Question(self.terms, self.spans, docs, length, known)
+
+    def _shows(
+        self, one: Glance, places: frozenset[tuple[str, str, bool]], hidden: frozenset[int]
+    ) -> bool:
+        """Whether an episode may be told."""
+        return (
+            not one.excluded
+            and (one.owner, one.role, bool(one.cloud)) in places
+            and (self.as_of is None or one.at <= self.as_of)
+            and one.doc >> SESSION_BITS not in hidden
+        )
+
+    def _tells(self, claim: Claim, places: frozenset[tuple[str, str, bool]]) -> bool:
+        """Whether a claim may be told: of a kind that somebody can tell, and current, or history
+        is wanted."""
+        retired, until = claim.retired_at, self.as_of
+        current = retired is None or (until is not None and retired > until)
+        return (
+            claim.kind in self.kinds
+            and (claim.advisor_id or SHARED, claims.ROLE, claim.cloud) in places
+            and (until is None or claim.at <= until)
+            and (current or self.include_history)
+        )
+
+
+class _Index:
+    """Which word stands where: on the shelves that all readers see, and on the others of each."""
+
+    def __init__(
+        self, look: Look, sights: Sequence[Sight], counted: Mapping[str, Mapping[Shelf, int]]
+    ) -> None:
+        self._look = look
+        self._counted = counted
+        self._common = frozenset.intersection(*(one.shelves for one in sights))
+        self._others = [*dict.fromkeys(one.shelves - self._common for one in sights)]
+        # What each has alone; where two of them share some but not all, each is searched whole.
+        shared = sum(map(len, self._others)) > len(frozenset[Shelf]().union(*self._others))
+        self._apart = not shared
+        self._found: dict[str, dict[frozenset[Shelf], tuple[list[int], Spots]]] = {}
+
+    def spots(self, sight: Sight, question: Question) -> dict[str, list[Spots]]:
+        """Where the words of a question stand for this reader, the rarest first, as far as they
+        are looked at."""
+        own = sight.shelves - self._common
+        found: dict[str, list[Spots]] = {}
+        left = POSTINGS
+        for word, count in sorted(question.known.items(), key=lambda pair: (pair[1], pair[0])):
+            if left <= 0 or (count > left and POSTINGS - left >= ENOUGH):
+                break  # the other words still count where the rarer ones are
+            there = self._of(word)
+            parts = [there[group] for group in (self._common, own) if group in there]
+            if sum(len(docs) for docs, _ in parts) > left:
+                newest = nlargest(left, [doc for docs, _ in parts for doc in docs])
+                found[word] = [_without(Spots.of(newest), sight.hidden)]
+            else:
+                found[word] = [_without(spots, sight.hidden) for _, spots in parts]
+            left -= count
+        return found
+
+    def _of(self, word: str) -> dict[frozenset[Shelf], tuple[list[int], Spots]]:
+        """By group of shelves: where the word stands there, the newest first."""
+        if word not in self._found:
+            on = self._counted[word]
+            groups = {
+                group: kept
+                for group in (self._common, *self._others)
+                if (kept := sorted((shelf for shelf in group if shelf in on), key=_name))
+            }
+            few = self._apart and sum(on.values()) <= POSTINGS
+            lists = shelves.postings_apart(
+                self._look.tx,
+                self._look.scope,
+                list(groups.values()),
+                word,
+                POSTINGS,
+                self._look.as_of,
+                few=few,
+            )
+            self._found[word] = {
+                group: (docs, Spots.of(docs)) for group, docs in zip(groups, lists, strict=True)
+            }
+        return self._found[word]
+
+
+def _name(shelf: Shelf) -> tuple[str, str, bool]:
+    """Always the same order, so that the same is asked for in the same words."""
+    return shelf.owner, shelf.role, shelf.cloud
+
+
+def _without(spots: Spots, hidden: frozenset[int]) -> Spots:
+    if not hidden:
+        return spots
+    shown = [one for one in spots.stretches if one >> _IN_SESSION not in hidden]
+    return Spots(frozenset(shown), spots.claims)

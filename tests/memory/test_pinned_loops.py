@@ -1,0 +1,290 @@
+"""A pinned loop: it comes first wherever loops are told, does not grow old, and is over when it is
+over; forgetting or excluding some of its words does not unpin it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, PART, Desk, open_desk
+
+from polyvox.errors import Conflict, NotFound
+from polyvox.memory import loops, past
+from polyvox.memory.brief import brief
+from polyvox.memory.forget import Target
+from polyvox.memory.loops import Loop, LoopStatus, view
+from polyvox.memory.startbrief import Known, startbrief
+from polyvox.memory.values import Episode, Partition
+from polyvox.store import loops as rows
+from polyvox.store.database import Database
+from polyvox.store.loops import Ended, Sighting
+from polyvox.values import Scope
+
+EVERY: tuple[LoopStatus, ...] = ("open", "needs_review", "stale", "done", "dropped")
+WALK = "I want to start walking every Sunday."
+RENT = "I'll pay the rent tomorrow."
+FENCE = "I need to fix the fence on Wednesday."
+
+
+def said(text: str, at: int = 0, *, pinned: bool = False) -> tuple[list[Sighting], list[Ended]]:
+    episode = Episode(f"s{at}", 0, "user", None, text, FRIDAY + at)
+    seen, over = loops.found_in(episode, FRIDAY + at, True)
+    return [replace(one, pinned=pinned) for one in seen], over
+
+
+def seen(*told: tuple[list[Sighting], list[Ended]], now: int = 0) -> list[Loop]:
+    sightings = [one for some, _ in told for one in some]
+    return view(sightings, [one for _, some in told for one in some], FRIDAY + now)
+
+
+# -- as a view -------------------------------------------------------------------------------------
+
+
+def test_what_is_pinned_comes_first_then_by_how_pressing_it_is() -> None:
+    told = [said(RENT), said(FENCE, 1), said(WALK, 2), said("I need to buy a new lamp.", 3)]
+    assert seen(*told)[0].text == "Pay the rent tomorrow"
+    pinned = seen(said(RENT), said(FENCE, 1, pinned=True), said(WALK, 2, pinned=True), told[3])
+    assert [(one.text, one.pinned) for one in pinned] == [
+        ("Fix the fence on Wednesday", True),
+        ("Walking every Sunday", True),
+        ("Pay the rent tomorrow", False),
+        ("Buy a new lamp", False),
+    ]
+
+
+@pytest.mark.parametrize("text", [WALK, RENT, FENCE])
+def test_what_is_pinned_does_not_grow_old(text: str) -> None:
+    (old,) = seen(said(text), now=400 * DAY)
+    assert old.status in ("stale", "needs_review")
+    (pinned,) = seen(said(text, pinned=True), now=400 * DAY)
+    assert pinned.status == "open"
+
+
+def test_what_is_pinned_and_over_is_over() -> None:
+    done = said("I paid the rent.", DAY)
+    found = seen(said(RENT, pinned=True), done, said("I need to buy a new lamp.", 2), now=DAY)
+    assert [(one.text, one.status) for one in found] == [
+        ("Buy a new lamp", "open"),
+        ("Pay the rent tomorrow", "done"),
+    ]
+    other = said("I'll visit the dentist tomorrow."), said("I visited the dentist.", DAY)
+    closed = seen(said(RENT), done, *other, now=DAY)
+    pinned = seen(said(RENT, pinned=True), done, *other, now=DAY)
+    assert [one.id for one in closed] == [one.id for one in pinned], "nor does it stand first there"
+    again = seen(said(RENT, pinned=True), done, said(RENT, 2 * DAY), now=2 * DAY)
+    assert [(one.status, one.pinned) for one in again] == [("open", True)]
+
+
+# -- as rows ---------------------------------------------------------------------------------------
+
+
+async def kept(database: Database, *texts: str, at: int = 0) -> None:
+    for number, text in enumerate(texts):
+        sightings, endings = said(text, at + number)
+        await database.write(
+            lambda tx, s=sightings, e=endings: loops.add(tx, ME, PART, s, e)  # type: ignore[misc]  # mypy infers no lambda with a default
+        )
+
+
+async def listed(database: Database, now: int = FRIDAY) -> list[Loop]:
+    return await database.read(lambda tx: loops.listed(tx, ME, PART, now, statuses=EVERY))
+
+
+async def pin(database: Database, loop: str, *, pinned: bool = True) -> Loop:
+    return await database.write(lambda tx: loops.mark(tx, ME, PART, loop, FRIDAY, pinned=pinned))
+
+
+async def test_a_loop_is_pinned_and_unpinned(database: Database) -> None:
+    await kept(database, RENT, WALK)
+    rent, walk = await listed(database)
+    assert (await pin(database, walk.id)).pinned
+    assert [one.id for one in await listed(database)] == [walk.id, rent.id]
+    assert [one.status for one in await listed(database, FRIDAY + 99 * DAY)] == ["open", "stale"]
+    near = await database.read(lambda tx: loops.listed(tx, ME, PART, FRIDAY, limit=1))
+    assert [one.id for one in near] == [walk.id], "within a cap, too"
+    assert not (await pin(database, walk.id, pinned=False)).pinned
+    assert [one.id for one in await listed(database)] == [rent.id, walk.id]
+    old = {one.id: one.status for one in await listed(database, FRIDAY + 99 * DAY)}
+    assert old == {walk.id: "needs_review", rent.id: "stale"}
+
+
+async def test_what_is_over_is_not_pinned_but_can_be_unpinned(database: Database) -> None:
+    await kept(database, RENT)
+    (rent,) = await listed(database)
+    await pin(database, rent.id)
+    await database.write(lambda tx: loops.end(tx, ME, PART, rent.id, "done", FRIDAY))
+    with pytest.raises(Conflict, match="over"):
+        await pin(database, rent.id)
+    taken = await database.write(lambda tx: loops.end(tx, ME, PART, rent.id, "open", FRIDAY))
+    assert (taken.status, taken.pinned) == ("open", True)
+    done = await database.write(lambda tx: loops.end(tx, ME, PART, rent.id, "dropped", FRIDAY))
+    assert done.status == "dropped"
+    off = await pin(database, rent.id, pinned=False)
+    assert (off.status, off.pinned) == ("dropped", False)
+
+
+async def test_pins_stay_in_their_partition(database: Database) -> None:
+    bert, elsewhere = Scope("bert"), Partition("polyvox", "other")
+    sightings, _ = said(RENT)
+    for scope, part in ((ME, PART), (ME, elsewhere), (bert, PART)):
+        await database.write(lambda tx, s=scope, p=part: loops.add(tx, s, p, sightings))  # type: ignore[misc]  # as above
+    (rent,) = await listed(database)
+    await pin(database, rent.id)
+    for scope, part in ((ME, elsewhere), (bert, PART)):
+        (other,) = await database.read(
+            lambda tx, s=scope, p=part: loops.listed(tx, s, p, FRIDAY)  # type: ignore[misc]  # as above
+        )
+        assert (other.id, other.pinned) == (rent.id, False)
+        assert not await database.read(lambda tx, s=scope, p=part: rows.any_pinned(tx, s, p))  # type: ignore[misc]  # as above
+    empty = Partition("polyvox", "nobody")
+    with pytest.raises(NotFound):
+        await database.write(lambda tx: loops.mark(tx, ME, empty, rent.id, FRIDAY, pinned=True))
+
+
+async def test_what_is_said_anew_of_it_is_pinned_with_it(database: Database) -> None:
+    await kept(database, RENT, FENCE)
+    rent, fence = await listed(database)
+    await pin(database, rent.id)
+    await kept(database, "I still have to pay the rent tomorrow.", "I have to buy a lamp.", at=DAY)
+    await kept(database, RENT)
+    corrected = await database.write(
+        lambda tx: loops.correct(tx, ME, PART, rent.id, FRIDAY + 2 * DAY, text="Pay the landlord")
+    )
+    assert (corrected.pinned, len(corrected.evidence)) == (True, 2)
+    every = await database.read(lambda tx: rows.sightings(tx, ME, PART))
+    assert len(every) == 5
+    assert {one.text for one in every if one.pinned} == {
+        "Pay the rent tomorrow", "Pay the landlord",
+    }  # fmt: skip
+    await pin(database, rent.id, pinned=False)
+    assert not await database.read(lambda tx: rows.any_pinned(tx, ME, PART))
+    assert [one.id for one in await listed(database) if one.text.startswith("Fix")] == [fence.id]
+
+
+# -- with what it rests on -------------------------------------------------------------------------
+
+
+def note(*quotes: tuple[int, str]) -> dict[str, Any]:
+    return {
+        **EMPTY,
+        "summary": "They spoke of the roof.",
+        "loops": [
+            {"n": number, "quote": quote, "type": "thread", "text": "Mend the roof of the shed",
+             "horizon": "ongoing"}
+            for number, quote in quotes
+        ],
+    }  # fmt: skip
+
+
+async def roof(desk: Desk) -> Loop:
+    """Said, pinned, said again."""
+    desk.always({"summary": "They spoke of the roof."})
+    desk.reply(note((0, "mend the roof of the shed")))
+    await desk.ingest("s", "I should mend the roof of the shed.")
+    await desk.work()
+    (loop,) = await desk.memory.loops(ME, PART)
+    pinned = await desk.memory.mark_loop(ME, PART, loop.id, pinned=True)
+    assert (pinned.id, pinned.pinned) == (loop.id, True)
+    desk.reply(note((0, "mend the roof of the shed")))
+    await desk.ingest("t", "I did not mend the roof of the shed yet.", at=DAY)
+    await desk.work()
+    (both,) = await desk.memory.loops(ME, PART)
+    assert len(both.evidence) == 2
+    return both
+
+
+async def test_forgetting_some_of_its_words_does_not_unpin_it(
+    database: Database, tmp_path: Path
+) -> None:
+    async with open_desk(database, tmp_path) as desk:
+        loop = await roof(desk)
+        await desk.memory.forget(ME, PART, Target("message", "s#0"))
+        (left,) = await desk.memory.loops(ME, PART)
+        assert (left.pinned, [one.session_id for one in left.evidence]) == (True, ["t"])
+        await desk.memory.forget(ME, PART, Target("loop", left.id))
+        assert await desk.memory.loops(ME, PART, statuses=EVERY) == []
+        with pytest.raises(NotFound):
+            await desk.memory.mark_loop(ME, PART, loop.id, pinned=True)
+
+
+async def test_excluding_some_of_its_words_neither_unpins_nor_pins_it(
+    database: Database, tmp_path: Path
+) -> None:
+    async with open_desk(database, tmp_path) as desk:
+        await roof(desk)
+        await desk.memory.mark_message(ME, PART, "s", 0, excluded=True)
+        (left,) = await desk.memory.loops(ME, PART)
+        assert (left.pinned, len(left.evidence)) == (True, 1)
+        await desk.memory.mark_loop(ME, PART, left.id, pinned=False)
+        await desk.memory.mark_message(ME, PART, "s", 0, excluded=False)
+        (whole,) = await desk.memory.loops(ME, PART)
+        assert (whole.pinned, len(whole.evidence)) == (False, 2)
+
+
+# -- as it is told ---------------------------------------------------------------------------------
+
+
+async def test_it_is_told_before_all_other_loops(database: Database, tmp_path: Path) -> None:
+    """Also before those of a session that nobody has worked through, and where more than fit in a
+    brief are more pressing."""
+    async with open_desk(database, tmp_path) as desk:
+        loop = await roof(desk)
+        words = [
+            f"I'll send the parcel number {name} today." for name in ("alpha", "beta", "gamma")
+        ]
+        words += [
+            "I'll pay the rent today.",
+            "I'll call the bank today.",
+            "I'll feed the cat today.",
+        ]
+        await desk.ingest("u", *words, at=DAY + DAY // 2)
+        now = FRIDAY + 3 * DAY
+
+        async def known() -> Known:
+            return await database.read(lambda tx: past.read(tx, ME, PART, now, None))
+
+        seen_ = await known()
+        assert len(seen_.loops) > 5
+        assert [one.pinned for one in seen_.loops[:2]] == [True, False]
+        told, handover = await startbrief(seen_)
+        assert told.items[0].text == loop.text
+        assert told.evidence is not None
+        assert told.evidence.loop_ids[0] == loop.id
+        assert told.ops_context is not None
+        assert told.ops_context.top_loops_today[0] == loop.text
+        assert "mend the roof of the shed" in (handover.text or "")
+        plainer = brief(seen_)
+        assert plainer.open_loops[0] == loop.text
+        lines = str(plainer.brief_context).splitlines()
+        assert lines.index(f"open: “{loop.text}”") < lines.index("promised: “Pay the rent today”")
+
+        await desk.memory.mark_loop(ME, PART, loop.id, pinned=False)
+        unpinned = await known()
+        told, _ = await startbrief(unpinned)
+        assert unpinned.loops[-1].id == loop.id
+        assert loop.text not in [one.text for one in told.items]
+
+        await desk.memory.mark_loop(ME, PART, loop.id, pinned=True)
+        await desk.memory.end_loop(ME, PART, loop.id, "done")
+        assert loop.id not in [one.id for one in (await known()).loops]
+
+
+async def test_newer_words_of_it_stand_in_its_place(database: Database, tmp_path: Path) -> None:
+    async with open_desk(database, tmp_path) as desk:
+        desk.reply({**EMPTY, "loops": [
+            {"n": 0, "quote": "I'll call the bank", "type": "commitment", "text": "Call the bank",
+             "horizon": "ongoing"}]})  # fmt: skip
+        desk.always({"summary": "They spoke of the bank."})
+        await desk.ingest("s", "I'll call the bank.")
+        await desk.work()
+        (bank,) = await desk.memory.loops(ME, PART)
+        await desk.memory.mark_loop(ME, PART, bank.id, pinned=True)
+        await desk.ingest("t", "I'll call the bank.", "I'll feed the cat today.", at=DAY)
+        now = FRIDAY + 2 * DAY
+        seen_ = await database.read(lambda tx: past.read(tx, ME, PART, now, None))
+        assert [(one.text, one.pinned, one.places) for one in seen_.loops] == [
+            ("Call the bank", True, ("t#0",)),
+            ("Feed the cat today", False, ("t#2",)),
+        ]
