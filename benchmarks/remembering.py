@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ ME = Scope()
 OWN = Partition.own(ME)
 DAY = 86_400_000_000
 ADVISORS = 6
+BREATH = 0.05
+"""Seconds before each message: nobody asks again while the turn before is still being put away."""
 TALKS = 40
 """So many conversations of two turns, each once with memory and once without."""
 
@@ -98,6 +101,7 @@ async def _talk(
     made = await polyvox.conversations.create(ME, advisors=[one.id for one in asked])
     took = []
     for question in questions:
+        await asyncio.sleep(BREATH)
         begun = await polyvox.turns.send(ME, made.id, question)
         async for _ in polyvox.events(made.id, until=begun.turn.id):
             pass

@@ -10,14 +10,17 @@ from __future__ import annotations
 import unicodedata
 
 _MARKS = dict.fromkeys(map(ord, '"`´“”„‟«»‹›‘’‚‛＂＇「」『』〝〞〟❛❜❝❞❮❯⹂'), "'")
-_BRACKETS = str.maketrans("[]{}<>【】［］｛｝＜＞⟨⟩〈〉《》", "()()()()()()()()()()")
+_SHOWN = _MARKS | str.maketrans("[]{}<>【】［］｛｝＜＞⟨⟩〈〉《》", "()()()()()()()()()()")
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def plain(text: str) -> str:
     """A text on one line, with nothing in it that could end a quotation or pose as structure."""
-    seen = "".join(" " if unicodedata.category(one) in _HIDDEN else one for one in text)
-    return " ".join(seen.translate(_MARKS).translate(_BRACKETS).split())
+    line = " ".join(text.split())
+    if not line.isprintable():  # nearly all are: looking at every letter takes ten times as long
+        seen = "".join(" " if unicodedata.category(one) in _HIDDEN else one for one in line)
+        line = " ".join(seen.split())
+    return line.translate(_SHOWN)
 
 
 def quoted(words: str) -> str:

@@ -17,6 +17,11 @@ MOST = 3
 LONGEST = 300
 """Characters of one fact."""
 HEAD = "[SUPPLEMENTAL_CONTEXT]"
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+"""In English, wherever this machine is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +64,4 @@ def _line(found: Found) -> str:
 
 
 def _day(day: date) -> str:
-    return f"{day.day} {day:%B %Y}"
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Literal
 
@@ -53,6 +53,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda slot: values.get(slot[1], slot[0]), template)
 
 
+@lru_cache(maxsize=256)
 def short(text: str) -> str:
     """The first whole sentences of a text, as many as a small model takes."""
     kept, words = "", 0

@@ -86,12 +86,12 @@ class Look:
         words = [term.word for term in self.terms]
         everything = frozenset[Shelf]().union(*(one.shelves for one in sights))
         counted = shelves.occurrences_on(self.tx, self.scope, sorted(everything, key=_name), words)
-        index = _Index(self, sights, counted)
         asked = [self._question(one, counted) for one in sights]
+        index = _Index(self, sights, asked, counted)
         views: list[View] = []
         numbers: list[dict[int, None]] = []
         for reader, (one, question) in enumerate(zip(sights, asked, strict=True)):
-            best, some = seeds(index.spots(one, question), question.weights, one.most)
+            best, some = seeds(index.spots(reader, one), question.weights, one.most)
             ranges = spans_of(best) + [(doc, doc) for doc in one.also if doc >= 0]
             views += [View(low, high, one.owner, reader) for low, high in ranges]
             numbers.append(dict.fromkeys([*some, *(doc for doc in one.also if doc < 0)]))
@@ -162,31 +162,66 @@ class Look:
         )
 
 
+def _looked_up(question: Question) -> list[tuple[str, int]]:
+    """The words of a question that are looked up, the rarest first, with how often each occurs."""
+    found = []
+    left = POSTINGS
+    for word, count in sorted(question.known.items(), key=lambda pair: (pair[1], pair[0])):
+        if left <= 0 or (count > left and POSTINGS - left >= ENOUGH):
+            break  # the other words still count where the rarer ones are
+        found.append((word, count))
+        left -= count
+    return found
+
+
 class _Index:
     """Which word stands where: on the shelves that all readers see, and on the others of each."""
 
     def __init__(
-        self, look: Look, sights: Sequence[Sight], counted: Mapping[str, Mapping[Shelf, int]]
+        self,
+        look: Look,
+        sights: Sequence[Sight],
+        questions: Sequence[Question],
+        counted: Mapping[str, Mapping[Shelf, int]],
     ) -> None:
-        self._look = look
-        self._counted = counted
         self._common = frozenset.intersection(*(one.shelves for one in sights))
-        self._others = [*dict.fromkeys(one.shelves - self._common for one in sights)]
+        others = [*dict.fromkeys(one.shelves - self._common for one in sights)]
         # What each has alone; where two of them share some but not all, each is searched whole.
-        shared = sum(map(len, self._others)) > len(frozenset[Shelf]().union(*self._others))
-        self._apart = not shared
-        self._found: dict[str, dict[frozenset[Shelf], tuple[list[int], Spots]]] = {}
+        apart = sum(map(len, others)) == len(frozenset[Shelf]().union(*others))
+        self._words = [_looked_up(question) for question in questions]
+        wanted: dict[str, dict[frozenset[Shelf], list[Shelf]]] = {}
+        for word in dict.fromkeys(word for words in self._words for word, _ in words):
+            wanted[word] = {
+                group: kept
+                for group in (self._common, *others)
+                if (kept := sorted((one for one in group if one in counted[word]), key=_name))
+            }
+        few = {word for word in wanted if sum(counted[word].values()) <= POSTINGS and apart}
+        lists: dict[str, list[list[int]]] = {}
+        for some in (few, wanted.keys() - few):
+            lists |= shelves.postings_apart(
+                look.tx,
+                look.scope,
+                {word: list(wanted[word].values()) for word in wanted if word in some},
+                POSTINGS,
+                look.as_of,
+                few=some is few,
+            )
+        self._found = {
+            word: {
+                group: (docs, Spots.of(docs))
+                for group, docs in zip(groups, lists[word], strict=True)
+            }
+            for word, groups in wanted.items()
+        }
 
-    def spots(self, sight: Sight, question: Question) -> dict[str, list[Spots]]:
-        """Where the words of a question stand for this reader, the rarest first, as far as they
-        are looked at."""
+    def spots(self, reader: int, sight: Sight) -> dict[str, list[Spots]]:
+        """Where the words of the question stand for this reader, as far as they are looked at."""
         own = sight.shelves - self._common
         found: dict[str, list[Spots]] = {}
         left = POSTINGS
-        for word, count in sorted(question.known.items(), key=lambda pair: (pair[1], pair[0])):
-            if left <= 0 or (count > left and POSTINGS - left >= ENOUGH):
-                break  # the other words still count where the rarer ones are
-            there = self._of(word)
+        for word, count in self._words[reader]:
+            there = self._found[word]
             parts = [there[group] for group in (self._common, own) if group in there]
             if sum(len(docs) for docs, _ in parts) > left:
                 newest = nlargest(left, [doc for docs, _ in parts for doc in docs])
@@ -195,30 +230,6 @@ class _Index:
                 found[word] = [_without(spots, sight.hidden) for _, spots in parts]
             left -= count
         return found
-
-    def _of(self, word: str) -> dict[frozenset[Shelf], tuple[list[int], Spots]]:
-        """By group of shelves: where the word stands there, the newest first."""
-        if word not in self._found:
-            on = self._counted[word]
-            groups = {
-                group: kept
-                for group in (self._common, *self._others)
-                if (kept := sorted((shelf for shelf in group if shelf in on), key=_name))
-            }
-            few = self._apart and sum(on.values()) <= POSTINGS
-            lists = shelves.postings_apart(
-                self._look.tx,
-                self._look.scope,
-                list(groups.values()),
-                word,
-                POSTINGS,
-                self._look.as_of,
-                few=few,
-            )
-            self._found[word] = {
-                group: (docs, Spots.of(docs)) for group, docs in zip(groups, lists, strict=True)
-            }
-        return self._found[word]
 
 
 def _name(shelf: Shelf) -> tuple[str, str, bool]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from polyvox.errors import Invalid
@@ -98,14 +98,27 @@ def moment_of(now: int, zone: tzinfo | None, sessions: Iterable[Past]) -> Moment
     last = max(ends, default=None)
     if last is None:
         return Moment(local, None, 0, 0)
-    today = sum(at(end, zone).date() == local.date() for end in ends)
+    began = _midnight(local, zone)
+    today = sum(end >= began for end in ends)
     days = (local.date() - at(last, zone).date()).days
     return Moment(local, (now - last) // MINUTE, days, today)
 
 
 def at(time: int, zone: tzinfo | None) -> datetime:
     """A time where the person is; without a zone, where this machine is."""
-    return datetime.fromtimestamp(time / 1_000_000, zone).astimezone(zone)
+    there = datetime.fromtimestamp(time / 1_000_000, zone)
+    return there if zone is not None else there.astimezone()
+
+
+def day_of(time: int, zone: tzinfo | None) -> date:
+    """The day of a time where the person is."""
+    return datetime.fromtimestamp(time / 1_000_000, zone).date()
+
+
+def _midnight(local: datetime, zone: tzinfo | None) -> int:
+    """When a day began there; clocks may have been changed since."""
+    first = datetime(local.year, local.month, local.day, tzinfo=zone)
+    return int(first.timestamp()) * 1_000_000
 
 
 def zone_of(name: str | None) -> ZoneInfo | None:

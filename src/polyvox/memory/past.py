@@ -15,6 +15,7 @@ from datetime import date, timedelta, tzinfo
 from polyvox.memory import daily, facts, loops, profile
 from polyvox.memory.moment import Past, at
 from polyvox.memory.packets import Daily
+from polyvox.memory.profile import Profile
 from polyvox.memory.rules import loops_in
 from polyvox.memory.startbrief import Known, OpenLoop, Said
 from polyvox.memory.values import Partition
@@ -45,6 +46,21 @@ def read(
 ) -> Known:
     """What is known as a session starts. `cloud`: it may be shown to a cloud model. Without
     `whole`, as much as a startbrief needs: no facts and no summaries."""
+    return gather(tx, scope, partition, now, zone, session_id, cloud=cloud, whole=whole)[0]
+
+
+def gather(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    now: int,
+    zone: tzinfo | None,
+    session_id: str | None = None,
+    *,
+    cloud: bool = True,
+    whole: bool = True,
+) -> tuple[Known, list[loops.Loop], Profile]:
+    """The same, with the loops and the profile that it draws on."""
     past = _past(tx, scope, partition, session_id)
     stored = episode_rows.persons_words(tx, scope, partition, now + 1, MESSAGES)
     said = tuple(
@@ -65,7 +81,8 @@ def read(
         summaries=_summaries(tx, scope, partition, session_id, cloud) if whole else (),
         yesterday=_yesterday(tx, scope, partition, at(now, zone).date(), zone, cloud),
     )
-    return replace(known, loops=_loops(tx, scope, partition, known, cloud))
+    live = live_loops(tx, scope, partition, now, cloud=cloud)
+    return replace(known, loops=_loops(tx, scope, partition, known, live)), live, person
 
 
 def live_loops(
@@ -112,11 +129,11 @@ def spoken_loops(
 
 
 def _loops(
-    tx: Tx, scope: Scope, partition: Partition, known: Known, cloud: bool
+    tx: Tx, scope: Scope, partition: Partition, known: Known, live: Iterable[loops.Loop]
 ) -> tuple[OpenLoop, ...]:
     """Those that are pinned; then those of sessions that nobody has worked through yet, read off by
     the plain rules; then the others that are kept, by priority."""
-    kept = [_open(one) for one in live_loops(tx, scope, partition, known.now, cloud=cloud)]
+    kept = [_open(one) for one in live]
     fresh = derived.untouched(tx, scope, partition, {one.session_id for one in known.said})
     unread = [one for one in known.said if one.session_id in fresh]
     new = [loop for _, loop in spoken_loops(unread, known.now, known.zone)]

@@ -32,7 +32,7 @@ DATED = 0.6
 """The relevance of what was said at a time, where a question names the time and nothing else."""
 CHARS_PER_TOKEN = 4
 SPARE = 6
-"""So many more items are read than are wanted, in place of those that are known already."""
+"""So many more items are put in order than are wanted, in place of those that are known already."""
 
 Source = Callable[[Tx, Scope, Partition, Sequence[str], int | None], Mapping[str, Item]]
 """Tells the claims of one kind: gets their ids and the time as of which to tell them, answers
@@ -177,13 +177,19 @@ def recall_all(
             told = _said_in(look, sight, times.spans)
             found[number] = _cut(told, wishes[number], max_tokens)
         return found
-    ordered = [
-        _order(one, wishes[n])
-        for n, one in zip(sights, look.see(list(sights.values())), strict=True)
-    ]
-    items = _Items(look, sources or {}, ordered)
-    for number, order in zip(sights, ordered, strict=True):
-        found[number] = _cut(items.told(order), wishes[number], max_tokens)
+    # Readers with nothing of their own see the same: they are looked for once.
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for number, sight in sights.items():
+        also, limit = tuple(sorted(sight.also.items())), wishes[number].limit
+        key = (sight.stocks, sight.hidden, sight.most, limit, also)
+        alike.setdefault(key, []).append(number)
+    first = [numbers[0] for numbers in alike.values()]
+    seen = look.see([sights[number] for number in first])
+    orders = [_order(one, wishes[number]) for number, one in zip(first, seen, strict=True)]
+    items = _Items(look, sources or {}, orders)
+    for numbers, order in zip(alike.values(), orders, strict=True):
+        for number in numbers:
+            found[number] = _cut(items.told(order), wishes[number], max_tokens)
     return found
 
 
@@ -195,13 +201,13 @@ class _Order:
     docs: Sequence[int]
     claims: Mapping[int, Claim]
     ahead: int
-    """So many are read at a time."""
+    """So many are read at a time: few, for most readers need no more than they want."""
 
 
 def _order(seen: Seen, wish: Wish) -> _Order:
-    ahead = wish.limit + SPARE
     scale = Scale(seen.question)
-    scores = newest_first(seen.question, rank(seen.question, seen.texts), ahead)
+    ranked = rank(seen.question, seen.texts)
+    scores = newest_first(seen.question, ranked, wish.limit + SPARE)
     relevance = {score.text.doc: scale.relevance(score.value) for score in scores}
     docs = list(relevance)
     if wish.also:
@@ -209,7 +215,7 @@ def _order(seen: Seen, wish: Wish) -> _Order:
             if text.doc in wish.also:
                 relevance[text.doc] = max(relevance.get(text.doc, 0.0), wish.also[text.doc])
         docs = sorted(relevance, key=lambda doc: -relevance[doc])
-    return _Order(relevance, docs, seen.claims, ahead)
+    return _Order(relevance, docs, seen.claims, wish.limit + 2)
 
 
 class _Items:

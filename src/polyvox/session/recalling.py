@@ -18,7 +18,7 @@ from polyvox.companion import sheet
 from polyvox.companion.gate import Gated
 from polyvox.companion.sheet import Found
 from polyvox.errors import PolyvoxError
-from polyvox.memory.moment import at
+from polyvox.memory.moment import day_of
 from polyvox.memory.packets import QueryReply, Recalled
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.statements import plain
@@ -149,6 +149,8 @@ class Librarian:
         return bool(self.shown and quotes) and all(quote in self.shown for quote in quotes)
 
     def _unwanted(self, text: str) -> bool:
+        if not self.vetoed:
+            return False
         words = plain(text)
         return any(plain(gone) in words for gone in self.vetoed)
 
@@ -168,9 +170,9 @@ class Librarian:
         until = one.valid_to if one.status == "superseded" else None
         return Found(
             one.text,
-            None if when is None else at(when, self.zone).date(),
+            None if when is None else day_of(when, self.zone),
             _source(one),
-            None if until is None else at(until, self.zone).date(),
+            None if until is None else day_of(until, self.zone),
         )
 
 

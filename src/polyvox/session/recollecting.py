@@ -91,29 +91,44 @@ async def recollect(
     now = turn.said_at if turn.said_at is not None else road.clock()
     cloud = any(starting.is_cloud(road, one.facts.id) for one in seats)
     session = turn.session_id or turn.id
-    opened, (wishes, degrade) = await asyncio.gather(
-        starting.opened(road, road.memory, scope, session, now, kept, cloud=cloud),
-        starting.standing(road, road.memory, scope, cloud=cloud),
-    )
-    briefed = time.perf_counter()
+    steps = {"brief_ms": 0.0, "recall_ms": 0.0}
+
+    async def ask_brief() -> tuple[Opened, tuple[tuple[str, ...], str]]:
+        told = await asyncio.gather(
+            starting.opened(road, road.memory, scope, session, now, kept, cloud=cloud),
+            starting.standing(road, road.memory, scope, cloud=cloud),
+        )
+        steps["brief_ms"] = _ms(time.perf_counter() - began)
+        return told
+
+    async def ask_recall(opened: Opened | None) -> list[Sought]:
+        if not look:
+            return [Sought(decision="off") for _ in jobs]
+        since = time.perf_counter()
+        found = await _look_up(road, jobs, seats, calls, opened, now)
+        steps["recall_ms"] = _ms(time.perf_counter() - since)
+        return found
+
+    if kept is not None and kept.vetoed:
+        # What must not be told is known by what there is to tell.
+        opened, (wishes, degrade) = await ask_brief()
+        sought = await ask_recall(opened)
+    else:
+        (opened, (wishes, degrade)), sought = await asyncio.gather(ask_brief(), ask_recall(None))
     standing = opened.allowed(wishes)
-    sought = [Sought(decision="off") for _ in jobs]
-    if look:
-        sought = await _look_up(road, jobs, seats, calls, opened, now)
-    steps = {
-        "brief_ms": _ms(briefed - began),
-        "recall_ms": _ms(time.perf_counter() - briefed),
-        "context_ms": _ms(time.perf_counter() - began),
-    }
+    steps["context_ms"] = _ms(time.perf_counter() - began)
     traces = []
+    brief, profile = _brief(opened), _profile(opened, turn.content)
+    rules = {
+        small: blocks.standing(standing, SMALL_STANDING if small else blocks.STANDING_CHARS)
+        for small in {seat.small for seat in seats}
+    }
     for job, seat, found in zip(jobs, seats, sought, strict=True):
         number = 1 + sum(one.session_id == turn.session_id for one in seat.thread.past)
-        first = _first(seat.thread)
-        carried = handover.carry(_brief(opened), number, first, NO_GATE, reinjected=False)
-        lines = [] if seat.small else _profile(opened, turn.content)
-        room = SMALL_STANDING if seat.small else blocks.STANDING_CHARS
-        job.memory = _told(standing, room, lines, carried.handover, found.text)
-        trace = _trace(turn, opened, number, carried, lines, found)
+        carried = handover.carry(brief, number, _first(seat.thread), NO_GATE, reinjected=False)
+        lines = [] if seat.small else profile
+        job.memory = _told(rules[seat.small], lines, carried.handover, found.text)
+        trace = _trace(turn, opened, brief, number, carried, lines, found)
         trace["degrades"] = [
             *opened.degrades,
             *([degrade] if degrade else []),
@@ -150,15 +165,11 @@ def _brief(opened: Opened) -> handover.Brief:
 
 
 def _told(
-    standing: Sequence[str],
-    room: int,
-    lines: Sequence[tuple[str, str]],
-    carried: str,
-    recalled: str,
+    rules: str, lines: Sequence[tuple[str, str]], carried: str, recalled: str
 ) -> tuple[tuple[str, str], ...]:
     """The blocks, those that stay the same from turn to turn first."""
     made = (
-        ("standing_instructions", blocks.standing(standing, room)),
+        ("standing_instructions", rules),
         ("user_context", blocks.user_context(lines)),
         ("handover", carried),
         ("supplemental_context", recalled),
@@ -174,12 +185,14 @@ async def _look_up(
     jobs: Sequence[Job],
     seats: Sequence[Seated],
     calls: Sequence[Call],
-    opened: Opened,
+    opened: Opened | None,
     now: int,
 ) -> list[Sought]:
-    """What the message calls up for each advisor, all looked up at once."""
+    """What the message calls up for each advisor, all looked up at once. `opened`: what the session
+    started with, where any of it was vetoed."""
     scope, message = jobs[0].scope, jobs[0].turn.content
     zone = zone_of(road.settings.timezone)
+    hidden = frozenset(opened.start.hidden) if opened is not None else frozenset[str]()
     librarians = []
     for job, seat, call in zip(jobs, seats, calls, strict=True):
         sessions, shown = _in_request(seat, call)
@@ -188,13 +201,13 @@ async def _look_up(
                 road.memory,
                 scope,
                 Reader(advisor_id=job.advisor.id, cloud=starting.is_cloud(road, seat.facts.id)),
-                Exclude(ids=frozenset(opened.start.hidden), sessions=sessions),
+                Exclude(ids=hidden, sessions=sessions),
                 now,
                 zone,
                 job.advisor.name,
                 road.settings.memory.recall_seconds,
                 shown,
-                opened.vetoed,
+                opened.vetoed if opened is not None else (),
                 *((SMALL_FACTS,) if seat.small else ()),
             )
         )
@@ -270,6 +283,7 @@ def _profile(opened: Opened, message: str) -> list[tuple[str, str]]:
 def _trace(
     turn: Turn,
     opened: Opened,
+    brief: handover.Brief,
     number: int,
     carried: handover.Said,
     lines: Sequence[tuple[str, str]],
@@ -290,7 +304,7 @@ def _trace(
             "startbrief_fetch": opened.how,
             "reinjection_used": False,
         },
-        "handover_reason": carried.reason if _brief(opened).handover else "nothing to say",
+        "handover_reason": carried.reason if brief.handover else "nothing to say",
         "user_context": [name for name, _ in lines],
         "recall": found.as_trace(),
     }

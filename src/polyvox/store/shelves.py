@@ -196,28 +196,42 @@ def postings(
 def postings_apart(
     tx: Tx,
     scope: Scope,
-    groups: Sequence[Sequence[Shelf]],
-    word: str,
+    wanted: Mapping[str, Sequence[Sequence[Shelf]]],
     most: int,
     until: int | None = None,
     *,
     few: bool = False,
-) -> list[list[int]]:
-    """The same for several groups of shelves that share none, each by itself. `few`: all of them
-    together are no more than `most`, so that they can be read at once where the database knows
-    whose a text is."""
-    if tx.dialect == "sqlite" or not few or len(groups) == 1:
-        return [postings(tx, scope, shelves, word, most, until) for shelves in groups]
-    everything = [shelf for shelves in groups for shelf in shelves]
-    found, params = _named(scope, _part(everything), everything, word, until)
-    number_of = {
-        (shelf.owner, shelf.role, shelf.cloud): number
+) -> dict[str, list[list[int]]]:
+    """The same for several words, and for each several groups of shelves that share none, each by
+    itself. `few`: no word is in more than `most` texts of all of them, so that everything can be
+    read at once where the database knows whose a text is."""
+    if tx.dialect == "sqlite" or not few:
+        return {
+            word: [postings(tx, scope, shelves, word, most, until) for shelves in groups]
+            for word, groups in wanted.items()
+        }
+    queries, params = [], list[Value]()
+    for number, (word, groups) in enumerate(wanted.items()):
+        everything = [shelf for shelves in groups for shelf in shelves]
+        found, values = _named(scope, _part(everything), everything, word, until)
+        queries.append(f"SELECT {number}, number, owner, role, cloud FROM ({found}) AS w{number}")
+        params += values
+    words = list(wanted)
+    apart: dict[str, list[list[int]]] = {
+        word: [[] for _ in groups] for word, groups in wanted.items()
+    }
+    group_of = {
+        (word, shelf.owner, shelf.role, shelf.cloud): apart[word][number]
+        for word, groups in wanted.items()
         for number, shelves in enumerate(groups)
         for shelf in shelves
     }
-    apart: list[list[int]] = [[] for _ in groups]
-    for doc, owner, role, cloud in tx.all(f"{found} ORDER BY 1 DESC", params):
-        apart[number_of[owner, role, bool(cloud)]].append(doc)
+    if queries:
+        for number, doc, owner, role, cloud in tx.all(" UNION ALL ".join(queries), params):
+            group_of[words[number], owner, role, bool(cloud)].append(doc)
+    for lists in apart.values():
+        for docs in lists:
+            docs.sort(reverse=True)
     return apart
 
 
