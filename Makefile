@@ -23,7 +23,7 @@ browser: setup
 
 test: lint browser  ## every check and every test, the fast ones first
 	$(BIN)/python tools/docs.py --check
-	$(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(ARGS)
+	$(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: setup  ## style, types, import rules
 	$(BIN)/ruff check

@@ -147,7 +147,6 @@ def risen(*scores: tuple[float, int, str], pinned: int | None = None) -> list[st
             Text(n, day, tuple(words.split()), n == pinned),
             value,
             dict.fromkeys(words.split()[0], 1.0),
-            {},
         )
         for n, (value, day, words) in enumerate(scores)
     ]

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from heapq import nlargest
+from types import MappingProxyType
+from typing import NamedTuple
 
 from polyvox.memory.times import Span
 from polyvox.memory.words import SPEAKER, Term
@@ -62,15 +64,14 @@ class Question:
         return {term.word: term.weight * self.idf(term.word) for term in self.terms}
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A text that may be the answer. Claims have negative numbers and no neighbours."""
 
     doc: int
     at: int
     terms: tuple[str, ...]
     pinned: bool = False
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = MappingProxyType({})
     """How often it holds each word that is asked for; where it is asked for by several, it is
     counted once."""
 
@@ -86,16 +87,13 @@ class Text:
         return cls(doc, at, terms, pinned, counts)
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """How well a text answers a question."""
 
     text: Text
     value: float
     own: Mapping[str, float]
     """How strongly each word of the question is in the text itself."""
-    near: Mapping[str, float]
-    """The same with its neighbours' words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +172,7 @@ def rank(question: Question, texts: Sequence[Text]) -> list[Score]:
             value += weights[word] * x / (x + 1)
         if value:
             value *= _favour(question, text, asked)
-            scores.append(Score(text, round(value, 9), own[text.doc], near))
+            scores.append(Score(text, round(value, 9), own[text.doc]))
     return sorted(scores, key=_best_first)
 
 
@@ -238,7 +236,7 @@ def newest_first(question: Question, scores: Sequence[Score], most: int = 100) -
         some = scores[start : start + TEN]
         raised = [max(map(_raise(weights, newer), some), default=0.0) for newer in some]
         block = [
-            one if value == one.value else replace(one, value=value)
+            one if value == one.value else one._replace(value=value)
             for one, value in zip(some, raised, strict=True)
         ]
         ordered += sorted(block, key=_best_first)

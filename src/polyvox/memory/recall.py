@@ -197,25 +197,34 @@ def recall_all(
 class _Order:
     """What one reader is to be told, best first."""
 
-    relevance: Mapping[int, float]
+    scale: Scale
+    values: Mapping[int, float]
+    sure: Mapping[int, float]
+    """The relevance of those that another opinion was heard of."""
     docs: Sequence[int]
     claims: Mapping[int, Claim]
     ahead: int
     """So many are read at a time: few, for most readers need no more than they want."""
+
+    def relevance(self, doc: int) -> float:
+        """How relevant it is; told for few, so found out for few."""
+        known = self.sure.get(doc)
+        return self.scale.relevance(self.values[doc]) if known is None else known
 
 
 def _order(seen: Seen, wish: Wish) -> _Order:
     scale = Scale(seen.question)
     ranked = rank(seen.question, seen.texts)
     scores = newest_first(seen.question, ranked, wish.limit + SPARE)
-    relevance = {score.text.doc: scale.relevance(score.value) for score in scores}
-    docs = list(relevance)
+    values = {score.text.doc: score.value for score in scores}
+    docs, sure = list(values), dict[int, float]()
     if wish.also:
+        sure = {doc: scale.relevance(value) for doc, value in values.items()}
         for text in seen.texts:
             if text.doc in wish.also:
-                relevance[text.doc] = max(relevance.get(text.doc, 0.0), wish.also[text.doc])
-        docs = sorted(relevance, key=lambda doc: -relevance[doc])
-    return _Order(relevance, docs, seen.claims, wish.limit + 2)
+                sure[text.doc] = max(sure.get(text.doc, 0.0), wish.also[text.doc])
+        docs = sorted(sure, key=lambda doc: -sure[doc])
+    return _Order(scale, values, sure, docs, seen.claims, wish.limit + 2)
 
 
 class _Items:
@@ -237,7 +246,7 @@ class _Items:
             for doc in some:
                 item = self._read[doc]
                 if item is not None:
-                    yield replace(item, relevance=round(order.relevance[doc], 4))
+                    yield replace(item, relevance=round(order.relevance(doc), 4))
 
     def _fetch(self, docs: Iterable[int]) -> None:
         new = [doc for doc in dict.fromkeys(docs) if doc not in self._read]

@@ -55,6 +55,11 @@ class Seated:
     place: Seat
 
     @property
+    def begins(self) -> bool:
+        """Whether nothing was said before."""
+        return not (self.thread.head or self.thread.past or self.thread.unread)
+
+    @property
     def small(self) -> bool:
         """Whether its model is one for which everything is kept short."""
         return self.facts.prompts == "compact"
@@ -79,13 +84,13 @@ async def recollect(
     road: Road,
     jobs: Sequence[Job],
     seats: Sequence[Seated],
-    calls: Sequence[Call],
+    calls: Sequence[Call] | None,
     kept: Kept | None,
     *,
     look: bool,
 ) -> Remembered:
-    """Decide what each job's advisor is told (`Job.memory`). `calls` are the requests without it;
-    `look`: whether anything is looked up."""
+    """Decide what each job's advisor is told (`Job.memory`). `calls` are the requests without it
+    (None: nothing was said before); `look`: whether anything is looked up."""
     began = time.perf_counter()
     scope, turn = jobs[0].scope, jobs[0].turn
     now = turn.said_at if turn.said_at is not None else road.clock()
@@ -184,7 +189,7 @@ async def _look_up(
     road: Road,
     jobs: Sequence[Job],
     seats: Sequence[Seated],
-    calls: Sequence[Call],
+    calls: Sequence[Call] | None,
     opened: Opened | None,
     now: int,
 ) -> list[Sought]:
@@ -194,7 +199,8 @@ async def _look_up(
     zone = zone_of(road.settings.timezone)
     hidden = frozenset(opened.start.hidden) if opened is not None else frozenset[str]()
     librarians = []
-    for job, seat, call in zip(jobs, seats, calls, strict=True):
+    without = calls if calls is not None else [None] * len(jobs)
+    for job, seat, call in zip(jobs, seats, without, strict=True):
         sessions, shown = _in_request(seat, call)
         librarians.append(
             Librarian(
@@ -235,12 +241,15 @@ async def _look_up(
     return found
 
 
-def _in_request(seat: Seated, call: Call) -> tuple[frozenset[str], str]:
+def _in_request(seat: Seated, call: Call | None) -> tuple[frozenset[str], str]:
     """What a request holds already: the sessions that are in it as a whole, and the words of it
     that may be of others."""
+    thread = seat.thread
+    if call is None:
+        said_in = thread.current.session_id
+        return frozenset() if said_in is None else frozenset({said_in}), thread.current.text
     draft = call.compiled.draft if call.compiled is not None else None
     refs = {line.ref for line in draft.lines} if draft is not None else set[str]()
-    thread = seat.thread
     said = (*thread.head, *thread.past, thread.current)
     cut = {one.session_id for one in said if f"u{one.turn_id}" not in refs}
     if thread.unread and thread.past:

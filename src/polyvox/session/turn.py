@@ -42,12 +42,15 @@ async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
     """Ask every job's advisor at the same time; return when each answer has ended, however."""
     scope, turn, recipe = jobs[0].scope, jobs[0].turn, jobs[0].recipe
 
-    def read(tx: Tx) -> tuple[list[Seated], list[Call], Recall, Kept | None]:
+    def read(tx: Tx) -> tuple[list[Seated], list[Call] | None, Recall, Kept | None]:
         # It may have been deleted meanwhile.
         conversation = conversations.get(tx, scope, turn.conversation_id)
         kept = companions.session(tx, scope, turn.session_id or turn.id) if remembers else None
         seats = seat(tx, road, jobs, _names(tx, scope), round_)
-        return seats, compile_all(road, jobs, seats), conversation.recall, kept
+        # What memory has to tell depends on what is told anyway, but not where that is one message.
+        alone = remembers and all(one.begins for one in seats)
+        calls = None if alone else compile_all(road, jobs, seats)
+        return seats, calls, conversation.recall, kept
 
     with_companion = recipe.name == companion.RECIPE
     remembers = not with_companion and starting.uses_memory(road, recipe)
@@ -60,9 +63,9 @@ async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
         look = starting.looks_up(road, recall)
         asked = recollecting.recollect(road, jobs, seats, calls, kept, look=look)
         remembered = await _while_wanted(jobs, asked)
-        if any(job.memory for job in jobs):
-            # Off the loop, as the first time: others are streaming there.
-            calls = await asyncio.to_thread(compile_all, road, jobs, seats)
+    if calls is None or any(job.memory for job in jobs):
+        # Off the loop, as the first time: others are streaming there.
+        calls = await asyncio.to_thread(compile_all, road, jobs, seats)
     await make_calls(road, jobs, calls, remembered)
     if remembered is not None or (with_companion and not round_):
         await trace.tell(road, jobs)

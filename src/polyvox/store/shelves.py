@@ -188,8 +188,9 @@ def postings(
             params = (wanted, until, wanted, until)
         rows = tx.all(f"{found} ORDER BY 1 DESC LIMIT ?", (*params, most))
     else:
-        found, params = _named(scope, part, shelves, word, until)
-        rows = tx.all(f"{found} ORDER BY 1 DESC LIMIT ?", (*params, most))
+        found = _named("CAST(? AS TSQUERY)", until)
+        each = (_query(scope, shelves, word), *_place_of(scope, part, until))
+        rows = tx.all(f"{found} ORDER BY 1 DESC LIMIT ?", (*each, *each, most))
     return [row[0] for row in rows]
 
 
@@ -210,13 +211,6 @@ def postings_apart(
             word: [postings(tx, scope, shelves, word, most, until) for shelves in groups]
             for word, groups in wanted.items()
         }
-    queries, params = [], list[Value]()
-    for number, (word, groups) in enumerate(wanted.items()):
-        everything = [shelf for shelves in groups for shelf in shelves]
-        found, values = _named(scope, _part(everything), everything, word, until)
-        queries.append(f"SELECT {number}, number, owner, role, cloud FROM ({found}) AS w{number}")
-        params += values
-    words = list(wanted)
     apart: dict[str, list[list[int]]] = {
         word: [[] for _ in groups] for word, groups in wanted.items()
     }
@@ -226,9 +220,22 @@ def postings_apart(
         for number, shelves in enumerate(groups)
         for shelf in shelves
     }
-    if queries:
-        for number, doc, owner, role, cloud in tx.all(" UNION ALL ".join(queries), params):
-            group_of[words[number], owner, role, bool(cloud)].append(doc)
+    if not group_of:
+        return apart
+    everything = [shelf for groups in wanted.values() for shelves in groups for shelf in shelves]
+    asked = [
+        {"word": word, "wanted": _query(scope, [one for group in groups for one in group], word)}
+        for word, groups in wanted.items()
+    ]
+    # One text for any number of words, so that it is planned once.
+    found = _named("CAST(spans.wanted AS TSQUERY)", until)
+    rows = tx.all(
+        "SELECT spans.word, named.* FROM json_to_recordset(CAST(? AS JSON))"
+        f" AS spans (word TEXT, wanted TEXT) CROSS JOIN LATERAL ({found}) AS named",
+        (json.dumps(asked), *_place_of(scope, _part(everything), until) * 2),
+    )
+    for word, doc, owner, role, cloud in rows:
+        group_of[word, owner, role, bool(cloud)].append(doc)
     for lists in apart.values():
         for docs in lists:
             docs.sort(reverse=True)
@@ -242,25 +249,29 @@ def _part(shelves: Iterable[Shelf]) -> str:
     return parts.pop()
 
 
-def _named(
-    scope: Scope, part: str, shelves: Iterable[Shelf], word: str, until: int | None
-) -> tuple[str, tuple[Value, ...]]:
-    """The query for the texts that hold a word, on PostgreSQL: number, owner, role, cloud."""
-    wanted = " | ".join(f"'{shelf.mark(scope)}{plain(word)}'" for shelf in shelves)
-    time, when = ("", ()) if until is None else (" AND at <= ?", (until,))
+def _query(scope: Scope, shelves: Iterable[Shelf], word: str) -> str:
+    """A word on these shelves, as PostgreSQL asks for it."""
+    return " | ".join(f"'{shelf.mark(scope)}{plain(word)}'" for shelf in shelves)
+
+
+def _place_of(scope: Scope, part: str, until: int | None) -> tuple[Value, ...]:
+    return (scope.user, part) if until is None else (scope.user, part, until)
+
+
+def _named(wanted: str, until: int | None) -> str:
+    """The query for the texts that hold a word, on PostgreSQL: number, owner, role, cloud. It takes
+    `_place_of` twice."""
+    time = "" if until is None else " AND at <= ?"
     # The word is looked up first: without statistics PostgreSQL would walk the partition.
-    found = " UNION ALL ".join(
+    return " UNION ALL ".join(
         f"SELECT number, owner, role, cloud FROM (SELECT {number} AS number, {owner} AS owner,"
-        f" {role} AS role, cloud, user_id, part, at FROM {table}"
-        " WHERE words @@ CAST(? AS TSQUERY) OFFSET 0) AS named"
-        f" WHERE user_id = ? AND part = ?{time}"
+        f" {role} AS role, cloud, user_id, part, at FROM {table} WHERE words @@ {wanted} OFFSET 0)"
+        f" AS found WHERE user_id = ? AND part = ?{time}"
         for table, number, owner, role in (
             ("episodes", "doc", OWNER, "role"),
             ("claims", "-number", f"COALESCE(advisor_id, '{SHARED}')", f"'{CLAIM}'"),
         )
     )
-    each = (wanted, scope.user, part, *when)
-    return found, (*each, *each)
 
 
 def _count(tx: Tx, scope: Scope, docs: Sequence[Doc], sign: int) -> None:
