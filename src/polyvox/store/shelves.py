@@ -230,12 +230,13 @@ def postings_apart(
     # One text for any number of words, so that it is planned once.
     found = _named("CAST(spans.wanted AS TSQUERY)", until)
     rows = tx.all(
-        "SELECT spans.word, named.* FROM json_to_recordset(CAST(? AS JSON))"
-        f" AS spans (word TEXT, wanted TEXT) CROSS JOIN LATERAL ({found}) AS named",
+        "SELECT spans.word, owner, role, cloud, array_agg(number)"
+        " FROM json_to_recordset(CAST(? AS JSON)) AS spans (word TEXT, wanted TEXT)"
+        f" CROSS JOIN LATERAL ({found}) AS named GROUP BY spans.word, owner, role, cloud",
         (json.dumps(asked), *_place_of(scope, _part(everything), until) * 2),
     )
-    for word, doc, owner, role, cloud in rows:
-        group_of[word, owner, role, bool(cloud)].append(doc)
+    for word, owner, role, cloud, docs in rows:
+        group_of[word, owner, role, bool(cloud)] += docs
     for lists in apart.values():
         for docs in lists:
             docs.sort(reverse=True)
