@@ -21,7 +21,8 @@ from polyvox.store.database import Tx, Value
 from polyvox.values import Scope
 
 MARK_CHARS = 10
-TOGETHER = 32
+NUMBERS = {"cloud": "INTEGER", "docs": "BIGINT", "words": "BIGINT"}
+"""The columns of the counts that are no text."""
 SHARED = ""
 """The owner of what every advisor may know."""
 CLAIM = "claim"
@@ -321,23 +322,23 @@ def _add(
     changes: Mapping[tuple[str | int, ...], tuple[int, ...]],
     columns: tuple[str, ...],
 ) -> None:
-    marks = f"({', '.join('?' * (key.count(',') + 1 + len(columns)))})"
+    names = [*key.split(", "), *columns]
     sums = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in columns)
-    rows = [(*row, *change) for row, change in sorted(changes.items())]
-    # Many rows by one statement: a sixth faster on PostgreSQL. What is left goes one by one.
-    whole = len(rows) - len(rows) % TOGETHER
-    for start in range(0, whole, TOGETHER):
-        some = rows[start : start + TOGETHER]
-        tx.run(
-            f"INSERT INTO {table} ({key}, {', '.join(columns)})"
-            f" VALUES {', '.join([marks] * TOGETHER)} ON CONFLICT ({key}) DO UPDATE SET {sums}",
-            [value for row in some for value in row],
-        )
-    tx.many(
-        f"INSERT INTO {table} ({key}, {', '.join(columns)}) VALUES {marks}"
-        f" ON CONFLICT ({key}) DO UPDATE SET {sums}",
-        rows[whole:],
+    into, also = (
+        f"INSERT INTO {table} ({', '.join(names)})",
+        f"ON CONFLICT ({key}) DO UPDATE SET {sums}",
     )
+    rows = [(*row, *change) for row, change in sorted(changes.items())]
+    if tx.dialect == "postgresql":
+        # All of them by one statement, whose text is always the same.
+        types = ", ".join(f"{name} {NUMBERS.get(name, 'TEXT')}" for name in names)
+        tx.run(
+            f"{into} SELECT {', '.join(names)} FROM json_to_recordset(CAST(? AS JSON))"
+            f" AS changes ({types}) {also}",
+            (json.dumps([dict(zip(names, row, strict=True)) for row in rows]),),
+        )
+    else:
+        tx.many(f"{into} VALUES ({', '.join('?' * len(names))}) {also}", rows)
 
 
 def _marks(values: Collection[str]) -> str:
