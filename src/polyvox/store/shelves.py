@@ -153,11 +153,17 @@ def occurrences_on(
     by_mark = {shelf.mark(scope): shelf for shelf in shelves}
     if not by_mark or not words:
         return {}
-    rows = tx.all(
-        "SELECT word, mark, docs FROM shelf_words WHERE user_id = ?"
-        f" AND mark IN ({_marks(by_mark)}) AND word IN ({_marks(words)})",
-        (scope.user, *by_mark, *words),
-    )
+    query = "SELECT word, mark, docs FROM shelf_words WHERE user_id = ?"
+    if tx.dialect == "postgresql":
+        # One text for any number of them, so that it is planned once.
+        some = "ANY(ARRAY(SELECT json_array_elements_text(CAST(? AS JSON))))"
+        lists = json.dumps(list(by_mark)), json.dumps(list(words))
+        rows = tx.all(f"{query} AND mark = {some} AND word = {some}", (scope.user, *lists))
+    else:
+        rows = tx.all(
+            f"{query} AND mark IN ({_marks(by_mark)}) AND word IN ({_marks(words)})",
+            (scope.user, *by_mark, *words),
+        )
     found: dict[str, dict[Shelf, int]] = {}
     for word, mark, docs in rows:
         found.setdefault(word, {})[by_mark[mark]] = docs
