@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import aiohttp
 import msgspec
@@ -35,6 +35,8 @@ from polyvox.web.server import address_of, bind, running
 @dataclass
 class Told:
     """A memory that says what a test wrote."""
+
+    starts_whole: ClassVar[bool] = False
 
     packet: Start = field(default_factory=Start)
     wishes: tuple[str, ...] = ()

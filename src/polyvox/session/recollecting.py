@@ -99,10 +99,7 @@ async def recollect(
     steps = {"brief_ms": 0.0, "recall_ms": 0.0}
 
     async def ask_brief() -> tuple[Opened, tuple[tuple[str, ...], str]]:
-        told = await asyncio.gather(
-            starting.opened(road, road.memory, scope, session, now, kept, cloud=cloud),
-            starting.standing(road, road.memory, scope, cloud=cloud),
-        )
+        told = await starting.begun(road, scope, session, now, kept, cloud=cloud)
         steps["brief_ms"] = _ms(time.perf_counter() - began)
         return told
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from polyvox.errors import StoreError
 from polyvox.memory import brief as briefs
@@ -82,6 +82,9 @@ class Writer(Protocol):
 class MemoryService(Protocol):
     """What a turn needs of a memory."""
 
+    starts_whole: ClassVar[bool]
+    """Whether the items of a start tell what is `standing`, too."""
+
     async def start(
         self,
         scope: Scope,
@@ -113,6 +116,8 @@ class MemoryService(Protocol):
 
 class NoMemory:
     """Nothing is remembered."""
+
+    starts_whole: ClassVar[bool] = False
 
     async def start(
         self,
@@ -148,6 +153,7 @@ class NoMemory:
 class OwnMemory:
     """The embedded service: the person's own partition of this database."""
 
+    starts_whole: ClassVar[bool] = True
     database: Database
     timezone: Callable[[], str]
     embeddings: Embeddings | None = None
@@ -249,6 +255,7 @@ class RemoteService:
     """A service elsewhere, by the contract. It knows nothing of advisors: what it tells is the
     person's."""
 
+    starts_whole: ClassVar[bool] = False
     remote: RemoteMemory
     timezone: Callable[[], str]
 

@@ -128,6 +128,19 @@ async def opened(
     return Opened(start, _how(start), cloud, veto)
 
 
+async def begun(
+    road: Road, scope: Scope, session_id: str, now: int, kept: Kept | None, *, cloud: bool
+) -> tuple[Opened, tuple[tuple[str, ...], str]]:
+    """What a session started with, and what is standing now (or why that is not known)."""
+    asked = opened(road, road.memory, scope, session_id, now, kept, cloud=cloud)
+    if not road.memory.starts_whole:
+        return await asyncio.gather(asked, standing(road, road.memory, scope, cloud=cloud))
+    told = await asked
+    if told.how == "fetched":  # just now, so what it tells is what stands
+        return told, (tuple(one.text for one in told.start.items if one.kind == "instruction"), "")
+    return told, await standing(road, road.memory, scope, cloud=cloud)
+
+
 async def _within(budget: float, asked: Awaitable[Start]) -> Start:
     """A service keeps to its own budget; this is for one that does not."""
     try:
