@@ -179,6 +179,9 @@ async def test_a_message_waits_for_its_turn_and_all_can_be_stopped(
     await expect(third.get_by_role("article").first).to_contain_text("Never")
     await expect(tool(page, "Send")).to_be_visible()
     assert len(house.provider.log) == 6, "what waited was not asked any more"
+    stops = [one for one in desk.watch.requests if one.endswith("/stop")]
+    assert len(stops) == 2
+    assert stops == sorted(stops, reverse=True), "what waits is stopped before what it waits for"
 
 
 async def test_drafts_are_kept_where_they_were_written(house: House, desk: Desk) -> None:

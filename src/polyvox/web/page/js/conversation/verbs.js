@@ -19,7 +19,10 @@ export const stopTurn = (turn) => tried(() => api.post(`/api/turns/${turn.id}/st
 export const synthesize = (turn) => tried(() => api.post(`/api/turns/${turn.id}/synthesize`));
 export const exchange = (turn, rounds = 1) => tried(() => api.post(`/api/turns/${turn.id}/exchange`, { rounds }));
 
-export const stopAll = (live) => Promise.all(live.running.value.map(stopTurn));
+export async function stopAll(live) {
+  // The last first: one that waits would begin as soon as the one before it is stopped.
+  for (const turn of [...live.running.value].reverse()) await stopTurn(turn);
+}
 
 export async function exclude(answer, excluded) {
   const said = await tried(() => api.post(`/api/answers/${answer.id}/${excluded ? "exclude" : "include"}`));
