@@ -243,7 +243,7 @@ async def test_it_is_told_before_all_other_loops(database: Database, tmp_path: P
         now = FRIDAY + 3 * DAY
 
         async def known() -> Known:
-            return await database.read(lambda tx: past.read(tx, ME, PART, now, None))
+            return await database.read(lambda tx: past.read(tx, ME, PART, now, None).known)
 
         seen_ = await known()
         assert len(seen_.loops) > 5
@@ -283,7 +283,7 @@ async def test_newer_words_of_it_stand_in_its_place(database: Database, tmp_path
         await desk.memory.mark_loop(ME, PART, bank.id, pinned=True)
         await desk.ingest("t", "I'll call the bank.", "I'll feed the cat today.", at=DAY)
         now = FRIDAY + 2 * DAY
-        seen_ = await database.read(lambda tx: past.read(tx, ME, PART, now, None))
+        seen_ = await database.read(lambda tx: past.read(tx, ME, PART, now, None).known)
         assert [(one.text, one.pinned, one.places) for one in seen_.loops] == [
             ("Call the bank", True, ("t#0",)),
             ("Feed the cat today", False, ("t#2",)),

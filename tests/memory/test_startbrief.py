@@ -311,7 +311,9 @@ async def remember(
 
 
 async def read(database: Database, session: str | None = None, **more: bool) -> Known:
-    return await database.read(lambda tx: past.read(tx, ME, MINE, NOW, LISBON, session, **more))
+    return await database.read(
+        lambda tx: past.read(tx, ME, MINE, NOW, LISBON, session, **more).known
+    )
 
 
 async def test_the_store_tells_sessions_words_and_loops(database: Database) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, timedelta, tzinfo
+from typing import NamedTuple
 
 from polyvox.memory import daily, facts, loops, profile
 from polyvox.memory.moment import Past, at
@@ -33,6 +34,14 @@ OLD = timedelta(days=21)
 HINTS = ("work_context", "preferences.tone", "patterns")
 
 
+class Found(NamedTuple):
+    """What a brief may draw on, with the loops and the profile as they are."""
+
+    known: Known
+    loops: list[loops.Loop]
+    profile: Profile
+
+
 def read(
     tx: Tx,
     scope: Scope,
@@ -43,24 +52,9 @@ def read(
     *,
     cloud: bool = True,
     whole: bool = True,
-) -> Known:
+) -> Found:
     """What is known as a session starts. `cloud`: it may be shown to a cloud model. Without
     `whole`, as much as a startbrief needs: no facts and no summaries."""
-    return gather(tx, scope, partition, now, zone, session_id, cloud=cloud, whole=whole)[0]
-
-
-def gather(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    now: int,
-    zone: tzinfo | None,
-    session_id: str | None = None,
-    *,
-    cloud: bool = True,
-    whole: bool = True,
-) -> tuple[Known, list[loops.Loop], Profile]:
-    """The same, with the loops and the profile that it draws on."""
     past = _past(tx, scope, partition, session_id)
     stored = episode_rows.persons_words(tx, scope, partition, now + 1, MESSAGES)
     said = tuple(
@@ -82,7 +76,7 @@ def gather(
         yesterday=_yesterday(tx, scope, partition, at(now, zone).date(), zone, cloud),
     )
     live = live_loops(tx, scope, partition, now, cloud=cloud)
-    return replace(known, loops=_loops(tx, scope, partition, known, live)), live, person
+    return Found(replace(known, loops=_loops(tx, scope, partition, known, live)), live, person)
 
 
 def live_loops(

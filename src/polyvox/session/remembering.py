@@ -177,7 +177,7 @@ class OwnMemory:
         away = cloud or (writer is not None and writer.cloud)
 
         def read(tx: Tx) -> tuple[Known, list[Loop], Profile]:
-            known, kept, who = past.gather(
+            known, kept, who = past.read(
                 tx, scope, part, now, zone, session_id, cloud=away, whole=False
             )
             if away != cloud:  # the writer may be told less than those who answer

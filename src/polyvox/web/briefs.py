@@ -158,7 +158,9 @@ async def _known(
 ) -> Known:
     zone = zone_of(timezone or app.settings.timezone)
     time = app.clock() if now is None else _micros(now, zone)
-    return await app.database.read(lambda tx: past.read(tx, who, partition, time, zone, session))
+    return await app.database.read(
+        lambda tx: past.read(tx, who, partition, time, zone, session).known
+    )
 
 
 def _micros(time: datetime, zone: tzinfo | None) -> int:
