@@ -208,7 +208,7 @@ def postings_apart(
     most: int,
     until: int | None = None,
     *,
-    few: bool = False,
+    few: bool,
 ) -> dict[str, list[list[int]]]:
     """The same for several words, and for each several groups of shelves that share none, each by
     itself. `few`: no word is in more than `most` texts of all of them, so that everything can be
