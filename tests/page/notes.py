@@ -32,13 +32,13 @@ def iso(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def replies(provider: ProviderServer, **more: Any) -> None:
+def replies(provider: ProviderServer, gates: dict[int, str] | None = None, **more: Any) -> None:
     """What the model notes from now on, whatever it is shown."""
     told = {
         "facts": [], "loops": [], "profile": [], "instructions": [], "summary": "They talked.",
         "themes": ["talking"], "scores": {}, "confidence": 0.9, "steering_note": "", **more,
     }  # fmt: skip
-    provider.script(MODEL.partition(":")[2], Script(pieces=(json.dumps(told),)))
+    provider.script(MODEL.partition(":")[2], Script(pieces=(json.dumps(told),), gates=gates or {}))
 
 
 async def ingest(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 from tests.page.desk import SIZES, Desk, Size, spill
 from tests.page.house import House
 from tests.page.notes import READS, fact, ingest, loop, remember, replies, worked
@@ -395,11 +395,34 @@ async def test_work_that_did_not_go_well_is_tried_again(house: House, desk: Desk
     await expect(line).to_contain_text("Noting what a session says did not go well")
     await expect(line).to_contain_text("its reply holds no such data")
     await expect(line).to_contain_text("It is tried again at")
-    replies(house.provider, facts=[fact("I live by the river", "Lives by the river.", "home")])
+    facts = [fact("I live by the river", "Lives by the river.", "home")]
+    replies(house.provider, gates={0: "again"}, facts=facts)
     await press(line, "Try again now").click()
+    await expect(line).to_have_text("Still reading what was said: 1 piece of work to go.")
+    house.provider.gate("again").set()
     await expect(entry(page, "Lives by the river.")).to_be_visible()
     await expect(line).to_be_hidden()
     assert (await house.get("/api/jobs?state=failed")).json()["items"] == []
+
+
+async def test_work_whose_time_has_come_is_looked_at_again(house: House, desk: Desk) -> None:
+    """By the server's clock: the page's own may be wrong."""
+    job = {"id": "j1", "kind": "extract", "subject": "[]", "state": "pending", "attempts": 1,
+           "due_at": 3_000_000, "failure": "No model was there.", "session_id": None}  # fmt: skip
+    told = iter([(1_000_000, [job]), (3_000_000, [job]), (9_000_000, [])])
+
+    async def tell(route: Route) -> None:
+        now, items = next(told)
+        count = {"pending": len(items), "running": 0, "failed": 0}
+        await route.fulfill(json={**count, "now": now, "items": items})
+
+    page = await desk.open("/search")
+    await page.route("**/api/jobs*", tell)
+    await page.get_by_role("link", name="Memory", exact=True).click()
+    line = page.locator(".undone")
+    await expect(line).to_contain_text("No model was there. It is tried again at")
+    await expect(line).to_have_text("Still reading what was said: 1 piece of work to go.")
+    await expect(line).to_be_hidden()
 
 
 @reads

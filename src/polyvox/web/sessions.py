@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from polyvox.memory import derive
 from polyvox.memory.values import Partition
@@ -128,6 +128,7 @@ class Jobs(BaseModel):
     pending: int
     running: int
     failed: int
+    now: int = Field(description="when this was so, by the clock that `due_at` goes by")
     items: list[JobOut]
 
 
@@ -215,7 +216,7 @@ async def list_jobs(
     about = None if session is None else _about(who, session)
     counts = await app.database.read(lambda tx: jobs.counts(tx, who))
     found = await app.database.read(lambda tx: jobs.list_jobs(tx, who, wanted, limit, about))
-    return Jobs(**counts, items=[JobOut.of(job) for job in found])
+    return Jobs(**counts, now=app.clock(), items=[JobOut.of(job) for job in found])
 
 
 @router.post("/api/jobs/{job}/retry", responses=responses(404, 409))

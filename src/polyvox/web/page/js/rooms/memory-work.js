@@ -7,6 +7,7 @@ import { useReturning } from "../load.js";
 import { moment, refresh } from "./memory-state.js";
 
 const POLL = 2500;
+const LONGEST = 86400000; // longer than this nobody looks on
 const SHOWN = 3;
 const OURS = {
   ingest: "taking a session in", judge: "taking a turn in", extract: "noting what a session says", summarise: "summing a session up",
@@ -19,13 +20,15 @@ function doing({ kind, subject }) {
   return day ? `looking back on ${day[1]}` : OURS[kind] ?? kind;
 }
 
-/** Jobs of memory by what there is to say of them; those that wait for their time say nothing. */
+/** Jobs of memory by what there is to say of them; those that wait for their time say nothing, unless a try went wrong. */
 export function sorted(jobs, now) {
   const ours = jobs.filter(({ kind }) => kind in OURS);
+  const later = ours.filter((one) => one.state === "pending" && one.due_at > now);
   return {
     failed: ours.filter(({ state }) => state === "failed"),
-    waiting: ours.filter((one) => one.state === "pending" && one.failure),
-    busy: ours.filter((one) => one.state === "running" || (one.state === "pending" && !one.failure && one.due_at <= now)),
+    waiting: later.filter(({ failure }) => failure),
+    busy: ours.filter((one) => one.state === "running" || (one.state === "pending" && !later.includes(one))),
+    next: Math.min(...later.map((one) => (one.due_at - now) / 1000)), // milliseconds
   };
 }
 
@@ -36,9 +39,9 @@ function useWork() {
   const before = useRef([]);
   const look = useCallback(async () => {
     try {
-      const { items } = await api.get("/api/jobs?limit=200");
-      const found = sorted(items, Date.now() * 1000);
-      const now = Object.values(found).flat().map(({ id }) => id);
+      const { items, now: at } = await api.get("/api/jobs?limit=200");
+      const found = sorted(items, at);
+      const now = [...found.failed, ...found.waiting, ...found.busy].map(({ id }) => id);
       if (before.current.some((id) => !now.includes(id))) refresh(); // done, however fast
       before.current = now;
       setWork(found);
@@ -49,12 +52,12 @@ function useWork() {
   }, []);
   useEffect(() => { look(); }, []);
   useReturning(look);
-  const active = Boolean(work?.busy.length);
+  const next = !work ? Infinity : work.busy.length ? POLL : work.next;
   useEffect(() => {
-    if (!active) return undefined;
-    const later = setInterval(() => document.visibilityState === "visible" && look(), POLL);
+    if (!(next <= LONGEST)) return undefined;
+    const later = setInterval(() => document.visibilityState === "visible" && look(), Math.max(next, POLL));
     return () => clearInterval(later);
-  }, [active]);
+  }, [next]);
   return [work, failure, look];
 }
 
