@@ -85,6 +85,22 @@ def test_what_is_due_comes_first() -> None:
     ]
 
 
+def test_what_is_over_comes_last_by_when_it_ended() -> None:
+    """However pressing it was."""
+    found = seen(
+        said("I'll pay the rent today.", 0, 1),
+        said("I need to paint the shed.", 0, 2),
+        said("I need to learn some Greek.", 0, 3),
+        said("I paid the rent today.", DAY),
+        said("I painted the shed.", 3 * DAY),
+    )
+    assert [(one.text, one.ended_at) for one in found] == [
+        ("Learn some Greek", None),
+        ("Paint the shed", FRIDAY + 3 * DAY),
+        ("Pay the rent today", FRIDAY + DAY),
+    ]
+
+
 def test_only_what_the_person_says_opens_a_loop() -> None:
     answer = Episode("s", 1, "assistant", "a", "I'll call the dentist today.", FRIDAY)
     assert loops.found_in(answer, FRIDAY, True) == ([], [])

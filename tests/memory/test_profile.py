@@ -112,6 +112,21 @@ async def test_what_was_taken_back_is_not_inferred_again(database: Database) -> 
     assert (await database.read(lambda tx: profile.read(tx, ME, PART))).all("patterns") == ()
 
 
+async def test_a_list_that_is_sent_whole_leaves_what_it_repeats_as_it_was(
+    database: Database,
+) -> None:
+    """An inferred line is not made the person's own, and a private one is not given away."""
+    guess = entry("patterns", "puts things off", 50, source="inferred", cloud=False)
+    await database.write(lambda tx: rows.add(tx, ME, PART, [guess], 50))
+    made = await change(database, now=60, patterns=["puts things off", "rises early"])
+    assert [(line.text, line.source) for line in made.all("patterns")] == [
+        ("puts things off", "inferred"),
+        ("rises early", "manual"),
+    ]
+    told = await database.read(lambda tx: profile.read(tx, ME, PART, cloud=True))
+    assert [line.text for line in told.all("patterns")] == ["rises early"]
+
+
 async def test_what_must_not_go_to_a_cloud_model_is_left_out(database: Database) -> None:
     secret = entry("work_context", "a secret project", 1, cloud=False)
     await database.write(lambda tx: rows.add(tx, ME, PART, [secret], 1))

@@ -37,6 +37,7 @@ _IMPORTANCE: dict[LoopType, int] = {
 }  # fmt: skip
 LIVE: tuple[LoopStatus, ...] = ("open", "needs_review")
 OVER: tuple[LoopStatus, ...] = ("done", "dropped")
+_ORDER: tuple[LoopStatus, ...] = (*LIVE, "stale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class Loop:
     cloud: bool
     """Whether a cloud model may be told."""
     pinned: bool = False
+    ended_at: int | None = None
+    """When it was done or dropped."""
 
 
 @dataclass(slots=True)
@@ -159,7 +162,7 @@ def ended(
 
 def view(sightings: Sequence[Sighting], endings: Sequence[Ended], now: int) -> list[Loop]:
     """Every loop, by priority: what is open first, of it what is pinned, then by how soon and how
-    much it matters."""
+    much it matters; what is over last, by when it ended, the newest first."""
     found = [_loop(group, endings, now) for group in _groups(sightings)]
     return sorted(found, key=lambda one: _rank(one, now))
 
@@ -187,6 +190,7 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 def _loop(group: _Group, endings: Sequence[Ended], now: int) -> Loop:
     first, last = group.sightings[0], group.sightings[-1]
     topics = frozenset(one.topic for one in group.sightings)
+    status, ended_at = _status(group, topics, endings, now)
     # A correction by hand rests on the words that it corrects: they were spoken once.
     spoken: dict[tuple[str, int, str], Sighting] = {}
     for one in group.sightings:
@@ -195,7 +199,7 @@ def _loop(group: _Group, endings: Sequence[Ended], now: int) -> Loop:
         id=id_of("loop", first.topic),
         type=last.type,
         text=last.text,
-        status=_status(group, topics, endings, now),
+        status=status,
         horizon=last.horizon,
         due=last.due,
         first_seen_at=first.said_at,
@@ -213,23 +217,25 @@ def _loop(group: _Group, endings: Sequence[Ended], now: int) -> Loop:
         ),
         cloud=all(one.cloud for one in group.sightings),
         pinned=group.pinned,
+        ended_at=ended_at,
     )
 
 
 def _status(
     group: _Group, topics: frozenset[str], endings: Sequence[Ended], now: int
-) -> LoopStatus:
+) -> tuple[LoopStatus, int | None]:
+    """How a loop is now; since when, if it is over."""
     last = group.sightings[-1]
     over = [one for one in endings if _ends(one, group, topics) and _after(one, last)]
     seen_at = last.said_at
     if over:
         latest = max(over, key=lambda one: (one.said_at, one.topic is not None, one.id))
         if latest.status != "open":
-            return latest.status
+            return latest.status, latest.said_at
         seen_at = latest.said_at
     if group.pinned or now - seen_at <= STALE[last.horizon]:
-        return "open"
-    return "needs_review" if last.horizon == "ongoing" else "stale"
+        return "open", None
+    return "needs_review" if last.horizon == "ongoing" else "stale", None
 
 
 def _ends(one: Ended, group: _Group, topics: frozenset[str]) -> bool:
@@ -248,14 +254,14 @@ def _after(one: Ended, last: Sighting) -> bool:
 
 
 def _rank(one: Loop, now: int) -> tuple[int, bool, int, int, int, str]:
-    order = {"open": 0, "needs_review": 1, "stale": 2, "done": 3, "dropped": 3}
+    if one.ended_at is not None:
+        return len(_ORDER), True, -one.ended_at, -one.last_seen_at, -one.importance, one.id
     urgency = one.urgency
     if one.due is not None:
         left = (date.fromisoformat(one.due) - date_of(now)).days
         urgency = 6 if left < 0 else 5 if left <= 1 else max(urgency, 3) if left <= 7 else urgency
     weight = 2 * urgency + one.importance + one.salience
-    after = not (one.pinned and one.status in LIVE)  # what is over is over
-    return order[one.status], after, -weight, -one.last_seen_at, -one.importance, one.id
+    return _ORDER.index(one.status), not one.pinned, -weight, -one.last_seen_at, -one.importance, one.id
 
 
 def add(

@@ -189,15 +189,17 @@ def patch(
     made: list[Entry] = []
     for place, items in wanted.items():
         there = {line.item: line for line in lines.get(place, ())}
+        several = place in LISTS or place == "key_relationships"
         for item, text in items.items():
             old = there.get(item)
             if text is None and old is None:
                 continue
-            if old is not None and text == old.text and old.source != "inferred":
+            # A list is sent whole: what it repeats is no statement. A line alone is one.
+            if old is not None and text == old.text and (several or old.source != "inferred"):
                 continue
             moment = at if old is None else max(at, old.said_at + 1)
             made.append(_manual(place, item, text, moment))
-        if place in LISTS or place == "key_relationships":
+        if several:
             gone = [line for item, line in there.items() if item not in items]
             made += [_manual(place, o.item, None, max(at, o.said_at + 1)) for o in gone]
     rows.add(tx, scope, partition, made, now)
