@@ -261,7 +261,14 @@ def _rank(one: Loop, now: int) -> tuple[int, bool, int, int, int, str]:
         left = (date.fromisoformat(one.due) - date_of(now)).days
         urgency = 6 if left < 0 else 5 if left <= 1 else max(urgency, 3) if left <= 7 else urgency
     weight = 2 * urgency + one.importance + one.salience
-    return _ORDER.index(one.status), not one.pinned, -weight, -one.last_seen_at, -one.importance, one.id
+    return (
+        _ORDER.index(one.status),
+        not one.pinned,
+        -weight,
+        -one.last_seen_at,
+        -one.importance,
+        one.id,
+    )
 
 
 def add(
