@@ -26,6 +26,9 @@ class Hands:
         for job in jobs:
             job.result = job.work(None)  # type: ignore[arg-type]  # this work asks for no statements
 
+    def rest(self) -> None:
+        """Nothing is left to do."""
+
     def close(self) -> None:
         self.closed = True
 
@@ -108,4 +111,21 @@ async def test_a_loop_that_ended_without_waiting_harms_nobody() -> None:
 
     assert await lane.run(lambda _: 2) == 2
     assert ran.is_set()
+    await lane.close()
+
+
+async def test_nobody_waits_for_what_can_wait() -> None:
+    tidied = threading.Event()
+    heard = threading.Event()
+
+    class Tidy(Hands):
+        def rest(self) -> None:
+            if heard.wait(30):
+                tidied.set()
+
+    lane = Lane("test", Tidy)
+    assert await lane.run(lambda _: 1) == 1
+    assert not tidied.is_set()
+    heard.set()
+    assert await lane.run(lambda _: tidied.is_set()), "the next work waits for it"
     await lane.close()

@@ -93,6 +93,28 @@ async def test_a_connection_dropped_at_rest_goes_unnoticed(
         assert await use(pid) != before
 
 
+async def test_no_read_leaves_its_transaction_open(postgres: Database, postgres_url: str) -> None:
+    """Not even one that failed: an old snapshot would hold back the server's housekeeping."""
+
+    def fails(tx: Tx) -> None:
+        tx.all("SELECT 1")
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await postgres.read(fails)
+    with pytest.raises(psycopg.Error):
+        await postgres.read(lambda tx: tx.one("SELECT nothing_such"))
+    assert await postgres.read(lambda tx: tx.one("SELECT 1")) == (1,)
+    async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as other:
+        while True:
+            found = await other.execute(
+                b"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'polyvox'"
+                b" AND datname = current_database() AND state <> 'idle'"
+            )
+            if await found.fetchone() == (0,):
+                break
+
+
 async def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     url = "postgresql://somebody:s3cret@127.0.0.1:1/polyvox"
 

@@ -39,6 +39,10 @@ class Worker(Protocol):
         """Run every job and note its result or its error in it."""
         ...
 
+    def rest(self) -> None:
+        """What can wait until the outcomes are delivered."""
+        ...
+
     def close(self) -> None:
         """Let go of the connection."""
         ...
@@ -118,6 +122,8 @@ class Lane:
                     job.error = job.error or error
             _deliver(jobs)
             del jobs, first
+            if worker is not None:
+                worker.rest()
         if worker is not None:
             worker.close()
 

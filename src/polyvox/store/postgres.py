@@ -16,6 +16,7 @@ from psycopg import errors as pg
 from psycopg.abc import Buffer
 from psycopg.adapt import AdaptersMap, Dumper, Loader
 from psycopg.postgres import adapters as _defaults
+from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int2Dumper
 
 from polyvox.errors import ConfigError, Conflict, PolyvoxError, StoreError, StoreFull
@@ -142,6 +143,11 @@ class _Worker:
             except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
                 job.error = explain(error, self._owner.url)
 
+    def rest(self) -> None:
+        """End the transaction of what only read: nobody has to wait for that."""
+        if not self._writes:
+            self._end(b"COMMIT")
+
     def close(self) -> None:
         self._connection.close()
 
@@ -153,8 +159,9 @@ class _Worker:
             try:
                 self._connection.execute(self._begin)
                 result: object = job.work(PostgresTx(self._connection))
-                sent = True
-                self._connection.execute(b"COMMIT")
+                if self._writes:
+                    sent = True
+                    self._connection.execute(b"COMMIT")
             except _REPEAT:
                 self._undo()
                 if not left:
@@ -171,9 +178,13 @@ class _Worker:
         raise AssertionError("the last try returns or raises")
 
     def _undo(self) -> None:
+        self._end(b"ROLLBACK")
+
+    def _end(self, how: bytes) -> None:
+        """End a transaction that leaves nothing behind; a connection that cannot is of no use."""
         try:
-            if not self._connection.closed:
-                self._connection.execute(b"ROLLBACK")
+            if self._connection.info.transaction_status != TransactionStatus.IDLE:
+                self._connection.execute(how)
         except psycopg.Error:
             self._connection.close()
 

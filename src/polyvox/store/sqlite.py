@@ -80,6 +80,9 @@ class _Writer:
             for job in jobs:
                 self._alone(job)
 
+    def rest(self) -> None:
+        """Nothing is left to do."""
+
     def close(self) -> None:
         try:
             self._connection.execute("PRAGMA optimize")
@@ -152,6 +155,9 @@ class _Reader:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+
+    def rest(self) -> None:
+        """Nothing is left to do."""
 
     def close(self) -> None:
         self._connection.close()
