@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from playwright.async_api import Locator, Page, expect
 from tests.page.desk import SIZES, Desk, Size, spill
@@ -36,20 +38,24 @@ async def columns(page: Page, cards: Locator) -> int:
     return len([left for left in first_row if left < width * 0.8])
 
 
-async def swipe(page: Page, where: Locator) -> None:
+async def swipe(page: Page, where: Locator, *, seconds: float) -> None:
     """Draw a finger from right to left over an element."""
     box = await where.bounding_box()
     assert box is not None
     session = await page.context.new_cdp_session(page)
+    steps, began = [300 - 20 * step for step in range(11)], time.time()
 
-    async def touch(kind: str, *at: float) -> None:
+    async def touch(kind: str, step: int, *at: float) -> None:
         points = [{"x": x, "y": box["y"] + 60} for x in at]
-        await session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        # By the finger's clock, however slow the machine is.
+        then = began + seconds * step / len(steps)
+        event = {"type": kind, "touchPoints": points, "timestamp": then}
+        await session.send("Input.dispatchTouchEvent", event)
 
-    await touch("touchStart", 300)
-    for x in range(280, 40, -20):
-        await touch("touchMove", x)
-    await touch("touchEnd")
+    await touch("touchStart", 0, steps[0])
+    for step, x in enumerate(steps[1:], 1):
+        await touch("touchMove", step, x)
+    await touch("touchEnd", len(steps))
 
 
 @priced
@@ -107,7 +113,7 @@ async def test_three_advisors_at_each_width(house: House, desk: Desk, size: Size
     await expect(card(page, one).locator(".place")).to_have_text("1 of 3")
     await expect(card(page, two).locator(".prose")).not_to_be_in_viewport(ratio=0.5)
     for place, advisor in ((2, two), (3, three)):
-        await swipe(page, card(page, advisor))
+        await swipe(page, card(page, advisor), seconds=1)
         await expect(card(page, advisor).locator(".prose")).to_be_in_viewport(ratio=1)
         await expect(card(page, advisor).locator(".place")).to_have_text(f"{place} of 3")
         await expect(card(page, advisor).locator(".place")).to_be_in_viewport(ratio=1)
