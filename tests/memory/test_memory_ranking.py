@@ -8,10 +8,11 @@ from tests.memory.house import DAY, START
 
 from polyvox.memory.ingest import MOST_MESSAGES
 from polyvox.memory.ranking import (
+    BESIDE,
     STRETCH_BITS,
+    Ground,
     Question,
     Score,
-    Spots,
     Text,
     newest_first,
     rank,
@@ -43,12 +44,11 @@ def ranked(asked: Question, texts: list[Text]) -> list[Score]:
     return rank(asked, [Text.of(one.doc, one.at, one.terms, one.pinned, words) for one in texts])
 
 
-def spots(postings: dict[str, list[int]]) -> dict[str, list[Spots]]:
+def ground(postings: dict[str, list[int]]) -> Ground:
     """Told in two parts, as of two groups of shelves."""
-    return {
-        word: [Spots.of(docs[: len(docs) // 2 + 1]), Spots.of(docs[len(docs) // 2 + 1 :])]
-        for word, docs in postings.items()
-    }
+    halves = [(1 << n, docs, len(docs) // 2 + 1) for n, docs in enumerate(postings.values())]
+    first = Ground.of((bit, docs[:half]) for bit, docs, half in halves)
+    return first.joined(Ground.of((bit, docs[half:]) for bit, docs, half in halves))
 
 
 def order(words: str, texts: list[Text], *spans: Span) -> list[int]:
@@ -186,7 +186,8 @@ def test_values_fall_with_the_order() -> None:
     )
 )
 def test_whatever_matches_is_read_when_there_is_room(postings: dict[str, list[int]]) -> None:
-    stretches, claims = seeds(spots(postings), dict.fromkeys(postings, 1.0), 10_000)
+    weights = [(1 << n, 1.0) for n in range(len(postings))]
+    stretches, claims = seeds(ground(postings), weights, 10_000)
     spans = spans_of(stretches)
 
     assert claims == []
@@ -202,7 +203,84 @@ def test_the_best_stretches_come_first() -> None:
     stretch = 1 << STRETCH_BITS
     postings = {"rare": [5 * stretch], "both": [5 * stretch, 90 * stretch, -7, -8]}
 
-    stretches, claims = seeds(spots(postings), {"rare": 3.0, "both": 1.0}, 1)
+    stretches, claims = seeds(ground(postings), [(1, 3.0), (2, 1.0)], 1)
 
     assert stretches == [5]
     assert claims == [-7]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.0, 6.1]),
+            st.lists(st.integers(min_value=-6, max_value=40), max_size=25),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    st.integers(min_value=1, max_value=9),
+)
+def test_no_stretch_that_is_worth_reading_is_passed_over(
+    told: list[tuple[float, list[int]]], most: int
+) -> None:
+    """Whether or not a stretch is looked at closely, the best are the best."""
+    size = 1 << STRETCH_BITS
+    postings = [
+        (weight, [doc * size if doc >= 0 else doc for doc in docs]) for weight, docs in told
+    ]
+    at: dict[int, float] = {}
+    for weight, docs in told:
+        for doc in set(docs):
+            at[doc] = at.get(doc, 0.0) + weight
+    here = {place: amount for place, amount in at.items() if place >= 0}
+    value = {
+        place: here[place] + BESIDE * (here.get(place - 1, 0.0) + here.get(place + 1, 0.0))
+        for place in here
+    }
+    expected = sorted(here, key=lambda place: (-value[place], -place))[:most]
+    told_claims = sorted((doc for doc in at if doc < 0), key=lambda doc: (-at[doc], -doc))[:most]
+
+    found = seeds(
+        Ground.of((1 << n, docs) for n, (_, docs) in enumerate(postings)),
+        [(1 << n, weight) for n, (weight, _) in enumerate(postings)],
+        most,
+    )
+
+    assert found == (expected, told_claims)
+
+
+def test_a_hidden_session_is_not_where_it_is_worth_reading() -> None:
+    there = Ground.of([(1, [1 << SESSION_BITS, 2 << SESSION_BITS, -4])])
+
+    stretches, claims = seeds(there.without({2}), [(1, 1.0)], 5)
+
+    assert spans_of(stretches) == spans_of([1 << SESSION_BITS >> STRETCH_BITS])
+    assert claims == [-4]
+
+
+def test_what_stands_near_counts_less_the_further_away_it_is() -> None:
+    """By the definition: a word one place away counts half, two places away three tenths, and so
+    on; one that somebody said at the same place counts half."""
+    words = "cello practice"
+    texts = [
+        text("cello practice", 10), text("nothing here", 11), text("nothing there", 12),
+        text("nothing more", 13), text("nothing else", 14), text("nothing at all", 15),
+        text("hello nobody", 8), *FILL,
+    ]  # fmt: skip
+    texts.append(texts[0]._replace(doc=texts[0].doc + 1, terms=("silent", "answer")))
+    asked = question(words, texts)
+    found = {score.text.doc: score for score in ranked(asked, texts)}
+    (first,) = [score for score in found.values() if score.own]
+    weights = asked.weights
+
+    def worth(part: float) -> float:
+        near = {word: part * amount for word, amount in first.own.items()}
+        return sum(weights[word] * x / (x + 1) for word, x in near.items())
+
+    base = texts[0].doc
+    places = {0: 1.0, 1: 0.5, 2: 0.3, 3: 0.15, 4: 0.1, -2: 0.3}
+    expected = {base + step * (1 << SUB_BITS): worth(part) for step, part in places.items()}
+    expected[base + 1] = worth(0.5)
+    assert {doc: round(value, 6) for doc, value in expected.items()} == {
+        doc: round(score.value, 6) for doc, score in found.items()
+    }

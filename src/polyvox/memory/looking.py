@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 
-from polyvox.memory.ranking import STRETCH_BITS, Question, Spots, Text, seeds, spans_of
+from polyvox.memory.ranking import Ground, Question, Text, seeds, spans_of
 from polyvox.memory.times import Span
 from polyvox.memory.values import Claim, Partition
 from polyvox.memory.words import Term
@@ -25,7 +25,6 @@ from polyvox.values import Scope
 POSTINGS, ENOUGH = 3_000, 500
 """So many occurrences of words are looked at, the rarest words first. Where enough were found, a
 word with more of them than are left is not looked up, for PostgreSQL has to read them all."""
-_IN_SESSION = SESSION_BITS - STRETCH_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class Look:
 
     def see(self, sights: Sequence[Sight]) -> list[Seen]:
         """What each of them has to choose from."""
-        words = [term.word for term in self.terms]
+        words = [*dict.fromkeys(term.word for term in self.terms)]
         everything = frozenset[Shelf]().union(*(one.shelves for one in sights))
         counted = shelves.occurrences_on(self.tx, self.scope, sorted(everything, key=_name), words)
         asked = [self._question(one, counted) for one in sights]
@@ -91,11 +90,13 @@ class Look:
         views: list[View] = []
         numbers: list[dict[int, None]] = []
         for reader, (one, question) in enumerate(zip(sights, asked, strict=True)):
-            best, some = seeds(index.spots(reader, one), question.weights, one.most)
+            weights = question.weights
+            worth = [(bit, weights[word]) for word, bit in index.words(reader)]
+            best, some = seeds(index.ground(reader, one), worth, one.most)
             ranges = spans_of(best) + [(doc, doc) for doc in one.also if doc >= 0]
             views += [View(low, high, one.owner, reader) for low, high in ranges]
             numbers.append(dict.fromkeys([*some, *(doc for doc in one.also if doc < 0)]))
-        chosen = self._texts(sights, views, frozenset(words))
+        chosen = self._texts(sights, views, words)
         wanted = dict.fromkeys(doc for some in numbers for doc in some)
         known = dict(claims.read(self.tx, self.scope, self.partition, list(wanted)))
         seen = []
@@ -111,7 +112,7 @@ class Look:
         return seen
 
     def _texts(
-        self, sights: Sequence[Sight], views: Sequence[View], words: frozenset[str]
+        self, sights: Sequence[Sight], views: Sequence[View], words: Sequence[str]
     ) -> list[dict[int, Text]]:
         """The episodes that each of them may see, by number."""
         places = [one.places for one in sights]
@@ -207,38 +208,61 @@ class _Index:
                 look.as_of,
                 few=some is few,
             )
-        self._found = {
-            word: {
-                group: (docs, Spots.of(docs))
-                for group, docs in zip(groups, lists[word], strict=True)
-            }
-            for word, groups in wanted.items()
+        self._docs = {
+            word: dict(zip(groups, lists[word], strict=True)) for word, groups in wanted.items()
         }
+        self._bits = {word: 1 << number for number, word in enumerate(wanted)}
+        self._grounds: dict[tuple[frozenset[Shelf], frozenset[int]], Ground] = {}
 
-    def spots(self, reader: int, sight: Sight) -> dict[str, list[Spots]]:
+    def words(self, reader: int) -> list[tuple[str, int]]:
+        """The words that are looked up for a reader, the rarest first, each with its bit."""
+        return [(word, self._bits[word]) for word, _ in self._words[reader]]
+
+    def ground(self, reader: int, sight: Sight) -> Ground:
         """Where the words of the question stand for this reader, as far as they are looked at."""
-        own = sight.shelves - self._common
-        found: dict[str, list[Spots]] = {}
+        groups, mine = (self._common, sight.shelves - self._common), self._words[reader]
         left = POSTINGS
-        for word, count in self._words[reader]:
-            there = self._found[word]
-            parts = [there[group] for group in (self._common, own) if group in there]
-            if sum(len(docs) for docs, _ in parts) > left:
-                newest = nlargest(left, [doc for docs, _ in parts for doc in docs])
-                found[word] = [_without(Spots.of(newest), sight.hidden)]
-            else:
-                found[word] = [_without(spots, sight.hidden) for _, spots in parts]
+        for word, count in mine:
+            there = self._docs[word]
+            if sum(len(there[group]) for group in groups if group in there) > left:
+                break
             left -= count
+        else:
+            if len(mine) == len(self._bits):
+                common, own = (self._of(group, sight.hidden) for group in groups)
+                return common.joined(own)
+        return self._newest(groups, mine).without(sight.hidden)
+
+    def _of(self, group: frozenset[Shelf], hidden: frozenset[int]) -> Ground:
+        """All that was found on some shelves, outside of the hidden sessions."""
+        found = self._grounds.get((group, hidden))
+        if found is None:
+            if hidden:
+                found = self._of(group, frozenset()).without(hidden)
+            else:
+                found = Ground.of(
+                    (self._bits[word], docs[group])
+                    for word, docs in self._docs.items()
+                    if group in docs
+                )
+            self._grounds[group, hidden] = found
         return found
+
+    def _newest(
+        self, groups: Sequence[frozenset[Shelf]], words: Sequence[tuple[str, int]]
+    ) -> Ground:
+        """For a reader who is shown less than all: of each word the newest that there is room
+        for."""
+        found = []
+        left = POSTINGS
+        for word, count in words:
+            there = self._docs[word]
+            docs = [doc for group in groups if group in there for doc in there[group]]
+            found.append((self._bits[word], nlargest(left, docs) if len(docs) > left else docs))
+            left -= count
+        return Ground.of(found)
 
 
 def _name(shelf: Shelf) -> tuple[str, str, bool]:
     """Always the same order, so that the same is asked for in the same words."""
     return shelf.owner, shelf.role, shelf.cloud
-
-
-def _without(spots: Spots, hidden: frozenset[int]) -> Spots:
-    if not hidden:
-        return spots
-    shown = [one for one in spots.stretches if one >> _IN_SESSION not in hidden]
-    return Spots(frozenset(shown), spots.claims)

@@ -10,7 +10,8 @@ half again costs a point.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from types import MappingProxyType
@@ -29,6 +30,9 @@ STRETCH_BITS = SUB_BITS + 2
 """A stretch is as many places as a word reaches, so it reaches no further than the next one."""
 BESIDE = 0.4
 """What a word counts in the stretches beside its own."""
+_IN_SESSION = SESSION_BITS - STRETCH_BITS
+_SURELY = 1 - 1e-9
+"""Sums are not exact."""
 SATURATION = 1.2
 DAMPING = 0.4
 SPEAKING = 1.3
@@ -80,10 +84,8 @@ class Text(NamedTuple):
         cls, doc: int, at: int, terms: tuple[str, ...], pinned: bool, asked: Collection[str]
     ) -> Text:
         """A text, its words counted."""
-        counts: dict[str, int] = {}
-        for word in terms:
-            if word in asked:
-                counts[word] = counts.get(word, 0) + 1
+        here = set(terms)
+        counts = {word: terms.count(word) for word in asked if word in here}
         return cls(doc, at, terms, pinned, counts)
 
 
@@ -97,44 +99,84 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Spots:
-    """Where a word stands: in which stretches of sessions, and in which claims."""
+class Ground:
+    """Which words stand where, each word a bit: by stretch of a session, and by claim."""
 
-    stretches: frozenset[int]
-    claims: tuple[int, ...]
+    stretches: dict[int, int]
+    claims: dict[int, int]
 
     @classmethod
-    def of(cls, docs: Sequence[int]) -> Spots:
-        """Those of these texts."""
-        return cls(
-            frozenset([doc >> STRETCH_BITS for doc in docs if doc >= 0]),
-            tuple([doc for doc in docs if doc < 0]),
-        )
+    def of(cls, postings: Iterable[tuple[int, Iterable[int]]]) -> Ground:
+        """A word's bit with the texts that hold it, for each word."""
+        stretches: dict[int, int] = {}
+        claims: dict[int, int] = {}
+        for bit, docs in postings:
+            for doc in docs:
+                if doc >= 0:
+                    stretch = doc >> STRETCH_BITS
+                    stretches[stretch] = stretches.get(stretch, 0) | bit
+                else:
+                    claims[doc] = claims.get(doc, 0) | bit
+        return cls(stretches, claims)
+
+    def joined(self, other: Ground) -> Ground:
+        """What stands in either."""
+        stretches, claims = dict(self.stretches), dict(self.claims)
+        for mine, theirs in ((stretches, other.stretches), (claims, other.claims)):
+            for place, bits in theirs.items():
+                mine[place] = mine.get(place, 0) | bits
+        return Ground(stretches, claims)
+
+    def without(self, sessions: Collection[int]) -> Ground:
+        """What stands in other sessions than these."""
+        shown = {
+            stretch: bits
+            for stretch, bits in self.stretches.items()
+            if stretch >> _IN_SESSION not in sessions
+        }
+        return Ground(shown, self.claims)
 
 
 def seeds(
-    spots: Mapping[str, Sequence[Spots]], weights: Mapping[str, float], most: int
+    ground: Ground, weights: Sequence[tuple[int, float]], most: int
 ) -> tuple[list[int], list[int]]:
     """Where it is worth reading: the best stretches of sessions, and the best claims. A first,
-    cheap look that only knows which word is where (and may be told that in several parts)."""
-    here: dict[int, float] = {}
-    claims: dict[int, float] = {}
-    around = here.get
-    for word, parts in spots.items():
-        weight = weights[word]
-        seen: frozenset[int] = frozenset()
-        for part in parts:
-            new = part.stretches - seen if seen else part.stretches
-            for stretch in new:
-                here[stretch] = around(stretch, 0.0) + weight
-            seen = seen | new if seen else new
-            for doc in part.claims:
-                claims[doc] = claims.get(doc, 0.0) + weight
-    stretches = {
-        stretch: amount + BESIDE * (around(stretch - 1, 0.0) + around(stretch + 1, 0.0))
-        for stretch, amount in here.items()
+    cheap look that only knows which word (a bit, with its weight) is where."""
+    worth = {
+        bits: sum([weight for bit, weight in weights if bits & bit])
+        for bits in {*ground.stretches.values(), *ground.claims.values()}
     }
+    there = ground.stretches
+    stretches = {}
+    for stretch in _promising(there, worth, most):
+        beside = worth.get(there.get(stretch - 1, 0), 0.0) + worth.get(
+            there.get(stretch + 1, 0), 0.0
+        )
+        stretches[stretch] = worth[there[stretch]] + BESIDE * beside
+    claims = {doc: worth[bits] for doc, bits in ground.claims.items()}
     return _best(stretches, most), _best(claims, most)
+
+
+def _promising(there: Mapping[int, int], worth: Mapping[int, float], most: int) -> Iterable[int]:
+    """The stretches that can be among the best so many. Not so one that is weak between weak ones,
+    where so many are as strong as it could at most become by what stands beside it."""
+    if len(there) <= most:
+        return there
+    counts = Counter(there.values())
+    left, least = most, 0.0
+    for bits in sorted(counts, key=lambda bits: -worth[bits]):
+        least, left = worth[bits], left - counts[bits]
+        if left <= 0:
+            break
+    weak = least / (1 + 2 * BESIDE) * _SURELY
+    strong = {bits for bits in counts if worth[bits] >= weak}
+    found: dict[int, None] = {}
+    for stretch, bits in there.items():
+        if bits in strong:
+            for one in (stretch - 1, stretch, stretch + 1):
+                if one in there:
+                    found[one] = None
+    return found
 
 
 def spans_of(stretches: Iterable[int]) -> list[tuple[int, int]]:
@@ -152,27 +194,36 @@ def spans_of(stretches: Iterable[int]) -> list[tuple[int, int]]:
 def rank(question: Question, texts: Sequence[Text]) -> list[Score]:
     """Every text that has to do with the question, best first; of equals the newest first."""
     weights = question.weights
-    own = {text.doc: _own(question, text) for text in texts}
     common = max(FEW, question.docs * COMMON)
     telling = {word for word, count in question.known.items() if count <= common}
+    own = [_own(question, text) for text in texts]
     at_place: dict[int, dict[str, float]] = {}
-    for doc, words in own.items():
-        if words and doc >= 0:
+    for text, words in zip(texts, own, strict=True):
+        if words and text.doc >= 0:
+            strongest = at_place.setdefault(text.doc >> SUB_BITS, {})
             for word, amount in words.items():
-                if word in telling:
-                    strongest = at_place.setdefault(doc >> SUB_BITS, {})
-                    if amount > strongest.get(word, 0.0):
-                        strongest[word] = amount
+                if word in telling and amount > strongest.get(word, 0.0):
+                    strongest[word] = amount
+    around = _around(at_place)
+    silent: dict[int, float] = {}
+    """What a text that says nothing of it is worth, by place."""
     asked = {SPEAKER + term.word for term in question.terms}
     scores = []
-    for text in texts:
-        near = own[text.doc] if text.doc < 0 else _near(text.doc, own[text.doc], at_place)
-        value = 0.0
-        for word, x in near.items():
-            value += weights[word] * x / (x + 1)
+    for text, words in zip(texts, own, strict=True):
+        place = text.doc >> SUB_BITS
+        if text.doc < 0:
+            value = _value(words, weights)
+        elif words:
+            value = _value(_near(words, at_place[place], around.get(place, {})), weights)
+        else:
+            found = silent.get(place)
+            if found is None:
+                near = _near(words, at_place.get(place, {}), around.get(place, {}))
+                found = silent[place] = _value(near, weights)
+            value = found
         if value:
             value *= _favour(question, text, asked)
-            scores.append(Score(text, round(value, 9), own[text.doc]))
+            scores.append(Score(text, round(value, 9), words))
     return sorted(scores, key=_best_first)
 
 
@@ -186,25 +237,37 @@ def _own(question: Question, text: Text) -> dict[str, float]:
     }
 
 
+def _around(at_place: Mapping[int, Mapping[str, float]]) -> dict[int, dict[str, float]]:
+    """What the places near a place say, of each the strongest, less the further away it is."""
+    found: dict[int, dict[str, float]] = {}
+    for place, words in at_place.items():
+        for step, part in _AROUND:
+            there = found.setdefault(place + step, {})
+            for word, amount in words.items():
+                there[word] = there.get(word, 0.0) + part * amount
+    return found
+
+
 def _near(
-    doc: int, own: Mapping[str, float], at_place: Mapping[int, Mapping[str, float]]
+    own: Mapping[str, float], here: Mapping[str, float], around: Mapping[str, float]
 ) -> dict[str, float]:
-    """The words of a text with those around it: of each place, the strongest."""
-    place = doc >> SUB_BITS
+    """The words of a text with those around it."""
     found = dict(own)
     so_far = found.get
-    others = at_place.get(place)
-    if others is not None:  # who answered at the same place
-        for word, amount in others.items():
-            more = amount - own.get(word, 0.0)
-            if more > 0:
-                found[word] = so_far(word, 0.0) + NEARBY[0] * more
-    for step, part in _AROUND:
-        words = at_place.get(place + step)
-        if words is not None:
-            for word, amount in words.items():
-                found[word] = so_far(word, 0.0) + part * amount
+    for word, amount in here.items():  # who answered at the same place
+        more = amount - own.get(word, 0.0)
+        if more > 0:
+            found[word] = so_far(word, 0.0) + NEARBY[0] * more
+    for word, amount in around.items():
+        found[word] = so_far(word, 0.0) + amount
     return found
+
+
+def _value(words: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    value = 0.0
+    for word, x in words.items():
+        value += weights[word] * x / (x + 1)
+    return value
 
 
 def _favour(question: Question, text: Text, asked: set[str]) -> float:
@@ -215,8 +278,9 @@ def _favour(question: Question, text: Text, asked: set[str]) -> float:
         if term in asked:
             favour *= SPEAKING
             break
-    if any(span.start <= text.at < span.end + TOLD_AFTER for span in question.spans):
-        favour *= IN_TIME
+    for span in question.spans:
+        if span.start <= text.at < span.end + TOLD_AFTER:
+            return favour * IN_TIME
     return favour
 
 
@@ -234,28 +298,23 @@ def newest_first(question: Question, scores: Sequence[Score], most: int = 100) -
     ordered: list[Score] = []
     for start in range(0, min(len(scores), most), TEN):
         some = scores[start : start + TEN]
-        raised = [max(map(_raise(weights, newer), some), default=0.0) for newer in some]
-        block = [
-            one if value == one.value else one._replace(value=value)
-            for one, value in zip(some, raised, strict=True)
-        ]
-        ordered += sorted(block, key=_best_first)
+        ordered += sorted([_raised(weights, one, some) for one in some], key=_best_first)
     return [*ordered, *scores[len(ordered) :]]
 
 
-def _raise(weights: Mapping[str, float], newer: Score) -> Callable[[Score], float]:
-    """What the newer of two is worth beside the older."""
-
-    def beside(older: Score) -> float:
-        if older.text.at >= newer.text.at or newer.value < NEARLY * older.value:
-            return newer.value
-        if older.text.pinned and not newer.text.pinned:
-            return newer.value
-        theirs = sum(weights[word] for word in older.own)
-        shared = sum(weights[word] for word in older.own if word in newer.own)
-        return max(newer.value, older.value) if theirs and shared >= HALF * theirs else newer.value
-
-    return beside
+def _raised(weights: Mapping[str, float], newer: Score, some: Sequence[Score]) -> Score:
+    """What the newer of two is worth beside the older, of all who are older."""
+    value, text = newer.value, newer.text
+    for older in some:
+        if older.value <= value or older.text.at >= text.at or newer.value < NEARLY * older.value:
+            continue
+        if older.text.pinned and not text.pinned:
+            continue
+        theirs = sum([weights[word] for word in older.own])
+        shared = sum([weights[word] for word in older.own if word in newer.own])
+        if theirs and shared >= HALF * theirs:
+            value = older.value
+    return newer if value == newer.value else newer._replace(value=value)
 
 
 def _best_first(score: Score) -> tuple[float, int, int, tuple[str, ...]]:
