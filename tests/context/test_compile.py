@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.context.world import LARGE, MINUTE, START, World, limits, plain, tokens
 
 from polyvox.advisors import plain_assistant, starter_council
 from polyvox.context.budget import TooLong
-from polyvox.context.compile import compile_request
+from polyvox.context.compile import compile_request, with_memory
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, changed
 from polyvox.models.base import ModelFacts, Request, SystemPart
@@ -424,3 +427,37 @@ def test_same_input_same_request() -> None:
     assert one.draft.prompts_hash == prompt_set("full").hash
     assert (one.draft.phase, one.draft.k, one.draft.n) == ("ongoing", 4, None)
     assert one.draft.size == tokens(one.request)
+
+
+@settings(deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(sorted(BUILT_IN)),
+    st.integers(0, 6),
+    st.integers(1_500, 9_000),
+    st.sampled_from([None, None, 2]),
+    st.lists(st.integers(0, 900), max_size=3),
+)
+def test_memory_that_fits_is_put_into_what_was_compiled_without_it(
+    seed: int, recipe: str, turns: int, room: int, cut: int | None, sizes: list[int]
+) -> None:
+    """It is what compiling the whole thread with memory makes."""
+    dice, world = random.Random(seed), World(3)
+    for _ in range(turns):
+        turn = world.say("u" * dice.randint(5, 400))
+        for who in range(3):
+            world.answer(turn, who, "a" * dice.randint(5, 400))
+    world.say("And now?")
+    memory = tuple((f"block {n}", "m" * size) for n, size in enumerate(sizes))
+    rules = (limits(f"{room} chars"), ModelFacts("m:n", 60_000), Params())
+    thread = world.thread(cut=cut)
+    try:
+        without = compile_request(BUILT_IN[recipe], thread, *rules)
+    except TooLong:
+        return
+    whole = compile_request(BUILT_IN[recipe], replace(thread, memory=memory), *rules)
+    told = with_memory(without, thread, memory)
+    assert told is None or told == whole
+    if cut is None and not whole.draft.omitted and not whole.draft.unsent:
+        assert whole.draft.memory_sent is any(sizes)
+        assert told is not None, "nothing is left out, so nothing had to be compiled"

@@ -8,6 +8,7 @@ words appear in no place but a bracketed `user` message.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from polyvox.context.budget import Fit, Load, TooLong, allowance_for, estimate, fit, sane_ratio
 from polyvox.context.draft import (
@@ -98,6 +99,20 @@ def compile_request(
         settled=settled,
     )
     return Compiled(request_of(draft), draft)
+
+
+def with_memory(
+    compiled: Compiled, thread: Thread, memory: Sequence[tuple[str, str]]
+) -> Compiled | None:
+    """What `compile_request` makes of the same thread with memory, if all of it fits as well; None
+    where it has to be compiled, for something is left out or would have to be."""
+    draft, blocks = compiled.draft, tuple(Block(name, text) for name, text in memory if text)
+    size = draft.size + system_size((), blocks)
+    whole = thread.cut is None and not draft.omitted and not draft.unsent
+    if draft.memory or not whole or size > draft.allowance.tokens:
+        return None
+    told = replace(draft, memory=blocks, memory_sent=bool(blocks), size=size)
+    return Compiled(request_of(told), told)
 
 
 def _place(recipe: Recipe, thread: Thread) -> Place:

@@ -19,6 +19,7 @@ import msgspec
 
 from polyvox.companion import blocks, deferred, handover
 from polyvox.companion.reading import NO_GATE
+from polyvox.context.draft import Compiled
 from polyvox.context.receipt import BaseHistory, Seat
 from polyvox.errors import PolyvoxError
 from polyvox.memory.moment import zone_of
@@ -26,7 +27,6 @@ from polyvox.memory.recall import Exclude, Reader
 from polyvox.models.base import ModelFacts
 from polyvox.quoting import quoted
 from polyvox.session import starting
-from polyvox.session.answer import Call
 from polyvox.session.recalling import Librarian, Sought, compile_query, names
 from polyvox.session.remembering import as_handover
 from polyvox.session.road import Job, Road
@@ -84,13 +84,13 @@ async def recollect(
     road: Road,
     jobs: Sequence[Job],
     seats: Sequence[Seated],
-    calls: Sequence[Call] | None,
+    drafts: Sequence[Compiled | None],
     kept: Kept | None,
     *,
     look: bool,
 ) -> Remembered:
-    """Decide what each job's advisor is told (`Job.memory`). `calls` are the requests without it
-    (None: nothing was said before); `look`: whether anything is looked up."""
+    """Decide what each job's advisor is told (`Job.memory`). `drafts` are the requests without it
+    (none: nothing was said before); `look`: whether anything is looked up."""
     began = time.perf_counter()
     scope, turn = jobs[0].scope, jobs[0].turn
     now = turn.said_at if turn.said_at is not None else road.clock()
@@ -107,7 +107,7 @@ async def recollect(
         if not look:
             return [Sought(decision="off") for _ in jobs]
         since = time.perf_counter()
-        found = await _look_up(road, jobs, seats, calls, opened, now)
+        found = await _look_up(road, jobs, seats, drafts, opened, now)
         steps["recall_ms"] = _ms(time.perf_counter() - since)
         return found
 
@@ -186,7 +186,7 @@ async def _look_up(
     road: Road,
     jobs: Sequence[Job],
     seats: Sequence[Seated],
-    calls: Sequence[Call] | None,
+    drafts: Sequence[Compiled | None],
     opened: Opened | None,
     now: int,
 ) -> list[Sought]:
@@ -196,9 +196,8 @@ async def _look_up(
     zone = zone_of(road.settings.timezone)
     hidden = frozenset(opened.start.hidden) if opened is not None else frozenset[str]()
     librarians = []
-    without = calls if calls is not None else [None] * len(jobs)
-    for job, seat, call in zip(jobs, seats, without, strict=True):
-        sessions, shown = _in_request(seat, call)
+    for job, seat, draft in zip(jobs, seats, drafts or [None] * len(jobs), strict=True):
+        sessions, shown = _in_request(seat, draft) if drafts else _in_message(seat)
         librarians.append(
             Librarian(
                 road.memory,
@@ -238,22 +237,24 @@ async def _look_up(
     return found
 
 
-def _in_request(seat: Seated, call: Call | None) -> tuple[frozenset[str], str]:
+def _in_message(seat: Seated) -> tuple[frozenset[str], str]:
+    """The same as below, where the message is all that was said."""
+    said = seat.thread.current
+    return frozenset() if said.session_id is None else frozenset({said.session_id}), said.text
+
+
+def _in_request(seat: Seated, compiled: Compiled | None) -> tuple[frozenset[str], str]:
     """What a request holds already: the sessions that are in it as a whole, and the words of it
     that may be of others."""
     thread = seat.thread
-    if call is None:
-        said_in = thread.current.session_id
-        return frozenset() if said_in is None else frozenset({said_in}), thread.current.text
-    draft = call.compiled.draft if call.compiled is not None else None
-    refs = {line.ref for line in draft.lines} if draft is not None else set[str]()
+    lines = () if compiled is None else compiled.draft.lines
+    refs = {line.ref for line in lines}
     said = (*thread.head, *thread.past, thread.current)
     cut = {one.session_id for one in said if f"u{one.turn_id}" not in refs}
     if thread.unread and thread.past:
         cut.add(thread.past[0].session_id)
     known = {one.session_id for one in said if one.session_id is not None}
-    texts = (line.text for line in draft.lines) if draft is not None else ()
-    shown = "\n".join(texts) if known & cut else thread.current.text
+    shown = "\n".join(line.text for line in lines) if known & cut else thread.current.text
     return frozenset(known - cut), shown
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from polyvox.context.budget import TooLong, allowance_for
-from polyvox.context.compile import compile_request
+from polyvox.context.compile import compile_request, with_memory
+from polyvox.context.draft import Compiled
 from polyvox.context.receipt import BaseHistory, Seat, base_of, pack
 from polyvox.context.recipe import Recipe
 from polyvox.errors import StoreError
@@ -38,34 +39,49 @@ log = logging.getLogger("polyvox.session")
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is stored of a turn and what follows from it."""
+
+    seats: list[Seated]
+    recall: Recall
+    kept: Kept | None
+    calls: list[Call] | None = None
+    drafts: Sequence[Compiled | None] = ()
+    """What each would be asked with without memory; none where nothing was said before."""
+
+
 async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
     """Ask every job's advisor at the same time; return when each answer has ended, however."""
     scope, turn, recipe = jobs[0].scope, jobs[0].turn, jobs[0].recipe
 
-    def read(tx: Tx) -> tuple[list[Seated], list[Call] | None, Recall, Kept | None]:
+    def read(tx: Tx) -> _Found:
         # It may have been deleted meanwhile.
         conversation = conversations.get(tx, scope, turn.conversation_id)
         kept = companions.session(tx, scope, turn.session_id or turn.id) if remembers else None
         seats = seat(tx, road, jobs, _names(tx, scope), round_)
+        if not remembers:
+            return _Found(seats, conversation.recall, None, compile_all(road, jobs, seats))
         # What memory has to tell depends on what is told anyway, but not where that is one message.
-        alone = remembers and all(one.begins for one in seats)
-        calls = None if alone else compile_all(road, jobs, seats)
-        return seats, calls, conversation.recall, kept
+        alone = all(one.begins for one in seats)
+        drafts = [] if alone else [_draft(road, *each) for each in zip(jobs, seats, strict=True)]
+        return _Found(seats, conversation.recall, kept, drafts=drafts)
 
     with_companion = recipe.name == companion.RECIPE
     remembers = not with_companion and starting.uses_memory(road, recipe)
     if with_companion and not round_:
         models = [model_for(road, recipe, job.advisor) for job in jobs]
         await _while_wanted(jobs, companion.get_ready(road, jobs, models))
-    seats, calls, recall, kept = await road.database.read(read)
+    found = await road.database.read(read)
     remembered = None
     if remembers:
-        look = starting.looks_up(road, recall)
-        asked = recollecting.recollect(road, jobs, seats, calls, kept, look=look)
+        look = starting.looks_up(road, found.recall)
+        asked = recollecting.recollect(road, jobs, found.seats, found.drafts, found.kept, look=look)
         remembered = await _while_wanted(jobs, asked)
-    if calls is None or any(job.memory for job in jobs):
-        # Off the loop, as the first time: others are streaming there.
-        calls = await asyncio.to_thread(compile_all, road, jobs, seats)
+    calls = found.calls
+    if calls is None:
+        # Off the loop, where others are streaming.
+        calls = await asyncio.to_thread(compile_all, road, jobs, found.seats, found.drafts)
     await make_calls(road, jobs, calls, remembered)
     if remembered is not None or (with_companion and not round_):
         await trace.tell(road, jobs)
@@ -167,24 +183,47 @@ def seat(
     return found
 
 
-def compile_all(road: Road, jobs: Sequence[Job], seats: Sequence[Seated]) -> list[Call]:
-    """What each job is asked with."""
-    return [compiled(road, job, one, seats) for job, one in zip(jobs, seats, strict=True)]
+def compile_all(
+    road: Road,
+    jobs: Sequence[Job],
+    seats: Sequence[Seated],
+    drafts: Sequence[Compiled | None] = (),
+) -> list[Call]:
+    """What each job is asked with, with what it is told beside its own texts; `drafts` is what it
+    would be asked with without that, where it is known."""
+    known = drafts or [None] * len(jobs)
+    return [
+        _call(road, job, one, draft, seats)
+        for job, one, draft in zip(jobs, seats, known, strict=True)
+    ]
 
 
-def compiled(road: Road, job: Job, one: Seated, council: Sequence[Seated]) -> Call:
-    """The request of a job with what it is told beside its own texts, or why there can be none."""
+def _call(
+    road: Road, job: Job, one: Seated, draft: Compiled | None, council: Sequence[Seated]
+) -> Call:
+    """The request of a job, or why there can be none."""
     call = Call(one.facts.id, None)
+    told = None if draft is None else with_memory(draft, one.thread, job.memory)
     try:
-        told = replace(one.thread, memory=job.memory)
-        call.compiled = compile_request(
-            job.recipe, told, road.settings.limits, one.facts, one.params
-        )
+        call.compiled = _compiled(road, job, one) if told is None else told
     except TooLong as refusal:
         call.refusal = refusal
     else:
         call.packed = pack(call.compiled.draft, one.base, [each.place for each in council])
     return call
+
+
+def _compiled(road: Road, job: Job, one: Seated) -> Compiled:
+    told = replace(one.thread, memory=job.memory)
+    return compile_request(job.recipe, told, road.settings.limits, one.facts, one.params)
+
+
+def _draft(road: Road, job: Job, one: Seated) -> Compiled | None:
+    """What a job would be asked with; None where nothing fits."""
+    try:
+        return _compiled(road, job, one)
+    except TooLong:
+        return None
 
 
 def _names(tx: Tx, scope: Scope) -> dict[str, str]:
