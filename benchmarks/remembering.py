@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from polyvox.memory import profile
 from polyvox.memory.ingest import ingest
 from polyvox.memory.values import Message, Partition
 from polyvox.settings import Settings
-from polyvox.store import turns
+from polyvox.store import companions, turns
 from polyvox.values import Advisor, Scope
 
 ME = Scope()
@@ -39,16 +40,22 @@ async def remembering(place: Path, url: str, name: str, episodes: int) -> list[R
         rows = []
         for count in (1, ADVISORS):
             took: dict[bool, list[float]] = {True: [], False: []}
+            inside: list[float] = []
             for number in range(TALKS):
                 questions = [_question(chance, said) for _ in range(2)]
                 # Alternating, so that whatever else the machine does meets both.
                 for on in (True, False) if number % 2 else (False, True):
                     await polyvox.configuration.change({"memory.council": on})
-                    took[on] += await _talk(polyvox, asked[:count], questions)
+                    waits, spent = await _talk(polyvox, asked[:count], questions)
+                    took[on] += waits
+                    inside += spent
             added = [on - off for on, off in zip(took[True], took[False], strict=True)]
             without, with_ = median(took[False]), median(took[True])
             what = f"{count} advisor{'s' if count > 1 else ''}, {episodes:,} episodes, {name}"
-            detail = f"p50 {median(added):.1f} ms; {without:.1f} → {with_:.1f} ms until asked"
+            detail = (
+                f"p50 {median(added):.1f} ms; {without:.1f} → {with_:.1f} ms until asked; its own"
+                f" time p50 {median(inside):.1f}, p95 {percentile(inside, 0.95):.1f} ms"
+            )
             rows.append(
                 at_most(
                     f"added to a turn by memory, p95: {what}",
@@ -96,10 +103,12 @@ def _question(chance: random.Random, said: Sequence[str]) -> str:
 
 async def _talk(
     polyvox: Polyvox, asked: Sequence[Advisor], questions: Sequence[str]
-) -> list[float]:
-    """Milliseconds from each message until the last of its models is asked."""
+) -> tuple[list[float], list[float]]:
+    """Milliseconds from each message until the last of its models is asked, and of that the time
+    between asking memory and having its answer, as the trace tells it."""
     made = await polyvox.conversations.create(ME, advisors=[one.id for one in asked])
-    took = []
+    took: list[float] = []
+    spent: list[float] = []
     for question in questions:
         await asyncio.sleep(BREATH)
         begun = await polyvox.turns.send(ME, made.id, question)
@@ -111,4 +120,8 @@ async def _talk(
         )
         asked_at = max(one.attempts[0].started_at for one in answers)
         took.append((asked_at - begun.turn.created_at) / 1000)
-    return took
+        told = await polyvox.database.read(
+            lambda tx, t=turn_id: companions.traces(tx, ME, t)  # type: ignore[misc]  # bound now
+        )
+        spent += [json.loads(one)["timings"]["context_ms"] for one in [*told.values()][:1]]
+    return took, spent
