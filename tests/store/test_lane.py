@@ -56,6 +56,36 @@ async def test_threads_are_started_as_needed_and_no_more() -> None:
     assert not [t for t in threading.enumerate() if t.name.startswith("polyvox-test")]
 
 
+async def test_work_goes_to_whoever_fell_idle_last() -> None:
+    """So that few connections are warm rather than all of them lukewarm."""
+    lane = Lane("test", Hands, threads=3)
+    meeting = threading.Barrier(3)
+    await asyncio.gather(*(lane.run(lambda _: meeting.wait(30)) for _ in range(3)))
+    name = await lane.run(lambda _: threading.current_thread().name)
+    for _ in range(20):
+        while len(lane._idle) < 3:  # noqa: ASYNC110 - a thread says nobody that it fell idle
+            await asyncio.sleep(0)
+        assert await lane.run(lambda _: threading.current_thread().name) == name
+    await lane.close()
+
+
+async def test_what_is_queued_is_done_before_the_end() -> None:
+    lane = Lane("test", Hands, threads=2)
+    go = threading.Event()
+    done: list[int] = []
+    busy = [asyncio.create_task(lane.run(lambda _: go.wait(30))) for _ in range(2)]
+    rest = [asyncio.create_task(lane.run(lambda _, n=n: done.append(n))) for n in range(9)]  # type: ignore[misc]  # mypy infers no lambda with a default
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(lane.close())
+    await asyncio.sleep(0)
+    with pytest.raises(StoreError, match="closed"):
+        await lane.run(lambda _: 1)
+    go.set()
+    await asyncio.gather(closing, *busy, *rest)
+    assert sorted(done) == list(range(9))
+    assert not [t for t in threading.enumerate() if t.name.startswith("polyvox-test")]
+
+
 async def test_what_waits_is_taken_together_in_its_order() -> None:
     hands = Hands()
     lane = Lane("test", lambda: hands, batch=4)

@@ -3,6 +3,8 @@
 Each thread owns one worker (a connection) for its whole life. A job that was accepted is always
 run, even if nobody waits for it any more, and its outcome is delivered exactly once. Handing over
 is one queue put and one wake-up of the loop per batch, because this hop is paid for every commit.
+Work goes to the thread that was the last to fall idle: what its connection holds (pages, prepared
+statements, plans) is warm, where taking turns would keep all of them lukewarm.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -48,8 +51,12 @@ class Worker(Protocol):
         ...
 
 
+Mailbox = queue.SimpleQueue[Job[Any] | None]
+"""Where an idle thread waits; None: there will be nothing more."""
+
+
 class Lane:
-    """A queue of jobs and the threads that serve it, started as they are needed."""
+    """Jobs and the threads that serve them, started as they are needed."""
 
     def __init__(
         self, name: str, connect: Callable[[], Worker], *, threads: int = 1, batch: int = 1
@@ -58,9 +65,12 @@ class Lane:
         self._connect = connect
         self._most = threads
         self._batch = batch
-        self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._waiting = 0
+        # Under the lock, for every thread has a hand in it:
+        self._lock = threading.Lock()
+        self._backlog: deque[Job[Any]] = deque()
+        self._idle: list[Mailbox] = []
         self._closed = False
 
     async def run(self, work: Callable[[Tx], T]) -> T:
@@ -70,9 +80,9 @@ class Lane:
             raise StoreError("The database is closed.", "Start Polyvox again.")
         job = Job(work, asyncio.get_running_loop())
         self._waiting += 1
+        self._hand_over(job)
         if self._waiting > len(self._threads) and len(self._threads) < self._most:
             self._start()
-        self._jobs.put(job)
         try:
             return await job.future
         finally:
@@ -80,13 +90,22 @@ class Lane:
 
     async def close(self) -> None:
         """Let the threads finish what is queued, then end them."""
-        self._closed = True
-        for _ in self._threads:
-            self._jobs.put(None)
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for mailbox in idle:
+            mailbox.put(None)
         for thread in self._threads:
             # What is queued may take as long as a busy timeout, which the loop must not wait for.
             await asyncio.to_thread(thread.join)
         self._threads.clear()
+
+    def _hand_over(self, job: Job[Any]) -> None:
+        with self._lock:
+            if self._idle:
+                self._idle.pop().put(job)
+            else:
+                self._backlog.append(job)
 
     def _start(self) -> None:
         # Daemon: a program that ends without closing must not hang. Whatever was acknowledged
@@ -98,21 +117,8 @@ class Lane:
 
     def _serve(self) -> None:
         worker: Worker | None = None
-        ending = False
-        while not ending:
-            first = self._jobs.get()
-            if first is None:
-                break
-            jobs = [first]
-            while len(jobs) < self._batch:
-                try:
-                    job = self._jobs.get_nowait()
-                except queue.Empty:
-                    break
-                if job is None:
-                    ending = True
-                    break
-                jobs.append(job)
+        mailbox: Mailbox = queue.SimpleQueue()
+        while jobs := self._take(mailbox):
             try:
                 if worker is None:
                     worker = self._connect()
@@ -121,11 +127,30 @@ class Lane:
                 for job in jobs:
                     job.error = job.error or error
             _deliver(jobs)
-            del jobs, first
+            del jobs
             if worker is not None:
                 worker.rest()
         if worker is not None:
             worker.close()
+
+    def _take(self, mailbox: Mailbox) -> list[Job[Any]]:
+        """What is to be done next, as soon as there is something; nothing at the end."""
+        with self._lock:
+            if self._backlog:
+                return self._some()
+            if self._closed:
+                return []
+            self._idle.append(mailbox)
+        job = mailbox.get()
+        if job is None:
+            return []
+        with self._lock:
+            return [job, *self._some(1)]
+
+    def _some(self, taken: int = 0) -> list[Job[Any]]:
+        """As much of what waits as is done at once, when so many are taken already."""
+        count = min(len(self._backlog), self._batch - taken)
+        return [self._backlog.popleft() for _ in range(count)]
 
 
 class Lanes:
