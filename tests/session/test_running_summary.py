@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.provider import Script
 from tests.session.room import ME, Room, open_room
@@ -123,6 +123,7 @@ DEEDS = ("say", "work", "message", "answer", "again")
 @pytest.mark.slow
 @settings(max_examples=12, deadline=None, print_blob=True)
 @given(st.lists(st.tuples(st.sampled_from(DEEDS), st.integers(0, 9)), min_size=6, max_size=16))
+@example([("say", 0), ("work", 0), ("message", 9)])
 def test_it_covers_exactly_what_it_stands_for(deeds: list[tuple[str, int]]) -> None:
     asyncio.run(go_on(deeds))
 

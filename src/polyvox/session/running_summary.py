@@ -147,7 +147,9 @@ class RunningSummaries:
             fitting, key=lambda one: (len(one.covers), one.branch_id == branch_id), default=None
         )
         done = len(before.covers) if before is not None else 0
-        if before is not None and done == len(refs) and before.branch_id == branch_id:
+        # It may tell of all that is missing and still end before a turn that is no longer there.
+        here = before is not None and (before.branch_id, before.before_id)
+        if done == len(refs) and here == (branch_id, first.turn_id):
             return None
         left = _behind(gap, done)
         told = _some(left)
