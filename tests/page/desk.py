@@ -4,7 +4,7 @@ Whatever a test does, it fails if a page wrote an error or a warning to the cons
 nobody caught, broke the content security policy, asked for anything outside the server's origin, or
 opened one of the browser's own dialogs. What a test provokes on purpose it allows by name first:
 
-    desk.allow("ERR_CONNECTION_REFUSED")        # before house.kill()
+    desk.allow(GONE)        # before house.kill()
 """
 
 from __future__ import annotations
@@ -37,6 +37,11 @@ PATIENCE = 20_000.0
 """Milliseconds until a wait is given up: long, since nothing passes by waiting longer."""
 SLOW = re.compile(r"was preloaded using link preload but not used within a few seconds")
 """Says how busy the machine is, not how the page is."""
+GONE = (
+    r"net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED|ABORTED)|EMPTY_RESPONSE|CONTENT_LENGTH_MISMATCH"
+    r"|INCOMPLETE_CHUNKED_ENCODING|SOCKET_NOT_CONNECTED)"
+)
+"""What is said of requests to a server that is killed, in whichever state it leaves them."""
 VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) =>
   window.policyViolated(`${event.effectiveDirective} ${event.blockedURI} ${event.sample}`));

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Locator, Page, expect
-from tests.page.desk import SIZES, THEMES, Desk, Size, Theme, spill
+from tests.page.desk import GONE, SIZES, THEMES, Desk, Size, Theme, spill
 from tests.page.house import House
 from tests.page.talk import tool
 from tests.page.test_axe import findings
@@ -332,7 +332,7 @@ async def test_councils(house: House, desk: Desk) -> None:
 
 
 async def test_nothing_is_lost_while_the_server_is_away(house: House, desk: Desk) -> None:
-    desk.allow("ERR_CONNECTION", "Failed to load", "ERR_")
+    desk.allow(GONE)
     await house.voices("Yes.")
     page = await desk.open("/advisors/skeptic")
     await page.get_by_label("Description").fill("You doubt, also when nobody listens.")

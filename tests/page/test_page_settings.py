@@ -3,10 +3,11 @@ server refuses stands at the field."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 from tests.page.desk import SIZES, Desk, Size, spill
 from tests.page.house import KEY, House
 from tests.page.talk import tool
@@ -109,6 +110,57 @@ async def test_fallbacks_have_an_order(house: House, desk: Desk) -> None:
     await tool(line, "Do not fall back to lab:two").click()
     await expect(names).to_have_text(["lab:one"])
     assert (await setting(house, "models.fallback"))["value"] == ["lab:one"]
+
+
+async def test_the_next_fallback_may_be_typed_while_the_first_is_kept(
+    house: House, desk: Desk
+) -> None:
+    desk.allow("status of 422")
+    page = await desk.open("/settings")
+    line = row(page, "models.fallback")
+    field, names = line.get_by_role("combobox"), line.locator("li code")
+    await expect(field).to_be_visible()
+    held = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await held.wait()
+        await route.continue_()
+
+    await page.route("**/api/settings/page", hold)
+    await field.fill("lab:one")
+    await field.press("Enter")
+    await expect(names).to_have_text(["lab:one"])
+    await field.fill("lab:two")
+    held.set()
+    await expect(line).to_contain_text("Kept.")
+    await expect(field).to_have_value("lab:two")
+    await field.press("Enter")
+    await expect(names).to_have_text(["lab:one", "lab:two"])
+
+    await field.fill("no such name")
+    await field.press("Enter")
+    await expect(line.locator(".wrong")).to_be_visible()
+    await expect(field).to_have_value("no such name")
+
+
+async def test_two_fallbacks_one_after_the_other_are_both_kept(house: House, desk: Desk) -> None:
+    page = await desk.open("/settings")
+    line = row(page, "models.fallback")
+    field, names = line.get_by_role("combobox"), line.locator("li code")
+    await expect(field).to_be_visible()
+    held = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await held.wait()
+        await route.continue_()
+
+    await page.route("**/api/settings", hold)
+    for name in ("lab:one", "lab:two"):
+        await field.fill(name)
+        await field.press("Enter")
+        await expect(field).to_have_value("")
+    held.set()
+    await expect(names).to_have_text(["lab:one", "lab:two"])
 
 
 async def test_a_key_is_put_in_and_never_shown_again(house: House, desk: Desk) -> None:

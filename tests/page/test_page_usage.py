@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.page.desk import SIZES, Desk, Size, spill
+from tests.page.desk import GONE, SIZES, Desk, Size, spill
 from tests.page.house import House
 from tests.page.talk import GPT, priced
 from tests.provider import Script
@@ -104,7 +104,7 @@ async def test_no_price_at_all(house: House, desk: Desk) -> None:
 
 
 async def test_a_server_that_is_away(house: House, desk: Desk) -> None:
-    desk.allow("ERR_CONNECTION_(REFUSED|RESET)")
+    desk.allow(GONE)
     page = await desk.open("/usage")
     await expect(page.get_by_text("Nothing has been asked yet")).to_be_visible()
     await page.get_by_role("link", name="Settings").click()

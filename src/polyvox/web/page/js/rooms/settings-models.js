@@ -1,5 +1,5 @@
 // A list of models in an order: the fallbacks.
-import { html, useState } from "../ui.js";
+import { html, useEffect, useRef, useState } from "../ui.js";
 
 function moved(list, from, by) {
   const next = [...list];
@@ -23,11 +23,16 @@ function Line({ name, at, list, save, locked }) {
 
 export function ModelsField({ row, attrs, save }) {
   const [text, setText] = useState("");
+  const list = useRef(row.value); // what was sent last, though its answer may be on its way
+  useEffect(() => { list.current = row.value; }, [row.value]);
   const add = async () => {
     const name = text.trim();
     if (!name) return;
-    await save([...row.value.filter((one) => one !== name), name]);
-    setText("");
+    setText(""); // at once: the next name may be typed before this one is kept
+    list.current = [...list.current.filter((one) => one !== name), name];
+    if (await save(list.current)) return;
+    list.current = row.value;
+    setText((typed) => typed || name);
   };
   return html`
     <div class="ordered">

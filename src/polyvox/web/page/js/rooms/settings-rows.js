@@ -60,14 +60,19 @@ const FIELDS = { choice: Choice, switch: Switch, models: ModelsField };
 function useSaving(row) {
   const [state, setState] = useState({});
   const turn = useRef(0);
+  const before = useRef(Promise.resolve());
   const save = async (value) => {
     const mine = ++turn.current;
     setState({ busy: true });
+    const work = before.current.then(() => change(row.name, value)); // one after the other: the last one holds
+    before.current = work.catch(() => {});
     try {
-      await change(row.name, value);
+      await work;
       if (mine === turn.current) setState({ saved: true });
+      return true;
     } catch (error) {
       if (mine === turn.current) setState({ error });
+      return false;
     }
   };
   return [state, save];
