@@ -15,6 +15,8 @@ from polyvox.ids import new_id
 from polyvox.store.database import Database
 from polyvox.store.open import open_database
 
+pytest_plugins = ["tests.second_try"]
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The fast tests first: what is plainly wrong shows within seconds."""
