@@ -21,6 +21,18 @@ def row(page: Page, name: str) -> Locator:
     return page.locator(f'[data-setting="{name}"]')
 
 
+async def hold(page: Page, path: str) -> asyncio.Event:
+    """Keep requests back until this is set."""
+    go = asyncio.Event()
+
+    async def wait(route: Route) -> None:
+        await go.wait()
+        await route.continue_()
+
+    await page.route(path, wait)
+    return go
+
+
 def provider(page: Page, part: str, name: str) -> Locator:
     """The line of a provider among the keys or the providers."""
     return page.locator(f'#{part} [data-provider="{name}"]')
@@ -120,13 +132,7 @@ async def test_the_next_fallback_may_be_typed_while_the_first_is_kept(
     line = row(page, "models.fallback")
     field, names = line.get_by_role("combobox"), line.locator("li code")
     await expect(field).to_be_visible()
-    held = asyncio.Event()
-
-    async def hold(route: Route) -> None:
-        await held.wait()
-        await route.continue_()
-
-    await page.route("**/api/settings/page", hold)
+    held = await hold(page, "**/api/settings/page")
     await field.fill("lab:one")
     await field.press("Enter")
     await expect(names).to_have_text(["lab:one"])
@@ -148,13 +154,7 @@ async def test_two_fallbacks_one_after_the_other_are_both_kept(house: House, des
     line = row(page, "models.fallback")
     field, names = line.get_by_role("combobox"), line.locator("li code")
     await expect(field).to_be_visible()
-    held = asyncio.Event()
-
-    async def hold(route: Route) -> None:
-        await held.wait()
-        await route.continue_()
-
-    await page.route("**/api/settings", hold)
+    held = await hold(page, "**/api/settings")
     for name in ("lab:one", "lab:two"):
         await field.fill(name)
         await field.press("Enter")
