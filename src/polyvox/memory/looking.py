@@ -7,18 +7,28 @@ they may not see: it is what they would find if nobody else asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 
-from polyvox.memory.ranking import Ground, Question, Text, seeds, spans_of
+from polyvox.memory.ranking import (
+    STRETCH_BITS,
+    Asked,
+    Ground,
+    Question,
+    Text,
+    asked_for,
+    seeds,
+    spans_of,
+    with_those_beside,
+)
 from polyvox.memory.times import Span
 from polyvox.memory.values import Claim, Partition
 from polyvox.memory.words import Term
 from polyvox.store import claims, episode_rows, shelves
 from polyvox.store.database import Tx
-from polyvox.store.episode_rows import ANYBODY, View
-from polyvox.store.remembered import SESSION_BITS, Glance
+from polyvox.store.episode_rows import View
+from polyvox.store.remembered import SESSION_BITS
 from polyvox.store.shelves import SHARED, Shelf, Stock
 from polyvox.values import Scope
 
@@ -43,12 +53,6 @@ class Sight:
     def shelves(self) -> frozenset[Shelf]:
         """Where that stands."""
         return frozenset(one.shelf for one in self.stocks)
-
-    @property
-    def owner(self) -> str:
-        """Whose episodes are seen beside those that are for all."""
-        others = {one.shelf.owner for one in self.stocks} - {SHARED}
-        return ANYBODY if len(others) > 1 else others.pop() if others else SHARED
 
     @property
     def places(self) -> frozenset[tuple[str, str, bool]]:
@@ -87,16 +91,16 @@ class Look:
         counted = shelves.occurrences_on(self.tx, self.scope, sorted(everything, key=_name), words)
         asked = [self._question(one, counted) for one in sights]
         index = _Index(self, sights, asked, counted)
-        views: list[View] = []
+        reading = _Reading()
         numbers: list[dict[int, None]] = []
         for reader, (one, question) in enumerate(zip(sights, asked, strict=True)):
             weights = question.weights
             worth = [(bit, weights[word]) for word, bit in index.words(reader)]
             best, some = seeds(index.ground(reader, one), worth, one.most)
-            ranges = spans_of(best) + [(doc, doc) for doc in one.also if doc >= 0]
-            views += [View(low, high, one.owner, reader) for low, high in ranges]
+            reading.want(reader, one, best)
             numbers.append(dict.fromkeys([*some, *(doc for doc in one.also if doc < 0)]))
-        chosen = self._texts(sights, views, words)
+        words_asked = asked_for(words)
+        chosen = self._texts(sights, reading, words_asked)
         wanted = dict.fromkeys(doc for some in numbers for doc in some)
         known = dict(claims.read(self.tx, self.scope, self.partition, list(wanted)))
         seen = []
@@ -107,24 +111,26 @@ class Look:
                 if doc in known and self._tells(known[doc], sight.places)
             }
             for doc, claim in told.items():
-                texts[doc] = Text.of(doc, claim.at, claim.terms, claim.pinned, words)
+                terms = " ".join(claim.terms)
+                texts[doc] = Text.of(doc, claim.at, terms, claim.pinned, words_asked)
             seen.append(Seen(question, list(texts.values()), told))
         return seen
 
     def _texts(
-        self, sights: Sequence[Sight], views: Sequence[View], words: Sequence[str]
+        self, sights: Sequence[Sight], reading: _Reading, asked: Asked
     ) -> list[dict[int, Text]]:
         """The episodes that each of them may see, by number."""
-        places = [one.places for one in sights]
-        known: dict[int, Text] = {}
         chosen: list[dict[int, Text]] = [{} for _ in sights]
-        for reader, one in episode_rows.glance(self.tx, self.scope, self.partition, views):
-            if self._shows(one, places[reader], sights[reader].hidden):
-                doc = one.doc
-                if doc not in known:
-                    terms = tuple(one.terms.split())
-                    known[doc] = Text.of(doc, one.at, terms, bool(one.pinned), words)
-                chosen[reader][doc] = known[doc]
+        places = [one.places for one in sights]
+        hidden = [one.hidden for one in sights]
+        rows = episode_rows.glances(self.tx, self.scope, self.partition, reading.views, self.as_of)
+        for doc, at, terms, owner, role, cloud, pinned in rows:
+            place, text = (owner, role, bool(cloud)), None
+            for reader in reading.readers(doc):
+                if place in places[reader] and doc >> SESSION_BITS not in hidden[reader]:
+                    if text is None:
+                        text = Text.of(doc, at, terms, bool(pinned), asked)
+                    chosen[reader][doc] = text
         return chosen
 
     def _question(self, sight: Sight, counted: Mapping[str, Mapping[Shelf, int]]) -> Question:
@@ -139,17 +145,6 @@ class Look:
         length = max(1.0, sum(one.words for one in sight.stocks) / docs)
         return Question(self.terms, self.spans, docs, length, known)
 
-    def _shows(
-        self, one: Glance, places: frozenset[tuple[str, str, bool]], hidden: frozenset[int]
-    ) -> bool:
-        """Whether an episode may be told."""
-        return (
-            not one.excluded
-            and (one.owner, one.role, bool(one.cloud)) in places
-            and (self.as_of is None or one.at <= self.as_of)
-            and one.doc >> SESSION_BITS not in hidden
-        )
-
     def _tells(self, claim: Claim, places: frozenset[tuple[str, str, bool]]) -> bool:
         """Whether a claim may be told: of a kind that somebody can tell, and current, or history
         is wanted."""
@@ -161,6 +156,46 @@ class Look:
             and (until is None or claim.at <= until)
             and (current or self.include_history)
         )
+
+
+class _Reading:
+    """Which stretches of sessions are read, and which single episodes, and for whom."""
+
+    def __init__(self) -> None:
+        self._stretches: dict[int, list[int]] = {}
+        self._alone: dict[int, list[int]] = {}
+        self._owners: dict[int, frozenset[str]] = {}
+
+    def want(self, reader: int, sight: Sight, best: Iterable[int]) -> None:
+        """A reader wants these stretches, with those beside them, and what they have heard of in
+        another way."""
+        self._owners[reader] = frozenset(one.shelf.owner for one in sight.stocks)
+        for stretch in with_those_beside(best):
+            self._stretches.setdefault(stretch, []).append(reader)
+        for doc in sight.also:
+            if doc >= 0:
+                self._alone.setdefault(doc, []).append(reader)
+
+    def readers(self, doc: int) -> Sequence[int]:
+        """For whom an episode is read."""
+        some = self._stretches.get(doc >> STRETCH_BITS, [])
+        also = self._alone.get(doc)
+        return some if also is None else [*some, *also]
+
+    @property
+    def views(self) -> list[View]:
+        """What is to be read, each number once."""
+        found = []
+        for low, high in spans_of(self._stretches):
+            there = range(low >> STRETCH_BITS, (high >> STRETCH_BITS) + 1)
+            found.append(self._view(low, high, {r for s in there for r in self._stretches[s]}))
+        for doc, readers in self._alone.items():
+            if doc >> STRETCH_BITS not in self._stretches:
+                found.append(self._view(doc, doc, readers))
+        return found
+
+    def _view(self, low: int, high: int, readers: Iterable[int]) -> View:
+        return View(low, high, frozenset[str]().union(*(self._owners[one] for one in readers)))
 
 
 def _looked_up(question: Question) -> list[tuple[str, int]]:

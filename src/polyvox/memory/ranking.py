@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import nlargest
 from types import MappingProxyType
 from typing import NamedTuple
@@ -23,7 +24,12 @@ from polyvox.store.remembered import SESSION_BITS, SUB_BITS
 
 NEARBY = (0.5, 0.3, 0.15, 0.1)
 """What a word counts one, two, three, four places away."""
-_AROUND = tuple((step, part) for near, part in enumerate(NEARBY, 1) for step in (-near, near))
+HERE = NEARBY[0]
+"""What a word counts that somebody else said at the same place."""
+_AROUND = (
+    (0, HERE),
+    *((step, part) for near, part in enumerate(NEARBY, 1) for step in (-near, near)),
+)
 COMMON, FEW = 0.25, 10
 """A word in every fourth text (and in more than a few) tells nothing about its neighbours."""
 STRETCH_BITS = SUB_BITS + 2
@@ -44,7 +50,7 @@ PINNED = 1.1
 HALF, NEARLY, TEN = 0.5, 0.75, 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Question:
     """What is looked for, with what the memory that is asked knows of its words."""
 
@@ -62,10 +68,19 @@ class Question:
         count = min(self.known.get(word, 0), self.docs)
         return math.log(1 + (self.docs - count + 0.5) / (count + 0.5))
 
-    @property
+    @cached_property
     def weights(self) -> dict[str, float]:
         """What each word is worth."""
         return {term.word: term.weight * self.idf(term.word) for term in self.terms}
+
+
+Asked = Sequence[tuple[str, str]]
+"""Words that are looked for in texts, each also between blanks."""
+
+
+def asked_for(words: Iterable[str]) -> Asked:
+    """These words, to be counted in texts."""
+    return [(word, f" {word} ") for word in words]
 
 
 class Text(NamedTuple):
@@ -73,20 +88,27 @@ class Text(NamedTuple):
 
     doc: int
     at: int
-    terms: tuple[str, ...]
+    terms: str
+    """Its words, parted by blanks."""
     pinned: bool = False
     counts: Mapping[str, int] = MappingProxyType({})
     """How often it holds each word that is asked for; where it is asked for by several, it is
     counted once."""
 
     @classmethod
-    def of(
-        cls, doc: int, at: int, terms: tuple[str, ...], pinned: bool, asked: Collection[str]
-    ) -> Text:
+    def of(cls, doc: int, at: int, terms: str, pinned: bool, asked: Asked) -> Text:
         """A text, its words counted."""
-        here = set(terms)
-        counts = {word: terms.count(word) for word in asked if word in here}
-        return cls(doc, at, terms, pinned, counts)
+        padded = f" {terms} "
+        here = [word for word, alone in asked if alone in padded]
+        if not here:
+            return cls(doc, at, terms, pinned)
+        words = terms.split(" ")
+        return cls(doc, at, terms, pinned, {word: words.count(word) for word in here})
+
+    @property
+    def length(self) -> int:
+        """How many words it has."""
+        return self.terms.count(" ") + 1 if self.terms else 0
 
 
 class Score(NamedTuple):
@@ -121,11 +143,7 @@ class Ground:
 
     def joined(self, other: Ground) -> Ground:
         """What stands in either."""
-        stretches, claims = dict(self.stretches), dict(self.claims)
-        for mine, theirs in ((stretches, other.stretches), (claims, other.claims)):
-            for place, bits in theirs.items():
-                mine[place] = mine.get(place, 0) | bits
-        return Ground(stretches, claims)
+        return Ground(_joined(self.stretches, other.stretches), _joined(self.claims, other.claims))
 
     def without(self, sessions: Collection[int]) -> Ground:
         """What stands in other sessions than these."""
@@ -135,6 +153,10 @@ class Ground:
             if stretch >> _IN_SESSION not in sessions
         }
         return Ground(shown, self.claims)
+
+
+def _joined(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
+    return one | other | {place: one[place] | other[place] for place in one.keys() & other.keys()}
 
 
 def seeds(
@@ -147,12 +169,12 @@ def seeds(
         for bits in {*ground.stretches.values(), *ground.claims.values()}
     }
     there = ground.stretches
-    stretches = {}
-    for stretch in _promising(there, worth, most):
-        beside = worth.get(there.get(stretch - 1, 0), 0.0) + worth.get(
-            there.get(stretch + 1, 0), 0.0
-        )
-        stretches[stretch] = worth[there[stretch]] + BESIDE * beside
+    worth[0], bits_at = 0.0, there.get
+    stretches = {
+        stretch: worth[there[stretch]]
+        + BESIDE * (worth[bits_at(stretch - 1, 0)] + worth[bits_at(stretch + 1, 0)])
+        for stretch in _promising(there, worth, most)
+    }
     claims = {doc: worth[bits] for doc, bits in ground.claims.items()}
     return _best(stretches, most), _best(claims, most)
 
@@ -170,24 +192,23 @@ def _promising(there: Mapping[int, int], worth: Mapping[int, float], most: int) 
             break
     weak = least / (1 + 2 * BESIDE) * _SURELY
     strong = {bits for bits in counts if worth[bits] >= weak}
-    found: dict[int, None] = {}
-    for stretch, bits in there.items():
-        if bits in strong:
-            for one in (stretch - 1, stretch, stretch + 1):
-                if one in there:
-                    found[one] = None
-    return found
+    found = with_those_beside([stretch for stretch, bits in there.items() if bits in strong])
+    return found & there.keys()
+
+
+def with_those_beside(stretches: Iterable[int]) -> set[int]:
+    """These stretches and those beside them: as far as their words reach."""
+    return {one for stretch in stretches for one in (stretch - 1, stretch, stretch + 1)}
 
 
 def spans_of(stretches: Iterable[int]) -> list[tuple[int, int]]:
-    """The numbers of everything in these stretches and in those beside them, joined where they
-    meet."""
+    """The numbers of everything in these stretches, joined where they meet."""
     spans: list[list[int]] = []
     for stretch in sorted(stretches):
-        if spans and stretch - 1 <= spans[-1][1] + 1:
-            spans[-1][1] = stretch + 1
+        if spans and stretch == spans[-1][1] + 1:
+            spans[-1][1] = stretch
         else:
-            spans.append([stretch - 1, stretch + 1])
+            spans.append([stretch, stretch])
     return [(low << STRETCH_BITS, (high + 1 << STRETCH_BITS) - 1) for low, high in spans]
 
 
@@ -204,25 +225,26 @@ def rank(question: Question, texts: Sequence[Text]) -> list[Score]:
             for word, amount in words.items():
                 if word in telling and amount > strongest.get(word, 0.0):
                     strongest[word] = amount
-    around = _around(at_place)
-    silent: dict[int, float] = {}
-    """What a text that says nothing of it is worth, by place."""
-    asked = {SPEAKER + term.word for term in question.terms}
+    heard = _heard(at_place, {text.doc >> SUB_BITS for text in texts if text.doc >= 0})
+    around = {place: _value(words, weights) for place, words in heard.items()}
+    speakers = {SPEAKER + term.word for term in question.terms}
     scores = []
     for text, words in zip(texts, own, strict=True):
-        place = text.doc >> SUB_BITS
         if text.doc < 0:
             value = _value(words, weights)
-        elif words:
-            value = _value(_near(words, at_place[place], around.get(place, {})), weights)
         else:
-            found = silent.get(place)
-            if found is None:
-                near = _near(words, at_place.get(place, {}), around.get(place, {}))
-                found = silent[place] = _value(near, weights)
-            value = found
+            place = text.doc >> SUB_BITS
+            value = around.get(place, 0.0)
+            for word, amount in words.items():
+                if word in telling:
+                    # Half of it is heard already, as a part of what is said at this place.
+                    without = heard[place][word]
+                    x = without + HERE * amount
+                    value += weights[word] * (x / (x + 1) - without / (without + 1))
+                else:
+                    value += weights[word] * amount / (amount + 1)
         if value:
-            value *= _favour(question, text, asked)
+            value *= _favour(question, text, speakers)
             scores.append(Score(text, round(value, 9), words))
     return sorted(scores, key=_best_first)
 
@@ -230,36 +252,25 @@ def rank(question: Question, texts: Sequence[Text]) -> list[Score]:
 def _own(question: Question, text: Text) -> dict[str, float]:
     if not text.counts:
         return {}
-    size = 1 - DAMPING + DAMPING * len(text.terms) / question.length
+    size = 1 - DAMPING + DAMPING * text.length / question.length
     return {
         word: count * (SATURATION + 1) / (count + SATURATION * size)
         for word, count in text.counts.items()
     }
 
 
-def _around(at_place: Mapping[int, Mapping[str, float]]) -> dict[int, dict[str, float]]:
-    """What the places near a place say, of each the strongest, less the further away it is."""
+def _heard(
+    at_place: Mapping[int, Mapping[str, float]], places: Collection[int]
+) -> dict[int, dict[str, float]]:
+    """What is said at and around each of these places, less the further away it is."""
     found: dict[int, dict[str, float]] = {}
     for place, words in at_place.items():
         for step, part in _AROUND:
-            there = found.setdefault(place + step, {})
-            for word, amount in words.items():
-                there[word] = there.get(word, 0.0) + part * amount
-    return found
-
-
-def _near(
-    own: Mapping[str, float], here: Mapping[str, float], around: Mapping[str, float]
-) -> dict[str, float]:
-    """The words of a text with those around it."""
-    found = dict(own)
-    so_far = found.get
-    for word, amount in here.items():  # who answered at the same place
-        more = amount - own.get(word, 0.0)
-        if more > 0:
-            found[word] = so_far(word, 0.0) + NEARBY[0] * more
-    for word, amount in around.items():
-        found[word] = so_far(word, 0.0) + amount
+            near = place + step
+            if near in places:
+                there = found.setdefault(near, {})
+                for word, amount in words.items():
+                    there[word] = there.get(word, 0.0) + part * amount
     return found
 
 
@@ -270,14 +281,15 @@ def _value(words: Mapping[str, float], weights: Mapping[str, float]) -> float:
     return value
 
 
-def _favour(question: Question, text: Text, asked: set[str]) -> float:
+def _favour(question: Question, text: Text, speakers: set[str]) -> float:
     favour = PINNED if text.pinned else 1.0
-    for term in text.terms:
-        if not term.startswith(SPEAKER):
-            break
-        if term in asked:
-            favour *= SPEAKING
-            break
+    if text.terms.startswith(SPEAKER):
+        for term in text.terms.split(" "):
+            if not term.startswith(SPEAKER):
+                break
+            if term in speakers:
+                favour *= SPEAKING
+                break
     for span in question.spans:
         if span.start <= text.at < span.end + TOLD_AFTER:
             return favour * IN_TIME
@@ -317,7 +329,7 @@ def _raised(weights: Mapping[str, float], newer: Score, some: Sequence[Score]) -
     return newer if value == newer.value else newer._replace(value=value)
 
 
-def _best_first(score: Score) -> tuple[float, int, int, tuple[str, ...]]:
+def _best_first(score: Score) -> tuple[float, int, int, str]:
     """Nothing here depends on the order in which sessions were ingested."""
     text = score.text
     return -score.value, -text.at, -(text.doc & (1 << SESSION_BITS) - 1), text.terms

@@ -152,12 +152,15 @@ def recall_all(
             )
     stocks = shelves.stocks(tx, scope, partition.key)
     sights: dict[int, Sight] = {}
+    hidden: dict[frozenset[str], frozenset[int]] = {}
     for number, wish in enumerate(wishes):
         visible = tuple(one for one in stocks if wish.reader.sees(one.shelf))
         if visible:
-            ids = sorted(wish.exclude.sessions)
-            hidden = frozenset(episodes.session_numbers(tx, scope, partition, ids))
-            sights[number] = Sight(visible, hidden, wish.stretches + wish.limit, wish.also)
+            ids = wish.exclude.sessions
+            if ids not in hidden:
+                gone = episodes.session_numbers(tx, scope, partition, sorted(ids))
+                hidden[ids] = frozenset(gone)
+            sights[number] = Sight(visible, hidden[ids], wish.stretches + wish.limit, wish.also)
     found: list[list[Item]] = [[] for _ in wishes]
     if not sights:
         return found
@@ -299,8 +302,8 @@ def _cut(items: Iterator[Item], wish: Wish, max_tokens: int | None) -> list[Item
     kept: list[Item] = []
     left = max_tokens
     for item in items:
-        text = _bare(item.text)
-        if not text or item.id in wish.exclude.ids or any(text in other for other in known):
+        says_nothing = not any(map(str.isalnum, item.text))
+        if says_nothing or item.id in wish.exclude.ids or _among(known, item.text):
             continue
         if left is not None:
             size = -(-len(item.text) // CHARS_PER_TOKEN)
@@ -311,6 +314,12 @@ def _cut(items: Iterator[Item], wish: Wish, max_tokens: int | None) -> list[Item
         if len(kept) == wish.limit:
             break
     return kept
+
+
+def _among(known: Sequence[str], text: str) -> bool:
+    """Whether a text is told in one that is known."""
+    bare = _bare(text) if known else ""
+    return any(bare in other for other in known)
 
 
 def _bare(text: str) -> str:

@@ -3,84 +3,81 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from polyvox.store.database import Row, Tx
-from polyvox.store.remembered import SESSION_BITS, Episode, Glance, Partition, Stored, owner_of
-from polyvox.store.shelves import OWNER, SHARED
+from polyvox.store.database import Row, Tx, Value
+from polyvox.store.remembered import SESSION_BITS, Episode, Partition, Stored
+from polyvox.store.shelves import OWNER
 from polyvox.values import Scope
 
 EPISODE = (
-    "e.doc, e.message_index, e.role, e.advisor_id, e.text, e.said_at, e.excluded, e.pinned, e.at,"
-    " e.cloud, e.terms"
+    "e.doc, (SELECT t.session_id FROM transcripts t WHERE t.user_id = e.user_id"
+    f" AND t.number = e.doc >> {SESSION_BITS}), e.message_index, e.role, e.advisor_id, e.text,"
+    " e.said_at, e.excluded, e.pinned, e.at, e.cloud, e.terms"
 )
-RANGES, IDS = 100, 400
-"""So many ranges and ids are asked for by one statement."""
-ANYBODY = "*"
-"""An owner: whoever it is."""
+"""The columns of an episode and the session it belongs to (`stored_of`)."""
 
 
 class View(NamedTuple):
-    """A range of numbers, and whose episodes of it are wanted beside those that are for all."""
+    """A range of numbers, and whose episodes of it are wanted; None: everybody's."""
 
     first: int
     last: int
-    owner: str = ANYBODY
-    reader: int = 0
-    """Who wants them: told with each row."""
+    owners: Collection[str] | None = None
 
 
 def in_views(
-    tx: Tx, scope: Scope, partition: Partition, views: Sequence[View], columns: str
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    views: Sequence[View],
+    columns: str,
+    more: str = "",
+    params: Sequence[Value] = (),
 ) -> list[Row]:
-    """The reader and these columns of every episode in these ranges."""
-    # Both databases are told to jump to the numbers: as long as they have no statistics they would
-    # rather walk the whole partition in the order of time.
-    whose = f"(spans.whose = '{ANYBODY}' OR {OWNER} IN ('{SHARED}', spans.whose))"
+    """These columns of every episode in these ranges for which `more` is true."""
+    # One text for any number of ranges, so that it is planned once. Both databases are told to
+    # jump to the numbers: as long as they have no statistics they would rather walk the whole
+    # partition in the order of time.
+    spans = json.dumps([(one.first, one.last, _list(one.owners)) for one in views])
     if tx.dialect == "postgresql":
-        # One text for any number of ranges, so that it is planned once.
         return tx.all(
-            f"SELECT spans.reader, {columns} FROM json_to_recordset(CAST(? AS JSON))"
-            " AS spans (low BIGINT, high BIGINT, whose TEXT, reader INTEGER) CROSS JOIN LATERAL"
-            " (SELECT * FROM episodes WHERE doc BETWEEN spans.low AND spans.high AND user_id = ?"
-            f" OFFSET 0) AS e WHERE e.part = ? AND {whose}",
-            (_spans(views), scope.user, partition.key),
+            f"SELECT {columns} FROM (SELECT CAST(one ->> 0 AS BIGINT) AS low,"
+            " CAST(one ->> 1 AS BIGINT) AS high, one ->> 2 AS whose"
+            " FROM json_array_elements(CAST(? AS JSON)) AS one OFFSET 0) AS spans"
+            " CROSS JOIN LATERAL (SELECT * FROM episodes"
+            " WHERE doc BETWEEN spans.low AND spans.high AND user_id = ? OFFSET 0) AS e"
+            " WHERE e.part = ? AND (spans.whose IS NULL OR"
+            f" strpos(spans.whose, ',' || {OWNER} || ',') > 0) {more}",
+            (spans, scope.user, partition.key, *params),
         )
-    found: list[Row] = []
-    for start in range(0, len(views), RANGES):
-        some = views[start : start + RANGES]
-        values = ", ".join(["(?, ?, ?, ?)"] * len(some))
-        found += tx.all(
-            f"WITH spans (low, high, whose, reader) AS (VALUES {values})"
-            f" SELECT spans.reader, {columns} FROM spans CROSS JOIN episodes e NOT INDEXED"
-            " WHERE e.doc BETWEEN spans.low AND spans.high AND e.user_id = ? AND e.part = ?"
-            f" AND {whose}",
-            (*(value for view in some for value in view), scope.user, partition.key),
-        )
-    return found
-
-
-def _spans(views: Sequence[View]) -> str:
-    return json.dumps(
-        [
-            {"low": one.first, "high": one.last, "whose": one.owner, "reader": one.reader}
-            for one in views
-        ]
+    return tx.all(
+        "WITH spans (low, high, whose) AS MATERIALIZED (SELECT json_extract(value, '$[0]'),"
+        " json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(?))"
+        f" SELECT {columns} FROM spans CROSS JOIN episodes e NOT INDEXED"
+        " WHERE e.doc BETWEEN spans.low AND spans.high AND e.user_id = ? AND e.part = ?"
+        f" AND (spans.whose IS NULL OR instr(spans.whose, ',' || {OWNER} || ',')) {more}",
+        (spans, scope.user, partition.key, *params),
     )
 
 
-def glance(
-    tx: Tx, scope: Scope, partition: Partition, views: Sequence[View]
-) -> list[tuple[int, Glance]]:
-    """The episodes in these ranges, without their texts, each with whose view it is in."""
-    columns = "e.doc, e.at, e.terms, e.advisor_id, e.role, e.cloud, e.excluded, e.pinned"
-    return [
-        (reader, Glance(doc, at, terms, owner_of(role, advisor_id), role, *rest))
-        for reader, doc, at, terms, advisor_id, role, *rest in in_views(
-            tx, scope, partition, views, columns
-        )
-    ]
+def _list(owners: Collection[str] | None) -> str | None:
+    return None if owners is None else f",{','.join(sorted(owners))},"
+
+
+def glances(
+    tx: Tx, scope: Scope, partition: Partition, views: Sequence[View], until: int | None
+) -> list[Row]:
+    """As much as it takes to rank them of the episodes in these ranges that may be told, those said
+    by `until`: number, time, words, whose, role, cloud, pinned."""
+    if not views:
+        return []
+    columns = f"e.doc, e.at, e.terms, {OWNER}, e.role, e.cloud, e.pinned"
+    more, params = "AND e.excluded = 0", list[Value]()
+    if until is not None:
+        more, params = f"{more} AND e.at <= ?", [until]
+    return in_views(tx, scope, partition, views, columns, more, params)
 
 
 def persons_words(
@@ -94,29 +91,14 @@ def persons_words(
         " WHERE e.role = 'user' AND e.advisor_id IS NULL ORDER BY e.at DESC, e.doc DESC",
         (scope.user, partition.key, before, most),
     )
-    return [(one.episode, one.at, one.cloud) for one in with_sessions(tx, scope, rows)]
+    return [(one.episode, one.at, one.cloud) for one in map(stored_of, rows)]
 
 
-def with_sessions(tx: Tx, scope: Scope, rows: Sequence[Row]) -> list[Stored]:
-    """Rows of EPISODE columns as values."""
-    numbers = sorted({row[0] >> SESSION_BITS for row in rows})
-    names: dict[int, str] = {}
-    for start in range(0, len(numbers), IDS):
-        some = numbers[start : start + IDS]
-        names |= dict(
-            tx.all(
-                "SELECT number, session_id FROM transcripts WHERE user_id = ?"
-                f" AND number IN ({', '.join('?' * len(some))})",
-                (scope.user, *some),
-            )
-        )
-    return [stored_of(row, names[row[0] >> SESSION_BITS]) for row in rows]
-
-
-def stored_of(row: Row, session_id: str) -> Stored:
+def stored_of(row: Row) -> Stored:
     """A row of EPISODE columns as a value."""
-    doc, index, role, advisor_id, text, said_at, excluded, pinned, at, cloud, terms = row
+    doc, session_id, index, role, advisor_id, text, said_at, excluded, pinned, at, *rest = row
     episode = Episode(
         session_id, index, role, advisor_id, text, said_at, bool(excluded), bool(pinned)
     )
+    cloud, terms = rest
     return Stored(doc, episode, at, bool(cloud), tuple(terms.split()))

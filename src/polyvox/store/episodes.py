@@ -16,11 +16,10 @@ from polyvox.errors import Conflict, NotFound
 from polyvox.ids import content_hash
 from polyvox.store import shelves
 from polyvox.store.database import Tx, Value
-from polyvox.store.episode_rows import EPISODE, IDS, View, in_views, stored_of, with_sessions
+from polyvox.store.episode_rows import EPISODE, View, in_views, stored_of
 from polyvox.store.remembered import (
     SESSION_BITS,
     Episode,
-    Glance,
     Message,
     New,
     Partition,
@@ -32,8 +31,10 @@ from polyvox.store.remembered import (
 from polyvox.store.shelves import Doc, Shelf
 from polyvox.values import Scope
 
-__all__ = ["Episode", "Glance", "Message", "New", "Partition", "Role", "Stored", "Transcript"]
+__all__ = ["Episode", "Message", "New", "Partition", "Role", "Stored", "Transcript"]
 
+IDS = 400
+"""So many ids are asked for by one statement."""
 _TRANSCRIPT = "session_id, persona_id, started_at, ended_at, messages"
 
 
@@ -206,8 +207,7 @@ def read(
 ) -> list[Stored]:
     """The episodes whose numbers are in these ranges (first, last)."""
     views = [View(first, last) for first, last in ranges]
-    rows = [row[1:] for row in in_views(tx, scope, partition, views, EPISODE)]
-    return with_sessions(tx, scope, rows)
+    return [stored_of(row) for row in in_views(tx, scope, partition, views, EPISODE)]
 
 
 def marked(
@@ -226,7 +226,7 @@ def marked(
         f"{behind} ORDER BY e.at DESC, e.doc DESC LIMIT ?",
         (scope.user, partition.key, *(() if after is None else (after[0], *after)), limit),
     )
-    return with_sessions(tx, scope, rows)
+    return [stored_of(row) for row in rows]
 
 
 def at_places(
@@ -245,7 +245,7 @@ def at_places(
                 f" AND e.message_index IN ({', '.join('?' * len(some))})",
                 (scope.user, partition.key, *_span(number or 0), *some),
             )
-            for one in (stored_of(row, session_id).episode for row in rows):
+            for one in (stored_of(row).episode for row in rows):
                 found[session_id, one.index] = one
     return found
 
@@ -279,7 +279,7 @@ def said_between(
         " AND e.at >= ? AND e.at < ? AND e.excluded = 0 ORDER BY e.at DESC, e.doc DESC LIMIT ?",
         (scope.user, partition.key, start, end, most),
     )
-    return with_sessions(tx, scope, rows)
+    return [stored_of(row) for row in rows]
 
 
 def session_numbers(
@@ -350,7 +350,7 @@ def answered_since(tx: Tx, scope: Scope, partition: Partition, since: int) -> li
         " AND e.role = 'assistant' ORDER BY e.doc",
         (scope.user, partition.key, since),
     )
-    return with_sessions(tx, scope, rows)
+    return [stored_of(row) for row in rows]
 
 
 def remove_message(tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int) -> None:

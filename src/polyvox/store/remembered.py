@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from polyvox.store.shelves import SHARED, Shelf
 from polyvox.values import Scope
@@ -111,19 +111,6 @@ class Stored:
 def owner_of(role: Role, advisor_id: str | None) -> str:
     """Whose a message is: the person's words are for all, and so is an answer of nobody's."""
     return SHARED if role == "user" else advisor_id or SHARED
-
-
-class Glance(NamedTuple):
-    """As much of an episode as it takes to rank it."""
-
-    doc: int
-    at: int
-    terms: str
-    owner: str
-    role: Role
-    cloud: int
-    excluded: int
-    pinned: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
+
 from polyvox.store.database import Tx, Value
 from polyvox.values import Scope
 
@@ -182,7 +184,7 @@ def postings(
     so many; with `until`, only what was said by then."""
     part = _part(shelves)
     if tx.dialect == "sqlite":
-        wanted = " OR ".join(f'"{shelf.mark(scope)}{plain(word)}"' for shelf in shelves)
+        wanted = _match(scope, shelves, word)
         found = "SELECT rowid FROM episode_words WHERE episode_words MATCH ?"
         params: tuple[Value, ...] = (wanted,)
         if until is not None:
@@ -210,44 +212,47 @@ def postings_apart(
     *,
     few: bool,
 ) -> dict[str, list[list[int]]]:
-    """The same for several words, and for each several groups of shelves that share none, each by
-    itself. `few`: no word is in more than `most` texts of all of them, so that everything can be
-    read at once where the database knows whose a text is."""
-    if tx.dialect == "sqlite" or not few:
+    """The same for several words, and for each several groups of shelves, each by itself. `few`: no
+    word is in more than `most` texts of all of them, so that everything can be read at once."""
+    if not few or (tx.dialect == "sqlite" and until is not None):
         return {
             word: [postings(tx, scope, shelves, word, most, until) for shelves in groups]
             for word, groups in wanted.items()
         }
-    apart: dict[str, list[list[int]]] = {
-        word: [[] for _ in groups] for word, groups in wanted.items()
-    }
-    group_of = {
-        (word, shelf.owner, shelf.role, shelf.cloud): apart[word][number]
-        for word, groups in wanted.items()
-        for number, shelves in enumerate(groups)
-        for shelf in shelves
-    }
-    if not group_of:
-        return apart
-    everything = [shelf for groups in wanted.values() for shelves in groups for shelf in shelves]
-    asked = [
-        {"word": word, "wanted": _query(scope, [one for group in groups for one in group], word)}
-        for word, groups in wanted.items()
-    ]
+    asked = [(word, shelves) for word, groups in wanted.items() for shelves in groups]
     # One text for any number of words, so that it is planned once.
-    found = _named("CAST(spans.wanted AS TSQUERY)", until)
-    rows = tx.all(
-        "SELECT spans.word, owner, role, cloud, array_agg(number)"
-        " FROM json_to_recordset(CAST(? AS JSON)) AS spans (word TEXT, wanted TEXT)"
-        f" CROSS JOIN LATERAL ({found}) AS named GROUP BY spans.word, owner, role, cloud",
-        (json.dumps(asked), *_place_of(scope, _part(everything), until) * 2),
-    )
-    for word, owner, role, cloud, docs in rows:
-        group_of[word, owner, role, bool(cloud)] += docs
-    for lists in apart.values():
-        for docs in lists:
-            docs.sort(reverse=True)
-    return apart
+    if not asked:
+        rows = []
+    elif tx.dialect == "sqlite":
+        match = [_match(scope, shelves, word) for word, shelves in asked]
+        rows = tx.all(
+            "SELECT (SELECT json_group_array(rowid) FROM episode_words"
+            " WHERE episode_words MATCH value) FROM json_each(?) ORDER BY key",
+            (json.dumps(match),),
+        )
+    else:
+        queries = [_query(scope, shelves, word) for word, shelves in asked]
+        part = _part(shelf for _, shelves in asked for shelf in shelves)
+        rows = tx.all(
+            f"SELECT (SELECT json_agg(number) FROM ({_named('CAST(one AS TSQUERY)', until)}) AS it)"
+            " FROM json_array_elements_text(CAST(? AS JSON)) WITH ORDINALITY AS asked (one, n)"
+            " ORDER BY n",
+            (*_place_of(scope, part, until) * 2, json.dumps(queries)),
+        )
+    found = iter(rows)
+    return {word: [_newest(next(found)[0]) for _ in groups] for word, groups in wanted.items()}
+
+
+def _newest(docs: str | list[int] | None) -> list[int]:
+    """A list of numbers as a database tells it, the last first."""
+    numbers = msgspec.json.decode(docs, type=list[int]) if isinstance(docs, str) else docs or []
+    numbers.sort(reverse=True)
+    return numbers
+
+
+def _match(scope: Scope, shelves: Iterable[Shelf], word: str) -> str:
+    """A word on these shelves, as FTS5 asks for it."""
+    return " OR ".join(f'"{shelf.mark(scope)}{plain(word)}"' for shelf in shelves)
 
 
 def _part(shelves: Iterable[Shelf]) -> str:
@@ -267,18 +272,14 @@ def _place_of(scope: Scope, part: str, until: int | None) -> tuple[Value, ...]:
 
 
 def _named(wanted: str, until: int | None) -> str:
-    """The query for the texts that hold a word, on PostgreSQL: number, owner, role, cloud. It takes
-    `_place_of` twice."""
+    """The query for the numbers of the texts that hold a word, on PostgreSQL. It takes `_place_of`
+    twice."""
     time = "" if until is None else " AND at <= ?"
     # The word is looked up first: without statistics PostgreSQL would walk the partition.
     return " UNION ALL ".join(
-        f"SELECT number, owner, role, cloud FROM (SELECT {number} AS number, {owner} AS owner,"
-        f" {role} AS role, cloud, user_id, part, at FROM {table} WHERE words @@ {wanted} OFFSET 0)"
-        f" AS found WHERE user_id = ? AND part = ?{time}"
-        for table, number, owner, role in (
-            ("episodes", "doc", OWNER, "role"),
-            ("claims", "-number", f"COALESCE(advisor_id, '{SHARED}')", f"'{CLAIM}'"),
-        )
+        f"SELECT number FROM (SELECT {number} AS number, user_id, part, at FROM {table}"
+        f" WHERE words @@ {wanted} OFFSET 0) AS found WHERE user_id = ? AND part = ?{time}"
+        for table, number in (("episodes", "doc"), ("claims", "-number"))
     )
 
 
