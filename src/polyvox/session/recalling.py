@@ -204,11 +204,16 @@ def compile_query(message: str, now: int, name: str = "") -> str:
     return " ".join([*entities, *topics, *times])
 
 
-def names(message: str, name: str) -> bool:
-    """Whether a message has a word of somebody's name."""
-    ours = {word.casefold() for word in _TOKEN.findall(name)}
-    said = (re.sub(r"['’]s?$", "", word).casefold() for word in _TOKEN.findall(message))
-    return any(word in ours for word in said)
+def words_for(message: str, now: int, people: Sequence[str]) -> list[str]:
+    """The words to look for, for each of these."""
+    plain = compile_query(message, now)  # the same for whoever is not named in it
+    said = {re.sub(r"['’]s?$", "", word).casefold() for word in _TOKEN.findall(message)}
+    return [
+        plain
+        if said.isdisjoint(word.casefold() for word in _TOKEN.findall(one))
+        else compile_query(message, now, one)
+        for one in people
+    ]
 
 
 def _removed(message: str, rest: str) -> Sequence[str]:

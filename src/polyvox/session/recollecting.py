@@ -27,7 +27,7 @@ from polyvox.memory.recall import Exclude, Reader
 from polyvox.models.base import ModelFacts
 from polyvox.quoting import quoted
 from polyvox.session import starting
-from polyvox.session.recalling import Librarian, Sought, compile_query, names
+from polyvox.session.recalling import Librarian, Sought, words_for
 from polyvox.session.remembering import as_handover
 from polyvox.session.road import Job, Road
 from polyvox.session.starting import Opened
@@ -213,8 +213,8 @@ async def _look_up(
                 *((SMALL_FACTS,) if seat.small else ()),
             )
         )
-    plain = compile_query(message, now)  # the same for whoever is not named in it
-    asked = [(one, one.words(message) if names(message, one.name) else plain) for one in librarians]
+    words_of = words_for(message, now, [one.name for one in librarians])
+    asked = list(zip(librarians, words_of, strict=True))
     wanted = [one.lookup(words) for one, words in asked if words]
     degrade = ""
     try:

@@ -162,10 +162,13 @@ def seat(
     limits = road.settings.limits
     asked: list[tuple[ModelFacts, Params]] = []
     needs: list[Need] = []
+    measured: dict[str, float] = {}
     for job in jobs:
         facts = road.models.facts(model_for(road, recipe, job.advisor))
         params = params_for(road, recipe, job.advisor, facts)
-        ratio = ratios.ratio(tx, scope, facts.id)
+        if facts.id not in measured:
+            measured[facts.id] = ratios.ratio(tx, scope, facts.id)
+        ratio = measured[facts.id]
         room = allowance_for(limits, facts, params, ratio, recipe.context)
         asked.append((facts, params))
         needs.append(Need(voiced(recipe, job.advisor), room.chars, ratio))

@@ -6,57 +6,37 @@ Each verb checks, stores, and hands the work to the conductor; none of them wait
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from polyvox.advisors import plain_assistant
-from polyvox.context.budget import TooLong
-from polyvox.context.compile import compile_request
 from polyvox.context.draft import Compiled
 from polyvox.context.receipt import pack
 from polyvox.context.recipe import Recipe
-from polyvox.errors import Conflict, Invalid, ModelError, NotFound, StoreError
+from polyvox.errors import Conflict, Invalid, NotFound, StoreError
 from polyvox.events import Event
-from polyvox.ids import new_id
-from polyvox.receive import UserMessage, body_hash, mentioned, receive
-from polyvox.session import changes, council, exchange, lifecycle, starting, synthesis
+from polyvox.receive import body_hash, mentioned
+from polyvox.session import changes, council, exchange, sending, synthesis
 from polyvox.session.answer import Call
 from polyvox.session.conductor import Conductor
 from polyvox.session.inspect import inspect
-from polyvox.session.road import Job, Road, jobs_for
+from polyvox.session.road import Road, jobs_for
+from polyvox.session.sending import Plan
 from polyvox.session.spending import Estimate, check_caps
 from polyvox.session.turn import (
     make_calls,
-    model_for,
-    params_for,
-    prepare,
-    reach_of,
     take_turn,
 )
-from polyvox.store import conversations, ratios, threads, turns
+from polyvox.store import conversations, threads, turns
 from polyvox.store.database import Tx
-from polyvox.store.turns import Begun, NewTurn
-from polyvox.thread import Said, Thread
+from polyvox.store.turns import Begun
 from polyvox.values import (
     ASSISTANT_ID,
     ENDED,
     SYNTHESIS_ID,
     Advisor,
     Answer,
-    Conversation,
     Scope,
     Turn,
-    Usage,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """A message that was checked, with everything needed to begin its turn."""
-
-    conversation: Conversation
-    message: UserMessage
-    recipe: Recipe
-    asked: tuple[Advisor, ...]
 
 
 class Turns:
@@ -93,20 +73,20 @@ class Turns:
             if repeat is not None:
                 return Begun(*repeat, existing=True)
         plan = await road.database.read(
-            lambda tx: self._plan(
-                tx, scope, conversation_id, content, advisors, idempotency_key, model, edits
+            lambda tx: sending.plan(
+                tx, road, scope, conversation_id, content, advisors, idempotency_key, model, edits
             )
         )
         return await self.conductor.see_through(self._send(scope, plan, edits, veto))
 
     async def _send(
-        self, scope: Scope, plan: _Plan, edits: str | None, veto: Sequence[str]
+        self, scope: Scope, plan: Plan, edits: str | None, veto: Sequence[str]
     ) -> Begun:
         made: list[Begun] = []
 
         def act(tx: Tx) -> list[Event]:
             made.clear()
-            made.append(self._begin(tx, scope, plan, edits, veto))
+            made.append(sending.begin(tx, self._road, scope, plan, edits, veto))
             return made[0].opening
 
         await self._road.journal.do(scope, plan.conversation.id, act, now=True)
@@ -114,89 +94,6 @@ class Turns:
         if not begun.existing:
             self._run(scope, begun.turn, begun.answers, plan.asked, plan.recipe)
         return begun
-
-    def _plan(
-        self,
-        tx: Tx,
-        scope: Scope,
-        conversation_id: str,
-        content: str,
-        advisors: Sequence[str] | None,
-        key: str | None,
-        model: str | None,
-        edits: str | None,
-    ) -> _Plan:
-        road, limits = self._road, self._road.settings.limits
-        conversation = conversations.get(tx, scope, conversation_id)
-        known = council.everyone(tx, scope)
-        message = receive(
-            content, known=known, limit=limits.message_chars, advisors=advisors, idempotency_key=key
-        )
-        recipe = council.find_recipe(tx, scope, road.settings, conversation.recipe)
-        asked = council.with_model(council.council_of(conversation, known, message.asked), model)
-        check_caps(tx, scope, limits, conversation_id, None, road.clock())
-        turn = _next_turn(tx, scope, conversation, content, road.clock(), edits)
-        self._refuse_too_long(tx, scope, recipe, asked, turn)
-        return _Plan(conversation, message, recipe, asked)
-
-    def _refuse_too_long(
-        self, tx: Tx, scope: Scope, recipe: Recipe, asked: Sequence[Advisor], turn: Turn
-    ) -> None:
-        """A message that fits none of its advisors is refused before anything is stored. All that
-        bears on it is read, and no history: that can be dropped."""
-        road, said = self._road, Said(turn.id, turn.message_id, 1, turn.content, turn.said_at)
-        enough = reach_of(recipe).count_upto
-        refusal: TooLong | None = None
-        for advisor in asked:
-            name = model_for(road, recipe, advisor)
-            facts = road.models.facts(name)
-            params = params_for(road, recipe, advisor, facts)
-            thread = Thread(
-                council.voiced(recipe, advisor),
-                said,
-                answers=threads.count_answers(tx, scope, turn, advisor.id, enough),
-                ratio=ratios.ratio(tx, scope, name),
-            )
-            try:
-                compile_request(recipe, thread, road.settings.limits, facts, params)
-            except TooLong as error:
-                refusal = error
-            else:
-                return
-        if refusal is not None:
-            raise Invalid(refusal.message, refusal.hint, param="content")
-
-    def _begin(
-        self, tx: Tx, scope: Scope, plan: _Plan, edits: str | None, veto: Sequence[str]
-    ) -> Begun:
-        road, message = self._road, plan.message
-        now = road.clock()
-        idle = None if plan.recipe.name == "agent" else road.settings.sessions.idle_minutes
-        new = NewTurn(
-            content=message.content,
-            asked=plan.asked,
-            said_at=now,
-            idempotency_key=message.idempotency_key,
-            body_hash=message.body_hash,
-            edits=edits,
-        )
-
-        def session() -> str:
-            found = lifecycle.session_for(tx, scope, plan.conversation.id, now, idle)
-            if veto:
-                starting.add_veto(tx, scope, found, plan.conversation.id, veto, now)
-            return found
-
-        return turns.begin(
-            tx,
-            scope,
-            plan.conversation.id,
-            new,
-            session,
-            road.runner_id,
-            road.settings.limits.queue,
-            now,
-        )
 
     def _run(
         self,
@@ -417,43 +314,11 @@ class Turns:
     ) -> list[Estimate]:
         """What a message would take, for each advisor it would go to; without a conversation, as
         the first of a new one. Nothing is stored."""
-        road = self._road
-
-        def read(tx: Tx) -> list[Estimate]:
-            conversation = (
-                conversations.get(tx, scope, conversation_id)
-                if conversation_id is not None
-                else Conversation("", "", recipe_name, None, None, None, 0, 0, 0)
+        return await self._road.database.read(
+            lambda tx: sending.estimate(
+                tx, self._road, scope, conversation_id, content, advisors, recipe_name
             )
-            known = council.everyone(tx, scope)
-            message = receive(
-                content,
-                known=known,
-                limit=road.settings.limits.message_chars,
-                advisors=advisors,
-            )
-            recipe = council.find_recipe(tx, scope, road.settings, conversation.recipe)
-            asked = council.council_of(conversation, known, message.asked)
-            turn = _next_turn(tx, scope, conversation, content, road.clock())
-            jobs = [Job(scope, turn, new_id(), advisor, recipe) for advisor in asked]
-            slugs = {advisor.id: advisor.slug for advisor in known}
-            found = []
-            refused: list[ModelError] = []
-            for job, call in zip(jobs, prepare(tx, road, jobs, slugs), strict=True):
-                if call.compiled is None:  # would not be asked, and cost nothing
-                    refused += [call.refusal] if call.refusal else []
-                    continue
-                tokens = call.compiled.draft.input_tokens
-                most = call.compiled.request.params.max_tokens or 0
-                cost = road.models.cost(call.model, Usage(tokens, most))
-                found.append(
-                    Estimate(job.advisor.id, job.advisor.name, call.model, tokens, most, cost)
-                )
-            if refused and not found:
-                raise Invalid(refused[0].message, refused[0].hint, param="content")
-            return found
-
-        return await road.database.read(read)
+        )
 
 
 def _check_again(old: Answer, retry: bool) -> None:
@@ -463,33 +328,3 @@ def _check_again(old: Answer, retry: bool) -> None:
         raise Conflict("A newer version has replaced this answer.", "Use the newest version.")
     if retry and old.state == "completed":
         raise Conflict("This answer is complete.", "Use regenerate to have it written again.")
-
-
-def _next_turn(
-    tx: Tx,
-    scope: Scope,
-    conversation: Conversation,
-    content: str,
-    now: int,
-    edits: str | None = None,
-) -> Turn:
-    """The turn a message would become."""
-    if edits is not None:
-        edited = turns.get_turn(tx, scope, edits)
-        return replace(edited, id=new_id(), content=content, said_at=now)
-    head = turns.get_turn(tx, scope, conversation.head_id) if conversation.head_id else None
-    return Turn(
-        id=new_id(),
-        conversation_id=conversation.id,
-        message_id=new_id(),
-        session_id=head.session_id if head else None,
-        parent_id=head.id if head else None,
-        branch_id=head.branch_id if head else "",
-        depth=head.depth + 1 if head else 1,
-        content=content,
-        said_at=now,
-        asked=(),
-        state="queued",
-        excluded=False,
-        created_at=now,
-    )

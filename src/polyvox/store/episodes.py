@@ -8,6 +8,7 @@ too, and a session that was forgotten does not come back when it is sent again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -35,6 +36,22 @@ __all__ = ["Episode", "Message", "New", "Partition", "Role", "Stored", "Transcri
 
 IDS = 400
 """So many ids are asked for by one statement."""
+_COLUMNS = {
+    "user_id": "TEXT",
+    "doc": "BIGINT",
+    "part": "TEXT",
+    "message_index": "INTEGER",
+    "role": "TEXT",
+    "advisor_id": "TEXT",
+    "cloud": "INTEGER",
+    "text": "TEXT",
+    "said_at": "BIGINT",
+    "at": "BIGINT",
+    "excluded": "INTEGER",
+    "pinned": "INTEGER",
+    "terms": "TEXT",
+}
+"""Of a new episode."""
 _TRANSCRIPT = "session_id, persona_id, started_at, ended_at, messages"
 
 
@@ -106,33 +123,19 @@ def _grow(
 ) -> int:
     """Store what `fresh_of` says is new behind so many messages."""
     key = (scope.user, partition.key, transcript.session_id)
-    tx.run(
-        f"INSERT INTO transcripts (user_id, part, {_TRANSCRIPT}) VALUES (?, ?, ?, ?, ?, ?, 0)"
-        " ON CONFLICT (user_id, part, session_id) DO NOTHING",
-        (*key, transcript.persona_id, transcript.started_at, transcript.ended_at),
-    )
-    # An update: on PostgreSQL a second ingest of this session waits here for the first one.
-    tx.run(
-        "UPDATE transcripts SET persona_id = COALESCE(persona_id, CAST(? AS TEXT)),"
-        " started_at = CASE WHEN started_at < ? THEN started_at ELSE ? END,"
-        " ended_at = CASE WHEN ended_at > ? THEN ended_at ELSE ? END"
-        " WHERE user_id = ? AND part = ? AND session_id = ?",
-        (
-            transcript.persona_id,
-            *(transcript.started_at,) * 2,
-            *(transcript.ended_at,) * 2,
-            *key,
-        ),
-    )
+    # On PostgreSQL a second ingest of this session waits here for the first one.
     row = tx.one(
-        "SELECT number, messages, started_at FROM transcripts"
-        " WHERE user_id = ? AND part = ? AND session_id = ?",
-        key,
+        f"INSERT INTO transcripts (user_id, part, {_TRANSCRIPT}) VALUES (?, ?, ?, ?, ?, ?, 0)"
+        " ON CONFLICT (user_id, part, session_id) DO UPDATE SET"
+        " persona_id = COALESCE(transcripts.persona_id, excluded.persona_id),"
+        f" started_at = {_either('started_at', '<')}, ended_at = {_either('ended_at', '>')}"
+        " RETURNING number, messages, started_at",
+        (*key, transcript.persona_id, transcript.started_at, transcript.ended_at),
     )
     if row is None:
         raise Conflict("This session is being forgotten right now.", "Send it again.")
     number, known, started_at = row
-    stored = _session(tx, scope, partition, number)
+    stored = _session(tx, scope, partition, number) if known else []
     _same(stored, same)
     undated = [one.doc for one in stored if one.episode.said_at is None and one.at > started_at]
     tx.many(
@@ -148,6 +151,12 @@ def _grow(
             (known + len(fresh), *key),
         )
     return len(fresh)
+
+
+def _either(column: str, is_: str) -> str:
+    """The smaller or the greater of two times, for the database."""
+    old, new = f"transcripts.{column}", f"excluded.{column}"
+    return f"CASE WHEN {old} {is_} {new} THEN {old} ELSE {new} END"
 
 
 def find_transcript(
@@ -426,7 +435,7 @@ def _insert(tx: Tx, scope: Scope, partition: Partition, rows: Sequence[Stored]) 
             one.episode.index,
             one.episode.role,
             one.episode.advisor_id,
-            one.cloud,
+            int(one.cloud),
             one.episode.text,
             one.episode.said_at,
             one.at,
@@ -437,13 +446,18 @@ def _insert(tx: Tx, scope: Scope, partition: Partition, rows: Sequence[Stored]) 
         )
         for one, doc in zip(rows, docs, strict=True)
     ]
-    tx.many(
-        "INSERT INTO episodes (user_id, doc, part, message_index, role, advisor_id, cloud, text,"
-        f" said_at, at, excluded, pinned, terms{', words' if postgres else ''})"
-        f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
-        f"{', CAST(? AS TSVECTOR)' if postgres else ''})",
-        values,
-    )
+    names = [*_COLUMNS, *(("words",) if postgres else ())]
+    into = f"INSERT INTO episodes ({', '.join(names)})"
+    if postgres:
+        # All of them by one statement, whose text is always the same.
+        types = ", ".join(f"{name} {_COLUMNS.get(name, 'TSVECTOR')}" for name in names)
+        tx.run(
+            f"{into} SELECT {', '.join(names)} FROM json_to_recordset(CAST(? AS JSON))"
+            f" AS new ({types})",
+            (json.dumps([dict(zip(names, row, strict=True)) for row in values]),),
+        )
+    else:
+        tx.many(f"{into} VALUES ({', '.join('?' * len(names))})", values)
     shelves.place(tx, scope, docs)
 
 

@@ -97,6 +97,8 @@ class PostgresTx:
 
     def many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
         """Run one statement for each row of parameters."""
+        if not rows:
+            return
         with self._connection.cursor() as cursor:
             cursor.executemany(translate(sql).encode(), rows)
 
