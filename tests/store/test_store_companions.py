@@ -44,10 +44,9 @@ async def test_dropped_packets_are_fetched_anew_and_the_rest_stays(database: Dat
 
 async def test_each_answer_of_a_turn_has_a_trace(database: Database) -> None:
     def write(tx: Tx) -> None:
-        companions.put_trace(tx, A, "t", "x", "c", "old", 1)
-        companions.put_trace(tx, A, "t", "x", "c", "new", 2)
-        companions.put_trace(tx, A, "t", "y", "c", "other", 2)
-        companions.put_trace(tx, B, "t", "z", "c", "theirs", 2)
+        companions.put_traces(tx, A, "t", "c", [("x", "old")], 1)
+        companions.put_traces(tx, A, "t", "c", [("x", "new"), ("y", "other")], 2)
+        companions.put_traces(tx, B, "t", "c", [("z", "theirs")], 2)
 
     await database.write(write)
     assert await database.read(lambda tx: companions.traces(tx, A, "t")) == {

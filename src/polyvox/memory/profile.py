@@ -98,11 +98,18 @@ def read(
 ) -> Profile:
     """The profile; `cloud`: for a cloud model, without what must not go there."""
     version, updated_at = rows.version(tx, scope, partition)
-    out = episodes.kept_out(tx, scope, partition)
-    heard = [
-        one for one in rows.entries(tx, scope, partition) if (one.session_id, one.index) not in out
-    ]
-    return Profile(lines_of(heard, as_of, cloud), version, updated_at)
+    return Profile(lines(tx, scope, partition, as_of, cloud=cloud), version, updated_at)
+
+
+def lines(
+    tx: Tx, scope: Scope, partition: Partition, as_of: int | None = None, *, cloud: bool = False
+) -> dict[str, tuple[Line, ...]]:
+    """What the profile says, by place; not by what was excluded."""
+    told = rows.entries(tx, scope, partition)
+    if any(one.session_id is not None for one in told):
+        out = episodes.kept_out(tx, scope, partition)
+        told = [one for one in told if (one.session_id, one.index) not in out]
+    return lines_of(told, as_of, cloud)
 
 
 def lines_of(

@@ -129,12 +129,13 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> N
     def write(tx: Tx) -> None:
         session = turn.session_id or turn.id
         companions.put_session(tx, scope, session, turn.conversation_id, after, now)
-        for job, was, state, trace in zip(jobs, seen.states, states, traces, strict=True):
-            told = {**trace, "timings": clock.steps}
+        for job, was, state in zip(jobs, seen.states, states, strict=True):
             companions.put_state(tx, scope, job.advisor.id, turn.id, _json(was), _json(state), now)
-            companions.put_trace(
-                tx, scope, turn.id, job.answer_id, turn.conversation_id, _json(told), now
-            )
+        told = [
+            (job.answer_id, _json({**trace, "timings": clock.steps}))
+            for job, trace in zip(jobs, traces, strict=True)
+        ]
+        companions.put_traces(tx, scope, turn.id, turn.conversation_id, told, now)
         for model, spent in gated.spent:
             usage.record(
                 tx,

@@ -76,8 +76,7 @@ class Remembered:
         """Keep it."""
         talk, session = turn.conversation_id, turn.session_id or turn.id
         companions.put_session(tx, scope, session, talk, self.kept, now)
-        for answer_id, data in self.traces:
-            companions.put_trace(tx, scope, turn.id, answer_id, talk, data, now)
+        companions.put_traces(tx, scope, turn.id, talk, self.traces, now)
 
 
 async def recollect(

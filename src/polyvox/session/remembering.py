@@ -209,11 +209,11 @@ class OwnMemory:
     async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:
         """Instructions, what to avoid, and how to call them."""
         part = Partition.own(scope)
-        who = await self.database.read(lambda tx: profile.read(tx, scope, part, cloud=cloud))
+        who = await self.database.read(lambda tx: profile.lines(tx, scope, part, cloud=cloud))
         return tuple(
             vetoing.told_as(place, one.text)
             for place in vetoing.INSTRUCTIONS
-            for one in who.all(place)
+            for one in who.get(place, ())
         )
 
     async def look_up(self, scope: Scope, wanted: Lookup) -> Got[QueryReply]:

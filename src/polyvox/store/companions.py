@@ -113,15 +113,20 @@ def drop_packets(tx: Tx, scope: Scope) -> None:
     tx.run("UPDATE companion_sessions SET packet = '' WHERE user_id = ?", (scope.user,))
 
 
-def put_trace(
-    tx: Tx, scope: Scope, turn_id: str, answer_id: str, conversation_id: str, data: str, at: int
+def put_traces(
+    tx: Tx,
+    scope: Scope,
+    turn_id: str,
+    conversation_id: str,
+    made: Iterable[tuple[str, str]],
+    at: int,
 ) -> None:
-    """What was decided for an answer."""
-    tx.run(
+    """What was decided for each of these answers."""
+    tx.many(
         "INSERT INTO companion_traces (user_id, turn_id, answer_id, conversation_id, data, made_at)"
         " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, turn_id, answer_id) DO UPDATE SET"
         " data = excluded.data, made_at = excluded.made_at",
-        (scope.user, turn_id, answer_id, conversation_id, data, at),
+        [(scope.user, turn_id, answer, conversation_id, data, at) for answer, data in made],
     )
 
 
