@@ -70,12 +70,16 @@ def wishes(chance: random.Random) -> list[Wish]:
     ]
 
 
-@pytest.mark.parametrize("most", [looking.POSTINGS, 20], ids=["all of it", "cut short"])
+@pytest.mark.parametrize(
+    ("each", "most"),
+    [(looking.POSTINGS, looking.AT_ONCE), (looking.POSTINGS, 20), (3, looking.AT_ONCE)],
+    ids=["all of it", "cut short", "few words for some"],
+)
 async def test_each_is_told_what_they_would_be_told_alone(
-    database: Database, monkeypatch: pytest.MonkeyPatch, most: int
+    database: Database, monkeypatch: pytest.MonkeyPatch, each: int, most: int
 ) -> None:
-    monkeypatch.setattr(looking, "POSTINGS", most)
-    monkeypatch.setattr(looking, "ENOUGH", most // 4)
+    monkeypatch.setattr(looking, "POSTINGS", each)
+    monkeypatch.setattr(looking, "AT_ONCE", most)
     chance = random.Random(7)
     await remember(database, chance)
 

@@ -32,9 +32,14 @@ from polyvox.store.remembered import SESSION_BITS
 from polyvox.store.shelves import SHARED, Shelf, Stock
 from polyvox.values import Scope
 
-POSTINGS, ENOUGH = 3_000, 500
-"""So many occurrences of words are looked at, the rarest words first. Where enough were found, a
-word with more of them than are left is not looked up, for PostgreSQL has to read them all."""
+POSTINGS = 50
+"""So many occurrences of words are looked at for each stretch that may be read, the rarest words
+first. Of the evidence in three conversations of LoCoMo as much is found with a tenth of it."""
+ENOUGH = 4
+"""Where such a part of them was found, a word with more of them than are left is not looked up, for
+PostgreSQL has to read them all."""
+AT_ONCE = 3_000
+"""More of them are never looked at, and of one word not read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,11 @@ class Sight:
     """So many stretches of sessions are read, and as many claims."""
     also: Mapping[int, float]
     """What is looked at in any case: calibrated relevance by number in the index."""
+
+    @property
+    def postings(self) -> int:
+        """So many occurrences of words are looked at."""
+        return min(AT_ONCE, POSTINGS * self.most)
 
     @property
     def shelves(self) -> frozenset[Shelf]:
@@ -198,12 +208,12 @@ class _Reading:
         return View(low, high, frozenset[str]().union(*(self._owners[one] for one in readers)))
 
 
-def _looked_up(question: Question) -> list[tuple[str, int]]:
+def _looked_up(question: Question, most: int) -> list[tuple[str, int]]:
     """The words of a question that are looked up, the rarest first, with how often each occurs."""
     found = []
-    left = POSTINGS
+    left = most
     for word, count in sorted(question.known.items(), key=lambda pair: (pair[1], pair[0])):
-        if left <= 0 or (count > left and POSTINGS - left >= ENOUGH):
+        if left <= 0 or (count > left and most - left >= most // ENOUGH):
             break  # the other words still count where the rarer ones are
         found.append((word, count))
         left -= count
@@ -224,7 +234,10 @@ class _Index:
         others = [*dict.fromkeys(one.shelves - self._common for one in sights)]
         # What each has alone; where two of them share some but not all, each is searched whole.
         apart = sum(map(len, others)) == len(frozenset[Shelf]().union(*others))
-        self._words = [_looked_up(question) for question in questions]
+        self._words = [
+            _looked_up(question, one.postings)
+            for one, question in zip(sights, questions, strict=True)
+        ]
         wanted: dict[str, dict[frozenset[Shelf], list[Shelf]]] = {}
         for word in dict.fromkeys(word for words in self._words for word, _ in words):
             wanted[word] = {
@@ -232,14 +245,14 @@ class _Index:
                 for group in (self._common, *others)
                 if (kept := sorted((one for one in group if one in counted[word]), key=_name))
             }
-        few = {word for word in wanted if sum(counted[word].values()) <= POSTINGS and apart}
+        few = {word for word in wanted if sum(counted[word].values()) <= AT_ONCE and apart}
         lists: dict[str, list[list[int]]] = {}
         for some in (few, wanted.keys() - few):
             lists |= shelves.postings_apart(
                 look.tx,
                 look.scope,
                 {word: list(wanted[word].values()) for word in wanted if word in some},
-                POSTINGS,
+                max(one.postings for one in sights),
                 look.as_of,
                 few=some is few,
             )
@@ -256,17 +269,17 @@ class _Index:
     def ground(self, reader: int, sight: Sight) -> Ground:
         """Where the words of the question stand for this reader, as far as they are looked at."""
         groups, mine = (self._common, sight.shelves - self._common), self._words[reader]
-        left = POSTINGS
+        left = sight.postings
         for word, count in mine:
             there = self._docs[word]
             if sum(len(there[group]) for group in groups if group in there) > left:
-                break
+                return self._newest(groups, mine, sight.postings).without(sight.hidden)
             left -= count
-        else:
-            if len(mine) == len(self._bits):
-                common, own = (self._of(group, sight.hidden) for group in groups)
-                return common.joined(own)
-        return self._newest(groups, mine).without(sight.hidden)
+        common, own = (self._of(group, sight.hidden) for group in groups)
+        found = common.joined(own)
+        if len(mine) == len(self._bits):
+            return found
+        return found.only(sum(self._bits[word] for word, _ in mine))
 
     def _of(self, group: frozenset[Shelf], hidden: frozenset[int]) -> Ground:
         """All that was found on some shelves, outside of the hidden sessions."""
@@ -284,12 +297,12 @@ class _Index:
         return found
 
     def _newest(
-        self, groups: Sequence[frozenset[Shelf]], words: Sequence[tuple[str, int]]
+        self, groups: Sequence[frozenset[Shelf]], words: Sequence[tuple[str, int]], most: int
     ) -> Ground:
         """For a reader who is shown less than all: of each word the newest that there is room
         for."""
         found = []
-        left = POSTINGS
+        left = most
         for word, count in words:
             there = self._docs[word]
             docs = [doc for group in groups if group in there for doc in there[group]]

@@ -154,9 +154,17 @@ class Ground:
         }
         return Ground(shown, self.claims)
 
+    def only(self, bits: int) -> Ground:
+        """Where these words stand."""
+        return Ground(_only(self.stretches, bits), _only(self.claims, bits))
+
 
 def _joined(one: dict[int, int], other: dict[int, int]) -> dict[int, int]:
     return one | other | {place: one[place] | other[place] for place in one.keys() & other.keys()}
+
+
+def _only(there: dict[int, int], bits: int) -> dict[int, int]:
+    return {place: left for place, has in there.items() if (left := has & bits)}
 
 
 def seeds(
