@@ -8,14 +8,15 @@ grow old; it is so in each of its sightings, so it stays pinned whichever of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.memory import rules
 from polyvox.memory.facts import date_of, id_of
+from polyvox.memory.likeness import Endings, Group, groups, joined
 from polyvox.memory.values import Episode, Evidence, Partition
 from polyvox.memory.words import words_of
 from polyvox.store import episodes
@@ -28,9 +29,6 @@ LoopStatus = Literal["open", "needs_review", "stale", "done", "dropped"]
 HOUR = 3_600_000_000
 STALE: dict[Horizon, int] = {"today": 48 * HOUR, "this_week": 240 * HOUR, "ongoing": 504 * HOUR}
 """So long after it was last spoken of, a loop is stale; an ongoing one needs a review."""
-SAME = 0.6
-"""Of the words of two loops, so many in common make them one; of those of a loop, so many in what
-is said to be done make it the one that is done."""
 _URGENCY: dict[Horizon, int] = {"today": 5, "this_week": 3, "ongoing": 2}
 _IMPORTANCE: dict[LoopType, int] = {
     "commitment": 3, "decision": 3, "friction": 3, "habit": 2, "thread": 2,
@@ -38,6 +36,7 @@ _IMPORTANCE: dict[LoopType, int] = {
 LIVE: tuple[LoopStatus, ...] = ("open", "needs_review")
 OVER: tuple[LoopStatus, ...] = ("done", "dropped")
 _ORDER: tuple[LoopStatus, ...] = (*LIVE, "stale")
+ALL: tuple[LoopStatus, ...] = (*_ORDER, *OVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +65,6 @@ class Loop:
     pinned: bool = False
     ended_at: int | None = None
     """When it was done or dropped."""
-
-
-@dataclass(slots=True)
-class _Group:
-    words: frozenset[str]
-    sightings: list[Sighting] = field(default_factory=list)
-
-    @property
-    def pinned(self) -> bool:
-        return any(one.pinned for one in self.sightings)
 
 
 def topic_of(text: str) -> str:
@@ -160,37 +149,25 @@ def ended(
     )
 
 
-def view(sightings: Sequence[Sighting], endings: Sequence[Ended], now: int) -> list[Loop]:
-    """Every loop, by priority: what is open first, of it what is pinned, then by how soon and how
-    much it matters; what is over last, by when it ended, the newest first."""
-    found = [_loop(group, endings, now) for group in _groups(sightings)]
+def view(
+    sightings: Sequence[Sighting],
+    endings: Sequence[Ended],
+    now: int,
+    statuses: Collection[LoopStatus] = ALL,
+) -> list[Loop]:
+    """Every loop in these states, by priority: what is open first, of it what is pinned, then by how
+    soon and how much it matters; what is over last, by when it ended, the newest first."""
+    ends = Endings(endings)
+    found = []
+    for group in groups(sightings):
+        status, ended_at = _status(group, ends, now)
+        if status in statuses:
+            found.append(_loop(group, status, ended_at))
     return sorted(found, key=lambda one: _rank(one, now))
 
 
-def _groups(sightings: Sequence[Sighting]) -> list[_Group]:
-    groups: list[_Group] = []
-    for one in sorted(sightings, key=lambda each: (each.said_at, each.index, each.id)):
-        words = frozenset(one.topic.split())
-        for group in groups:
-            if _alike(words, group.words):
-                group.sightings.append(one)
-                break
-        else:
-            groups.append(_Group(words, [one]))
-    return groups
-
-
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    if one == other:
-        return True
-    both = len(one & other)
-    return both >= 2 and both / len(one | other) >= SAME
-
-
-def _loop(group: _Group, endings: Sequence[Ended], now: int) -> Loop:
+def _loop(group: Group, status: LoopStatus, ended_at: int | None) -> Loop:
     first, last = group.sightings[0], group.sightings[-1]
-    topics = frozenset(one.topic for one in group.sightings)
-    status, ended_at = _status(group, topics, endings, now)
     # A correction by hand rests on the words that it corrects: they were spoken once.
     spoken: dict[tuple[str, int, str], Sighting] = {}
     for one in group.sightings:
@@ -210,7 +187,7 @@ def _loop(group: _Group, endings: Sequence[Ended], now: int) -> Loop:
         salience=min(5, 1 + len(spoken) + (last.importance > 3)),
         tags=tuple(dict.fromkeys(tag for one in group.sightings for tag in one.tags)),
         confidence=max(one.confidence for one in group.sightings),
-        topics=topics,
+        topics=group.topics,
         evidence=tuple(
             Evidence(one.session_id, one.index, "user", one.quote, one.said_at)
             for one in spoken.values()
@@ -221,12 +198,10 @@ def _loop(group: _Group, endings: Sequence[Ended], now: int) -> Loop:
     )
 
 
-def _status(
-    group: _Group, topics: frozenset[str], endings: Sequence[Ended], now: int
-) -> tuple[LoopStatus, int | None]:
+def _status(group: Group, endings: Endings, now: int) -> tuple[LoopStatus, int | None]:
     """How a loop is now; since when, if it is over."""
     last = group.sightings[-1]
-    over = [one for one in endings if _ends(one, group, topics) and _after(one, last)]
+    over = [one for one in endings.of(group) if _after(one, last)]
     seen_at = last.said_at
     if over:
         latest = max(over, key=lambda one: (one.said_at, one.topic is not None, one.id))
@@ -236,15 +211,6 @@ def _status(
     if group.pinned or now - seen_at <= STALE[last.horizon]:
         return "open", None
     return "needs_review" if last.horizon == "ongoing" else "stale", None
-
-
-def _ends(one: Ended, group: _Group, topics: frozenset[str]) -> bool:
-    if one.topic is not None:
-        return one.topic in topics
-    both = len(group.words.intersection(one.words))
-    return (
-        bool(group.words) and both >= min(2, len(group.words)) and both >= SAME * len(group.words)
-    )
 
 
 def _after(one: Ended, last: Sighting) -> bool:
@@ -283,9 +249,8 @@ def add(
     new = rows.add(tx, scope, partition, sightings, endings)
     ids = {one.id for one in sightings}
     if ids and rows.any_pinned(tx, scope, partition):
-        groups = _groups(rows.sightings(tx, scope, partition))
-        joined = [one.id for group in groups if group.pinned for one in group.sightings]
-        rows.mark(tx, scope, partition, [one for one in joined if one in ids], pinned=True)
+        every = rows.sightings(tx, scope, partition)
+        rows.mark(tx, scope, partition, joined(every, ids), pinned=True)
     return new
 
 
@@ -302,8 +267,8 @@ def listed(
     """The loops in these states, by priority."""
     found = [
         one
-        for one in _all(tx, scope, partition, now)
-        if one.status in statuses and (domain is None or one.domain == domain)
+        for one in _all(tx, scope, partition, now, statuses)
+        if domain is None or one.domain == domain
     ]
     return found if limit is None else found[:limit]
 
@@ -340,7 +305,7 @@ def mark(
     out = episodes.kept_out(tx, scope, partition)
     ids = [
         each.id
-        for group in _groups(rows.sightings(tx, scope, partition))
+        for group in groups(rows.sightings(tx, scope, partition))
         if any(each.topic in one.topics for each in group.sightings)
         for each in group.sightings
         if each.topic in one.topics or (each.session_id, each.index) in out
@@ -402,7 +367,13 @@ def _manual(tx: Tx, scope: Scope, partition: Partition) -> Iterator[Ended]:
     return (one for one in rows.endings(tx, scope, partition) if one.topic is not None)
 
 
-def _all(tx: Tx, scope: Scope, partition: Partition, now: int) -> list[Loop]:
+def _all(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    now: int,
+    statuses: Collection[LoopStatus] = ALL,
+) -> list[Loop]:
     out = episodes.kept_out(tx, scope, partition)
     seen = [
         one
@@ -410,4 +381,4 @@ def _all(tx: Tx, scope: Scope, partition: Partition, now: int) -> list[Loop]:
         if (one.session_id, one.index) not in out
     ]
     since = min((one.said_at for one in seen), default=0)
-    return view(seen, rows.endings(tx, scope, partition, since=since), now)
+    return view(seen, rows.endings(tx, scope, partition, since=since), now, statuses)
