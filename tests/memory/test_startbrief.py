@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.memory.house import Counted
 
 from polyvox.errors import Invalid
 from polyvox.memory import facts, loops, past, profile
@@ -17,7 +18,7 @@ from polyvox.memory.ingest import ingest
 from polyvox.memory.moment import MINUTE, Past, depth_of, moment_of, part_of_day, zone_of
 from polyvox.memory.packets import Brief, Daily, StartBrief
 from polyvox.memory.startbrief import Known, OpenLoop, Said, startbrief
-from polyvox.memory.values import Message, Partition
+from polyvox.memory.values import Episode, Message, Partition
 from polyvox.session.lifecycle import session_for
 from polyvox.store import derived, episodes
 from polyvox.store import loops as loop_rows
@@ -332,6 +333,30 @@ async def test_the_store_tells_sessions_words_and_loops(database: Database) -> N
     assert "sell the boat" not in repr(told), "advisors' answers are not for everybody"
     assert told.handover_depth == "today"
     assert past.spoken_loops(seen.said, NOW + 5 * DAY, LISBON) == (), "for today, so it goes stale"
+
+
+async def test_a_start_asks_no_more_where_more_was_left_open(database: Database) -> None:
+    async def statements() -> int:
+        def look(tx: Tx) -> int:
+            counted = Counted(tx)
+            past.read(counted, ME, MINE, NOW, LISBON)
+            return counted.statements
+
+        return await database.read(look)
+
+    asked = []
+    for number in range(12):
+        session, text = (
+            f"s{number}",
+            f"I will paint the boat {'abcdefghijkl'[number] * 5} some day.",
+        )
+        await remember(database, session, text, ago=number * HOUR)
+        episode = Episode(session, 0, "user", None, text, NOW - number * HOUR)
+        seen, ended = loops.found_in(episode, NOW - number * HOUR, True)
+        assert seen
+        await database.write(lambda tx, s=seen, e=ended: loops.add(tx, ME, MINE, s, e))  # type: ignore[misc]  # bound now
+        asked.append(await statements())
+    assert asked[0] == asked[-1]
 
 
 async def test_the_store_keeps_partitions_and_people_apart(database: Database) -> None:

@@ -155,8 +155,8 @@ def view(
     now: int,
     statuses: Collection[LoopStatus] = ALL,
 ) -> list[Loop]:
-    """Every loop in these states, by priority: what is open first, of it what is pinned, then by how
-    soon and how much it matters; what is over last, by when it ended, the newest first."""
+    """Every loop in these states, by priority: what is open first, of it what is pinned, then by
+    how soon and how much it matters; what is over last, by when it ended, the newest first."""
     ends = Endings(endings)
     found = []
     for group in groups(sightings):

@@ -82,17 +82,9 @@ def read(
 def live_loops(
     tx: Tx, scope: Scope, partition: Partition, now: int, *, cloud: bool
 ) -> list[loops.Loop]:
-    """The loops that may be told, by priority: not those of which every word was excluded."""
-    found = [one for one in loops.listed(tx, scope, partition, now) if one.cloud or not cloud]
-    places = [(each.session_id, each.index) for one in found for each in one.evidence]
-    there = episodes.at_places(tx, scope, partition, list(dict.fromkeys(places)))
-    gone = {place for place, episode in there.items() if episode.excluded}
-    return [
-        one
-        for one in found
-        if not one.evidence
-        or any((each.session_id, each.index) not in gone for each in one.evidence)
-    ]
+    """The loops that may be told, by priority. Of those whose every word was excluded there are
+    none."""
+    return [one for one in loops.listed(tx, scope, partition, now) if one.cloud or not cloud]
 
 
 def spoken_loops(
