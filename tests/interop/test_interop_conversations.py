@@ -66,6 +66,7 @@ async def rich_conversation(app: Polyvox) -> str:
     """One with everything: rounds, a synthesis, versions, a failure, exclusions, branches."""
     await app.advisors.update(SCOPE, "builder", model="scripted:fail=quota;after=1;say=A_b_c")
     made = await app.conversations.create(SCOPE, title="All of it")
+    await app.change_conversation(SCOPE, made.id, {"recall": "off"})
     advisors = ["keeper", "builder", "listener"]
     first = await app.turns.send(SCOPE, made.id, "One <b>?", advisors=advisors)
     await until_done(app)

@@ -60,8 +60,8 @@ def _store(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> None
     if council is not None and councils.find(tx, scope, council) is None:
         council = None
     tx.run(
-        f"INSERT INTO conversations (user_id, {conversation_rows.CONVERSATION})"  # noqa: S608 - ours
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO conversations (user_id, {conversation_rows.WHOLE})"  # noqa: S608 - ours
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             scope.user,
             conversation.id,
@@ -75,6 +75,7 @@ def _store(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> None
             0,
             conversation.created_at,
             conversation.updated_at,
+            conversation.recall,
         ),
     )
     if conversation.title:

@@ -32,7 +32,8 @@ OWNED = (
     "running_summaries",
 )
 """Tables whose rows belong to one conversation and go with it."""
-_WHOLE = f"{CONVERSATION}, recall"
+WHOLE = f"{CONVERSATION}, recall"
+"""The columns of a conversation that is open (`conversation_of`); a list needs less."""
 DEFAULT_RECIPE = "council"
 
 
@@ -52,7 +53,7 @@ class Details(TypedDict, total=False):
 def find(tx: Tx, scope: Scope, conversation_id: str) -> Conversation | None:
     """One conversation, or None."""
     row = tx.one(
-        f"SELECT {_WHOLE} FROM conversations WHERE user_id = ? AND id = ?",
+        f"SELECT {WHOLE} FROM conversations WHERE user_id = ? AND id = ?",
         (scope.user, conversation_id),
     )
     return None if row is None else conversation_of(row)
@@ -77,7 +78,7 @@ def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Pag
         where = " AND (updated_at < ? OR (updated_at = ? AND id < ?))"
         values = (*params, *place_in(after, "after"))
     rows = tx.all(
-        f"SELECT {_WHOLE} FROM conversations WHERE user_id = ?{where}"
+        f"SELECT {WHOLE} FROM conversations WHERE user_id = ?{where}"
         " ORDER BY updated_at DESC, id DESC LIMIT ?",
         (*values, limit + 1),
     )
@@ -94,7 +95,7 @@ def latest(
     if advisor_id is not None:
         where.append(("advisors = ?", _ids((advisor_id,))))
     row = tx.one(
-        f"SELECT {_WHOLE} FROM conversations WHERE {' AND '.join(sql for sql, _ in where)}"
+        f"SELECT {WHOLE} FROM conversations WHERE {' AND '.join(sql for sql, _ in where)}"
         " ORDER BY updated_at DESC, id DESC LIMIT 1",
         tuple(value for _, value in where),
     )
@@ -118,7 +119,7 @@ def create(tx: Tx, scope: Scope, now: int, details: Details) -> Conversation:
     empty = Conversation(new_id(), "", DEFAULT_RECIPE, None, None, None, 0, now, now)
     conversation = _with(tx, scope, empty, details)
     tx.run(
-        f"INSERT INTO conversations (user_id, {_WHOLE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO conversations (user_id, {WHOLE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             scope.user,
             conversation.id,
