@@ -49,7 +49,7 @@ async def remember(database: Database, chance: random.Random, sessions: int = 12
     await database.write(lambda tx: claims.put(tx, ME, HERE, made))
 
 
-def wishes(chance: random.Random) -> list[Wish]:
+def wishes(chance: random.Random, docs: Sequence[int]) -> list[Wish]:
     readers = [
         PERSON,
         Reader(),
@@ -64,7 +64,9 @@ def wishes(chance: random.Random) -> list[Wish]:
             Exclude(sessions=frozenset(chance.sample([f"s{n}" for n in range(12)], 2))),
             limit=chance.randint(1, 6),
             stretches=chance.choice((1, 2, 20)),
-            also={-1: 0.9, 1 << 40: 0.8} if chance.random() < 0.3 else {},
+            also={-1: 0.9, 1 << 40: 0.8, **dict.fromkeys(chance.sample(docs, 4), 0.95)}
+            if chance.random() < 0.5
+            else {},
         )
         for reader in chance.sample(readers, chance.randint(2, len(readers)))
     ]
@@ -85,10 +87,11 @@ async def test_each_is_told_what_they_would_be_told_alone(
 
     def look(tx: Tx) -> int:
         told = 0
+        docs = [row[0] for row in tx.all("SELECT doc FROM episodes ORDER BY doc")]
         for _ in range(40):
             query = " ".join(chance.sample(WORDS, chance.randint(1, 5)))
             query += chance.choice(("", " yesterday", " on 16 November 2023"))
-            many = wishes(chance)
+            many = wishes(chance, docs)
             as_of = chance.choice((None, START + 5 * DAY))
             ask = {"reference_time": NOW, "as_of": as_of, "sources": {KIND: notes}}
             together = recall_all(tx, ME, HERE, query, many, **ask)  # type: ignore[arg-type]  # as they are

@@ -195,13 +195,16 @@ class _Reading:
     @property
     def views(self) -> list[View]:
         """What is to be read, each number once."""
+        readers = {stretch: {*some} for stretch, some in self._stretches.items()}
         found = []
-        for low, high in spans_of(self._stretches):
+        for doc, some in self._alone.items():
+            if (stretch := doc >> STRETCH_BITS) in readers:
+                readers[stretch].update(some)
+            else:
+                found.append(self._view(doc, doc, some))
+        for low, high in spans_of(readers):
             there = range(low >> STRETCH_BITS, (high >> STRETCH_BITS) + 1)
-            found.append(self._view(low, high, {r for s in there for r in self._stretches[s]}))
-        for doc, readers in self._alone.items():
-            if doc >> STRETCH_BITS not in self._stretches:
-                found.append(self._view(doc, doc, readers))
+            found.append(self._view(low, high, {one for s in there for one in readers[s]}))
         return found
 
     def _view(self, low: int, high: int, readers: Iterable[int]) -> View:
