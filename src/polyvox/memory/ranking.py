@@ -337,7 +337,11 @@ def _raised(weights: Mapping[str, float], newer: Score, some: Sequence[Score]) -
     return newer if value == newer.value else newer._replace(value=value)
 
 
-def _best_first(score: Score) -> tuple[float, int, int, str]:
-    """Nothing here depends on the order in which sessions were ingested."""
-    text = score.text
-    return -score.value, -text.at, -(text.doc & (1 << SESSION_BITS) - 1), text.terms
+def _best_first(score: Score) -> tuple[float, tuple[int, int, str]]:
+    return -score.value, latest(score.text)
+
+
+def latest(text: Text) -> tuple[int, int, str]:
+    """The order of equals, the newest first. Nothing here depends on the order in which sessions
+    were ingested."""
+    return -text.at, -(text.doc & (1 << SESSION_BITS) - 1), text.terms

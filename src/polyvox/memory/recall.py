@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from polyvox.errors import Invalid
 from polyvox.memory.excerpts import excerpt
 from polyvox.memory.looking import Look, Seen, Sight
-from polyvox.memory.ranking import newest_first, rank
+from polyvox.memory.ranking import latest, newest_first, rank
 from polyvox.memory.relevance import Scale
 from polyvox.memory.times import Span, times_in
 from polyvox.memory.values import Claim, Evidence, Item, Partition
@@ -223,7 +223,7 @@ def _order(seen: Seen, wish: Wish) -> _Order:
     docs, sure = list(values), dict[int, float]()
     if wish.also:
         sure = {doc: scale.relevance(value) for doc, value in values.items()}
-        for text in seen.texts:
+        for text in sorted(seen.texts, key=latest):
             if text.doc in wish.also:
                 sure[text.doc] = max(sure.get(text.doc, 0.0), wish.also[text.doc])
         docs = sorted(sure, key=lambda doc: -sure[doc])
