@@ -1,4 +1,4 @@
-"""Episodes as they are read: rows by their numbers, with the sessions they belong to."""
+"""Episodes as rows: put there together, and read by their numbers, each with its session."""
 
 from __future__ import annotations
 
@@ -17,6 +17,23 @@ EPISODE = (
     " e.said_at, e.excluded, e.pinned, e.at, e.cloud, e.terms"
 )
 """The columns of an episode and the session it belongs to (`stored_of`)."""
+
+COLUMNS = {
+    "user_id": "TEXT",
+    "doc": "BIGINT",
+    "part": "TEXT",
+    "message_index": "INTEGER",
+    "role": "TEXT",
+    "advisor_id": "TEXT",
+    "cloud": "INTEGER",
+    "text": "TEXT",
+    "said_at": "BIGINT",
+    "at": "BIGINT",
+    "excluded": "INTEGER",
+    "pinned": "INTEGER",
+    "terms": "TEXT",
+}
+"""Of a new episode."""
 
 
 class View(NamedTuple):
@@ -102,3 +119,41 @@ def stored_of(row: Row) -> Stored:
     )
     cloud, terms = rest
     return Stored(doc, episode, at, bool(cloud), tuple(terms.split()))
+
+
+def insert(
+    tx: Tx, scope: Scope, partition: Partition, rows: Sequence[Stored], vectors: Sequence[str]
+) -> None:
+    """Store episodes, on PostgreSQL with the words they are found by (`vectors`)."""
+    postgres = tx.dialect == "postgresql"
+    values: list[tuple[Value, ...]] = [
+        (
+            scope.user,
+            one.doc,
+            partition.key,
+            one.episode.index,
+            one.episode.role,
+            one.episode.advisor_id,
+            int(one.cloud),
+            one.episode.text,
+            one.episode.said_at,
+            one.at,
+            0,
+            0,
+            " ".join(one.terms),
+            *((vector,) if postgres else ()),
+        )
+        for one, vector in zip(rows, vectors, strict=True)
+    ]
+    names = [*COLUMNS, *(("words",) if postgres else ())]
+    into = f"INSERT INTO episodes ({', '.join(names)})"
+    if postgres:
+        # All of them by one statement, whose text is always the same.
+        types = ", ".join(f"{name} {COLUMNS.get(name, 'TSVECTOR')}" for name in names)
+        tx.run(
+            f"{into} SELECT {', '.join(names)} FROM json_to_recordset(CAST(? AS JSON))"
+            f" AS new ({types})",
+            (json.dumps([dict(zip(names, row, strict=True)) for row in values]),),
+        )
+    else:
+        tx.many(f"{into} VALUES ({', '.join('?' * len(names))})", values)

@@ -8,7 +8,6 @@ too, and a session that was forgotten does not come back when it is sent again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -17,7 +16,7 @@ from polyvox.errors import Conflict, NotFound
 from polyvox.ids import content_hash
 from polyvox.store import shelves
 from polyvox.store.database import Tx, Value
-from polyvox.store.episode_rows import EPISODE, View, in_views, stored_of
+from polyvox.store.episode_rows import EPISODE, View, in_views, insert, stored_of
 from polyvox.store.remembered import (
     SESSION_BITS,
     Episode,
@@ -36,22 +35,6 @@ __all__ = ["Episode", "Message", "New", "Partition", "Role", "Stored", "Transcri
 
 IDS = 400
 """So many ids are asked for by one statement."""
-_COLUMNS = {
-    "user_id": "TEXT",
-    "doc": "BIGINT",
-    "part": "TEXT",
-    "message_index": "INTEGER",
-    "role": "TEXT",
-    "advisor_id": "TEXT",
-    "cloud": "INTEGER",
-    "text": "TEXT",
-    "said_at": "BIGINT",
-    "at": "BIGINT",
-    "excluded": "INTEGER",
-    "pinned": "INTEGER",
-    "terms": "TEXT",
-}
-"""Of a new episode."""
 _TRANSCRIPT = "session_id, persona_id, started_at, ended_at, messages"
 
 
@@ -426,38 +409,8 @@ def _same(stored: Sequence[Stored], messages: Sequence[New]) -> None:
 
 def _insert(tx: Tx, scope: Scope, partition: Partition, rows: Sequence[Stored]) -> None:
     docs = [_doc(one, partition) for one in rows]
-    postgres = tx.dialect == "postgresql"
-    values: list[tuple[Value, ...]] = [
-        (
-            scope.user,
-            one.doc,
-            partition.key,
-            one.episode.index,
-            one.episode.role,
-            one.episode.advisor_id,
-            int(one.cloud),
-            one.episode.text,
-            one.episode.said_at,
-            one.at,
-            0,
-            0,
-            " ".join(one.terms),
-            *((shelves.vector(scope, doc),) if postgres else ()),
-        )
-        for one, doc in zip(rows, docs, strict=True)
-    ]
-    names = [*_COLUMNS, *(("words",) if postgres else ())]
-    into = f"INSERT INTO episodes ({', '.join(names)})"
-    if postgres:
-        # All of them by one statement, whose text is always the same.
-        types = ", ".join(f"{name} {_COLUMNS.get(name, 'TSVECTOR')}" for name in names)
-        tx.run(
-            f"{into} SELECT {', '.join(names)} FROM json_to_recordset(CAST(? AS JSON))"
-            f" AS new ({types})",
-            (json.dumps([dict(zip(names, row, strict=True)) for row in values]),),
-        )
-    else:
-        tx.many(f"{into} VALUES ({', '.join('?' * len(names))})", values)
+    found_by = [shelves.vector(scope, doc) if tx.dialect == "postgresql" else "" for doc in docs]
+    insert(tx, scope, partition, rows, found_by)
     shelves.place(tx, scope, docs)
 
 
