@@ -54,6 +54,22 @@ def test_what_was_said_is_found_with_its_source(here: Here, tmp_path: Path) -> N
     assert (wrong.code, "is no time" in wrong.err) == (2, True)
 
 
+def test_the_brief_is_told_in_words_and_as_the_contract_has_it(here: Here, tmp_path: Path) -> None:
+    assert "the first talk." in here("memory", "brief").out
+    remember(here, tmp_path)
+    here("memory", "profile", "--set", json.dumps({"current_focus": "the \x1b[31mexam"}))
+    shown = here("memory", "brief").out
+    assert "since the last talk." in shown.splitlines()[0]
+    assert "in focus: the" in shown
+    assert "before: They said: “I moved to Porto last week." in shown
+    assert "\x1b" not in shown
+    made = here("memory", "brief", "--json").json
+    assert (made["timeOfDayLabel"] in shown.lower(), made["openLoops"]) == (True, [])
+    start = here("memory", "brief", "--start", "--json").json
+    assert (start["handover_depth"], start["items"]) == ("multi_day", [])
+    assert here("memory", "brief", "--start").out.splitlines()[0] == start["handover_text"]
+
+
 def test_the_profile_is_shown_and_changed(here: Here) -> None:
     assert "is empty" in here("memory", "profile").err
     change = json.dumps({"current_focus": "the exam", "north_star": {"work": "to teach"}})

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.companion.readings import reading
 
-from polyvox.companion.blocks import STANDING_CHARS, Parts, assemble, quoted, steering
+from polyvox.companion.blocks import STANDING_CHARS, Parts, assemble, left_out, quoted, steering
 from polyvox.companion.deferred import Profile, lines
 from polyvox.companion.handover import Said
 from polyvox.companion.ops import WORDS, Ops, snippet
@@ -77,6 +77,14 @@ def test_standing_instructions_are_capped_and_the_newest_stay() -> None:
     assert "number 39," in told
     assert "number 0," not in told
     assert len(told) < STANDING_CHARS + 120
+
+
+def test_an_instruction_that_is_too_long_silences_no_other() -> None:
+    told = ("Call me Ada.", "x" * (STANDING_CHARS + 50), "No emojis.")
+    block = named(replace(NONE, standing=told))["standing_instructions"]
+    assert block.endswith(":\n- “Call me Ada.”\n- “No emojis.”")
+    assert left_out(told) == "standing: 1 of 3 left out, too long"
+    assert left_out(told[:1]) == left_out(()) == ""
 
 
 @given(st.text())

@@ -96,6 +96,17 @@ def test_a_spiral_lasts_four_turns_once_a_session() -> None:
     assert pick(at(NOON, 2, session="next"), rites, story_worth_exploring=True).overlay
 
 
+def test_a_spiral_that_ended_does_not_begin_again_in_its_session() -> None:
+    rites, seen = Rites(), []
+    for turn in range(2, 10):
+        choice = pick(at(NOON, turn), rites, story_worth_exploring=turn in (3, 4, 6, 8, 9))
+        rites = choice.rites
+        seen.append(turn if choice.overlay else 0)
+    assert seen == [0, 3, 4, 0, 0, 0, 0, 0]
+    again = pick(at(NOON, 3, session="next"), rites, story_worth_exploring=True)
+    assert again.overlay == "curiosity_spiral"
+
+
 def test_the_tug_comes_once_a_day_and_stays_away_two_days_after_a_dismissal() -> None:
     tug = pick(at(NOON, 2, "Call"))
     assert pick(at(NOON, 3, "Call"), tug.rites).reason == "tugged today"

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.companion.readings import reading
 
+from polyvox.companion.ops import snippet
 from polyvox.companion.posture import HOUR, Stance, is_night, last_question, settle
 from polyvox.companion.reading import Reading
 
@@ -35,6 +36,22 @@ def test_it_changes_at_once_when_sure_or_asked_for() -> None:
     asked = reading(posture="MOMENTUM", posture_confidence=0.1, explicit_shift=True)
     stance, why = settle(Stance(at=1), asked, 2)
     assert (stance.posture, why) == ("MOMENTUM", "asked for")
+
+
+def test_pressure_and_confidence_are_of_the_same_reading() -> None:
+    rest, sure = Stance(at=1), Stance("RECOVERY", "MED", 0.9, "RECOVERY", 1)
+    pressed = reading(posture="IDEATION", posture_confidence=0.72, pressure="HIGH")
+    stance, why = settle(rest, pressed, 2)
+    assert (why, stance.posture, stance.pressure, stance.confidence) == (
+        *("held", "COMPANION", "HIGH", 0.72),
+    )
+    assert snippet(reading(), stance, ["the roof"], (), (), supplemental=False).text
+    vague = reading(posture="IDEATION", posture_confidence=0.3, pressure="HIGH")
+    stance, why = settle(sure, vague, 2)
+    assert (why, stance.posture, stance.pressure, stance.confidence) == (
+        *("held", "RECOVERY", "HIGH", 0.3),
+    )
+    assert not snippet(reading(), stance, ["the roof"], (), (), supplemental=False).text
 
 
 def test_it_rests_after_three_hours_without_a_word() -> None:

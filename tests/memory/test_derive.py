@@ -7,14 +7,17 @@ import asyncio
 import itertools
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, date
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, MODEL, PART, Desk, open_desk
+from tests.memory.house import Counted
 from tests.provider import Script
 
-from polyvox.memory import derive
+from polyvox.memory import derive, extract
+from polyvox.memory.extract import Batch
 from polyvox.memory.service import Memory
 from polyvox.memory.values import Partition
 from polyvox.store import derived, episodes, jobs
@@ -357,6 +360,52 @@ async def test_a_long_session_is_worked_through_in_batches(desk: Desk) -> None:
     assert sum(one.count('"n"') for one in asked) == 8
     upto = await desk.database.read(lambda tx: derived.extracted(tx, ME, PART, "s"))
     assert upto == 16
+
+
+async def test_of_a_long_session_no_more_is_read_than_a_batch_takes(plain: Desk) -> None:
+    """And the batches are those that reading all of it would make."""
+    texts = [f"Message {n}: {'word ' * (n % 40) * 20}" for n in range(700)]
+    await plain.ingest("s", *texts)
+    whole = await plain.database.read(lambda tx: derive.said_in(tx, ME, PART, "s"))
+    assert len(whole) == 700
+    first = 0
+
+    def read(tx: Tx) -> Batch | None:
+        counted = Counted(tx)
+        batch = derive.next_batch(counted, ME, PART, "s")
+        assert counted.rows < 2 * derive.READ
+        return batch
+
+    while (batch := await plain.database.read(read)) is not None:
+        assert batch == extract.next_batch(whole, first, 1_400)
+        first = batch.last + 1
+        await plain.database.write(
+            lambda tx, one=batch: derived.keep_extraction(  # type: ignore[misc]  # bound now
+                tx, ME, PART, "s", one.first, one.last, "", 0
+            )
+        )
+    assert first == 1_400
+
+
+async def test_a_day_that_is_wanted_while_it_is_analysed_is_analysed_again(desk: Desk) -> None:
+    day, subject = date(2024, 5, 10), derive.subject_of(PART, "2024-05-10")
+
+    def state(tx: Tx) -> str:
+        return jobs.get(tx, ME, f"daily:{subject}").state
+
+    def run(tx: Tx) -> None:
+        derive.want_day(tx, ME, PART, day, UTC, FRIDAY)
+        job = jobs.claim_one(tx, ME, f"daily:{subject}", "somebody", FRIDAY + 2 * DAY)
+        assert job is not None
+        derive.want_day(tx, ME, PART, day, UTC, FRIDAY + 2 * DAY)
+        jobs.finish(tx, job, "somebody", FRIDAY + 2 * DAY)
+        assert state(tx) == "pending"
+        job = jobs.claim_one(tx, ME, f"daily:{subject}", "somebody", FRIDAY + 2 * DAY)
+        assert job is not None
+        jobs.finish(tx, job, "somebody", FRIDAY + 2 * DAY)
+        assert state(tx) == "done"
+
+    await desk.database.write(run)
 
 
 async def test_what_must_not_leave_is_shown_to_no_cloud_model(

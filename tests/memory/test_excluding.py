@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.memory.canary import SAYS, WORD, open_nest
-from tests.memory.desk import DAY, FRIDAY, ME, PART, open_desk
+from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, PART, open_desk
 from tests.memory.test_forget import DAILY, FILLER, NOTES, SECRET
 from tests.memory.test_forget import SAYS as TOLD
 
-from polyvox.store.database import Database
+from polyvox.store import derived
+from polyvox.store.database import Database, Tx
 
 
 async def told(desk: Any) -> dict[str, bool]:
@@ -80,3 +81,46 @@ async def test_a_message_left_out_of_a_conversation_is_left_out_of_memory(
         await nest.work()
         again = (await nest.house.post("/memory/query", query)).json()["factItems"]
         assert SAYS in [one["text"] for one in again]
+
+
+async def test_what_was_out_when_its_session_was_worked_through_is_when_it_is_let_in(
+    database: Database, tmp_path: Path
+) -> None:
+    async with open_desk(database, tmp_path) as desk:
+        desk.always({**EMPTY, "summary": "They spoke of tea."})
+        await desk.ingest("s", TOLD, FILLER)
+        await desk.memory.mark_message(ME, PART, "s", 0, excluded=True)
+        await desk.work()
+        assert all(SECRET not in one.body.decode() for one in desk.provider.requests("notes"))
+        assert await desk.memory.facts(ME, PART) == []
+
+        desk.reply(NOTES)
+        await desk.memory.mark_message(ME, PART, "s", 0, excluded=False)
+        await desk.work()
+        found = await told(desk)
+        assert all(found[name] for name in ("recall", "facts", "loops", "profile")), found
+
+        for index, out in ((2, False), (0, True), (0, False)):
+            await desk.memory.mark_message(ME, PART, "s", index, excluded=out)
+        waiting = {one.kind for one in await desk.jobs("pending")}
+        assert "summarise" in waiting, "or this would test nothing"
+        assert "extract" not in waiting, "one was never out, the other is known"
+
+
+async def test_only_the_batch_that_is_taken_back_is_worked_through_again(
+    database: Database,
+) -> None:
+    def work(tx: Tx) -> list[int]:
+        found = []
+        for first in (0, 10, 20):
+            assert derived.keep_extraction(tx, ME, PART, "s", first, first + 9, "", 1)
+        found.append(derived.extracted(tx, ME, PART, "s"))
+        assert derived.take_back_extraction(tx, ME, PART, "s", 12)
+        found.append(derived.extracted(tx, ME, PART, "s"))
+        assert not derived.take_back_extraction(tx, ME, PART, "s", 12), "it is already"
+        assert derived.keep_extraction(tx, ME, PART, "s", 10, 22, "", 2), "it may take in more"
+        assert not derived.keep_extraction(tx, ME, PART, "s", 10, 22, "", 2)
+        found.append(derived.extracted(tx, ME, PART, "s"))
+        return found
+
+    assert await database.write(work) == [30, 10, 30]

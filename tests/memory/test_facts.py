@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from itertools import islice
+from typing import Any
 
 import pytest
+from tests.memory.house import Counted
 
 from polyvox.errors import NotFound
 from polyvox.memory import facts
 from polyvox.memory.recall import Reader, recall
+from polyvox.memory.times import date_of
 from polyvox.memory.values import Item, Partition
 from polyvox.store import facts as rows
 from polyvox.store.database import Database, Tx
@@ -206,8 +210,31 @@ def test_relative_times_are_resolved_when_they_were_said(
 ) -> None:
     found = facts.about(words, MAY_10_2024)
     assert found is not None
-    assert (facts.date_of(found[0].start).isoformat(), found[1]) == (day, precision)
+    assert (date_of(found[0].start).isoformat(), found[1]) == (day, precision)
 
 
 def test_most_words_name_no_time() -> None:
     assert facts.about("I like green tea", MAY_10_2024) is None
+
+
+async def test_the_newest_are_told_like_all_of_them_and_only_those_are_read(
+    database: Database,
+) -> None:
+    given = []
+    for number in range(400):
+        marks: dict[str, Any] = {"pinned": number % 50 == 0, "excluded": number % 7 == 0}
+        name, ended = f"a{number % 300}", number % 11 == 0
+        given.append(fact(f"Fact {number}.", number * 10, name, retracts=ended, **marks))
+    await put(database, *given)
+
+    def told(tx: Tx) -> None:
+        for as_of in (5_000, 2_005, 95, -1):
+            every = [one for one in facts.known(tx, ME, PART, as_of=as_of) if not one.fact.excluded]
+            assert list(facts.newest(tx, ME, PART, as_of)) == every, as_of
+        counted = Counted(tx)
+        pinned = sum(one.fact.pinned for one in facts.newest(tx, ME, PART, 5_000))
+        assert pinned
+        list(islice(facts.newest(counted, ME, PART, 5_000), pinned + 8))
+        assert counted.rows < 150
+
+    await database.read(told)

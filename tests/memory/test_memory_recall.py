@@ -218,6 +218,14 @@ async def test_a_time_and_nothing_else(database: Database) -> None:
     asked = await ask(database, "yesterday", reference_time=tomorrow, limit=1)
     assert [item.relevance for item in asked] == [0.6]
     assert await texts(database, "and on 3 May 2011?") == []
+    assert await texts(
+        database, "yesterday or last month or this year", reference_time=tomorrow
+    ) == [
+        "I had rice.",
+        "I had soup.",
+        "Fine.",
+        "Good.",
+    ], "each of them once"
     assert await texts(database, "yesterday", reference_time=tomorrow, as_of=START - 1) == []
     nobody = Exclude(sessions=frozenset({"a"}))
     assert await texts(database, "yesterday", reference_time=tomorrow, exclude=nobody) == []

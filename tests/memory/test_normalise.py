@@ -23,6 +23,7 @@ from polyvox.memory.packets import (
     StartBrief,
     Stated,
     TimeContext,
+    UserModel,
 )
 from polyvox.memory.values import Evidence
 
@@ -150,6 +151,18 @@ def test_the_older_startbrief_is_read() -> None:
     assert bare == StartBrief()
 
 
+@pytest.mark.parametrize(
+    "name", ["handover_text", "handover_depth", "time_context", "resume", "ops_context", "evidence"]
+)
+def test_any_part_of_the_newer_shape_tells_it(name: str) -> None:
+    nothing: dict[str, Any] = dict.fromkeys(PACKET)
+    alone = normalise.startbrief({**nothing, name: PACKET[name]})
+    whole = normalise.startbrief(PACKET)
+    assert alone == dataclasses.replace(StartBrief(), **{name: getattr(whole, name)})
+    assert alone != StartBrief()
+    assert normalise.startbrief({**nothing, **OLDER}) == normalise.startbrief(OLDER)
+
+
 def test_gaps_in_words() -> None:
     gaps = {
         "15 minutes since": 15,
@@ -218,6 +231,8 @@ def test_a_profile_is_read() -> None:
                 "key_relationships": ["Marta", {"name": "Rui", "text": "brother"}, {"text": "?"}],
                 "patterns": [{"text": "Puts letters off"}, 3],
                 "preferences": {"tone": "dry", "avoid": ["exclamation marks"]},
+                "instructions": [{"text": "Be brief", "source": "user_stated"}, "Be kind", 3],
+                "name": {"text": "Sam", "source": "user_stated", "confidence": 1},
             },
             "completenessScore": {"work": 40, "health": "x"},
             "version": 3,
@@ -232,7 +247,9 @@ def test_a_profile_is_read() -> None:
     assert told.key_relationships == (Person("Marta"), Person("Rui", "brother"))
     assert told.patterns == (Stated("Puts letters off"),)
     assert (told.tone, told.avoid) == (Stated("dry"), ("exclamation marks",))
+    assert (told.instructions, told.name) == (("Be brief", "Be kind"), "Sam")
     assert (told.completeness, told.version, told.exists) == ({"work": 40.0}, 3, True)
+    assert normalise.user_model({"name": " "}).name is None
     assert normalise.user_model({"current_focus": "Bare"}).current_focus == Stated("Bare")
 
 
@@ -319,6 +336,7 @@ NAMES = (
     " relevance status validFrom sessionId messageIndex role quote timestamp model north_star work"
     " goal vision current_focus key_relationships name patterns preferences tone avoid version"
     " completenessScore themes scores steeringNote confidence exists metadata quality_flag tags id"
+    " instructions"
 )
 SCALARS = (
     st.none()
@@ -354,7 +372,8 @@ def check(value: object) -> None:
     if dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             inner = getattr(value, field.name)
-            if field.name in ("text", "name", "summary", "quote", "kind"):
+            unnamed = isinstance(value, UserModel) and inner is None
+            if field.name in ("text", "name", "summary", "quote", "kind") and not unnamed:
                 assert isinstance(inner, str)
                 assert inner.strip()
             check(inner)
@@ -399,5 +418,4 @@ def test_a_good_row_survives_among_any_others(rows: list[Any], at: int) -> None:
 def test_what_we_read_of_our_own_we_read_again(data: Any) -> None:
     told = normalise.startbrief(data)
     again = json.loads(json.dumps(dataclasses.asdict(told)))
-    if told.handover_text is not None or told.time_context is not None:
-        assert normalise.startbrief(again) == told
+    assert normalise.startbrief(again) == told

@@ -111,6 +111,6 @@ def fill(tx: Tx, scope: Scope, conversation: str, text: str) -> None:
         known = columns(tx, table)
         if "conversation_id" in known and table not in done:
             wanted: dict[str, Value] = {"id": f"{table}-{c}", "answer_id": f"x{c}"}
-            wanted |= {"text": text, "data": text}
+            wanted |= {"turn_id": f"t{c}", "text": text, "data": text}
             given = {name: value for name, value in wanted.items() if name in known}
             insert(tx, table, user_id=user, conversation_id=c, **given)

@@ -22,6 +22,7 @@ from polyvox.store import (
     ratios,
     recipes,
     search,
+    turns,
     usage,
     versions,
 )
@@ -110,7 +111,8 @@ async def populate(database: Database, scope: Scope) -> dict[str, str]:
         fill(tx, scope, conversation.id, f"words of {scope.user}")
         ratios.observe(tx, scope, "lab:x", 2, 1)
         remember(tx, scope)
-        companions.put_state(tx, scope, "p", "t", "{}", "{}", 1)
+        turn = turns.get_turn(tx, scope, f"t{conversation.id}")
+        companions.put_state(tx, scope, "p", turn, "{}", "{}", 1)
         jobs.enqueue(tx, scope, "ingest", "s", 1)
         jobs.keep_step(tx, jobs.get(tx, scope, "ingest:s"), "read", "1", 2)
         for table in tables(tx):  # whatever else there is, with something in it

@@ -1,45 +1,232 @@
-"""A companion's state, its sessions' packets and its traces, on both databases."""
+"""A companion's states, its sessions' packets and its traces, on both databases."""
 
 from __future__ import annotations
 
-from polyvox.store import companions
-from polyvox.store.companions import Kept
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from polyvox.store import companions, conversations, turns
+from polyvox.store.companions import Kept, Marks
 from polyvox.store.database import Database, Tx
-from polyvox.values import Scope
+from polyvox.store.migrate import shipped
+from polyvox.store.open import open_database
+from polyvox.store.turns import NewTurn
+from polyvox.values import Scope, Turn
 
 A, B = Scope("anna"), Scope("bert")
+Say = Callable[..., Turn]
 
 
-async def test_a_turn_written_again_starts_from_where_it_started(database: Database) -> None:
-    def write(tx: Tx) -> None:
-        companions.put_state(tx, A, "harbor", "t1", "before", "after", 1)
+def talk(tx: Tx, scope: Scope = A) -> Say:
+    """A conversation, and how to say something in it."""
+    made = conversations.create(tx, scope, 0, {}).id
 
-    await database.write(write)
+    def say(edits: Turn | None = None, session: str = "s") -> Turn:
+        new = NewTurn("Well?", (), 7, edits=None if edits is None else edits.id)
+        return turns.begin(tx, scope, made, new, lambda: session, "runner", 99, 9).turn
 
-    def look(tx: Tx) -> list[str | None]:
-        return [
-            companions.state(tx, A, "harbor", "t1"),
-            companions.state(tx, A, "harbor", "t2"),
-            companions.state(tx, A, "flint", "t2"),
-            companions.state(tx, B, "harbor", "t2"),
-        ]
+    return say
 
-    assert await database.read(look) == ["before", "after", None, None]
-    await database.write(lambda tx: companions.put_state(tx, A, "harbor", "t2", "after", "x", 2))
-    assert (await database.read(look))[:2] == ["x", "after"]
+
+def before(tx: Tx, turn: Turn, persona: str = "harbor", scope: Scope = A) -> str | None:
+    return companions.state(tx, scope, persona, turn)
+
+
+def live(tx: Tx, turn: Turn, after: str) -> str | None:
+    """Go through a turn; answers the state that it started from."""
+    was = before(tx, turn)
+    companions.put_state(tx, A, "harbor", turn, was or "none", after, 1)
+    return was
+
+
+async def test_a_state_is_of_one_person_with_one_persona(database: Database) -> None:
+    def work(tx: Tx) -> None:
+        say = talk(tx)
+        first = say()
+        assert live(tx, first, "1") is None
+        second, theirs = say(), talk(tx, B)()
+        assert before(tx, second) == "1"
+        assert before(tx, second, "flint") is None
+        assert before(tx, theirs, scope=B) is None
+
+    await database.write(work)
+
+
+async def test_a_turn_written_again_starts_where_it_started(database: Database) -> None:
+    def work(tx: Tx) -> None:
+        say = talk(tx)
+        made = [say() for _ in range(3)]
+        assert [live(tx, one, str(n)) for n, one in enumerate(made)] == [None, "0", "1"]
+        assert [before(tx, one) for one in made] == ["none", "0", "1"]
+        assert live(tx, made[1], "another") == "0"
+        assert before(tx, made[1]) == "0"
+        assert before(tx, say()) == "2", "the newest is what it was"
+        assert live(tx, made[2], "again") == "1"
+        assert before(tx, say()) == "again", "the newest itself was written again"
+
+    await database.write(work)
+
+
+async def test_a_turn_that_never_got_that_far_starts_after_the_one_before(
+    database: Database,
+) -> None:
+    def work(tx: Tx) -> None:
+        say = talk(tx)
+        first, failed, last = say(), say(), say()
+        live(tx, first, "1")
+        assert live(tx, last, "3") == "1"
+        assert live(tx, failed, "2") == "1"
+        assert before(tx, say()) == "3"
+
+    await database.write(work)
+
+
+async def test_an_edit_starts_before_what_it_replaces_and_its_branch_goes_on(
+    database: Database,
+) -> None:
+    def work(tx: Tx) -> None:
+        say = talk(tx)
+        old = [say() for _ in range(3)]
+        for number, one in enumerate(old):
+            live(tx, one, f"old {number}")
+        edit = say(edits=old[1])
+        assert live(tx, edit, "new 1") == "old 0"
+        after = say()
+        assert live(tx, after, "new 2") == "new 1"
+        assert before(tx, old[2]) == "old 1"
+        assert before(tx, talk(tx)()) == "new 2", "the newest of all"
+        again = say(edits=edit)
+        assert before(tx, again) == "old 0"
+        assert before(tx, say(edits=old[0])) == "none"
+        turns.move_head(tx, A, old[0].conversation_id, old[2].id)
+        assert before(tx, say()) == "old 2", "back on the first branch"
+
+    await database.write(work)
+
+
+async def test_an_edit_does_not_undo_what_was_said_elsewhere_since(database: Database) -> None:
+    def work(tx: Tx) -> None:
+        here, there = talk(tx), talk(tx)
+        first = here()
+        live(tx, first, "here")
+        assert live(tx, there(), "there") == "here"
+        edit = here(edits=first)
+        assert live(tx, edit, "edited") == "none"
+        assert before(tx, here()) == "there"
+        assert before(tx, there()) == "there"
+
+    await database.write(work)
+
+
+async def test_the_newest_state_outlives_its_conversation(database: Database) -> None:
+    def work(tx: Tx) -> None:
+        gone = talk(tx)()
+        live(tx, gone, "1")
+        companions.put_marks(tx, A, gone, ["corrected"])
+        conversations.delete(tx, A, gone.conversation_id)
+        for table in ("companion_turns", "companion_marks"):
+            assert tx.all(f"SELECT * FROM {table}") == []
+        assert before(tx, talk(tx)()) == "1"
+
+    await database.write(work)
+
+
+async def test_so_many_states_are_kept(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(companions, "KEPT", 3)
+
+    def work(tx: Tx) -> None:
+        say = talk(tx)
+        made = [say() for _ in range(6)]
+        for number, one in enumerate(made):
+            live(tx, one, str(number))
+        companions.put_state(tx, A, "flint", made[0], "none", "0", 1)
+        count = "SELECT COUNT(*) FROM companion_turns WHERE persona_id = ?"
+        assert tx.one(count, ("harbor",)) == (3,)
+        assert tx.one(count, ("flint",)) == (1,)
+        assert live(tx, made[0], "x") == "2", "the first that is known"
+        assert before(tx, say()) == "5"
+
+    await database.write(work)
+
+
+async def test_marks_count_on_their_branch_of_their_session(database: Database) -> None:
+    def work(tx: Tx) -> None:
+        def seen(turn: Turn) -> Marks:
+            return companions.marks(tx, A, turn)
+
+        say = talk(tx)
+        first, wrong = say(), say()
+        companions.put_marks(tx, A, wrong, ["corrected", "reinjected"])
+        companions.put_marks(tx, A, wrong, ["corrected"])
+        assert seen(first) == Marks()
+        assert seen(wrong) == Marks(reinjected=False, corrected=True)
+        assert seen(say()) == Marks(reinjected=True, corrected=True)
+        assert seen(say(session="next")) == Marks()
+        edit = say(edits=wrong)
+        assert seen(edit) == Marks()
+        companions.put_marks(tx, A, say(), ["reinjected"])
+        assert seen(say()) == Marks(reinjected=True)
+        turns.move_head(tx, A, wrong.conversation_id, wrong.id)
+        assert seen(say()) == Marks(reinjected=True, corrected=True), "back on that branch"
+        assert companions.marks(tx, B, wrong) == Marks()
+
+    await database.write(work)
 
 
 async def test_dropped_packets_are_fetched_anew_and_the_rest_stays(database: Database) -> None:
     def write(tx: Tx) -> None:
         for scope in (A, B):
             companions.put_session(tx, scope, "s", "c", Kept("words"), 1)
-        companions.put_session(tx, A, "s", "c", Kept("words", "t1", "t2"), 2)
+        companions.veto(tx, A, "t", "c", ["handover"], 1)
+        companions.put_session(tx, A, "t", "c", Kept("words", ("handover",)), 2)
         companions.drop_packets(tx, A)
 
     await database.write(write)
-    assert await database.read(lambda tx: companions.session(tx, A, "s")) == Kept("", "t1", "t2")
+    assert await database.read(lambda tx: companions.session(tx, A, "s")) == Kept("")
+    assert await database.read(lambda tx: companions.session(tx, A, "t")) == Kept("", ("handover",))
     assert await database.read(lambda tx: companions.session(tx, B, "s")) == Kept("words")
-    assert await database.read(lambda tx: companions.session(tx, A, "none")) is None
+    assert await database.read(lambda tx: companions.session(tx, A, "none")) == Kept()
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_what_was_read_before_packets_were_dropped_is_not_kept(
+    database: Database, known: bool
+) -> None:
+    """Whether the session was known when it was read, or has just begun."""
+
+    def read_now(tx: Tx) -> Kept:
+        return companions.session(tx, A, "s") or Kept()
+
+    def put(tx: Tx, read: Kept, packet: str) -> str:
+        kept = Kept(packet, read.vetoed, read.drops)
+        companions.put_session(tx, A, "s", "c", kept, 1)
+        return read_now(tx).packet
+
+    def work(tx: Tx) -> None:
+        companions.drop_packets(tx, A)
+        if known:
+            put(tx, read_now(tx), "old")
+        early = read_now(tx)
+        companions.drop_packets(tx, A)
+        assert put(tx, early, "old") == ""
+        late = read_now(tx)
+        companions.drop_packets(tx, B)
+        assert put(tx, late, "new") == "new"
+        assert put(tx, early, "old") == "new"
+
+    await database.write(work)
+
+
+async def test_the_first_packet_ever_is_not_kept_either_when_dropped(database: Database) -> None:
+    def work(tx: Tx) -> None:
+        assert companions.session(tx, A, "s") is None
+        companions.drop_packets(tx, A)
+        companions.put_session(tx, A, "s", "c", Kept("old"), 1)
+        assert companions.session(tx, A, "s") == Kept("")
+
+    await database.write(work)
 
 
 async def test_each_answer_of_a_turn_has_a_trace(database: Database) -> None:
@@ -53,3 +240,39 @@ async def test_each_answer_of_a_turn_has_a_trace(database: Database) -> None:
         "x": "new",
         "y": "other",
     }
+
+
+async def test_what_was_kept_in_the_older_way_is_taken_over(
+    database_url: str, tmp_path: Path
+) -> None:
+    older = await open_database(database_url, tmp_path, migrations=shipped()[:14])
+
+    def prepare(tx: Tx) -> list[Turn]:
+        say = talk(tx)
+        made = [say(), say(), say()]
+        tx.run(
+            "INSERT INTO companion_states (user_id, persona_id, turn_id, was, state, updated_at)"
+            " VALUES (?, 'harbor', ?, 'was', 'is', 1)",
+            (A.user, made[2].id),
+        )
+        tx.run(
+            "INSERT INTO companion_sessions (user_id, id, conversation_id, packet, reinjected_in,"
+            " corrected_in, updated_at) VALUES (?, 's', ?, 'words', ?, ?, 1)",
+            (A.user, made[0].conversation_id, made[1].id, made[2].id),
+        )
+        return made
+
+    made = await older.write(prepare)
+    await older.close()
+    newer = await open_database(database_url, tmp_path)
+
+    def look(tx: Tx) -> None:
+        assert before(tx, made[2]) == "was"
+        assert before(tx, made[0]) == "was", "what held before it is not known; this is nearest"
+        assert before(tx, talk(tx)()) == "is"
+        assert companions.session(tx, A, "s") == Kept("words")
+        seen = [companions.marks(tx, A, one) for one in made]
+        assert seen == [Marks(), Marks(), Marks(reinjected=True, corrected=True)]
+
+    await newer.write(look)
+    await newer.close()

@@ -69,11 +69,22 @@ async def test_the_sweep_closes_what_nobody_came_back_to(database: Database) -> 
     assert agent.ended_at is None, "an agent's session is continued by name"
 
 
+async def test_what_is_never_swept_keeps_nothing_else_from_it(database: Database) -> None:
+    """However many of them are idle, and for longer than all others."""
+    for number in range(101):
+        await conversation(database, f"agent{number}", "agent")
+        await say(database, f"agent{number}", number)
+    await conversation(database, "c", "council")
+    left = await say(database, "c", 1_000)
+    assert await sweep(database, lambda: 9 * MINUTE, IDLE) == 1
+    assert await wanted(database) == [left]
+
+
 async def test_a_session_that_went_on_meanwhile_is_not_swept(database: Database) -> None:
     await conversation(database, "c", "council")
     session = await say(database, "c", 0)
     found = await database.read(lambda tx: sessions.idle(tx, MINUTE))
-    assert [entry[1].id for entry in found] == [session]
+    assert [one.id for _, one in found] == [session]
     await say(database, "c", 4 * MINUTE)
     assert await sweep(database, lambda: 6 * MINUTE, IDLE) == 0
 

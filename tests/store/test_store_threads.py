@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from polyvox.ids import new_id
 from polyvox.store import conversations, threads, turns
 from polyvox.store.database import Database, Tx
-from polyvox.store.threads import STRIDE, Need, Reach, count_answers, path, read_threads, words_of
+from polyvox.store.threads import (
+    STRIDE,
+    Need,
+    Reach,
+    count_answers,
+    count_said,
+    path,
+    read_threads,
+    words_of,
+)
 from polyvox.store.turns import NewTurn
 from polyvox.thread import Other, Own, Said, Thread
 from polyvox.values import Advisor, Answer, AnswerKind, AnswerState, Scope, Turn
@@ -191,6 +200,8 @@ async def test_threads_equal_a_simple_reading(database: Database, steps: list[St
                 want = tree.thread(turn, who, Reach(count_upto=None)).answers
                 assert count_answers(tx, ME, turn, who.id) == want
                 assert count_answers(tx, ME, turn, who.id, 2) == min(2, want)
+            mine = [one for one in tree.before(turn) if one.session_id == turn.session_id]
+            assert count_said(tx, ME, turn) == len(mine), "excluded or not"
             segments = path(tx, ME, turn.branch_id, turn.depth)
             on_path = turns.on_path(tx, ME, tree.conversation, segments)
             assert [one.id for one in on_path] == [
@@ -202,6 +213,17 @@ async def test_threads_equal_a_simple_reading(database: Database, steps: list[St
             ]
 
     await database.read(look)
+
+
+async def test_the_messages_of_a_session_are_counted_further_than_a_stride(
+    database: Database,
+) -> None:
+    steps = plainly(5) + [(0, n % 3 == 0, "s2", [("well", "text", False)] * 3) for n in range(120)]
+    tree = await database.write(lambda tx: grow(tx, steps))
+    counts = [0, *range(5), *range(120)][1:]
+    look = [4, 5, 4 + STRIDE, 5 + STRIDE, 6 + STRIDE, 124]
+    found = await database.read(lambda tx: [count_said(tx, ME, tree.turns[n]) for n in look])
+    assert found == [counts[n] for n in look]
 
 
 def plainly(count: int) -> list[Step]:

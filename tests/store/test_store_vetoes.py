@@ -23,15 +23,15 @@ async def test_a_veto_is_kept_with_its_session_and_empties_what_was_told(
         companions.veto(tx, ME, "s", "c", ids, 1)
 
     await database.write(lambda tx: veto(tx, "loop:b", "handover", "loop:b"))
-    assert await kept(database) == Kept("", None, None, ("handover", "loop:b"))
+    assert await kept(database) == Kept("", ("handover", "loop:b"))
     assert await kept(database, OTHER) is None
-    told = Kept("{}", "t1", "t2", ("handover", "loop:b"))
+    told = Kept("{}", ("handover", "loop:b"))
     await database.write(lambda tx: companions.put_session(tx, ME, "s", "c", told, 2))
     assert await kept(database) == told
     await database.write(lambda tx: veto(tx, "handover", "loop:b"))
     assert await kept(database) == told, "the same again changes nothing"
     await database.write(lambda tx: veto(tx, "bridge"))
-    assert await kept(database) == Kept("", "t1", "t2", ("bridge",))
+    assert await kept(database) == Kept("", ("bridge",))
 
 
 async def test_what_was_put_together_before_the_veto_changed_is_not_kept(
@@ -40,9 +40,8 @@ async def test_what_was_put_together_before_the_veto_changed_is_not_kept(
     early = Kept('{"with": "it"}')
     await database.write(lambda tx: companions.put_session(tx, ME, "s", "c", early, 1))
     await database.write(lambda tx: companions.veto(tx, ME, "s", "c", ["handover"], 2))
-    late = Kept('{"with": "it"}', "t1")
-    await database.write(lambda tx: companions.put_session(tx, ME, "s", "c", late, 3))
-    assert await kept(database) == Kept("", "t1", None, ("handover",))
+    await database.write(lambda tx: companions.put_session(tx, ME, "s", "c", early, 3))
+    assert await kept(database) == Kept("", ("handover",))
 
 
 @pytest.mark.parametrize("chosen", ["auto", "off", "inherit"])

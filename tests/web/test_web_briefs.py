@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tests.provider import Script
 from tests.web.house import House, open_house
 
 from polyvox.ids import new_id
+from polyvox.memory import facts
 from polyvox.memory.ingest import ingest
 from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.values import Message, Partition
@@ -143,6 +145,23 @@ async def test_a_brief_has_the_shape_of_the_contract(house: House) -> None:
     assert told["timeOfDayLabel"] == "evening"
     assert len(told["commitments"]) == 1
     assert "paint the shed" in told["briefContext"]
+
+
+async def test_only_the_brief_reads_facts(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be many, and a startbrief tells none; nobody reads all of them."""
+    asked: list[str] = []
+
+    def newest(*_: object) -> Iterator[facts.Known]:
+        asked.append("newest")
+        return iter(())
+
+    monkeypatch.setattr(facts, "newest", newest)
+    monkeypatch.setattr(facts, "known", lambda *_, **__: asked.append("all"))
+    who = person()
+    await ask(house, "/session/startbrief", who)
+    assert asked == []
+    await ask(house, "/session/brief", who)
+    assert asked == ["newest"]
 
 
 async def test_our_own_client_reads_our_own_service(house: House) -> None:

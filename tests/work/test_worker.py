@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from polyvox.errors import Unavailable
+from polyvox.errors import StoreError, Unavailable
 from polyvox.store import jobs
 from polyvox.store.database import Database, Tx
 from polyvox.store.jobs import Job
@@ -162,6 +162,104 @@ async def test_what_the_dead_held_is_taken_over_and_what_the_living_hold_is_not(
     await alive.close()
     await worker(database, runner, Clock(), task).run_due()
     assert done == ["orphan", "theirs"]
+
+
+class Away:
+    """A database that can be away when something is written: before it is, or just behind it."""
+
+    def __init__(self, inner: Database) -> None:
+        self.inner, self.dialect, self.commits = inner, inner.dialect, 0
+        self.away, self.behind = 0, False
+
+    async def write(self, work: Any) -> Any:
+        away, self.away = self.away > 0, max(0, self.away - 1)
+        if away and not self.behind:
+            raise StoreError("The database is away.")
+        done = await self.inner.write(work)
+        if away:
+            raise StoreError("The database went away.")
+        return done
+
+    async def read(self, work: Any) -> Any:
+        return await self.inner.read(work)
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("how", ["done", "failed", "claimed"])
+async def test_what_is_ours_in_no_hand_is_taken_up_again(
+    database: Database, runner: Runner, how: str
+) -> None:
+    """Where its end, or that it was claimed at all, could not be told."""
+    away, begun = Away(database), 0
+
+    async def task(taking: Taking) -> None:
+        nonlocal begun
+        begun += 1
+        if begun == 1 and how != "claimed":
+            away.away = 1
+            if how == "failed":
+                raise Unavailable("Not now.")
+
+    await want(database, "a")
+    work = worker(away, runner, Clock(), task)
+    if how == "claimed":
+        away.away, away.behind = 1, True
+    with pytest.raises(StoreError):
+        await work.run_due()
+    assert (await job(database, "a")).runner_id == runner.id
+    assert await work.run_due() == 1
+    assert (await job(database, "a")).state == "done"
+    assert begun == (1 if how == "claimed" else 2)
+
+
+async def test_what_is_in_another_hand_is_not_taken_up_again(
+    database: Database, runner: Runner
+) -> None:
+    away, begun, held = Away(database), asyncio.Event(), asyncio.Event()
+    seen: list[str] = []
+
+    async def long(taking: Taking) -> None:
+        seen.append("long")
+        begun.set()
+        await held.wait()
+
+    async def task(taking: Taking) -> None:
+        seen.append("task")
+        away.away = int(seen.count("task") == 1)
+
+    await database.write(lambda tx: jobs.enqueue(tx, ME, "long", "a", 0))
+    work = Worker(away, runner, Clock(), {"task": task, "long": long}, apart={"long": 1})
+    other = asyncio.create_task(work.run_due(["long"]))
+    await asyncio.wait_for(begun.wait(), 20)
+    await want(database, "b")
+    with pytest.raises(StoreError):
+        await work.run_due()
+    assert await asyncio.wait_for(work.run_due(), 20) == 1
+    held.set()
+    assert await other == 1
+    assert seen == ["long", "task", "task"]
+
+
+async def test_it_can_be_closed_while_the_database_is_away(
+    database: Database, runner: Runner
+) -> None:
+    away, begun = Away(database), asyncio.Event()
+
+    async def task(taking: Taking) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    await want(database, "a")
+    work = worker(away, runner, Clock(), task)
+    work.start()
+    await asyncio.wait_for(begun.wait(), 20)
+    away.away = 1
+    await asyncio.wait_for(work.close(), 20)
+    assert (await job(database, "a")).state == "running"
+    assert await work.run_one(ME, "task", "b") is False
+    assert (await job(database, "a")).state == "pending"
 
 
 async def test_closing_gives_back_what_is_under_way(database: Database, runner: Runner) -> None:

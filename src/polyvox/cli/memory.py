@@ -164,6 +164,38 @@ def profile(
     run(work)
 
 
+@command(group, "brief")
+def brief(
+    start: Annotated[
+        bool, typer.Option("--start", help="The startbrief: what a session starts with.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Where you are: what is open, in focus and known, without what must never leave this machine.
+
+    With --start, as a session is told it; the model for memory writes its handover, if there is
+    one.
+    """
+    from polyvox.cli.running import run
+
+    async def work(app: Polyvox) -> None:
+        from polyvox.cli.choosing import SCOPE
+        from polyvox.cli.output import say, say_json
+        from polyvox.cli.show.briefs import brief_lines, startbrief_lines
+        from polyvox.web.briefs import BriefOut, own_known, startbrief_out
+
+        known = await own_known(app, SCOPE, whole=not start)
+        made = await startbrief_out(app, SCOPE, known) if start else BriefOut.of(known)
+        if json:
+            say_json(made.model_dump(by_alias=True))
+            return
+        lines = brief_lines(made) if isinstance(made, BriefOut) else startbrief_lines(made)
+        for line in lines:
+            say(line)
+
+    run(work)
+
+
 @command(group, "facts")
 def facts(
     words: Annotated[str, typer.Argument(help="Only those about this.")] = "",

@@ -80,18 +80,29 @@ def user_context(lines: Sequence[tuple[str, str]]) -> str:
 
 def standing(instructions: Sequence[str], room: int = STANDING_CHARS) -> str:
     """What the person asked for once and for all, as long as it fits, the newest kept."""
-    kept: list[str] = []
-    for one in reversed(list(instructions)):
-        line = f"- {quoted(one)}"
-        if len(line) > room:
-            break
-        room -= len(line) + 1
-        kept.insert(0, line)
+    kept = _fitting(instructions, room)
     if not kept:
         return ""
     return "The person asked for this, in their own words; it holds until they say otherwise:\n" + (
         "\n".join(kept)
     )
+
+
+def left_out(instructions: Sequence[str], room: int = STANDING_CHARS) -> str:
+    """How many of the instructions do not fit, in words; nothing where all of them do."""
+    gone = len(instructions) - len(_fitting(instructions, room))
+    return f"standing: {gone} of {len(instructions)} left out, too long" if gone else ""
+
+
+def _fitting(instructions: Sequence[str], room: int) -> list[str]:
+    """Their lines. One that is too long is left out whole: half of it may say something else."""
+    kept: list[str] = []
+    for one in reversed(list(instructions)):
+        line = f"- {quoted(one)}"
+        if len(line) <= room:
+            room -= len(line) + 1
+            kept.insert(0, line)
+    return kept
 
 
 def _posture(parts: Parts) -> str:
@@ -131,6 +142,7 @@ __all__ = [
     "Parts",
     "assemble",
     "deferred",
+    "left_out",
     "quoted",
     "standing",
     "steering",

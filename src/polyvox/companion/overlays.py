@@ -43,6 +43,8 @@ class Rites:
     tug_dismissed_at: datetime | None = None
     spiral_session: str | None = None
     spiral_turns: int = 0
+    spiral_last: int = 0
+    """The last turn of that session that was one of them."""
     friction_session: str | None = None
     friction_until: int = 0
     """The last turn of that session that a correction still weighs on."""
@@ -145,17 +147,21 @@ def _done(ritual: Overlay, moment: Moment, rites: Rites) -> Rites:
 
 
 def _spirals(moment: Moment, reading: Reading, rites: Rites) -> bool:
-    """It begins with a story, once in a session, and goes on for some turns while it is one."""
-    under_way = rites.spiral_session == moment.session_id
-    if under_way:
-        return rites.spiral_turns < SPIRAL_TURNS and reading.story_worth_exploring
-    return reading.story_worth_exploring
+    """It begins with a story, once in a session, and goes on for some turns while it is one. A turn
+    without it ends it."""
+    if not reading.story_worth_exploring:
+        return False
+    if rites.spiral_session != moment.session_id:
+        return True
+    return rites.spiral_turns < SPIRAL_TURNS and moment.turn == rites.spiral_last + 1
 
 
 def _spun(moment: Moment, rites: Rites) -> Rites:
     under_way = rites.spiral_session == moment.session_id
     turns = rites.spiral_turns + 1 if under_way else 1
-    return replace(rites, spiral_session=moment.session_id, spiral_turns=turns)
+    return replace(
+        rites, spiral_session=moment.session_id, spiral_turns=turns, spiral_last=moment.turn
+    )
 
 
 def _tugs(moment: Moment, rites: Rites) -> str | None:

@@ -25,6 +25,7 @@ class Stance:
     posture: Posture = REST
     pressure: Level = "MED"
     confidence: float = 0.0
+    """Of the reading that the pressure is of, also where its posture was not taken."""
     suggested: Posture | None = None
     at: int = 0
 
@@ -33,9 +34,9 @@ def settle(before: Stance, reading: Reading, now: int) -> tuple[Stance, str]:
     """The stance after a message, and why it is so."""
     before = rested(before, now)
     wanted = reading.posture
-    fresh = replace(before, pressure=reading.pressure, suggested=wanted, at=now)
+    fresh = Stance(before.posture, reading.pressure, reading.posture_confidence, wanted, now)
     if wanted == before.posture:
-        return replace(fresh, confidence=reading.posture_confidence), "unchanged"
+        return fresh, "unchanged"
     if reading.posture_confidence >= SURE:
         why = "sure"
     elif reading.explicit_shift:
@@ -44,7 +45,7 @@ def settle(before: Stance, reading: Reading, now: int) -> tuple[Stance, str]:
         why = "suggested twice"
     else:
         return fresh, "held"
-    return replace(fresh, posture=wanted, confidence=reading.posture_confidence), why
+    return replace(fresh, posture=wanted), why
 
 
 def rested(stance: Stance, now: int) -> Stance:

@@ -26,6 +26,7 @@ from polyvox.memory.transcript import Unfinished, ingest_session, transcript_for
 from polyvox.memory.values import Message, Partition
 from polyvox.store import derived, episodes, jobs, profiles, sessions
 from polyvox.store.database import Database, Tx
+from polyvox.store.episode_rows import EPISODE, View, in_views, stored_of
 from polyvox.store.remembered import SESSION_BITS, Stored
 from polyvox.store.sessions import INGEST
 from polyvox.values import Scope
@@ -35,6 +36,8 @@ EXTRACT, SUMMARISE, DAILY, EMBED = "extract", "summarise", "daily", "embed"
 JUDGE = "judge"
 REFUSALS = ("400", "409", "413", "422")
 """What a memory service answers when sending the same again would not help."""
+READ = 2 * extract.BATCH_MESSAGES
+"""So many messages of a session are read at a time, answers included."""
 MOST_A_DAY = 5_000
 """So many messages of one day are looked at."""
 
@@ -54,11 +57,40 @@ def parse(subject: str) -> tuple[Partition, str]:
     return Partition(tenant, user), what
 
 
-def said_in(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> list[Said]:
-    """What the person said in a session; what they excluded is left out."""
+def said_in(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    session_id: str,
+    first: int = 0,
+    before: int | None = None,
+) -> list[Said]:
+    """What the person said in a session, from one index on and before another; what they excluded
+    is left out."""
     numbers = episodes.session_numbers(tx, scope, partition, (session_id,))
-    spans = [(one << SESSION_BITS, ((one + 1) << SESSION_BITS) - 1) for one in numbers]
-    return _said(episodes.read(tx, scope, partition, spans))
+    views = [View(one << SESSION_BITS, ((one + 1) << SESSION_BITS) - 1) for one in numbers]
+    only, params = "AND e.message_index >= ?", [first]
+    if before is not None:
+        only, params = f"{only} AND e.message_index < ?", [first, before]
+    rows = in_views(tx, scope, partition, views, EPISODE, only, params)
+    return _said([stored_of(row) for row in rows])
+
+
+def next_batch(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> Batch | None:
+    """What is to be worked through next of a session; no more of it is read than it takes."""
+    known = episodes.find_transcript(tx, scope, partition, session_id)
+    if known is None:
+        return None
+    first = derived.extracted(tx, scope, partition, session_id)
+    said: list[Said] = []
+    batch = None
+    for start in range(first, known.messages, READ):
+        end = min(start + READ, known.messages)
+        said += said_in(tx, scope, partition, session_id, start, end)
+        batch = extract.next_batch(said, first, end)
+        if batch is not None and batch.last < end - 1:
+            break  # it is full
+    return batch
 
 
 def said_on(
@@ -71,10 +103,14 @@ def said_on(
 
 def _said(stored: Sequence[Stored]) -> list[Said]:
     return [
-        Said(one.episode, one.at, one.cloud)
+        Said(one.episode, one.at, one.cloud, one.doc)
         for one in sorted(stored, key=lambda one: one.doc)
         if one.episode.role == "user" and not one.episode.excluded
     ]
+
+
+def _words(said: Sequence[Said]) -> list[tuple[int, str]]:
+    return [(one.episode.index, one.episode.text) for one in said]
 
 
 def take_in(
@@ -133,10 +169,11 @@ def want_day(
     """Want a day analysed when it is over, or again if it was."""
     subject = subject_of(partition, day.isoformat())
     due = max(now, daily.bounds(day, zone)[1])
-    if not jobs.enqueue(tx, scope, DAILY, subject, now, due_at=due):
-        state = jobs.get(tx, scope, f"{DAILY}:{subject}").state
-        if state in ("done", "failed"):
-            jobs.again(tx, scope, DAILY, subject, now)
+    if jobs.enqueue(tx, scope, DAILY, subject, now, due_at=due):
+        return
+    # One that runs may have read the day already; one that waits has not.
+    if jobs.get(tx, scope, f"{DAILY}:{subject}").state != "pending":
+        jobs.again(tx, scope, DAILY, subject, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,15 +256,10 @@ class Deriving:
         scope = taking.job.scope
         partition, session_id = parse(taking.job.subject)
 
-        def next_batch(tx: Tx) -> Batch | None:
-            known = episodes.find_transcript(tx, scope, partition, session_id)
-            if known is None:
-                return None
-            first = derived.extracted(tx, scope, partition, session_id)
-            said = said_in(tx, scope, partition, session_id)
-            return extract.next_batch(said, first, known.messages)
+        def next_(tx: Tx) -> Batch | None:
+            return next_batch(tx, scope, partition, session_id)
 
-        while (batch := await self.database.read(next_batch)) is not None:
+        while (batch := await self.database.read(next_)) is not None:
             await self._work_through(scope, partition, session_id, batch)
         now, zone, embed = self.asker.clock(), self.zone(), self.embeds()
 
@@ -251,38 +283,35 @@ class Deriving:
 
         def write(tx: Tx) -> None:
             known = episodes.find_transcript(tx, scope, partition, session_id)
-            if known is None or not derived.keep_extraction(
+            if known is None:
+                return
+            # Forgotten, excluded or included meanwhile: a note on one message may tell the words
+            # of another, so all of them are read anew.
+            there = said_in(tx, scope, partition, session_id, batch.first, batch.last + 1)
+            if _words(there) != _words(batch.said) or not derived.keep_extraction(
                 tx, scope, partition, session_id, batch.first, batch.last, model, now
             ):
                 return
-            left = {one.episode.index for one in said_in(tx, scope, partition, session_id)}
-            facts.remember(tx, scope, partition, [one for one in found.facts if one.index in left])
-            loops.add(
-                tx,
-                scope,
-                partition,
-                [one for one in found.sightings if one.index in left],
-                [one for one in found.endings if one.index in left],
-            )
-            entries = [one for one in found.entries if one.index in left]
-            profiles.add(tx, scope, partition, entries, now)
+            facts.remember(tx, scope, partition, found.facts)
+            loops.add(tx, scope, partition, found.sightings, found.endings)
+            profiles.add(tx, scope, partition, found.entries, now)
 
         await self.database.write(write)
 
     async def _found(self, scope: Scope, said: Sequence[Said]) -> tuple[Found, str]:
-        name = self.asker.model
+        name, zone = self.asker.model, self.zone()
         if name is None:
-            return extract.by_rules(said), ""
+            return extract.by_rules(said, zone), ""
         away = self.asker.is_cloud(name)
         shown = [one for one in said if one.cloud or not away]
-        kept = extract.by_rules([one for one in said if one not in shown])
+        kept = extract.by_rules([one for one in said if one not in shown], zone)
         if shown:
             data = await self.asker.ask(
-                scope, name, prompt("extract"), extract.as_data(shown), "facts"
+                scope, name, prompt("extract"), extract.as_data(shown, zone), "facts"
             )
             noted, heard = (
-                extract.by_model(data, shown),
-                extract.by_rules(shown, with_loops=False),
+                extract.by_model(data, shown, zone),
+                extract.by_rules(shown, zone, with_loops=False),
             )
             kept.facts += noted.facts
             kept.sightings += noted.sightings
@@ -333,3 +362,11 @@ def _still(true: bool) -> None:
         raise Conflict(
             "What was being read was forgotten or excluded meanwhile.", "It is read again."
         )
+
+
+def work_again(
+    tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int, now: int
+) -> None:
+    """Want a message worked through once more, if it was."""
+    if derived.take_back_extraction(tx, scope, partition, session_id, index):
+        jobs.again(tx, scope, EXTRACT, subject_of(partition, session_id), now)

@@ -2,7 +2,8 @@
 
 Excluding destroys nothing: what was derived from a message alone is hidden with it (facts are
 excluded too, loops and lines of the profile are passed over), what was made of a whole session or
-day is made again from what is left. Including it brings all of it back.
+day is made again from what is left. Including it brings all of it back; a message that nothing was
+derived from may have been out when its session was worked through, so it is worked through then.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from contextlib import suppress
 
 from polyvox.errors import NotFound
 from polyvox.memory import derive, facts
+from polyvox.memory.repeats import Derived
 from polyvox.memory.values import Episode, Partition
-from polyvox.store import companions, derived, episodes, jobs, sessions, sources
+from polyvox.store import companions, derived, episodes, jobs, profiles, sessions, sources
 from polyvox.store import facts as fact_rows
+from polyvox.store import loops as loop_rows
 from polyvox.store.database import Tx
 from polyvox.store.sessions import INGEST
 from polyvox.values import Answer, Scope, Turn
@@ -32,6 +35,7 @@ def mark(
     excluded: bool | None = None,
 ) -> Episode:
     """Pin a message or not; exclude it or take it back, with what is told because of it."""
+    was = episodes.at_places(tx, scope, partition, [(session_id, index)])
     marked = episodes.mark(
         tx, scope, partition, session_id, index, pinned=pinned, excluded=excluded
     )
@@ -40,6 +44,8 @@ def mark(
             if one.index == index and one.excluded != excluded:
                 facts.mark(tx, scope, partition, one.id, excluded=excluded)
         _make_anew(tx, scope, partition, session_id, now)
+        if was[session_id, index].excluded and not excluded:
+            _work_through(tx, scope, partition, marked, now)
     return marked
 
 
@@ -57,6 +63,19 @@ def follow(tx: Tx, scope: Scope, turn: Turn, answers: Sequence[Answer], now: int
         return
     if sessions.get(tx, scope, turn.session_id).ended_at is not None:
         jobs.again(tx, scope, INGEST, turn.session_id, now)
+
+
+def _work_through(tx: Tx, scope: Scope, partition: Partition, one: Episode, now: int) -> None:
+    """Have a message worked through, unless something is known from it."""
+    name = one.session_id
+    known: list[Derived] = [
+        *fact_rows.of_session(tx, scope, partition, name),
+        *loop_rows.sightings(tx, scope, partition, session_id=name),
+        *loop_rows.endings(tx, scope, partition, session_id=name),
+        *profiles.entries(tx, scope, partition, session_id=name),
+    ]
+    if one.role == "user" and all(each.index != one.index for each in known):
+        derive.work_again(tx, scope, partition, name, one.index, now)
 
 
 def _make_anew(tx: Tx, scope: Scope, partition: Partition, session_id: str, now: int) -> None:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, tzinfo
+from functools import partial
 from typing import get_args
 
 from polyvox.memory import loops, profile, rules
 from polyvox.memory.asking import Table, number_of, rows_of, text_of
-from polyvox.memory.facts import about, date_of, id_of, line_of
+from polyvox.memory.facts import about, id_of, line_of
 from polyvox.memory.statements import plain
+from polyvox.memory.times import date_of
 from polyvox.memory.values import Episode
 from polyvox.store.facts import Fact
 from polyvox.store.loops import Ended, Horizon, LoopType, Sighting
@@ -41,6 +43,8 @@ class Said:
     episode: Episode
     at: int
     cloud: bool
+    doc: int = 0
+    """Its number in the index."""
 
 
 @dataclass(slots=True)
@@ -90,25 +94,25 @@ def next_batch(said: Sequence[Said], first: int, upto: int) -> Batch | None:
     return Batch(first, upto - 1, tuple(some))
 
 
-def by_rules(said: Sequence[Said], *, with_loops: bool = True) -> Found:
-    """What plain rules find."""
+def by_rules(said: Sequence[Said], zone: tzinfo | None = UTC, *, with_loops: bool = True) -> Found:
+    """What plain rules find. Here and below, days are days in the zone of who said it."""
     found = Found()
     for one in said:
         if with_loops:
-            seen, over = loops.found_in(one.episode, one.at, one.cloud)
+            seen, over = loops.found_in(one.episode, one.at, one.cloud, zone)
             found.sightings += seen
             found.endings += over
         found.entries += profile.heard(one.episode, one.at, one.cloud)
     return found
 
 
-def as_data(said: Sequence[Said]) -> str:
+def as_data(said: Sequence[Said], zone: tzinfo | None = UTC) -> str:
     """Messages as a model is shown them: each one line of JSON, so that none can pose as more."""
     return "\n".join(
         json.dumps(
             {
                 "n": one.episode.index,
-                "said": date_of(one.at).isoformat(),
+                "said": date_of(one.at, zone).isoformat(),
                 "text": one.episode.text[:BATCH_CHARS],
             },
             ensure_ascii=False,
@@ -117,12 +121,12 @@ def as_data(said: Sequence[Said]) -> str:
     )
 
 
-def by_model(data: Table, said: Sequence[Said]) -> Found:
+def by_model(data: Table, said: Sequence[Said], zone: tzinfo | None = UTC) -> Found:
     """What a model noted, as far as it can be shown."""
     found = Found()
-    readers = {
-        "facts": _fact,
-        "loops": _loop,
+    readers: dict[str, Callable[[Found, Table, Said, str], bool]] = {
+        "facts": partial(_fact, zone),
+        "loops": partial(_loop, zone),
         "profile": _entry,
         "instructions": _instruction,
     }
@@ -160,12 +164,12 @@ def _shown(row: Table, said: Sequence[Said]) -> tuple[Said, str] | None:
     return None
 
 
-def _fact(found: Found, row: Table, one: Said, quote: str) -> bool:
+def _fact(zone: tzinfo | None, found: Found, row: Table, one: Said, quote: str) -> bool:
     text, subject = text_of(row, "text"), text_of(row, "subject", 120) or "user"
     attribute = text_of(row, "attribute", 80)
     if not text:
         return False
-    when = about(text_of(row, "about", 40), one.at) or about(quote, one.at)
+    when = about(text_of(row, "about", 40), one.at, zone) or about(quote, one.at, zone)
     stated = row.get("stated") is not False
     found.facts.append(
         Fact(
@@ -193,7 +197,7 @@ def _fact(found: Found, row: Table, one: Said, quote: str) -> bool:
     return True
 
 
-def _loop(found: Found, row: Table, one: Said, quote: str) -> bool:
+def _loop(zone: tzinfo | None, found: Found, row: Table, one: Said, quote: str) -> bool:
     text = text_of(row, "text", 300)
     if not text:
         return False
@@ -208,7 +212,8 @@ def _loop(found: Found, row: Table, one: Said, quote: str) -> bool:
         )
         found.endings.append(over)
         return True
-    due = _day(text_of(row, "due")) or rules.due_in(quote, date_of(one.at))
+    today = date_of(one.at, zone)
+    due = _day(text_of(row, "due")) or rules.due_in(quote, today)
     domain = text_of(row, "domain")
     tags = row.get("tags")
     found.sightings.append(
@@ -218,8 +223,7 @@ def _loop(found: Found, row: Table, one: Said, quote: str) -> bool:
             type_=_TYPES.get(text_of(row, "type"), "commitment"),
             text=text,
             quote=quote,
-            horizon=_HORIZONS.get(text_of(row, "horizon"))
-            or rules.horizon_of(due, date_of(one.at)),
+            horizon=_HORIZONS.get(text_of(row, "horizon")) or rules.horizon_of(due, today),
             due=due,
             cloud=one.cloud,
             domain=domain if domain in profile.DOMAINS else "general",

@@ -7,14 +7,14 @@ knows of each when it was superseded, and is brought up to date with every line 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, timedelta, tzinfo
 
 from polyvox.ids import content_hash
 from polyvox.memory import rules
 from polyvox.memory.statements import Statement, history, key_of, plain
-from polyvox.memory.times import Span, times_in
+from polyvox.memory.times import Span, date_of, midnight, times_in
 from polyvox.memory.values import Claim, Evidence, Item, Partition, Status
 from polyvox.memory.words import words_of
 from polyvox.store import claims
@@ -25,6 +25,7 @@ from polyvox.values import Scope
 
 KIND = "fact"
 DAY = 86_400_000_000
+PAGE = 32
 _PRECISIONS: tuple[tuple[int, Precision], ...] = ((1, "day"), (7, "week"), (31, "month"))
 
 
@@ -62,22 +63,17 @@ def id_of(*parts: object) -> str:
     return content_hash(json.dumps(parts, ensure_ascii=False))
 
 
-def about(words: str, said_at: int) -> tuple[Span, Precision] | None:
-    """The time that words speak of, seen from when they were said, and how exactly they say it."""
-    spans = times_in(words, said_at).spans
+def about(words: str, said_at: int, zone: tzinfo | None = UTC) -> tuple[Span, Precision] | None:
+    """The time that words speak of, seen from when and where they were said, and how exactly they
+    say it."""
+    spans = times_in(words, said_at, zone).spans
     if spans:
-        days = (spans[0].end - spans[0].start) // DAY
+        days = round((spans[0].end - spans[0].start) / DAY)  # one may have 23 or 25 hours
         return spans[0], next((name for most, name in _PRECISIONS if days <= most), "year")
-    due = rules.due_in(words, date_of(said_at))
+    due = rules.due_in(words, date_of(said_at, zone))
     if due is None:
         return None
-    start = int(datetime(due.year, due.month, due.day, tzinfo=UTC).timestamp()) * 1_000_000
-    return Span(start, start + DAY), "day"
-
-
-def date_of(at: int) -> date:
-    """The (UTC) day of a time."""
-    return datetime.fromtimestamp(at // 1_000_000, UTC).date()
+    return Span(midnight(due, zone), midnight(due + timedelta(days=1), zone)), "day"
 
 
 def remember(tx: Tx, scope: Scope, partition: Partition, facts: Sequence[Fact]) -> int:
@@ -170,6 +166,23 @@ def known(
     return sorted(found, key=lambda one: (not one.fact.pinned, -one.fact.said_at, one.fact.id))
 
 
+def newest(tx: Tx, scope: Scope, partition: Partition, as_of: int) -> Iterator[Known]:
+    """What held then and is not excluded, as `known` tells it, read as it is asked for."""
+    holding: dict[str, Known] = {}
+    lines: set[str] = set()
+    for pinned in (True, False):
+        after: tuple[int, str] | None = (as_of + 1, "")
+        while after is not None:
+            page = rows.some(tx, scope, partition, PAGE, pinned=pinned, excluded=False, after=after)
+            new = {fact.line for fact in page} - lines
+            lines |= new
+            for one in held(rows.of_lines(tx, scope, partition, sorted(new)), as_of):
+                if one.valid_to is None and not one.fact.retracts:
+                    holding[one.fact.id] = one
+            yield from (holding[fact.id] for fact in page if fact.id in holding)
+            after = (page[-1].said_at, page[-1].id) if len(page) == PAGE else None
+
+
 def find(tx: Tx, scope: Scope, partition: Partition, fact_id: str) -> tuple[Known, list[Known]]:
     """One fact, and everything else that was ever said of the same, oldest first."""
     fact = rows.get(tx, scope, partition, fact_id)
@@ -178,11 +191,19 @@ def find(tx: Tx, scope: Scope, partition: Partition, fact_id: str) -> tuple[Know
     return one, [each for each in line if each.fact.id != fact_id]
 
 
-def correct(tx: Tx, scope: Scope, partition: Partition, fact_id: str, text: str, now: int) -> Known:
+def correct(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    fact_id: str,
+    text: str,
+    now: int,
+    zone: tzinfo | None = UTC,
+) -> Known:
     """Put a statement by hand in place of a fact. It holds until something newer is said."""
     old = rows.get(tx, scope, partition, fact_id)
     at = max(now, old.said_at + 1)
-    when = about(text, at)
+    when = about(text, at, zone)
     new = Fact(
         id_of("correction", old.id, plain(text), at),
         old.line,

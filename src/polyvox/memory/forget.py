@@ -3,7 +3,9 @@
 A fact or a loop is forgotten by forgetting the messages it was taken from: left alone, they would
 bring it back. In its conversation a message becomes a mark, and whatever repeats it loses those
 words (see `repeats`). The preview and the forgetting walk the same closure, so nothing goes that
-was not shown. Invariant: a row with evidence in a forgotten message does not outlive it.
+was not shown. A row that is of another message but tells such words goes too; that message is
+worked through again, so what it says itself comes back. Invariant: a row with evidence in a
+forgotten message does not outlive it.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from typing import Literal
 
 from polyvox.errors import Invalid, NotFound
 from polyvox.memory import derive, facts, loops, repeats
-from polyvox.memory.repeats import Words
+from polyvox.memory.profile import LISTS
+from polyvox.memory.repeats import Derived, Words
 from polyvox.memory.statements import plain
 from polyvox.memory.transcript import known_sources
 from polyvox.memory.values import Episode, Partition
@@ -36,7 +39,6 @@ Kind = Literal["fact", "loop", "profile", "message", "session"]
 SCRUB = "scrub"
 """The job that scrubs the files, should whoever forgets die before that."""
 MANY = 400
-_Row = Fact | Sighting | Ended | Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class Going:
     """Conversations in which a message becomes a mark."""
     repeats: tuple[Found, ...]
     """Where the words become a mark: messages, answers that repeat them, titles, receipts …"""
+    anew: tuple[tuple[str, int], ...] = ()
+    """Messages (session, index) that are worked through again: something that goes was theirs."""
 
     @property
     def index_rows(self) -> int:
@@ -121,6 +125,7 @@ class _Walk:
             entries += [e for e in heard if every or (session_id, e.index) in places]
         gone |= {one.id: one for one in self._corrections(list(gone))}
         entries += [one for one in chosen.lines if one not in entries]
+        entries += self._by_hand(entries)
         endings += self._marks(sightings)
         summaries = [
             one
@@ -131,9 +136,18 @@ class _Walk:
             one for one in derived.list_daily(tx, scope, part) if set(one.sessions) & set(touched)
         ]
         self._add_rows(chosen, touched)
-        told: list[_Row] = [*gone.values(), *sightings, *endings, *entries]
+        told: list[Derived] = [*gone.values(), *sightings, *endings, *entries]
         words = self._words(chosen, told, summaries, days)
         needles = repeats.needles_of(tx, scope, part, words, now)
+        more = repeats.retold(tx, scope, part, words, self._others(told))
+        anew = {(one.session_id, one.index) for one in more}
+        gone |= {one.id: one for one in more if isinstance(one, Fact)}
+        gone |= {one.id: one for one in self._corrections(list(gone))}
+        sightings += [one for one in more if isinstance(one, Sighting)]
+        endings += [one for one in more if isinstance(one, Ended)]
+        endings += [one for one in self._marks(sightings) if one not in endings]
+        entries += self._without_others([one for one in more if isinstance(one, Entry)], entries)
+        entries += self._by_hand(entries)
         ids = {one.id for one in messages}
         repeated = repeats.find(tx, scope, part, needles, ids, dry=dry)
         return Going(
@@ -148,6 +162,7 @@ class _Walk:
             self._returning(list(gone.values())),
             _conversations(repeated),
             tuple(repeated),
+            tuple(sorted((name, at) for name, at in anew if name is not None and at is not None)),
         )
 
     def chosen(self, target: Target, now: int) -> _Chosen:
@@ -228,7 +243,7 @@ class _Walk:
     def _words(
         self,
         chosen: _Chosen,
-        told: Sequence[_Row],
+        told: Sequence[Derived],
         summaries: Sequence[Summary],
         days: Sequence[Daily],
     ) -> Words:
@@ -242,15 +257,19 @@ class _Walk:
             rows = self._rows(table, column, ids)
             times += [at for _, at in rows]
             said += [content for content, _ in rows] if table == "turns" else []
+        spoken = list(said)
         for one in told:
             times.append(one.said_at)
             names = ("text", "quote", "value")
-            said += [text for name in names if (text := getattr(one, name, None))]
+            texts = [text for name in names if (text := getattr(one, name, None))]
+            said += texts
+            spoken += texts if one.session_id is None else []
         made = [one.text for one in summaries]
         made += [text for day in days for text in (*day.themes, day.steering_note or "")]
         made += [one.text for one in chosen.messages if one.role == "assistant"]
         return Words(
             said,
+            spoken,
             made,
             chosen.messages,
             chosen.turns,
@@ -296,6 +315,46 @@ class _Walk:
             found |= {one.id: one for one in more}
         return list(found.values())
 
+    def _others(self, told: Sequence[Derived]) -> list[Derived]:
+        """What is derived and does not go so far. A mark by hand goes with its loop."""
+        tx, scope, part = self.tx, self.scope, self.partition
+        gone = {one.id for one in told}
+        seen = [one for one in loop_rows.sightings(tx, scope, part) if one.id not in gone]
+        topics = {one.topic for one in seen}
+        every: list[Derived] = [
+            *fact_rows.every(tx, scope, part),
+            *seen,
+            *(one for one in loop_rows.endings(tx, scope, part) if one.topic not in topics),
+            *profiles.entries(tx, scope, part),
+        ]
+        return [one for one in every if one.id not in gone]
+
+    def _without_others(self, more: Sequence[Entry], gone: Sequence[Entry]) -> list[Entry]:
+        """Without retractions of lines that stay: they would hold again."""
+        ids = {one.id for one in (*more, *gone)}
+        every = profiles.entries(self.tx, self.scope, self.partition)
+        stay = {(e.field, e.item) for e in every if e.id not in ids and not e.retracts}
+        return [one for one in more if not one.retracts or (one.field, one.item) not in stay]
+
+    def _by_hand(self, entries: Sequence[Entry]) -> list[Entry]:
+        """What was made by hand of lines that are known by their own words or a name, of which
+        nothing else is left: that they were taken back, or what they were reworded to."""
+        every = profiles.entries(self.tx, self.scope, self.partition)
+        found = {one.id: one for one in entries}
+        todo = [one for one in entries if one.field in (*LISTS, "key_relationships")]
+        while todo:
+            place = (todo[-1].field, todo.pop().item)
+            here = [one for one in every if (one.field, one.item) == place]
+            since = min((one.said_at for one in here if one.id in found), default=0)
+            rest = [one for one in here if one.id not in found]
+            if any(one.session_id is not None or one.said_at < since for one in rest):
+                continue
+            more = rest + [new for one in rest for new in _reworded(one, every)]
+            todo += [one for one in more if one.id not in found]
+            found |= {one.id: one for one in more}
+        ids = {one.id for one in entries}
+        return [one for one in found.values() if one.id not in ids]
+
     def _marks(self, sightings: Sequence[Sighting]) -> list[Ended]:
         """What was marked by hand of loops that are nowhere spoken of any more."""
         gone = {one.id for one in sightings}
@@ -316,6 +375,19 @@ class _Walk:
             for one in after
             if one.valid_to is None and one.fact.id not in now and not one.fact.retracts
         )
+
+
+def _reworded(old: Entry, every: Sequence[Entry]) -> list[Entry]:
+    """The line that was put by hand in place of one that was taken back at the same moment."""
+    if not old.retracts:
+        return []
+    made = [
+        one
+        for one in every
+        if (one.session_id, one.field, one.said_at) == (None, old.field, old.said_at)
+    ]
+    new = [one for one in made if not one.retracts]
+    return new if len(new) == 1 and len(made) == 2 else []
 
 
 def _conversations(found: Sequence[Found]) -> tuple[str, ...]:
@@ -364,6 +436,8 @@ def _forget(
     for one in going.messages:
         if one.session_id not in going.sessions:
             episodes.remove_message(tx, scope, partition, one.session_id, one.index)
+    for session_id, index in going.anew:
+        derive.work_again(tx, scope, partition, session_id, index, now)
     for summary in going.summaries:
         if summary.subject not in going.sessions:
             subject = derive.subject_of(partition, summary.subject)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, tzinfo
+from datetime import UTC, date, tzinfo
 from typing import Literal
 
 from polyvox.errors import Invalid
@@ -85,7 +85,13 @@ def page(
 
 
 def search(
-    tx: Tx, scope: Scope, partition: Partition, words: str, now: int, limit: int
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    words: str,
+    now: int,
+    limit: int,
+    zone: tzinfo | None = UTC,
 ) -> tuple[Shown, ...]:
     """What is remembered about something, best first; what was superseded is found, too."""
     items = recall(
@@ -94,6 +100,7 @@ def search(
         partition,
         words,
         reference_time=now,
+        zone=zone,
         limit=limit,
         include_history=True,
         sources=SOURCES,

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, tzinfo
 from typing import Literal
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.memory import rules
-from polyvox.memory.facts import date_of, id_of
+from polyvox.memory.facts import id_of
 from polyvox.memory.likeness import Endings, Group, groups, joined
+from polyvox.memory.times import date_of
 from polyvox.memory.values import Episode, Evidence, Partition
 from polyvox.memory.words import words_of
 from polyvox.store import episodes
@@ -72,8 +73,10 @@ def topic_of(text: str) -> str:
     return " ".join(sorted(set(words_of(rules.without_times(text)))))
 
 
-def found_in(episode: Episode, said_at: int, cloud: bool) -> tuple[list[Sighting], list[Ended]]:
-    """What a message says by plain rules, without a model."""
+def found_in(
+    episode: Episode, said_at: int, cloud: bool, zone: tzinfo | None = UTC
+) -> tuple[list[Sighting], list[Ended]]:
+    """What a message says by plain rules, without a model; its days are days there."""
     if episode.role != "user":
         return [], []
     seen = [
@@ -87,7 +90,7 @@ def found_in(episode: Episode, said_at: int, cloud: bool) -> tuple[list[Sighting
             due=one.due,
             cloud=cloud,
         )
-        for one in rules.loops_in(episode.text, date_of(said_at))
+        for one in rules.loops_in(episode.text, date_of(said_at, zone))
     ]
     over = [
         ended(episode, said_at, status=one.status, text=one.text, quote=one.quote)
@@ -154,6 +157,7 @@ def view(
     endings: Sequence[Ended],
     now: int,
     statuses: Collection[LoopStatus] = ALL,
+    zone: tzinfo | None = UTC,
 ) -> list[Loop]:
     """Every loop in these states, by priority: what is open first, of it what is pinned, then by
     how soon and how much it matters; what is over last, by when it ended, the newest first."""
@@ -163,7 +167,7 @@ def view(
         status, ended_at = _status(group, ends, now)
         if status in statuses:
             found.append(_loop(group, status, ended_at))
-    return sorted(found, key=lambda one: _rank(one, now))
+    return sorted(found, key=lambda one: _rank(one, date_of(now, zone)))
 
 
 def _loop(group: Group, status: LoopStatus, ended_at: int | None) -> Loop:
@@ -219,12 +223,12 @@ def _after(one: Ended, last: Sighting) -> bool:
     return (one.said_at, one.index or 0) > (last.said_at, last.index)
 
 
-def _rank(one: Loop, now: int) -> tuple[int, bool, int, int, int, str]:
+def _rank(one: Loop, today: date) -> tuple[int, bool, int, int, int, str]:
     if one.ended_at is not None:
         return len(_ORDER), True, -one.ended_at, -one.last_seen_at, -one.importance, one.id
     urgency = one.urgency
     if one.due is not None:
-        left = (date.fromisoformat(one.due) - date_of(now)).days
+        left = (date.fromisoformat(one.due) - today).days
         urgency = 6 if left < 0 else 5 if left <= 1 else max(urgency, 3) if left <= 7 else urgency
     weight = 2 * urgency + one.importance + one.salience
     return (
@@ -263,11 +267,12 @@ def listed(
     statuses: Sequence[LoopStatus] = LIVE,
     domain: str | None = None,
     limit: int | None = None,
+    zone: tzinfo | None = UTC,
 ) -> list[Loop]:
     """The loops in these states, by priority."""
     found = [
         one
-        for one in _all(tx, scope, partition, now, statuses)
+        for one in _all(tx, scope, partition, now, statuses, zone)
         if domain is None or one.domain == domain
     ]
     return found if limit is None else found[:limit]
@@ -324,6 +329,7 @@ def correct(
     text: str | None = None,
     due: date | None = None,
     clear_due: bool = False,
+    zone: tzinfo | None = UTC,
 ) -> Loop:
     """Put a loop in other words, or give it another day, by hand. It is a sighting of its own with
     the same evidence, so it goes when those words are forgotten, and saying it anew comes after."""
@@ -331,7 +337,7 @@ def correct(
     every = [each for each in rows.sightings(tx, scope, partition) if each.topic in one.topics]
     last = max(every, key=lambda each: (each.said_at, each.index, each.id))
     wanted = None if clear_due else last.due if due is None else due.isoformat()
-    horizon = last.horizon if wanted == last.due else _horizon(wanted, now)
+    horizon = last.horizon if wanted == last.due else _horizon(wanted, date_of(now, zone))
     words = last.text if text is None else text
     if (words, wanted) == (last.text, last.due):
         return one
@@ -356,10 +362,10 @@ def _is_over() -> Conflict:
     return Conflict("This loop is over.", "Take it up again first.")
 
 
-def _horizon(due: str | None, now: int) -> Horizon:
+def _horizon(due: str | None, today: date) -> Horizon:
     if due is None:
         return "ongoing"
-    left = (date.fromisoformat(due) - date_of(now)).days
+    left = (date.fromisoformat(due) - today).days
     return "today" if left <= 1 else "this_week" if left <= 7 else "ongoing"
 
 
@@ -373,6 +379,7 @@ def _all(
     partition: Partition,
     now: int,
     statuses: Collection[LoopStatus] = ALL,
+    zone: tzinfo | None = UTC,
 ) -> list[Loop]:
     out = episodes.kept_out(tx, scope, partition)
     seen = [
@@ -381,4 +388,4 @@ def _all(
         if (one.session_id, one.index) not in out
     ]
     since = min((one.said_at for one in seen), default=0)
-    return view(seen, rows.endings(tx, scope, partition, since=since), now, statuses)
+    return view(seen, rows.endings(tx, scope, partition, since=since), now, statuses, zone)

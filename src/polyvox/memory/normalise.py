@@ -44,6 +44,15 @@ MOST = 200
 DOMAINS = ("relationships", "work", "health", "spirituality", "general")
 CONFIDENCE = {"high": 0.9, "medium": 0.6, "med": 0.6, "low": 0.3}
 """What a service means that says it in a word."""
+NEWER = (
+    "handover_text",
+    "handover_depth",
+    "time_context",
+    "resume",
+    "ops_context",
+    "evidence",
+)
+"""What an older startbrief does not have; any of them tells the shape."""
 _UNITS = {"minute": 1, "hour": 60, "day": 1440, "week": 10_080, "month": 43_200}
 _GAP = re.compile(r"(\d{1,6})\s*(minute|hour|day|week|month)", re.IGNORECASE)
 
@@ -56,7 +65,7 @@ def startbrief(data: object) -> StartBrief:
     text, and a bridge too where the talk goes on."""
     table = _table(data)
     items = _rows(_get(table, "items"), _item)
-    if not any(_get(table, name) is not None for name in ("handover_text", "time_context")):
+    if all(_get(table, name) is None for name in NEWER):
         return _older(table, items)
     depth = _get(table, "handover_depth")
     return StartBrief(
@@ -112,6 +121,8 @@ def user_model(data: object) -> UserModel:
         patterns=_rows(_get(model, "patterns"), _stated),
         tone=_stated(_get(preferences, "tone")),
         avoid=_texts(_get(preferences, "avoid")),
+        instructions=_texts(_get(model, "instructions")),
+        name=_stated_text(_get(model, "name")),
         completeness=_scores(scores),
         version=None if version is None else int(version),
         exists=_flag(_get(table, "exists")),

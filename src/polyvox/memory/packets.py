@@ -159,6 +159,9 @@ class UserModel:
     patterns: tuple[Stated, ...] = ()
     tone: Stated | None = None
     avoid: tuple[str, ...] = ()
+    instructions: tuple[str, ...] = ()
+    name: str | None = None
+    """What they want to be called."""
     completeness: Mapping[str, float] = field(default_factory=dict)
     version: int | None = None
     exists: bool | None = None

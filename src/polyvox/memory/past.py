@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import date, timedelta, tzinfo
+from datetime import UTC, date, timedelta, tzinfo
+from itertools import islice
 from typing import NamedTuple
 
 from polyvox.memory import daily, facts, loops, profile
@@ -75,16 +76,23 @@ def read(
         summaries=_summaries(tx, scope, partition, session_id, cloud) if whole else (),
         yesterday=_yesterday(tx, scope, partition, at(now, zone).date(), zone, cloud),
     )
-    live = live_loops(tx, scope, partition, now, cloud=cloud)
+    live = live_loops(tx, scope, partition, now, cloud=cloud, zone=zone)
     return Found(replace(known, loops=_loops(tx, scope, partition, known, live)), live, person)
 
 
 def live_loops(
-    tx: Tx, scope: Scope, partition: Partition, now: int, *, cloud: bool
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    now: int,
+    *,
+    cloud: bool,
+    zone: tzinfo | None = UTC,
 ) -> list[loops.Loop]:
     """The loops that may be told, by priority. Of those whose every word was excluded there are
     none."""
-    return [one for one in loops.listed(tx, scope, partition, now) if one.cloud or not cloud]
+    live = loops.listed(tx, scope, partition, now, zone=zone)
+    return [one for one in live if one.cloud or not cloud]
 
 
 def spoken_loops(
@@ -150,11 +158,13 @@ def _open(one: loops.Loop) -> OpenLoop:
 
 def _facts(tx: Tx, scope: Scope, partition: Partition, now: int, cloud: bool) -> tuple[str, ...]:
     """What holds, of what belongs to nobody's private memory."""
-    return tuple(
+    found = facts.newest(tx, scope, partition, now)
+    told = (
         one.fact.text
-        for one in facts.known(tx, scope, partition, as_of=now)
-        if one.fact.advisor_id is None and not one.fact.excluded and (one.fact.cloud or not cloud)
-    )[:FACTS]
+        for one in found
+        if one.fact.advisor_id is None and (one.fact.cloud or not cloud)
+    )
+    return tuple(islice(told, FACTS))
 
 
 def _summaries(

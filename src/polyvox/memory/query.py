@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from polyvox.errors import Invalid
 from polyvox.memory.recall import MOST_ITEMS, NOTHING, PERSON, Exclude, Reader, Source, recall
@@ -79,8 +79,9 @@ def answer(
     exclude: Exclude = NOTHING,
     sources: Mapping[str, Source] | None = None,
     also: Mapping[int, float] | None = None,
+    zone: tzinfo | None = UTC,
 ) -> Answer:
-    """What is remembered about a query."""
+    """What is remembered about a query; its "yesterday" is a day there."""
     _check(query)
     items = recall(
         tx,
@@ -96,6 +97,7 @@ def answer(
         exclude=exclude,
         sources=sources,
         also=also,
+        zone=zone,
     )
     if query.include_context:
         items = _with_context(tx, scope, partition, items, reader, query.as_of)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 
 from polyvox.errors import Invalid
 from polyvox.memory.excerpts import excerpt
@@ -107,6 +108,7 @@ def recall(
     exclude: Exclude = NOTHING,
     sources: Mapping[str, Source] | None = None,
     also: Mapping[int, float] | None = None,
+    zone: tzinfo | None = UTC,
 ) -> list[Item]:
     """What is remembered about `query`, best first; see `recall_all`."""
     wish = Wish(reader, exclude, limit, also=also or {})
@@ -121,6 +123,7 @@ def recall(
         include_history=include_history,
         max_tokens=max_tokens,
         sources=sources,
+        zone=zone,
     )
     return found
 
@@ -137,12 +140,14 @@ def recall_all(
     include_history: bool = False,
     max_tokens: int | None = None,
     sources: Mapping[str, Source] | None = None,
+    zone: tzinfo | None = UTC,
 ) -> list[list[Item]]:
     """What is remembered about `query`, best first, for each of several readers.
 
-    `reference_time` is when it is asked ("last week"). With `as_of`, the answer is the one that
-    could be given then; with `include_history`, what was superseded is told too. `max_tokens`
-    bounds the sum of the items' texts. Claims are told by `sources`, by kind."""
+    `reference_time` is when it is asked ("last week") and `zone` where (None: as this machine).
+    With `as_of`, the answer is the one that could be given then; with `include_history`, what was
+    superseded is told too. `max_tokens` bounds the sum of the items' texts. Claims are told by
+    `sources`, by kind."""
     for wish in wishes:
         if not 1 <= wish.limit <= MOST_ITEMS:
             raise Invalid(
@@ -164,7 +169,7 @@ def recall_all(
     found: list[list[Item]] = [[] for _ in wishes]
     if not sights:
         return found
-    times, terms = times_in(query, reference_time), terms_of(query)
+    times, terms = times_in(query, reference_time, zone), terms_of(query)
     look = Look(
         tx,
         scope,
@@ -284,15 +289,15 @@ def _said_in(look: Look, sight: Sight, spans: Sequence[Span]) -> Iterator[Item]:
     """What was said in these times: the person's words first, the latest first."""
     tx, scope, partition = look.tx, look.scope, look.partition
     visible = sight.shelves
-    stored = [
-        one
+    stored = {
+        one.doc: one
         for span in spans
         for one in episodes.said_between(tx, scope, partition, span.start, span.end, MOST_ITEMS * 4)
         if one.doc >> SESSION_BITS not in sight.hidden
         and one.shelf(partition) in visible
         and (look.as_of is None or one.at <= look.as_of)
-    ]
-    for one in sorted(stored, key=lambda one: (one.episode.role != "user", -one.at)):
+    }
+    for one in sorted(stored.values(), key=lambda one: (one.episode.role != "user", -one.at)):
         yield replace(_episode(one, set()), relevance=DATED)
 
 

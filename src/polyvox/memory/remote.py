@@ -101,7 +101,8 @@ class RemoteMemory:
         session_id: str | None = None,
         timezone: str | None = None,
     ) -> SessionStart:
-        """All at once, and the brief where the startbrief does not come."""
+        """All at once, and the brief where the startbrief does not come. Each call has its own end,
+        none later than the budget: what came is kept, whichever of the others did not."""
         asked = (partition, now, session_id, timezone)
         opening, model, daily, loops = await asyncio.gather(
             self._opening(*asked),
@@ -264,7 +265,7 @@ class RemoteMemory:
                 response = await send()
                 body = await response.read_all(LARGEST)
         except TimeoutError:
-            wrong = Degrade(what, "timeout", f"{seconds:g} s")
+            wrong = Degrade(what, "timeout", f"{round(seconds, 2):g} s")
         except ModelTimeout:
             wrong = Degrade(what, "timeout")
         except ProtocolError:

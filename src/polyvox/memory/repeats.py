@@ -8,7 +8,7 @@ it before.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -17,13 +17,20 @@ from polyvox.memory.values import Episode, Partition
 from polyvox.memory.words import STOP, words_of
 from polyvox.store import episodes, redacting, search, shelves
 from polyvox.store.database import Tx
+from polyvox.store.facts import Fact
 from polyvox.store.folding import fold
+from polyvox.store.loops import Ended, Sighting
+from polyvox.store.profiles import Entry
 from polyvox.store.redaction import Found, Needles, excerpt, redact
 from polyvox.values import Scope
 
+Derived = Fact | Sighting | Ended | Entry
 ROOMS = ("companion", "context", "memory")
 ENOUGH = 20
 """So many other texts with the same words are looked at, beside the forgotten ones."""
+SHORTEST = 3
+"""Letters of a word that a derived row is recognised by: what it says by itself is found again, so
+it may be fewer than elsewhere. One less where they are not a to z."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,8 @@ class Words:
     """What is to be forgotten."""
 
     texts: Sequence[str]
+    spoken: Sequence[str]
+    """Those of the texts that are the person's own words, said or written by hand."""
     derived: Sequence[str]
     messages: Sequence[Episode]
     turns: Collection[str]
@@ -41,27 +50,18 @@ class Words:
 
 def needles_of(tx: Tx, scope: Scope, partition: Partition, words: Words, now: int) -> Needles:
     """By what it is recognised."""
-    own = partition == Partition.own(scope)
-    gone: dict[str, int] = {}
-    for one in words.messages:
-        if one.role == "user" and not one.excluded:
-            for word in set(words_of(one.text)):
-                gone[word] = gone.get(word, 0) + 1
-    stocks = shelves.stocks(tx, scope, partition.key)
-    told = [stock.shelf for stock in stocks if stock.shelf.role == "user"]
+    kept = _Kept(tx, scope, partition, words)
 
     def said(run: Sequence[str]) -> bool:
-        if own and _spoken(tx, scope, run, words):
+        if kept.spoken(run):
             return True
-        stems = words_of(run[0]) if len(run) == 1 else []
-        found = shelves.occurrences(tx, scope, told, stems)
-        return any(count > gone.get(word, 0) for word, count in found.items())
+        return kept.told(words_of(run[0]) if len(run) == 1 else [])
 
     return Needles(
         words.texts,
         derived=words.derived,
         faint=STOP,
-        ordinary=_our_words() | _their_words(tx, scope),
+        ordinary=_common(tx, scope),
         said=said,
         turns=words.turns,
         answers=words.answers,
@@ -98,6 +98,104 @@ def find(
     return found
 
 
+def retold(
+    tx: Tx, scope: Scope, partition: Partition, words: Words, rows: Sequence[Derived]
+) -> list[Derived]:
+    """Those of these rows that tell forgotten words which the message they are of does not say.
+    What was written by hand before them repeats nothing."""
+    words = replace(words, texts=words.spoken)
+    came, needles = _Came(tx, scope, partition, words), needles_of(tx, scope, partition, words, 0)
+    own = partition == Partition.own(scope)
+    suspects: list[tuple[Derived, set[str]]] = []
+    for one in rows:
+        if one.session_id is None and one.said_at < words.since:
+            continue
+        texts, stems = _content(one)
+        hits = {stem for stem in (*stems, *words_of(" ".join(texts))) if came.with_it(stem)}
+        if own or one.session_id is not None:
+            # Whether a passage is said elsewhere is known of the person's own memory only.
+            spans = [(text, span) for text in texts for span in needles.spans(text)]
+            hits |= {word for text, (start, end) in spans for word in words_of(text[start:end])}
+        if hits:
+            suspects.append((one, hits))
+    places = [_place(one) for one, _ in suspects]
+    said = episodes.at_places(tx, scope, partition, [name for name in places if name is not None])
+    return [
+        one
+        for (one, hits), name in zip(suspects, places, strict=True)
+        if name is None or name not in said or not hits <= set(words_of(said[name].text))
+    ]
+
+
+def _place(one: Derived) -> tuple[str, int] | None:
+    return None if one.session_id is None or one.index is None else (one.session_id, one.index)
+
+
+def _content(one: Derived) -> tuple[list[str], list[str]]:
+    """What a row says: its texts, and words that are kept as stems."""
+    if isinstance(one, Fact):
+        return [one.text, one.subject, one.attribute.replace("_", " ")], []
+    if isinstance(one, Sighting):
+        return [one.text, *one.tags], one.topic.split()
+    if isinstance(one, Ended):
+        return [], [*one.words, *(one.topic or "").split()]
+    return [one.value, one.item], one.item.split()
+
+
+class _Kept:
+    """What the person says where nothing is forgotten."""
+
+    def __init__(self, tx: Tx, scope: Scope, partition: Partition, words: Words) -> None:
+        self._tx, self._scope, self._words = tx, scope, words
+        self._own = partition == Partition.own(scope)
+        self._gone: dict[str, int] = {}
+        for one in words.messages:
+            if one.role == "user" and not one.excluded:
+                for word in set(words_of(one.text)):
+                    self._gone[word] = self._gone.get(word, 0) + 1
+        stocks = shelves.stocks(tx, scope, partition.key)
+        self._shelves = [stock.shelf for stock in stocks if stock.shelf.role == "user"]
+
+    def spoken(self, run: Sequence[str]) -> bool:
+        """Whether these words stand in a conversation; only the person's own memory has some."""
+        return self._own and _spoken(self._tx, self._scope, run, self._words)
+
+    def told(self, stems: Sequence[str]) -> bool:
+        """Whether one of these is in a remembered message."""
+        found = shelves.occurrences(self._tx, self._scope, self._shelves, stems)
+        return any(count > self._gone.get(word, 0) for word, count in found.items())
+
+
+class _Came:
+    """Which words came with what is forgotten, in any form of them."""
+
+    def __init__(self, tx: Tx, scope: Scope, partition: Partition, words: Words) -> None:
+        self._kept = _Kept(tx, scope, partition, words)
+        self._common = STOP | _common(tx, scope)
+        self._known: dict[str, bool] = {}
+        self._forms: dict[str, set[tuple[str, ...]]] = {}
+        for text in dict.fromkeys(words.texts):
+            for stem in words_of(text):
+                self._forms.setdefault(stem, {tuple(fold(stem).split())})
+        for word in {word for text in words.texts for word in fold(text).split()}:
+            for stem in words_of(word):
+                self._forms.setdefault(stem, set()).add((word,))
+
+    def with_it(self, stem: str) -> bool:
+        """Whether a word, by its stem, is said nowhere else."""
+        if stem not in self._known:
+            self._known[stem] = stem in self._forms and self._alone(stem)
+        return self._known[stem]
+
+    def _alone(self, stem: str) -> bool:
+        forms = self._forms[stem]
+        if len(stem) < SHORTEST - (not stem.isascii()):
+            return False
+        if any(all(word in self._common for word in form) for form in forms):
+            return False
+        return not self._kept.told([stem]) and not any(map(self._kept.spoken, forms))
+
+
 def _spoken(tx: Tx, scope: Scope, run: Sequence[str], words: Words) -> bool:
     """Whether it stands in another message of the person's, or in an older answer."""
     most = ENOUGH + len(words.turns)
@@ -111,6 +209,11 @@ def _has(words: Sequence[str], run: Sequence[str]) -> bool:
     size = len(run)
     wanted = list(run)
     return any(words[at : at + size] == wanted for at in range(len(words) - size + 1))
+
+
+def _common(tx: Tx, scope: Scope) -> frozenset[str]:
+    """Words in our own texts or in an advisor's."""
+    return _our_words() | _their_words(tx, scope)
 
 
 def _their_words(tx: Tx, scope: Scope) -> set[str]:

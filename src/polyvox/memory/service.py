@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, timedelta, tzinfo
 from typing import Any
 
 from polyvox.errors import Conflict, NotFound
@@ -90,6 +90,10 @@ class Memory:
         more = {derive.EMBED: self.embeddings.embed, SCRUB: self._scrub}
         return {**self._deriving.handlers, **more}
 
+    @property
+    def _zone(self) -> tzinfo | None:
+        return zone_of(self._settings().timezone)
+
     def _embeds(self) -> bool:
         return bool(self.embeddings.model)
 
@@ -137,7 +141,7 @@ class Memory:
         exclude: Exclude = NOTHING,
     ) -> Answer:
         """What is remembered about something."""
-        sense = await self.embeddings.sense(scope, query.query)
+        sense, zone = await self.embeddings.sense(scope, query.query), self._zone
         found = await self._database.read(
             lambda tx: answer(
                 tx,
@@ -148,6 +152,7 @@ class Memory:
                 exclude=exclude,
                 sources=SOURCES,
                 also=sense.also(tx, scope, partition, reader),
+                zone=zone,
             )
         )
         return replace(found, degrade=sense.degrade)
@@ -180,6 +185,7 @@ class Memory:
                 as_of=as_of,
                 include_history=include_history,
                 sources=SOURCES,
+                zone=self._zone,
             )
             by_id = {one.fact.id: one for one in found}
             return [by_id[item.id] for item in items if item.id in by_id]
@@ -194,9 +200,11 @@ class Memory:
 
     async def correct(self, scope: Scope, partition: Partition, fact_id: str, text: str) -> Known:
         """Put a statement by hand in place of a fact."""
-        now = self._clock()
+        now, zone = self._clock(), self._zone
         return await self._change(
-            scope, lambda tx: facts.correct(tx, scope, partition, fact_id, text, now), partition
+            scope,
+            lambda tx: facts.correct(tx, scope, partition, fact_id, text, now, zone),
+            partition,
         )
 
     async def mark(
@@ -249,10 +257,10 @@ class Memory:
         limit: int | None = None,
     ) -> list[Loop]:
         """The loops in these states, by priority."""
-        now = self._clock()
+        now, zone = self._clock(), self._zone
         return await self._database.read(
             lambda tx: loops.listed(
-                tx, scope, partition, now, statuses=statuses, domain=domain, limit=limit
+                tx, scope, partition, now, statuses=statuses, domain=domain, limit=limit, zone=zone
             )
         )
 
@@ -267,11 +275,19 @@ class Memory:
         clear_due: bool = False,
     ) -> Loop:
         """Put a loop in other words, or give it another day by which it is due (or none)."""
-        now = self._clock()
+        now, zone = self._clock(), self._zone
         return await self._change(
             scope,
             lambda tx: loops.correct(
-                tx, scope, partition, loop_id, now, text=text, due=due, clear_due=clear_due
+                tx,
+                scope,
+                partition,
+                loop_id,
+                now,
+                text=text,
+                due=due,
+                clear_due=clear_due,
+                zone=zone,
             ),
         )
 
@@ -336,7 +352,7 @@ class Memory:
         self, scope: Scope, partition: Partition, day: date | None = None
     ) -> tuple[date, Daily | None]:
         """A day's analysis; without a day, today's if there is one, else yesterday's."""
-        today = at(self._clock(), zone_of(self._settings().timezone)).date()
+        today = at(self._clock(), self._zone).date()
         days = [day] if day is not None else [today, today - timedelta(days=1)]
 
         def read(tx: Tx) -> tuple[date, Daily | None]:
@@ -364,7 +380,7 @@ class Memory:
     async def forget(self, scope: Scope, partition: Partition, target: Target) -> Forgetting:
         """Let it go for good, from the files too. Whoever is killed before the files are scrubbed
         can do it again; the worker does it too."""
-        now, zone = self._clock(), zone_of(self._settings().timezone)
+        now, zone = self._clock(), self._zone
         try:
             going = await self._change(
                 scope, lambda tx: forget(tx, scope, partition, target, now, zone), partition
@@ -381,7 +397,7 @@ class Memory:
     async def forget_conversation(self, scope: Scope, conversation_id: str) -> None:
         """Let go of everything that was remembered of a conversation that is to be deleted; then
         the files have to be scrubbed (`scrubbed`)."""
-        now, zone = self._clock(), zone_of(self._settings().timezone)
+        now, zone = self._clock(), self._zone
         going = await self._change(
             scope,
             lambda tx: forget_conversation(tx, scope, conversation_id, now, zone),

@@ -1,7 +1,7 @@
 """Times in words: which stretch of time a question speaks of ("in May 2023", "last week").
 
-Days are days in UTC. What has no year is the last such day before the time of asking; what cannot
-be read is no time at all.
+Days are days where the person is. What has no year is the last such day before the time of asking;
+what cannot be read is no time at all.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 _MONTHS = "january february march april may june july august september october november december"
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday"
@@ -58,9 +58,9 @@ class Times:
     rest: str
 
 
-def times_in(text: str, now: int) -> Times:
-    """Take the times out of a text."""
-    today = datetime.fromtimestamp(now / 1_000_000, UTC).date()
+def times_in(text: str, now: int, zone: tzinfo | None = UTC) -> Times:
+    """Take the times out of a text that is said now, there (None: where this machine is)."""
+    today = date_of(now, zone)
     spans: list[Span] = []
     words: list[str] = []
     rest = text
@@ -71,7 +71,7 @@ def times_in(text: str, now: int) -> Times:
         for match in reversed(list(pattern.finditer(lower))):
             try:
                 first, last = read(match, today)
-                span = Span(_micros(first), _micros(last + timedelta(days=1)))
+                span = Span(midnight(first, zone), midnight(last + timedelta(days=1), zone))
             except (ValueError, OverflowError):
                 continue  # the 31st of June
             spans.append(span)
@@ -80,8 +80,14 @@ def times_in(text: str, now: int) -> Times:
     return Times(tuple(dict.fromkeys(spans)), tuple(words), rest)
 
 
-def _micros(day: date) -> int:
-    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1_000_000
+def date_of(at: int, zone: tzinfo | None = UTC) -> date:
+    """The day of a time there; None: where this machine is."""
+    return datetime.fromtimestamp(at // 1_000_000, zone).date()
+
+
+def midnight(day: date, zone: tzinfo | None = UTC) -> int:
+    """When a day begins there."""
+    return int(datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()) * 1_000_000
 
 
 def _calendar(match: re.Match[str], today: date) -> tuple[date, date]:

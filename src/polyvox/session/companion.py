@@ -29,15 +29,16 @@ from polyvox.memory.packets import UserModel
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.models.base import ChatMessage
 from polyvox.session import starting
+from polyvox.session.earlier import heard_of, unread_of
 from polyvox.session.recalling import Librarian, Sought
 from polyvox.session.remembering import MemoryService, NoMemory, Start, as_handover
 from polyvox.session.road import Job, Road
 from polyvox.session.spending import check_caps
 from polyvox.session.starting import Opened
 from polyvox.store import companions, conversations, usage
-from polyvox.store.companions import Kept
+from polyvox.store.companions import Kept, Mark, Marks
 from polyvox.store.database import Tx
-from polyvox.store.threads import Need, Reach, read_threads
+from polyvox.store.threads import Need, Reach, count_said, read_threads
 from polyvox.thread import Thread
 from polyvox.values import Recall
 
@@ -63,8 +64,11 @@ class _Seen:
 
     threads: list[Thread]
     states: list[State]
-    kept: Kept | None
+    kept: Kept
+    marks: Marks
     recall: Recall
+    number: int
+    """Which message of its session the turn is, from 1."""
 
 
 @dataclass(slots=True)
@@ -93,44 +97,45 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> N
         _start(road, memory, jobs[0], seen.kept, cloud, clock),
     )
     start = opened.start
-    wishes, standing_degrade = await starting.standing(road, memory, scope, cloud=cloud)
+    wishes, standing_degrade = await starting.standing(road, memory, scope, opened, cloud=cloud)
     standing = opened.allowed(wishes)
     look = memory if starting.looks_up(road, seen.recall) else None
-    kept = seen.kept or Kept()
-    corrected = kept.corrected_in
-    if gated.reading.correction and corrected is None:
-        corrected = turn.id
-    used = start if corrected is None else replace(start, startbrief=None, brief=None, daily=None)
-    reinjected_in = kept.reinjected_in
+    made: set[Mark] = {"corrected"} if gated.reading.correction else set()
+    corrected = seen.marks.corrected or bool(made)
+    used = replace(start, startbrief=None, brief=None, daily=None) if corrected else start
+    again = seen.marks.reinjected
+    until = asyncio.get_running_loop().time() + road.settings.memory.recall_seconds
+    here = _Place(seen.number, look, until)
+    unsaid = blocks.left_out(standing)
     states, traces = [], []
     for job, thread, state in zip(jobs, seen.threads, seen.states, strict=True):
         told = replace(opened, start=used)
-        decided = await _decide(road, job, thread, state, gated, told, standing, look, kept, clock)
+        decided = await _decide(road, job, thread, state, gated, told, standing, here, again, clock)
         job.memory = decided.memory
         if decided.reinjected:
-            reinjected_in = turn.id
+            made.add("reinjected")
         states.append(decided.state)
         trace = decided.trace
-        trace["startbrief_runtime"]["startbrief_fetch"] = (
-            "invalidated" if corrected is not None else opened.how
-        )
+        trace["startbrief_runtime"]["startbrief_fetch"] = "invalidated" if corrected else opened.how
         trace["startbrief_fallback"] = start.startbrief is None and start.brief is not None
         trace["degrades"] = [
             *opened.degrades,
             *([standing_degrade] if standing_degrade else []),
+            *([unsaid] if unsaid else []),
             *([f"gate: {gated.degrade}"] if gated.degrade else []),
             *([trace["recall"]["degrade"]] if trace["recall"]["degrade"] else []),
         ]
         traces.append(trace)
     clock.mark("context", clock.began)
     now = road.clock()
-    after = Kept(opened.packet, reinjected_in, corrected, kept.vetoed)
+    after = replace(seen.kept, packet=opened.packet)
 
     def write(tx: Tx) -> None:
         session = turn.session_id or turn.id
         companions.put_session(tx, scope, session, turn.conversation_id, after, now)
+        companions.put_marks(tx, scope, turn, sorted(made))
         for job, was, state in zip(jobs, seen.states, states, strict=True):
-            companions.put_state(tx, scope, job.advisor.id, turn.id, _json(was), _json(state), now)
+            companions.put_state(tx, scope, job.advisor.id, turn, _json(was), _json(state), now)
         told = [
             (job.answer_id, _json({**trace, "timings": clock.steps}))
             for job, trace in zip(jobs, traces, strict=True)
@@ -158,14 +163,18 @@ def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
 def _see(tx: Tx, jobs: Sequence[Job]) -> _Seen:
     scope, turn = jobs[0].scope, jobs[0].turn
     needs = [Need(job.advisor, REACH) for job in jobs]
-    threads = read_threads(tx, scope, turn, Reach(session_only=True), needs, {})
+    threads = [
+        replace(one, past=(*unread_of(tx, scope, turn, one), *one.past))
+        for one in read_threads(tx, scope, turn, Reach(session_only=True), needs, {})
+    ]
     states = []
     for job in jobs:
-        stored = companions.state(tx, scope, job.advisor.id, turn.id)
+        stored = companions.state(tx, scope, job.advisor.id, turn)
         states.append(State() if stored is None else msgspec.json.decode(stored, type=State))
-    kept = companions.session(tx, scope, turn.session_id or turn.id)
+    kept = companions.session(tx, scope, turn.session_id or turn.id) or Kept()
     recall = conversations.get(tx, scope, turn.conversation_id).recall
-    return _Seen(threads, states, kept, recall)
+    number = count_said(tx, scope, turn) + 1
+    return _Seen(threads, states, kept, companions.marks(tx, scope, turn), recall, number)
 
 
 # -- the two calls -------------------------------------------------------------------------------
@@ -231,6 +240,17 @@ class _Decided:
     reinjected: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a turn stands, and what it may look up."""
+
+    number: int
+    look: MemoryService | None
+    """Where to look things up, if anywhere."""
+    until: float
+    """By when, for everybody who answers, by the loop's clock."""
+
+
 async def _decide(
     road: Road,
     job: Job,
@@ -239,48 +259,24 @@ async def _decide(
     gated: Gated,
     opened: Opened,
     standing: Sequence[str],
-    look: MemoryService | None,
-    kept: Kept,
+    here: _Place,
+    again: bool,
     clock: _Clocked,
 ) -> _Decided:
-    """`look`: where to look things up, if anywhere."""
+    """`again`: the handover was brought back before."""
     turn, reading, start = job.turn, gated.reading, opened.start
+    number, look = here.number, here.look
     now, zone = _now(road, job), zone_of(road.settings.timezone)
     local = at(now, zone)
     messages = _messages(thread)
     mine = [one for one in thread.past if one.session_id == turn.session_id]
-    number = len(mine) + 1
     stance, posture_why = _stance(state.stance, gated, now)
     top = next(iter(_loops(start)), None)
     moment = Moment(turn.session_id or turn.id, number, local, top)
     overlay = overlays.choose(moment, reading, state.rites, gated=gated.open)
     brief = _brief(start)
-    again = kept.reinjected_in not in (None, turn.id)
     first = mine[0].text if mine else turn.content
     carried = handover.carry(brief, number, first, reading, again)
-    texts = (turn.content, *(one.text for one in messages[-WINDOW:]))
-    librarian = Librarian(
-        look or NoMemory(),
-        job.scope,
-        Reader(advisor_id=job.advisor.id, cloud=opened.cloud),
-        Exclude(texts=texts, ids=frozenset(start.hidden)),
-        now,
-        zone,
-        job.advisor.name,
-        road.settings.memory.recall_seconds,
-        vetoed=opened.vetoed,
-    )
-    since = time.perf_counter()
-    sought = Sought(decision="off")
-    if look is not None:
-        sought = await librarian.seek(turn.content, gated)
-    snippet = ops.snippet(
-        reading, stance, _ops(start), _loops(start), (), supplemental=bool(sought.text)
-    )
-    if snippet.reason == ops.NO_THREAD and look is not None:
-        threads = await librarian.threads(turn.content)
-        snippet = ops.snippet(reading, stance, (), (), threads, supplemental=False)
-    clock.mark("recall", since)
     daily = start.daily
     steering = ""
     if number == 1 and daily is not None and daily.exists:
@@ -300,11 +296,40 @@ async def _decide(
         overlay,
         carried,
         steering,
-        snippet,
+        ops.Ops(),
         lines,
-        sought.text,
+        "",
     )
-    made = blocks.assemble(parts)
+    texts = [one.text for one in messages[-WINDOW:]]
+    texts += [block.text for block in blocks.assemble(parts)]
+    librarian = Librarian(
+        look or NoMemory(),
+        job.scope,
+        Reader(advisor_id=job.advisor.id, cloud=opened.cloud),
+        Exclude(texts=(turn.content,), ids=frozenset(start.hidden)),
+        now,
+        zone,
+        job.advisor.name,
+        road.settings.memory.recall_seconds,
+        shown=turn.content,
+        vetoed=opened.vetoed,
+        until=here.until,
+        told=tuple(texts),
+        heard=heard_of(mine, ())[:-WINDOW],
+    )
+    since = time.perf_counter()
+    sought = Sought(decision="off")
+    if look is not None:
+        sought = await librarian.seek(turn.content, gated)
+    snippet = ops.snippet(
+        reading, stance, _ops(start), _loops(start), (), supplemental=bool(sought.text)
+    )
+    if snippet.reason == ops.NO_THREAD and look is not None and not sought.looked:
+        threads, degrade = await librarian.threads(turn.content)
+        sought = replace(sought, degrade=degrade)
+        snippet = ops.snippet(reading, stance, (), (), threads, supplemental=False)
+    clock.mark("recall", since)
+    made = blocks.assemble(replace(parts, ops=snippet, supplemental=sought.text))
     trace: dict[str, Any] = {
         "startbrief_used": start.startbrief is not None,
         "startbrief_fallback": False,
@@ -337,8 +362,8 @@ async def _decide(
         "user_context": [name for name, _ in lines],
         "recall": sought.as_trace(),
     }
-    told = tuple((block.name, block.text) for block in made if block.name != "persona")
-    return _Decided(told, State(stance, overlay.rites), trace, carried.reinjected)
+    memory = tuple((block.name, block.text) for block in made if block.name != "persona")
+    return _Decided(memory, State(stance, overlay.rites), trace, carried.reinjected)
 
 
 def _stance(before: Stance, gated: Gated, now: int) -> tuple[Stance, str]:

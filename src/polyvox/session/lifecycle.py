@@ -49,8 +49,7 @@ async def sweep(database: Database, clock: Clock, idle_minutes: float) -> int:
     """Close the sessions nobody came back to; answers how many those were."""
     now = clock()
     before = now - int(idle_minutes * 60_000_000)
-    left = await database.read(lambda tx: sessions.idle(tx, before))
-    over = [(scope, session) for scope, session, recipe in left if recipe not in ENDLESS]
+    over = await database.read(lambda tx: sessions.idle(tx, before, ENDLESS))
 
     def write(tx: Tx) -> int:
         closed = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any
 
@@ -19,15 +19,18 @@ from polyvox.companion.gate import Gated
 from polyvox.companion.sheet import Found
 from polyvox.errors import PolyvoxError
 from polyvox.memory.moment import day_of
-from polyvox.memory.packets import QueryReply, Recalled
+from polyvox.memory.packets import Entity, QueryReply, Recalled
 from polyvox.memory.recall import Exclude, Reader
+from polyvox.memory.running import Heard, recalled
 from polyvox.memory.statements import plain
 from polyvox.memory.times import times_in
 from polyvox.memory.words import STOP, names_in, words_of
 from polyvox.session.remembering import RELEVANT, Lookup, MemoryService
+from polyvox.store.folding import fold
 from polyvox.values import Scope
 
 EXPLICIT, AMBIENT = 0.55, 0.80
+MOST_EARLIER = 6
 _TOKEN = re.compile(r"[^\W_][\w'’-]*")
 _ABOUT_US = """assistant ai bot chatbot companion model yourself yours you remember recall recalled
 remind reminded memory memories mention mentioned forget forgot talk talked talking tell told
@@ -49,14 +52,20 @@ class Sought:
 
     text: str = ""
     decision: str = "none"
-    """off, none, unsure, no query, nothing found, found, unreachable."""
+    """off, none, unsure, no query, nothing found, told already, found, unreachable."""
     explicit: bool = False
     found: int = 0
+    """How many facts are told; where there are none, entities."""
     relevance: float | None = None
     """Of the best."""
     degrade: str | None = None
-    threads: tuple[str, ...] = ()
-    """What was found, in words."""
+    entities: int = 0
+    """How many of them are told."""
+
+    @property
+    def looked(self) -> bool:
+        """Whether memory was asked, or there was nothing to ask it."""
+        return self.decision not in ("off", "none", "unsure")
 
     def as_trace(self) -> dict[str, Any]:
         """The decision without anybody's words."""
@@ -64,6 +73,7 @@ class Sought:
             "decision": self.decision,
             "explicit": self.explicit,
             "found": self.found,
+            "entities": self.entities,
             "relevance": None if self.relevance is None else round(self.relevance, 3),
             "degrade": self.degrade,
         }
@@ -71,7 +81,7 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Librarian:
-    """One look for one persona."""
+    """What one persona looks up in a turn."""
 
     memory: MemoryService
     scope: Scope
@@ -87,6 +97,12 @@ class Librarian:
     vetoed: tuple[str, ...] = ()
     """Words that shall not be told."""
     most: int = sheet.MOST
+    heard: tuple[Heard, ...] = ()
+    """What was said earlier in this session and is not in the request."""
+    until: float | None = None
+    """When all that is looked up in a turn is over, by the loop's clock."""
+    told: tuple[str, ...] = ()
+    """Texts of the request: what they tell in the same words is not told again."""
 
     async def seek(self, message: str, gated: Gated) -> Sought:
         """What a message calls up."""
@@ -114,39 +130,82 @@ class Librarian:
     def sought(
         self, words: str, reply: QueryReply | None, degrade: str | None, *, explicit: bool = False
     ) -> Sought:
-        """What came of a look."""
+        """What came of a look, and of what was said earlier in this session."""
+        earlier = recalled(words, self.heard, self.now, MOST_EARLIER) if self.heard else []
+        if earlier:
+            there = reply if reply is not None else QueryReply()
+            told = {one.text for one in earlier}
+            others = [one for one in there.items if one.text not in told]
+            items = sorted([*earlier, *others], key=lambda one: -(one.relevance or 0.0))
+            reply = replace(there, items=tuple(items))
         if reply is None:
             text = sheet.unreachable() if explicit else ""
             return Sought(text, "unreachable", explicit, degrade=degrade)
-        new = [one for one in reply.items if not self._known(one)]
-        kept = [one for one in new if _relevant(one, words)]
+        allowed = self._allowed(reply.items)
+        new = self._new(allowed)
+        kept = [one for one in new if _relevant(one, words)][: self.most]
         best = max((one.relevance for one in new if one.relevance is not None), default=None)
-        if not kept:
-            text = sheet.nothing() if explicit else ""
-            return Sought(text, "nothing found", explicit, 0, best, degrade)
-        facts = [self._told(one) for one in kept[: self.most]]
-        entities = [one.summary for one in reply.entities if not self._unwanted(one.summary)]
-        text = sheet.sheet(words, facts, entities[: self.most])
-        threads = tuple(one.text for one in kept[: self.most])
-        return Sought(text, "found", explicit, len(threads), best, degrade, threads)
+        hidden = len(new) < len(reply.items)
+        entities = self._entities(reply.entities, words, kept, hidden)[: self.most]
+        if kept or entities:
+            text = sheet.sheet(words, [self._told(one) for one in kept], entities)
+            count = len(kept) or len(entities)
+            return Sought(text, "found", explicit, count, best, degrade, len(entities))
+        if len(new) < len(allowed) and any(_relevant(one, words) for one in allowed):
+            return Sought("", "told already", explicit, 0, best, degrade)
+        text = sheet.nothing() if explicit else ""
+        return Sought(text, "nothing found", explicit, 0, best, degrade)
 
-    async def threads(self, message: str) -> tuple[str, ...]:
-        """What the message is about, for who has nothing else to name; nothing is shown."""
+    async def threads(self, message: str) -> tuple[tuple[str, ...], str | None]:
+        """What the message is about, for who has nothing else to name (nothing is shown), and why
+        that is not known."""
         words = self.words(message)
-        reply, _ = await self._ask(words) if words else (None, None)
-        items = reply.items if reply is not None else ()
-        kept = [one.text for one in items if _relevant(one, words) and not self._known(one)]
-        return tuple(kept[:2])
+        if not words:
+            return (), None
+        reply, degrade = await self._ask(words)
+        items = self._new(self._allowed(reply.items)) if reply is not None else []
+        new = [one.text for one in items if _relevant(one, words)]
+        return tuple(new[:2]), degrade
 
-    def _known(self, one: Recalled) -> bool:
-        """Whether it need not, or must not, be told: it stands in the request, or was vetoed."""
-        if self._unwanted(one.text):
-            return True
-        places = {f"{each.session_id}#{each.index}" for each in one.evidence}
-        if places & self.exclude.ids:
+    def _new(self, items: Sequence[Recalled]) -> list[Recalled]:
+        """What stands nowhere in the request."""
+        held = [_bare(text) for text in self.told]
+        return [one for one in items if not self._known(one, held)]
+
+    def _known(self, one: Recalled, held: Sequence[str]) -> bool:
+        """Whether it stands in the request: its own words, or all those it comes from."""
+        if _holds(held, one.text):
             return True
         quotes = [each.quote for each in one.evidence]
-        return bool(self.shown and quotes) and all(quote in self.shown for quote in quotes)
+        return bool(quotes) and all(
+            (self.shown and quote in self.shown) or _holds(held, quote) for quote in quotes
+        )
+
+    def _allowed(self, items: Sequence[Recalled]) -> list[Recalled]:
+        """What was not vetoed, and is not the message itself: a service may not know of either."""
+        same = [_bare(text) for text in self.exclude.texts]
+        return [one for one in items if not self._vetoed(one) and not _holds(same, one.text)]
+
+    def _vetoed(self, one: Recalled) -> bool:
+        places = {f"{each.session_id}#{each.index}" for each in one.evidence}
+        return bool(places & self.exclude.ids) or self._unwanted(one.text)
+
+    def _entities(
+        self, found: Sequence[Entity], words: str, kept: Sequence[Recalled], hidden: bool
+    ) -> list[str]:
+        """Who and what may be told of: what the question or a fact that is told names. Where every
+        fact is `hidden`, so is what was said of them."""
+        if not found or (hidden and not kept):
+            return []
+        named = {word for text in (words, *(one.text for one in kept)) for word in words_of(text)}
+        held = [_bare(text) for text in self.told]
+        return [
+            one.summary
+            for one in found
+            if not named.isdisjoint(words_of(one.summary))
+            and not self._unwanted(one.summary)
+            and not _holds(held, one.summary)
+        ]
 
     def _unwanted(self, text: str) -> bool:
         if not self.vetoed:
@@ -155,8 +214,12 @@ class Librarian:
         return any(plain(gone) in words for gone in self.vetoed)
 
     async def _ask(self, words: str) -> tuple[QueryReply | None, str | None]:
+        now = asyncio.get_running_loop().time()
+        until = now + self.seconds if self.until is None else self.until
+        if until <= now:  # not even begun
+            return None, "query: timeout"
         try:
-            async with asyncio.timeout(self.seconds):
+            async with asyncio.timeout_at(until):
                 got = await self.memory.look_up(self.scope, self.lookup(words))
         except TimeoutError:
             return None, "query: timeout"
@@ -226,6 +289,17 @@ def _removed(message: str, rest: str) -> Sequence[str]:
         else:
             found.append(token)
     return found
+
+
+def _bare(text: str) -> str:
+    """The words of a text, each between spaces."""
+    return f" {' '.join(fold(text).split())} "
+
+
+def _holds(held: Sequence[str], text: str) -> bool:
+    """Whether one of these tells a text, word for word."""
+    bare = _bare(text) if held else " "
+    return bool(bare.strip()) and any(bare in one for one in held)
 
 
 def _relevant(one: Recalled, words: str) -> bool:

@@ -17,16 +17,18 @@ from typing import Any
 
 import msgspec
 
-from polyvox.companion import blocks, deferred, handover
+from polyvox.companion import blocks, deferred, handover, sheet
 from polyvox.companion.reading import NO_GATE
 from polyvox.context.draft import Compiled
 from polyvox.context.receipt import BaseHistory, Seat
 from polyvox.errors import PolyvoxError
 from polyvox.memory.moment import zone_of
 from polyvox.memory.recall import Exclude, Reader
+from polyvox.memory.running import Heard
 from polyvox.models.base import ModelFacts
 from polyvox.quoting import quoted
 from polyvox.session import starting
+from polyvox.session.earlier import heard_of
 from polyvox.session.recalling import Librarian, Sought, words_for
 from polyvox.session.remembering import as_handover
 from polyvox.session.road import Job, Road
@@ -34,7 +36,7 @@ from polyvox.session.starting import Opened
 from polyvox.store import companions
 from polyvox.store.companions import Kept
 from polyvox.store.database import Tx
-from polyvox.thread import Thread
+from polyvox.thread import Said, Thread
 from polyvox.values import Params, Scope, Turn
 
 LINE = 240
@@ -85,11 +87,14 @@ async def recollect(
     seats: Sequence[Seated],
     drafts: Sequence[Compiled | None],
     kept: Kept | None,
+    unread: Sequence[tuple[Said, ...]],
+    number: int,
     *,
     look: bool,
 ) -> Remembered:
     """Decide what each job's advisor is told (`Job.memory`). `drafts` are the requests without it
-    (none: nothing was said before); `look`: whether anything is looked up."""
+    (none: nothing was said before) and `unread` what of the session is in none; `number`: which
+    message of its session this is; `look`: whether anything is looked up."""
     began = time.perf_counter()
     scope, turn = jobs[0].scope, jobs[0].turn
     now = turn.said_at if turn.said_at is not None else road.clock()
@@ -106,7 +111,7 @@ async def recollect(
         if not look:
             return [Sought(decision="off") for _ in jobs]
         since = time.perf_counter()
-        found = await _look_up(road, jobs, seats, drafts, opened, now)
+        found = await _look_up(road, jobs, seats, drafts, unread, opened, now)
         steps["recall_ms"] = _ms(time.perf_counter() - since)
         return found
 
@@ -125,13 +130,15 @@ async def recollect(
         for small in {seat.small for seat in seats}
     }
     for job, seat, found in zip(jobs, seats, sought, strict=True):
-        number = 1 + sum(one.session_id == turn.session_id for one in seat.thread.past)
         carried = handover.carry(brief, number, _first(seat.thread), NO_GATE, reinjected=False)
         lines = [] if seat.small else profile
         job.memory = _told(rules[seat.small], lines, carried.handover, found.text)
         trace = _trace(turn, opened, brief, number, carried, lines, found)
+        room = SMALL_STANDING if seat.small else blocks.STANDING_CHARS
+        unsaid = blocks.left_out(standing, room)
         trace["degrades"] = [
             *opened.degrades,
+            *([unsaid] if unsaid else []),
             *([degrade] if degrade else []),
             *([found.degrade] if found.degrade else []),
         ]
@@ -186,6 +193,7 @@ async def _look_up(
     jobs: Sequence[Job],
     seats: Sequence[Seated],
     drafts: Sequence[Compiled | None],
+    unread: Sequence[tuple[Said, ...]],
     opened: Opened | None,
     now: int,
 ) -> list[Sought]:
@@ -195,8 +203,10 @@ async def _look_up(
     zone = zone_of(road.settings.timezone)
     hidden = frozenset(opened.start.hidden) if opened is not None else frozenset[str]()
     librarians = []
-    for job, seat, draft in zip(jobs, seats, drafts or [None] * len(jobs), strict=True):
+    for number, (job, seat) in enumerate(zip(jobs, seats, strict=True)):
+        draft = drafts[number] if drafts else None
         sessions, shown = _in_request(seat, draft) if drafts else _in_message(seat)
+        earlier = _earlier(seat, draft, unread[number] if unread else ())
         librarians.append(
             Librarian(
                 road.memory,
@@ -209,7 +219,8 @@ async def _look_up(
                 road.settings.memory.recall_seconds,
                 shown,
                 opened.vetoed if opened is not None else (),
-                *((SMALL_FACTS,) if seat.small else ()),
+                most=SMALL_FACTS if seat.small else sheet.MOST,
+                heard=earlier,
             )
         )
     words_of = words_for(message, now, [one.name for one in librarians])
@@ -255,6 +266,17 @@ def _in_request(seat: Seated, compiled: Compiled | None) -> tuple[frozenset[str]
     known = {one.session_id for one in said if one.session_id is not None}
     shown = "\n".join(line.text for line in lines) if known & cut else thread.current.text
     return frozenset(known - cut), shown
+
+
+def _earlier(seat: Seated, compiled: Compiled | None, unread: Sequence[Said]) -> tuple[Heard, ...]:
+    """What was said in this session and is not in the request, in order."""
+    thread = seat.thread
+    session = thread.current.session_id
+    if compiled is None or session is None:
+        return ()
+    refs = {line.ref for line in compiled.draft.lines}
+    said = {one.turn_id: one for one in (*thread.head, *unread, *thread.past)}
+    return heard_of([one for one in said.values() if one.session_id == session], refs)
 
 
 # -- the profile ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import ClassVar, Protocol
 
 from polyvox.errors import StoreError
@@ -20,6 +20,7 @@ from polyvox.memory.embeddings import WORDS_ALONE, Embeddings, Sense
 from polyvox.memory.loops import Loop
 from polyvox.memory.moment import zone_of
 from polyvox.memory.packets import (
+    Entity,
     LoopRow,
     Person,
     QueryReply,
@@ -30,6 +31,7 @@ from polyvox.memory.packets import (
     UserModel,
 )
 from polyvox.memory.profile import Line, Profile
+from polyvox.memory.query import entities_in
 from polyvox.memory.recall import STRETCHES, Exclude, Reader, Wish, recall_all
 from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
 from polyvox.memory.startbrief import Known, startbrief
@@ -100,7 +102,8 @@ class MemoryService(Protocol):
         ...
 
     async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:
-        """What the person asked for once and for all, the oldest first."""
+        """What the person asked for once and for all, the oldest first. A remote one is not asked
+        for it: its start told the profile."""
         ...
 
     async def look_up(self, scope: Scope, wanted: Lookup) -> Got[QueryReply]:
@@ -218,7 +221,7 @@ class OwnMemory:
 
     async def look_up(self, scope: Scope, wanted: Lookup) -> Got[QueryReply]:
         """By the words of the episodes and the facts, and by what they mean where a model knows."""
-        (got,) = await self._look(scope, [wanted])
+        (got,) = await self._look(scope, [wanted], named=True)
         return got
 
     async def look_up_all(
@@ -228,8 +231,11 @@ class OwnMemory:
         quick = [replace(one, stretches=QUICK, limit=min(one.limit, FEW)) for one in wanted]
         return await self._look(scope, quick)
 
-    async def _look(self, scope: Scope, wanted: Sequence[Lookup]) -> Sequence[Got[QueryReply]]:
-        part = Partition.own(scope)
+    async def _look(
+        self, scope: Scope, wanted: Sequence[Lookup], *, named: bool = False
+    ) -> Sequence[Got[QueryReply]]:
+        """`named`: also who and what is named in what was found."""
+        part, zone = Partition.own(scope), zone_of(self.timezone())
         senses = dict.fromkeys((one.words for one in wanted), WORDS_ALONE)
         if self.embeddings is not None:
             for words in senses:
@@ -241,7 +247,10 @@ class OwnMemory:
                 alike.setdefault((one.words, one.now), {})[one] = None
             found: dict[Lookup, Got[QueryReply]] = {}
             for (words, now), some in alike.items():
-                found |= _looked(tx, scope, part, words, now, list(some), senses[words])
+                sense = senses[words]
+                found |= _looked(
+                    tx, scope, part, words, now, list(some), sense, named=named, zone=zone
+                )
             return [found[one] for one in wanted]
 
         try:
@@ -253,9 +262,9 @@ class OwnMemory:
 @dataclass(frozen=True, slots=True)
 class RemoteService:
     """A service elsewhere, by the contract. It knows nothing of advisors: what it tells is the
-    person's."""
+    person's. It keeps to its budget itself, and is asked for the profile once in a session."""
 
-    starts_whole: ClassVar[bool] = False
+    starts_whole: ClassVar[bool] = True
     remote: RemoteMemory
     timezone: Callable[[], str]
 
@@ -274,10 +283,15 @@ class RemoteService:
         told = await self.remote.session_start(own, now, session_id, self.timezone() or None)
         return foreign_veto.without(told, veto)
 
-    async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:  # noqa: ARG002 - so too
-        """What the profile says to avoid: the contract has no place for more."""
-        got = await self.remote.user_model(Partition.own(scope))
-        return () if got.value is None else tuple(f"Avoid: {one}" for one in got.value.avoid)
+    async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:  # noqa: ARG002
+        """Nothing more than its start told: see `standing_in`."""
+        return ()
+
+    @staticmethod
+    def standing_in(start: Start) -> tuple[str, ...]:
+        """What the profile that a session started with says is standing. Where the profile did not
+        come, the start says why."""
+        return () if start.user_model is None else foreign_veto.instructions(start.user_model)
 
     async def look_up(self, scope: Scope, wanted: Lookup) -> Got[QueryReply]:
         """A query."""
@@ -309,6 +323,9 @@ def _looked(
     now: int,
     wanted: Sequence[Lookup],
     sense: Sense,
+    *,
+    named: bool,
+    zone: tzinfo | None,
 ) -> dict[Lookup, Got[QueryReply]]:
     wishes = [
         Wish(
@@ -321,12 +338,17 @@ def _looked(
         for one in wanted
     ]
     sources = {facts.KIND: facts.tell}
-    found = recall_all(tx, scope, part, words, wishes, reference_time=now, sources=sources)
+    found = recall_all(
+        tx, scope, part, words, wishes, reference_time=now, sources=sources, zone=zone
+    )
     degrade = Degrade("query", "words alone", sense.degrade) if sense.degrade else None
-    return {
-        one: Got(QueryReply(tuple(map(_recalled, items))), degrade)
-        for one, items in zip(wanted, found, strict=True)
-    }
+
+    def reply(items: Sequence[Item]) -> QueryReply:
+        told = [item for item in items if item.relevance >= RELEVANT] if named else []
+        names = tuple(Entity(one.summary, "name", one.uuid) for one in entities_in(part, told))
+        return QueryReply(tuple(map(_recalled, items)), names)
+
+    return {one: Got(reply(items), degrade) for one, items in zip(wanted, found, strict=True)}
 
 
 def _row(loop: Loop) -> LoopRow:

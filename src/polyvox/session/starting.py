@@ -19,7 +19,7 @@ from polyvox.memory.remote import Degrade
 from polyvox.memory.veto import NO_VETO, Veto
 from polyvox.session import council
 from polyvox.session.lifecycle import ENDLESS, is_over
-from polyvox.session.remembering import MemoryService, NoMemory, Start
+from polyvox.session.remembering import MemoryService, NoMemory, RemoteService, Start
 from polyvox.session.road import Road
 from polyvox.store import companions, conversations, sessions
 from polyvox.store.companions import Kept
@@ -122,9 +122,8 @@ async def opened(
     before = _kept(kept)
     if before is not None and (before.cloud or not cloud):
         return Opened(before.start, "cached", before.cloud, veto)
-    budget = road.settings.memory.budget
     asked = memory.start(scope, session_id, now, cloud=cloud, veto=veto)
-    start = await _within(budget, asked)
+    start = await _within(road, memory, asked)
     return Opened(start, _how(start), cloud, veto)
 
 
@@ -132,19 +131,20 @@ async def begun(
     road: Road, scope: Scope, session_id: str, now: int, kept: Kept | None, *, cloud: bool
 ) -> tuple[Opened, tuple[tuple[str, ...], str]]:
     """What a session started with, and what is standing now (or why that is not known)."""
-    asked = opened(road, road.memory, scope, session_id, now, kept, cloud=cloud)
-    if not road.memory.starts_whole:
-        return await asyncio.gather(asked, standing(road, road.memory, scope, cloud=cloud))
+    memory = road.memory
+    asked = opened(road, memory, scope, session_id, now, kept, cloud=cloud)
+    if not memory.starts_whole:
+        return await asyncio.gather(asked, _standing(road, memory, scope, cloud=cloud))
     told = await asked
-    if told.how == "fetched":  # just now, so what it tells is what stands
-        return told, (tuple(one.text for one in told.start.items if one.kind == "instruction"), "")
-    return told, await standing(road, road.memory, scope, cloud=cloud)
+    return told, await standing(road, memory, scope, told, cloud=cloud)
 
 
-async def _within(budget: float, asked: Awaitable[Start]) -> Start:
-    """A service keeps to its own budget; this is for one that does not."""
+async def _within(road: Road, memory: MemoryService, asked: Awaitable[Start]) -> Start:
+    """A start within the budget. A remote service ends each of its calls by then: to end them all
+    from here would lose what came because of one that did not."""
+    budget = road.settings.memory.budget
     try:
-        async with asyncio.timeout(budget):
+        async with asyncio.timeout(None if isinstance(memory, RemoteService) else budget):
             return await asked
     except TimeoutError:
         return Start(degrades=(Degrade("startbrief", "timeout", f"{budget:g} s"),))
@@ -153,9 +153,20 @@ async def _within(budget: float, asked: Awaitable[Start]) -> Start:
 
 
 async def standing(
+    road: Road, memory: MemoryService, scope: Scope, told: Opened, *, cloud: bool
+) -> tuple[tuple[str, ...], str]:
+    """What the person asked for once and for all, or why that is not known. `told` is what the
+    session started with: nobody is asked for what it says."""
+    if isinstance(memory, RemoteService):
+        return memory.standing_in(told.start), ""
+    if memory.starts_whole and told.how == "fetched":  # just now, so what it tells is what stands
+        return tuple(one.text for one in told.start.items if one.kind == "instruction"), ""
+    return await _standing(road, memory, scope, cloud=cloud)
+
+
+async def _standing(
     road: Road, memory: MemoryService, scope: Scope, *, cloud: bool
 ) -> tuple[tuple[str, ...], str]:
-    """What the person asked for once and for all, or why that is not known."""
     try:
         async with asyncio.timeout(road.settings.memory.budget):
             return await memory.standing(scope, cloud=cloud), ""
@@ -272,7 +283,7 @@ async def _fresh(road: Road, scope: Scope, place: _Place, veto: Veto) -> Packet:
     cloud = any(is_cloud(road, model) for model in place.models)
     session = place.session.id if place.session is not None else ""
     asked = road.memory.start(scope, session, road.clock(), cloud=cloud, veto=veto, written=False)
-    return Packet(await _within(road.settings.memory.budget, asked), cloud)
+    return Packet(await _within(road, road.memory, asked), cloud)
 
 
 def _place(

@@ -25,13 +25,14 @@ from polyvox.models.base import ModelFacts
 from polyvox.session import companion, recollecting, running_summary, starting, trace
 from polyvox.session.answer import Call, answer, seal
 from polyvox.session.council import voiced
+from polyvox.session.earlier import unread_of
 from polyvox.session.recollecting import Remembered, Seated
 from polyvox.session.road import Job, Road
 from polyvox.store import companions, conversations, ratios, receipts, turns
 from polyvox.store.companions import Kept
 from polyvox.store.database import Tx
-from polyvox.store.threads import Need, Reach, read_threads, words_of
-from polyvox.thread import Other, Own, Thread
+from polyvox.store.threads import Need, Reach, count_said, read_threads, words_of
+from polyvox.thread import Other, Own, Said, Thread
 from polyvox.values import Advisor, Params, Recall, Scope, Turn
 
 log = logging.getLogger("polyvox.session")
@@ -49,6 +50,10 @@ class _Found:
     calls: list[Call] | None = None
     drafts: Sequence[Compiled | None] = ()
     """What each would be asked with without memory; none where nothing was said before."""
+    unread: Sequence[tuple[Said, ...]] = ()
+    """What was said in this session before what was read for a request."""
+    number: int = 1
+    """Which message of its session it is."""
 
 
 async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
@@ -65,7 +70,9 @@ async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
         # What memory has to tell depends on what is told anyway, but not where that is one message.
         alone = all(one.begins for one in seats)
         drafts = [] if alone else [_draft(road, *each) for each in zip(jobs, seats, strict=True)]
-        return _Found(seats, conversation.recall, kept, drafts=drafts)
+        unread = [unread_of(tx, scope, turn, one.thread) for one in seats]
+        number = 1 + count_said(tx, scope, turn)
+        return _Found(seats, conversation.recall, kept, None, drafts, unread, number)
 
     with_companion = recipe.name == companion.RECIPE
     remembers = not with_companion and starting.uses_memory(road, recipe)
@@ -76,7 +83,16 @@ async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
     remembered = None
     if remembers:
         look = starting.looks_up(road, found.recall)
-        asked = recollecting.recollect(road, jobs, found.seats, found.drafts, found.kept, look=look)
+        asked = recollecting.recollect(
+            road,
+            jobs,
+            found.seats,
+            found.drafts,
+            found.kept,
+            found.unread,
+            found.number,
+            look=look,
+        )
         remembered = await _while_wanted(jobs, asked)
     calls = found.calls
     if calls is None:

@@ -28,6 +28,8 @@ OWNED = (
     "sessions",
     "branches",
     "companion_sessions",
+    "companion_marks",
+    "companion_turns",
     "companion_traces",
     "running_summaries",
 )

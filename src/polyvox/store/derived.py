@@ -52,12 +52,19 @@ class Daily:
 
 
 def extracted(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> int:
-    """The index of the first message of a session that was not worked through."""
-    row = tx.one(
-        "SELECT MAX(last_index) FROM extractions WHERE user_id = ? AND part = ? AND session_id = ?",
+    """The index of the first message of a session that was not worked through, or is to be once
+    more: what follows it may have been."""
+    rows = tx.all(
+        "SELECT first_index, last_index FROM extractions"
+        " WHERE user_id = ? AND part = ? AND session_id = ? ORDER BY first_index",
         (scope.user, partition.key, session_id),
     )
-    return 0 if row is None or row[0] is None else int(row[0]) + 1
+    upto = 0
+    for first, last in rows:
+        if first > upto:
+            break
+        upto = max(upto, last + 1)
+    return upto
 
 
 def untouched(tx: Tx, scope: Scope, partition: Partition, session_ids: Collection[str]) -> set[str]:
@@ -90,6 +97,20 @@ def keep_extraction(
             "INSERT INTO extractions (user_id, part, session_id, first_index, last_index, model,"
             " made_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (scope.user, partition.key, session_id, first, last, model, now),
+        )
+    )
+
+
+def take_back_extraction(
+    tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int
+) -> bool:
+    """Let a message count as not worked through, with those that were together with it; False
+    where it does not count as that anyway."""
+    return bool(
+        tx.run(
+            "DELETE FROM extractions WHERE user_id = ? AND part = ? AND session_id = ?"
+            " AND first_index <= ? AND last_index >= ?",
+            (scope.user, partition.key, session_id, index, index),
         )
     )
 

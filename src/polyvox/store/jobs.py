@@ -171,12 +171,14 @@ def release(tx: Tx, job: Job, runner_id: str, now: int) -> None:
     )
 
 
-def give_back(tx: Tx, runner_id: str, now: int) -> int:
-    """What a runner holds waits again: it ended, or it died."""
+def give_back(tx: Tx, runner_id: str, now: int, but: Iterable[tuple[str, str]] = ()) -> int:
+    """What a runner holds waits again, but for these jobs (user, id): it ended, or it died."""
+    kept = tuple(but)
+    without = " AND NOT (user_id = ? AND id = ?)" * len(kept)
     return tx.run(
         "UPDATE jobs SET state = 'pending', runner_id = NULL, updated_at = ?"
-        " WHERE state = 'running' AND runner_id = ?",
-        (now, runner_id),
+        f" WHERE state = 'running' AND runner_id = ?{without}",
+        (now, runner_id, *(part for one in kept for part in one)),
     )
 
 

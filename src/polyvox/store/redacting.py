@@ -195,7 +195,17 @@ def _receipts(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
     return found
 
 
-@place("trace", tables=("companion_sessions", "companion_traces", "companion_states"))
+@place(
+    "trace",
+    tables=(
+        "companion_sessions",
+        "companion_traces",
+        "companion_states",
+        "companion_turns",
+        "companion_marks",
+        "companion_drops",
+    ),
+)
 def _traces(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
     """What was decided. What a session was told at its start is a cache, which goes as a whole;
     the standing of a persona holds no words."""

@@ -6,6 +6,7 @@ happens next, and exactly once.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -150,14 +151,17 @@ def turns_in(tx: Tx, scope: Scope, session: Session, limit: int) -> list[str]:
     return [str(row[0]) for row in reversed(rows)]
 
 
-def idle(tx: Tx, before: int, limit: int = 100) -> list[tuple[Scope, Session, str]]:
-    """Open sessions whose last user message is older than that, whoever's they are, with the recipe
-    of their conversation."""
+def idle(
+    tx: Tx, before: int, endless: Collection[str] = (), limit: int = 100
+) -> list[tuple[Scope, Session]]:
+    """Open sessions whose last user message is older than that, whoever's they are; not those of
+    conversations by these recipes. The longest idle come first."""
+    without = f" AND c.recipe NOT IN ({', '.join('?' * len(endless))})" if endless else ""
     rows: list[Row] = tx.all(
-        f"SELECT s.user_id, {_OF_S}, c.recipe"
+        f"SELECT s.user_id, {_OF_S}"
         " FROM sessions s JOIN conversations c ON c.user_id = s.user_id"
         " AND c.id = s.conversation_id WHERE s.ended_at IS NULL AND s.last_user_at < ?"
-        " ORDER BY s.last_user_at LIMIT ?",
-        (before, limit),
+        f"{without} ORDER BY s.last_user_at LIMIT ?",
+        (before, *endless, limit),
     )
-    return [(Scope(row[0]), Session(*row[1:7]), row[7]) for row in rows]
+    return [(Scope(row[0]), Session(*row[1:7])) for row in rows]

@@ -277,6 +277,24 @@ def count_answers(
     return _count(tx, scope, turn, segments, enough, advisor_id, "'advisor'")
 
 
+def count_said(tx: Tx, scope: Scope, turn: Turn) -> int:
+    """How many messages of its session, excluded or not, stand before a turn on its branch."""
+    found = 0
+    segments = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
+    for stretch in _stretches(segments):
+        row = tx.one(
+            "SELECT COUNT(*), COUNT(CASE WHEN COALESCE(session_id, '') = ? THEN 1 END) FROM turns"
+            " WHERE user_id = ? AND conversation_id = ? AND branch_id = ? AND depth > ?"
+            " AND depth <= ?",
+            (turn.session_id or "", *_place(scope, turn, stretch)),
+        )
+        read, mine = (int(row[0]), int(row[1])) if row else (0, 0)
+        found += mine
+        if mine < read:  # the session began here
+            break
+    return found
+
+
 def _unread(
     tx: Tx,
     scope: Scope,

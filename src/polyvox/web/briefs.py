@@ -116,6 +116,11 @@ class BriefOut(BaseModel):
     narrative_summary: list[str]
     brief_context: str | None
 
+    @classmethod
+    def of(cls, known: Known) -> BriefOut:
+        """The brief of what is known."""
+        return cls.model_validate(asdict(brief(known)))
+
 
 @router.get("/session/startbrief", responses=responses())
 async def get_startbrief(
@@ -129,8 +134,8 @@ async def get_startbrief(
 ) -> StartBriefOut:
     """What a session starts with: where the person is in time, what is open, a handover. What must
     never go to a cloud model is left out, for nobody knows where a brief goes."""
-    known = await _known(app, who, Partition(tenant, user), session, timezone, now)
-    return StartBriefOut.model_validate(asdict(await written_brief(app.road, who, known)))
+    known = await _known(app, who, Partition(tenant, user), session, timezone, now, whole=False)
+    return await startbrief_out(app, who, known)
 
 
 @router.get("/session/brief", responses=responses())
@@ -144,8 +149,18 @@ async def get_brief(
     now: Time = None,
 ) -> BriefOut:
     """The same, more plainly: for clients that know no startbrief."""
-    known = await _known(app, who, Partition(tenant, user), session, timezone, now)
-    return BriefOut.model_validate(asdict(brief(known)))
+    known = await _known(app, who, Partition(tenant, user), session, timezone, now, whole=True)
+    return BriefOut.of(known)
+
+
+async def own_known(app: Polyvox, who: Scope, *, whole: bool) -> Known:
+    """What a brief of the person's own memory draws on now; with `whole`, not only a startbrief."""
+    return await _known(app, who, Partition.own(who), None, None, None, whole=whole)
+
+
+async def startbrief_out(app: Polyvox, who: Scope, known: Known) -> StartBriefOut:
+    """A startbrief, written by the model for memory where one is named."""
+    return StartBriefOut.model_validate(asdict(await written_brief(app.road, who, known)))
 
 
 async def _known(
@@ -155,11 +170,13 @@ async def _known(
     session: str | None,
     timezone: str | None,
     now: datetime | None,
+    *,
+    whole: bool,
 ) -> Known:
     zone = zone_of(timezone or app.settings.timezone)
     time = app.clock() if now is None else _micros(now, zone)
     return await app.database.read(
-        lambda tx: past.read(tx, who, partition, time, zone, session).known
+        lambda tx: past.read(tx, who, partition, time, zone, session, whole=whole).known
     )
 
 

@@ -165,7 +165,7 @@ class ForgetOut(Camel):
             messages=[_told(each.id, each.text) for each in going.messages],
             facts=[_told(each.id, each.text) for each in going.facts],
             loops=[_told(each.id, each.text) for each in going.sightings],
-            profile=[_told(each.id, each.value) for each in going.entries],
+            profile=[_told(each.id, each.value or each.item) for each in going.entries],
             summaries=[each.subject for each in going.summaries],
             days=[each.day for each in going.days],
             index_rows=going.index_rows,

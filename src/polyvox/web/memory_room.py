@@ -198,7 +198,10 @@ async def list_items(
     excluded or superseded, messages too. With `q` what is about it, best first, on one page."""
     own, now = Partition.own(who), app.clock()
     if q.strip():
-        found = await app.database.read(lambda tx: listing.search(tx, who, own, q, now, limit))
+        zone = zone_of(app.settings.timezone)
+        found = await app.database.read(
+            lambda tx: listing.search(tx, who, own, q, now, limit, zone)
+        )
         return ItemPage(items=[ItemOut.of(one) for one in found], next=None)
     page = await app.database.read(lambda tx: listing.page(tx, who, own, only, limit, after))
     return ItemPage(items=[ItemOut.of(one) for one in page.items], next=page.next)

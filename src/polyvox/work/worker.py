@@ -103,6 +103,10 @@ class Worker:
         self._runner = runner
         self._clock = clock
         self._handlers = dict(handlers)
+        self._in_hand: set[tuple[str, str]] = set()
+        self._claiming = asyncio.Lock()
+        self._unsure = False
+        """Whether a job may be ours though it is in no hand: a write about one has failed."""
         own = {kind: most for kind, most in (apart or {}).items() if kind in handlers}
         lanes = [(tuple(kind for kind in handlers if kind not in own), 1)]
         lanes += [((kind,), most) for kind, most in own.items()]
@@ -147,7 +151,7 @@ class Worker:
         """Do this one job here and now; False where it is not due, or in living hands."""
         await self._take_over()
         now = self._clock()
-        job = await self._database.write(
+        job = await self._take(
             lambda tx: jobs.claim_one(tx, scope, f"{kind}:{subject}", self._runner.id, now)
         )
         if job is not None:
@@ -173,30 +177,58 @@ class Worker:
         return IDLE if due is None else min(IDLE, max(0.05, (due - self._clock()) / 1e6))
 
     async def _take_over(self) -> None:
-        """What runners that are gone had begun waits again."""
+        """What runners that are gone had begun waits again, and what is ours in no hand."""
         held = await self._database.read(jobs.holders)
-        gone = await self._runner.dead(held - {self._runner.id})
+        mine, now = self._runner.id, self._clock()
+        gone = await self._runner.dead(held - {mine})
         if gone:
-            now = self._clock()
             await self._database.write(lambda tx: [jobs.give_back(tx, one, now) for one in gone])
+        if self._unsure and mine in held:
+            async with self._claiming:  # what is being claimed is in a hand only afterwards
+                kept = tuple(self._in_hand)
+                await self._database.write(lambda tx: jobs.give_back(tx, mine, now, kept))
+                self._unsure = False
 
     async def _claim(self, kinds: Sequence[str]) -> Job | None:
         now = self._clock()
         due = await self._database.read(lambda tx: jobs.next_due(tx, kinds)) if kinds else None
         if due is None or due > now:
             return None  # reading disturbs nobody; only what is due is worth a write
-        return await self._database.write(lambda tx: jobs.claim(tx, kinds, self._runner.id, now))
+        return await self._take(lambda tx: jobs.claim(tx, kinds, self._runner.id, now))
+
+    async def _take(self, claim: Callable[[Tx], Job | None]) -> Job | None:
+        """Claim a job; it is in a hand from then on."""
+        async with self._claiming:
+            try:
+                job = await self._database.write(claim)
+            except BaseException:
+                self._unsure = True  # it may have been stored all the same
+                raise
+            if job is not None:
+                self._in_hand.add((job.scope.user, job.id))
+        return job
 
     async def _do(self, job: Job) -> None:
         try:
+            await self._see_through(job)
+        except BaseException:
+            self._unsure = True  # its end may not have been stored
+            raise
+        finally:
+            self._in_hand.discard((job.scope.user, job.id))
+
+    async def _see_through(self, job: Job) -> None:
+        try:
             await self._handlers[job.kind](Steps(job, self._database, self._clock))
         except asyncio.CancelledError:
-            # Only this one: other hands of this runner may still be at theirs.
-            await asyncio.shield(
-                self._database.write(
-                    lambda tx: jobs.release(tx, job, self._runner.id, self._clock())
+            # Only this one: other hands of this runner may still be at theirs. Where the database
+            # is away, we end all the same.
+            with contextlib.suppress(PolyvoxError):
+                await asyncio.shield(
+                    self._database.write(
+                        lambda tx: jobs.release(tx, job, self._runner.id, self._clock())
+                    )
                 )
-            )
             raise
         except Exception as error:  # noqa: BLE001 - whatever it was, it is this job's failure alone
             await self._failed(job, error)

@@ -1,0 +1,128 @@
+"""Days are the person's days: what is due today, and what was said yesterday, where they live."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from tests.memory.desk import EMPTY, ME, PART, Desk, open_desk
+
+from polyvox.memory import facts, loops, past
+from polyvox.memory.recall import PERSON
+from polyvox.memory.times import date_of, midnight, times_in
+from polyvox.memory.values import Episode, Message
+from polyvox.session.remembering import Lookup, OwnMemory
+from polyvox.store.database import Database
+from polyvox.store.loops import Sighting
+
+THERE = "America/Los_Angeles"
+ZONE = ZoneInfo(THERE)
+
+
+def there(text: str) -> int:
+    return int(datetime.fromisoformat(text).replace(tzinfo=ZONE).timestamp()) * 1_000_000
+
+
+MONDAY = there("2025-10-06T18:00")  # Tuesday, 01:00 in UTC
+
+
+@pytest.fixture(params=["", "lab:notes"], ids=["by rules", "by a model"])
+async def desk(
+    database: Database, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[Desk]:
+    async with open_desk(database, tmp_path, model=request.param) as desk:
+        desk.held.settings = desk.held.settings.model_copy(update={"timezone": THERE})
+        desk.clock.now = MONDAY + 60_000_000
+        row = {"n": 0, "quote": "I'll call the bank today", "text": "Call the bank today"}
+        fact = {"n": 0, "quote": "call the bank today", "text": "Calls.", "subject": "user"}
+        desk.always({**EMPTY, "loops": [row], "facts": [fact], "summary": "They talked."})
+        yield desk
+
+
+async def say(desk: Desk, session: str, text: str, at: int) -> None:
+    await desk.memory.ingest(ME, PART, session, None, at, at, [Message("user", text, at)])
+
+
+async def test_what_is_due_today_is_due_that_day_before_and_after_it_is_worked_through(
+    desk: Desk,
+) -> None:
+    await say(desk, "s", "I'll call the bank today.", MONDAY)
+
+    async def open_now() -> list[tuple[str, date | None]]:
+        now = desk.clock()
+        known = (await desk.database.read(lambda tx: past.read(tx, ME, PART, now, ZONE))).known
+        return [(one.text, one.due) for one in known.loops]
+
+    due = [("Call the bank today", date(2025, 10, 6))]
+    assert await open_now() == due
+    await desk.work()
+    assert await open_now() == due
+    (loop,) = await desk.memory.loops(ME, PART)
+    assert (loop.due, loop.horizon) == ("2025-10-06", "today")
+    for request in desk.provider.log[:1]:
+        shown = json.loads(request.json()["messages"][1]["content"])
+        assert shown["said"] == "2025-10-06", "the model is told the person's day"
+    for known in await desk.memory.facts(ME, PART):
+        fact = known.fact
+        assert fact.about_from == there("2025-10-06")
+        assert (fact.about_to, fact.about_precision) == (there("2025-10-07"), "day")
+
+
+async def test_a_question_means_the_persons_yesterday(desk: Desk) -> None:
+    await say(desk, "sunday", "The boat leaks.", there("2025-10-05T20:00"))
+    await say(desk, "monday", "The roof leaks.", there("2025-10-06T09:00"))
+    desk.clock.now = there("2025-10-06T18:30")
+
+    async def found(question: str) -> list[str]:
+        own = OwnMemory(desk.database, lambda: THERE)
+        got = await own.look_up(ME, Lookup(question, desk.clock(), PERSON))
+        assert got.value is not None
+        texts = [item.text for item in await desk.ask(question)]
+        assert [one.text for one in got.value.items] == texts, "so in a conversation"
+        return texts
+
+    assert await found("what did I say yesterday") == ["The boat leaks."]
+    assert await found("what did I say today") == ["The roof leaks."]
+
+
+async def test_what_is_changed_by_hand_has_the_persons_days(desk: Desk) -> None:
+    await say(desk, "s", "I'll call the bank today.", MONDAY)
+    await desk.work()
+    (loop,) = await desk.memory.loops(ME, PART)
+    later = await desk.memory.correct_loop(ME, PART, loop.id, due=date(2025, 10, 8))
+    assert later.horizon == "this_week", "two days from Monday, though one from Tuesday"
+    for known in await desk.memory.facts(ME, PART):
+        by_hand = await desk.memory.correct(ME, PART, known.fact.id, "Calls tomorrow.")
+        assert by_hand.fact.about_from == there("2025-10-07")
+
+
+def test_a_day_begins_and_ends_where_the_person_is() -> None:
+    (span,) = times_in("yesterday", MONDAY, ZONE).spans
+    assert (span.start, span.end) == (there("2025-10-05"), there("2025-10-06"))
+    changed = there("2025-11-02T12:00")  # this day has 25 hours
+    (span,) = times_in("today", changed, ZONE).spans
+    assert span.end - span.start == 25 * 3_600_000_000
+    for words in ("today", "tonight", "this evening"):
+        found = facts.about(words, changed, ZONE)
+        assert found is not None
+        assert (found[0], found[1]) == (span, "day")
+    assert date_of(midnight(date(2025, 11, 2), ZONE), ZONE) == date(2025, 11, 2)
+    assert date_of(MONDAY) == date(2025, 10, 7), "without a zone it is UTC"
+
+
+def test_what_is_due_sooner_there_comes_first() -> None:
+    def seen(text: str, index: int) -> Sighting:
+        episode = Episode("s", index, "user", None, text, MONDAY)
+        (one,), _ = loops.found_in(episode, MONDAY, True, ZONE)
+        return one
+
+    late = seen("I'll call the bank on Wednesday.", index=0)
+    soon = seen("I'll pay the rent tomorrow.", index=1)
+    assert (late.due, soon.due) == ("2025-10-08", "2025-10-07")
+    ranked = [one.due for one in loops.view([late, soon], [], MONDAY, zone=ZONE)]
+    assert ranked == ["2025-10-07", "2025-10-08"]
+    assert date_of(MONDAY, UTC) != date_of(MONDAY, ZONE)
