@@ -437,6 +437,24 @@ async def test_what_is_forgotten_while_it_is_read_leaves_nothing(desk: Desk) -> 
     assert (view["facts"], view["loops"], view["profile"]) == ([], [], {})
 
 
+async def test_nor_does_a_note_on_another_message_tell_of_it(desk: Desk) -> None:
+    """The others are read anew, without it."""
+    row = {"n": 1, "quote": "allergic to peanuts", "subject": "brother", "attribute": "allergy"}
+    told = {**EMPTY, "facts": [{**row, "text": "Quibblefrax is allergic to peanuts."}]}
+    anew = {**EMPTY, "facts": [{**row, "n": 0, "text": "He is allergic to peanuts."}]}
+    desk.reply(Script(pieces=(json.dumps(told),), hold="reading"), anew)
+    await desk.ingest("s", "My brother is called Quibblefrax.", "He is allergic to peanuts.")
+    working = asyncio.create_task(desk.work())
+    await desk.provider.arrived(1)
+    await desk.database.write(lambda tx: episodes.remove_message(tx, ME, PART, "s", 0))
+    desk.provider.gate("reading").set()
+    await working
+    assert [one.fact.text for one in await desk.memory.facts(ME, PART)] == [
+        "He is allergic to peanuts."
+    ]
+    assert "Quibblefrax" not in str(desk.provider.log[1].json())
+
+
 async def test_partitions_do_not_meet(desk: Desk) -> None:
     other = Partition("polyvox", "bert")
     desk.reply(home("I moved to Porto", "Lives in Porto."))

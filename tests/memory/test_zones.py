@@ -126,3 +126,16 @@ def test_what_is_due_sooner_there_comes_first() -> None:
     ranked = [one.due for one in loops.view([late, soon], [], MONDAY, zone=ZONE)]
     assert ranked == ["2025-10-07", "2025-10-08"]
     assert date_of(MONDAY, UTC) != date_of(MONDAY, ZONE)
+
+
+@pytest.mark.parametrize("desk", ["lab:notes"], indirect=True)
+async def test_a_model_is_shown_the_persons_days(desk: Desk) -> None:
+    await say(desk, "s", "I'll call the bank today.", MONDAY)
+
+    await desk.work()
+
+    shown = [str(one.json()) for one in desk.provider.log]
+    assert len(shown) >= 2, "what is noted, and the summary"
+    for body in shown:
+        assert "2025-10-06" in body
+        assert "2025-10-07" not in body

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from polyvox.memory.asking import Asker, number_of, prompt, text_of
 from polyvox.memory.extract import Said, as_data
@@ -38,7 +38,9 @@ def bounds(day: date, zone: tzinfo | None) -> tuple[int, int]:
     return int(first.timestamp() * 1e6), int(after.timestamp() * 1e6)
 
 
-async def analyse(asker: Asker, scope: Scope, day: date, said: Sequence[Said]) -> Daily:
+async def analyse(
+    asker: Asker, scope: Scope, day: date, said: Sequence[Said], zone: tzinfo | None = UTC
+) -> Daily:
     """What a day was about, from what was said in it."""
     name = asker.model
     # Whoever steers by it may be a cloud model: what must not go there is no part of it.
@@ -58,7 +60,7 @@ async def analyse(asker: Asker, scope: Scope, day: date, said: Sequence[Said]) -
             "",
             asker.clock(),
         )
-    data = await asker.ask(scope, name, prompt("daily"), as_data(_last(said)), "themes")
+    data = await asker.ask(scope, name, prompt("daily"), as_data(_last(said), zone), "themes")
     listed = data.get("themes")
     found = [text_of({"t": one}, "t", 60) for one in listed] if isinstance(listed, list) else []
     given = data.get("scores")

@@ -329,7 +329,7 @@ class Deriving:
                 lambda tx: derived.drop_summaries(tx, scope, partition, "session", (session_id,))
             )
             return
-        made = await summaries.summarise(self.asker, scope, session_id, said)
+        made = await summaries.summarise(self.asker, scope, session_id, said, self.zone())
 
         def write(tx: Tx) -> None:
             left = {one.episode.id for one in said_in(tx, scope, partition, session_id)}
@@ -347,7 +347,7 @@ class Deriving:
         if not said:
             await self.database.write(lambda tx: derived.drop_daily(tx, scope, partition, (name,)))
             return
-        made = await daily.analyse(self.asker, scope, day, said)
+        made = await daily.analyse(self.asker, scope, day, said, zone)
 
         def write(tx: Tx) -> None:
             left = {one.episode.id for one in said_on(tx, scope, partition, day, zone)}

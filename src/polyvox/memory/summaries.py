@@ -7,6 +7,7 @@ what a summary rests on and when it has to go.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, tzinfo
 
 from polyvox.errors import ProtocolError
 from polyvox.memory.asking import Asker, prompt, text_of
@@ -20,7 +21,13 @@ MOST_CHARS = 24_000
 """Of a longer session, its beginning and its end are told."""
 
 
-async def summarise(asker: Asker, scope: Scope, session_id: str, said: Sequence[Said]) -> Summary:
+async def summarise(
+    asker: Asker,
+    scope: Scope,
+    session_id: str,
+    said: Sequence[Said],
+    zone: tzinfo | None = UTC,
+) -> Summary:
     """The summary of a session that has something said in it."""
     name = asker.model
     allowed = said
@@ -29,7 +36,7 @@ async def summarise(asker: Asker, scope: Scope, session_id: str, said: Sequence[
     text, told, model = quoting(said), list(said), ""
     if name is not None and allowed:
         told, model = _some(allowed), name
-        data = await asker.ask(scope, name, prompt("summary"), as_data(told), "summary")
+        data = await asker.ask(scope, name, prompt("summary"), as_data(told, zone), "summary")
         text = text_of(data, "summary", LONGEST)
         if not text:
             raise ProtocolError(

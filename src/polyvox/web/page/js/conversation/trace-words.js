@@ -42,7 +42,7 @@ const FETCHED = {
 };
 const RECALL = {
   off: "Looking things up is switched off.", none: "Nothing in the message asked for it.", unsure: "It was not sure enough that you wanted it.", "no query": "The message has no words to look for.",
-  "nothing found": "It looked, and found nothing that fits.", unreachable: "Memory could not be reached.",
+  "nothing found": "It looked, and found nothing that fits.", "told already": "What it found stands in the request anyway.", unreachable: "Memory could not be reached.",
 };
 const STEPS = {
   stt_ms: "Hearing you", wait: "Getting there", session_ms: "Reading the session", gate_ms: "Reading your message", brief_ms: "Asking memory", recall_ms: "Looking things up",
