@@ -10,17 +10,28 @@ from __future__ import annotations
 import unicodedata
 
 _MARKS = dict.fromkeys(map(ord, '"`´“”„‟«»‹›‘’‚‛＂＇「」『』〝〞〟❛❜❝❞❮❯⹂'), "'")
-_SHOWN = _MARKS | str.maketrans("[]{}<>【】［］｛｝＜＞⟨⟩〈〉《》", "()()()()()()()()()()")
+_BRACKETS = str.maketrans("[]{}<>【】［］｛｝＜＞⟨⟩〈〉《》", "()()()()()()()()()()")
+_SHOWN = _MARKS | _BRACKETS
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def plain(text: str) -> str:
     """A text on one line, with nothing in it that could end a quotation or pose as structure."""
+    return _line(text).translate(_SHOWN)
+
+
+def unstructured(text: str) -> str:
+    """A text that is told as it is: on one line, with nothing in it that could pose as structure.
+    What it quotes stays quoted."""
+    return _line(text).translate(_BRACKETS)
+
+
+def _line(text: str) -> str:
     line = " ".join(text.split())
     if not line.isprintable():  # nearly all are: looking at every letter takes ten times as long
         seen = "".join(" " if unicodedata.category(one) in _HIDDEN else one for one in line)
         line = " ".join(seen.split())
-    return line.translate(_SHOWN)
+    return line
 
 
 def quoted(words: str) -> str:

@@ -36,6 +36,7 @@ from polyvox.memory.packets import (
     UserModel,
 )
 from polyvox.memory.values import Evidence, Role
+from polyvox.quoting import unstructured
 
 LONGEST = 4000
 """Characters of one text; the rest is left out."""
@@ -69,7 +70,7 @@ def startbrief(data: object) -> StartBrief:
         return _older(table, items)
     depth = _get(table, "handover_depth")
     return StartBrief(
-        handover_text=_text(_get(table, "handover_text")),
+        handover_text=_told(_get(table, "handover_text")),
         handover_depth=next((one for one in get_args(Depth) if one == depth), None),
         time_context=_time(_get(table, "time_context")),
         resume=_resume(_get(table, "resume")),
@@ -166,7 +167,7 @@ def ingested(data: object) -> str | None:
 
 
 def _older(table: Table, items: tuple[BriefItem, ...]) -> StartBrief:
-    bridge = _text(_get(table, "bridge_text"))
+    bridge = _told(_get(table, "bridge_text"))
     part = _part(_get(table, "time_of_day_label"))
     human = _text(_get(table, "time_gap_human")) or _text(_get(table, "time_gap_description"))
     gap = gap_in(human or "")
@@ -208,7 +209,7 @@ def _time(data: object) -> TimeContext | None:
 def _resume(data: object) -> Resume | None:
     if not isinstance(data, dict):
         return None
-    text = _text(_get(data, "bridge_text"))
+    text = _told(_get(data, "bridge_text"))
     return Resume(_get(data, "use_bridge") is True and text is not None, text)
 
 
@@ -390,6 +391,12 @@ def _text(data: object) -> str | None:
         one for one in data[:LONGEST] if one != "\0" and not "\ud800" <= one <= "\udfff"
     )
     return clean.strip() or None
+
+
+def _told(data: object) -> str | None:
+    """A text of theirs that is put before a model as it is: it must not pose as a block."""
+    text = _text(data)
+    return None if text is None else unstructured(text) or None
 
 
 def _number(data: object) -> float | None:
