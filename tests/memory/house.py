@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from polyvox.memory.ingest import Ingested, ingest
@@ -109,6 +109,21 @@ class Counted:
         found = self._tx.all(sql, params)
         self.rows += len(found)
         return found
+
+
+def rows_that(tx: Tx, hold: Callable[[str], bool]) -> dict[str, list[Any]]:
+    """The rows of every table that hold something, by table; not of an index that has no words."""
+    if tx.dialect == "sqlite":
+        names = tx.all("SELECT name FROM sqlite_master WHERE type = 'table'")
+    else:
+        names = tx.all("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+    found = {}
+    for (name,) in names:
+        if not name.startswith(("episode_words", "passage_words")):
+            held = [row for row in tx.all(f"SELECT * FROM {name}") if hold(repr(row))]
+            if held:
+                found[name] = held
+    return found
 
 
 class Killed(Exception):

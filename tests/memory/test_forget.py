@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, PART, Desk, open_desk
+from tests.memory.house import rows_that
 
 from polyvox.errors import Invalid, NotFound
 from polyvox.memory.forget import Kind, Target
 from polyvox.memory.values import Partition
-from polyvox.store.database import Database, Tx
+from polyvox.store.database import Database
 
 SECRET = "zanzibarx"
 """A word that stems to itself, as the index keeps it."""
@@ -72,21 +73,7 @@ async def remember(desk: Desk) -> None:
 
 async def rows(desk: Desk) -> dict[str, list[Any]]:
     """Every row of every table that holds the word."""
-
-    def read(tx: Tx) -> dict[str, list[Any]]:
-        if tx.dialect == "sqlite":
-            names = tx.all("SELECT name FROM sqlite_master WHERE type = 'table'")
-        else:
-            names = tx.all("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
-        found = {}
-        for (name,) in names:
-            if not name.startswith(("episode_words", "passage_words")):
-                held = [row for row in tx.all(f"SELECT * FROM {name}") if SECRET in repr(row)]
-                if held:
-                    found[name] = held
-        return found
-
-    return await desk.database.read(read)
+    return await desk.database.read(lambda tx: rows_that(tx, lambda row: SECRET in row))
 
 
 async def targets(desk: Desk) -> dict[Kind, str]:

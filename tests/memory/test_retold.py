@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from tests.memory.desk import DAY, EMPTY, ME, PART, Desk, open_desk
+from tests.memory.house import rows_that
 
 from polyvox.memory.forget import Target
 from polyvox.memory.service import Forgetting
-from polyvox.store.database import Database, Tx
+from polyvox.store.database import Database
 
 SAYS = "He is allergic to peanuts, badly."
 QUOTE = "He is allergic to peanuts"
@@ -51,21 +52,9 @@ async def desk(database: Database, tmp_path: Path) -> AsyncIterator[Desk]:
 async def traces(desk: Desk, name: str) -> dict[str, list[Any]]:
     """Every row of every table that holds a word."""
     word = re.compile(rf"(?<![a-z]){name.casefold()}(?![a-z])")
-
-    def read(tx: Tx) -> dict[str, list[Any]]:
-        if tx.dialect == "sqlite":
-            names = tx.all("SELECT name FROM sqlite_master WHERE type = 'table'")
-        else:
-            names = tx.all("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
-        found = {}
-        for (table,) in names:
-            if not table.startswith(("episode_words", "passage_words")):
-                rows = tx.all(f"SELECT * FROM {table}")
-                if held := [row for row in rows if word.search(repr(row).casefold())]:
-                    found[table] = held
-        return found
-
-    return await desk.database.read(read)
+    return await desk.database.read(
+        lambda tx: rows_that(tx, lambda row: word.search(row.casefold()) is not None)
+    )
 
 
 async def forgotten(desk: Desk, target: Target) -> Forgetting:

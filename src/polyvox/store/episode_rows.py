@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from polyvox.store import at_once
 from polyvox.store.database import Row, Tx, Value
 from polyvox.store.remembered import SESSION_BITS, Episode, Partition, Stored
 from polyvox.store.shelves import OWNER
@@ -145,15 +146,4 @@ def insert(
         )
         for one, vector in zip(rows, vectors, strict=True)
     ]
-    names = [*COLUMNS, *(("words",) if postgres else ())]
-    into = f"INSERT INTO episodes ({', '.join(names)})"
-    if postgres:
-        # All of them by one statement, whose text is always the same.
-        types = ", ".join(f"{name} {COLUMNS.get(name, 'TSVECTOR')}" for name in names)
-        tx.run(
-            f"{into} SELECT {', '.join(names)} FROM json_to_recordset(CAST(? AS JSON))"
-            f" AS new ({types})",
-            (json.dumps([dict(zip(names, row, strict=True)) for row in values]),),
-        )
-    else:
-        tx.many(f"{into} VALUES ({', '.join('?' * len(names))})", values)
+    at_once.insert(tx, "episodes", COLUMNS | ({"words": "TSVECTOR"} if postgres else {}), values)

@@ -19,6 +19,7 @@ from functools import lru_cache
 
 import msgspec
 
+from polyvox.store import at_once
 from polyvox.store.database import Tx, Value
 from polyvox.values import Scope
 
@@ -331,21 +332,13 @@ def _add(
 ) -> None:
     names = [*key.split(", "), *columns]
     sums = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in columns)
-    into, also = (
-        f"INSERT INTO {table} ({', '.join(names)})",
+    at_once.insert(
+        tx,
+        table,
+        {name: NUMBERS.get(name, "TEXT") for name in names},
+        [(*row, *change) for row, change in sorted(changes.items())],
         f"ON CONFLICT ({key}) DO UPDATE SET {sums}",
     )
-    rows = [(*row, *change) for row, change in sorted(changes.items())]
-    if tx.dialect == "postgresql":
-        # All of them by one statement, whose text is always the same.
-        types = ", ".join(f"{name} {NUMBERS.get(name, 'TEXT')}" for name in names)
-        tx.run(
-            f"{into} SELECT {', '.join(names)} FROM json_to_recordset(CAST(? AS JSON))"
-            f" AS changes ({types}) {also}",
-            (json.dumps([dict(zip(names, row, strict=True)) for row in rows]),),
-        )
-    else:
-        tx.many(f"{into} VALUES ({', '.join('?' * len(names))}) {also}", rows)
 
 
 def _marks(values: Collection[str]) -> str:
