@@ -71,7 +71,7 @@ async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
         alone = all(one.begins for one in seats)
         drafts = [] if alone else [_draft(road, *each) for each in zip(jobs, seats, strict=True)]
         unread = [unread_of(tx, scope, turn, one.thread) for one in seats]
-        number = 1 + count_said(tx, scope, turn)
+        number = 1 + _said_before(tx, scope, turn, seats[0].thread)
         return _Found(seats, conversation.recall, kept, None, drafts, unread, number)
 
     with_companion = recipe.name == companion.RECIPE
@@ -103,6 +103,13 @@ async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
         await trace.tell(road, jobs)
     if road.settings.memory.judge and turn.session_id is not None:
         await _judge(road, scope, turn.session_id)
+
+
+def _said_before(tx: Tx, scope: Scope, turn: Turn, thread: Thread) -> int:
+    """How many messages of its session stand before a turn, whether or not they are in a thread."""
+    if len(thread.past) == turn.depth - 1:  # all of them are
+        return sum(one.session_id == turn.session_id for one in thread.past)
+    return count_said(tx, scope, turn)
 
 
 async def _judge(road: Road, scope: Scope, session_id: str) -> None:
