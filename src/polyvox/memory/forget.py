@@ -341,16 +341,16 @@ class _Walk:
         nothing else is left: that they were taken back, or what they were reworded to."""
         every = profiles.entries(self.tx, self.scope, self.partition)
         found = {one.id: one for one in entries}
-        todo = [one for one in entries if one.field in (*LISTS, "key_relationships")]
-        while todo:
-            place = (todo[-1].field, todo.pop().item)
+        ahead = [one for one in entries if one.field in (*LISTS, "key_relationships")]
+        while ahead:
+            place = (ahead[-1].field, ahead.pop().item)
             here = [one for one in every if (one.field, one.item) == place]
             since = min((one.said_at for one in here if one.id in found), default=0)
             rest = [one for one in here if one.id not in found]
             if any(one.session_id is not None or one.said_at < since for one in rest):
                 continue
             more = rest + [new for one in rest for new in _reworded(one, every)]
-            todo += [one for one in more if one.id not in found]
+            ahead += [one for one in more if one.id not in found]
             found |= {one.id: one for one in more}
         ids = {one.id for one in entries}
         return [one for one in found.values() if one.id not in ids]

@@ -21,10 +21,7 @@ from polyvox.session.inspect import inspect
 from polyvox.session.road import Road, jobs_for
 from polyvox.session.sending import Plan
 from polyvox.session.spending import Estimate, check_caps
-from polyvox.session.turn import (
-    make_calls,
-    take_turn,
-)
+from polyvox.session.turn import make_calls, take_turn
 from polyvox.store import conversations, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun
