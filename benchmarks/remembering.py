@@ -58,6 +58,7 @@ def _settle(url: str) -> None:
     if url:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("VACUUM ANALYZE")
+            connection.execute("CHECKPOINT")
 
 
 async def _added(
