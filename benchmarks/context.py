@@ -15,7 +15,7 @@ from polyvox.ids import new_id
 from polyvox.session.council import find_recipe
 from polyvox.session.lifecycle import session_for
 from polyvox.session.road import Job, jobs_for
-from polyvox.session.turn import prepare
+from polyvox.session.turn import compile_all, seat
 from polyvox.settings import Limits, Models, Settings
 from polyvox.store import conversations, turns
 from polyvox.store.database import Tx
@@ -109,7 +109,7 @@ async def _measure(polyvox: Polyvox, jobs: Sequence[Job]) -> float:
 
     def once(tx: Tx) -> float:
         began = time.perf_counter()
-        calls = prepare(tx, polyvox.road, jobs, slugs)
+        calls = compile_all(polyvox.road, jobs, seat(tx, polyvox.road, jobs, slugs))
         took = time.perf_counter() - began
         if any(call.compiled is None or not call.compiled.draft.omitted for call in calls):
             raise AssertionError("the conversation fits whole: nothing is being compared")

@@ -27,7 +27,7 @@ from polyvox.companion.reading import NO_GATE
 from polyvox.memory.packets import QueryReply
 from polyvox.memory.remote import Got
 from polyvox.memory.veto import NO_VETO, Veto
-from polyvox.session.remembering import Lookup, Start
+from polyvox.session.remembering import Lookup, MemoryService, Start
 from polyvox.values import Scope
 from polyvox.web.server import address_of, bind, running
 
@@ -81,6 +81,9 @@ class Told:
         self, scope: Scope, wanted: Sequence[Lookup]
     ) -> Sequence[Got[QueryReply]]:
         return [await self.look_up(scope, one) for one in wanted]
+
+    def here(self) -> MemoryService:
+        return self
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from polyvox.session import council
 from polyvox.session.answer import seal
 from polyvox.session.lifecycle import session_for
 from polyvox.session.road import jobs_for
-from polyvox.session.turn import prepare
+from polyvox.session.turn import compile_all, seat
 from polyvox.store import conversations, endings, events, turns
 from polyvox.store.database import Tx
 from polyvox.store.endings import Ending
@@ -60,7 +60,8 @@ def _turn(
     events.append(tx, ME, conversation, begun.opening, now)
     jobs = jobs_for(ME, begun.turn, begun.answers, asked, recipe)
     slugs = {one.id: one.slug for one in known}
-    for job, call in zip(jobs, prepare(tx, road, jobs, slugs), strict=True):
+    calls = compile_all(road, jobs, seat(tx, road, jobs, slugs))
+    for job, call in zip(jobs, calls, strict=True):
         assert call.compiled is not None
         call.tried.encoded = road.models.chain(call.model).encode(call.compiled.request)
         call.tried.model = call.model

@@ -83,20 +83,72 @@ class _Clocked:
         self.steps[f"{name}_ms"] = round((time.perf_counter() - since) * 1000, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What is to be kept of a turn that was made ready."""
+
+    seen: _Seen
+    gated: Gated
+    opened: Opened
+    marks: Sequence[Mark]
+    states: Sequence[State]
+    traces: Sequence[dict[str, Any]]
+
+
 async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> None:
     """Decide what each job's persona is told in this turn (`Job.memory`), and keep why. `models`
     are those that the jobs will be asked with."""
     clock = _Clocked()
     scope, turn = jobs[0].scope, jobs[0].turn
+    made = await _ready(road, jobs, models, clock, ask=True)
+    clock.mark("context", clock.began)
+    now = road.clock()
+    after = replace(made.seen.kept, packet=made.opened.packet)
+
+    def write(tx: Tx) -> None:
+        session = turn.session_id or turn.id
+        companions.put_session(tx, scope, session, turn.conversation_id, after, now)
+        companions.put_marks(tx, scope, turn, made.marks)
+        for job, was, state in zip(jobs, made.seen.states, made.states, strict=True):
+            companions.put_state(tx, scope, job.advisor.id, turn, _json(was), _json(state), now)
+        told = [
+            (job.answer_id, _json({**trace, "timings": clock.steps}))
+            for job, trace in zip(jobs, made.traces, strict=True)
+        ]
+        companions.put_traces(tx, scope, turn.id, turn.conversation_id, told, now)
+        for model, spent in made.gated.spent:
+            usage.record(
+                tx,
+                scope,
+                usage=spent,
+                model=model,
+                advisor_id=PURPOSE,
+                at=now,
+                conversation_id=turn.conversation_id,
+                purpose=PURPOSE,
+            )
+
+    await road.database.write(write)
+
+
+async def foresee(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> None:
+    """Decide the same for a turn that may never be: nothing is kept, and no gate is asked."""
+    await _ready(road, jobs, models, _Clocked(), ask=False)
+
+
+async def _ready(
+    road: Road, jobs: Sequence[Job], models: Sequence[str], clock: _Clocked, *, ask: bool
+) -> _Ready:
+    """`ask`: whether the gate is asked."""
     seen = await road.database.read(lambda tx: _see(tx, jobs))
     clock.mark("session", clock.began)
     cloud = any(starting.is_cloud(road, model) for model in models)
     memory = starting.memory_for(road, jobs[0].recipe)
     gated, opened = await asyncio.gather(
-        _gate(road, jobs[0], seen.threads[0], models[0], clock),
+        _gate(road, jobs[0], seen.threads[0], models[0], clock, ask=ask),
         _start(road, memory, jobs[0], seen.kept, cloud, clock),
     )
-    start = opened.start
+    start, scope = opened.start, jobs[0].scope
     wishes, standing_degrade = await starting.standing(road, memory, scope, opened, cloud=cloud)
     standing = opened.allowed(wishes)
     look = memory if starting.looks_up(road, seen.recall) else None
@@ -126,34 +178,7 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> N
             *([trace["recall"]["degrade"]] if trace["recall"]["degrade"] else []),
         ]
         traces.append(trace)
-    clock.mark("context", clock.began)
-    now = road.clock()
-    after = replace(seen.kept, packet=opened.packet)
-
-    def write(tx: Tx) -> None:
-        session = turn.session_id or turn.id
-        companions.put_session(tx, scope, session, turn.conversation_id, after, now)
-        companions.put_marks(tx, scope, turn, sorted(made))
-        for job, was, state in zip(jobs, seen.states, states, strict=True):
-            companions.put_state(tx, scope, job.advisor.id, turn, _json(was), _json(state), now)
-        told = [
-            (job.answer_id, _json({**trace, "timings": clock.steps}))
-            for job, trace in zip(jobs, traces, strict=True)
-        ]
-        companions.put_traces(tx, scope, turn.id, turn.conversation_id, told, now)
-        for model, spent in gated.spent:
-            usage.record(
-                tx,
-                scope,
-                usage=spent,
-                model=model,
-                advisor_id=PURPOSE,
-                at=now,
-                conversation_id=turn.conversation_id,
-                purpose=PURPOSE,
-            )
-
-    await road.database.write(write)
+    return _Ready(seen, gated, opened, sorted(made), states, traces)
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
@@ -172,7 +197,7 @@ def _see(tx: Tx, jobs: Sequence[Job]) -> _Seen:
         stored = companions.state(tx, scope, job.advisor.id, turn)
         states.append(State() if stored is None else msgspec.json.decode(stored, type=State))
     kept = companions.session(tx, scope, turn.session_id or turn.id) or Kept()
-    recall = conversations.get(tx, scope, turn.conversation_id).recall
+    recall = conversations.recall_of(tx, scope, turn.conversation_id)
     number = count_said(tx, scope, turn) + 1
     return _Seen(threads, states, kept, companions.marks(tx, scope, turn), recall, number)
 
@@ -180,10 +205,12 @@ def _see(tx: Tx, jobs: Sequence[Job]) -> _Seen:
 # -- the two calls -------------------------------------------------------------------------------
 
 
-async def _gate(road: Road, job: Job, thread: Thread, model: str, clock: _Clocked) -> Gated:
+async def _gate(
+    road: Road, job: Job, thread: Thread, model: str, clock: _Clocked, *, ask: bool
+) -> Gated:
     """Have the message read, where there is a model for it."""
     name = road.settings.models.gate or ("" if model.startswith("local:") else model)
-    if not name:
+    if not name or not ask:
         return Gated()
     since, limits, turn = time.perf_counter(), road.settings.limits, job.turn
     try:

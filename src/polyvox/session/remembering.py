@@ -116,6 +116,11 @@ class MemoryService(Protocol):
         """The same for several readers at once, each of whom is told only what they may see."""
         ...
 
+    def here(self) -> MemoryService:
+        """The same, as far as nobody elsewhere and no model is asked for it: for what is not said
+        yet."""
+        ...
+
 
 class NoMemory:
     """Nothing is remembered."""
@@ -150,6 +155,10 @@ class NoMemory:
     ) -> Sequence[Got[QueryReply]]:
         """Nothing."""
         return [Got(QueryReply()) for _ in wanted]
+
+    def here(self) -> MemoryService:
+        """The same."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +240,10 @@ class OwnMemory:
         quick = [replace(one, stretches=QUICK, limit=min(one.limit, FEW)) for one in wanted]
         return await self._look(scope, quick)
 
+    def here(self) -> MemoryService:
+        """By words alone."""
+        return replace(self, embeddings=None, writer=None)
+
     async def _look(
         self, scope: Scope, wanted: Sequence[Lookup], *, named: bool = False
     ) -> Sequence[Got[QueryReply]]:
@@ -306,6 +319,10 @@ class RemoteService:
         found = await asyncio.gather(*(self.look_up(scope, one) for one in asked.values()))
         by_words = dict(zip(asked, found, strict=True))
         return [by_words[one.words] for one in wanted]
+
+    def here(self) -> MemoryService:
+        """Nothing: whatever it is asked leaves this machine."""
+        return NoMemory()
 
 
 def as_handover(start: Start) -> str:

@@ -17,7 +17,7 @@ from polyvox.receive import UserMessage, receive
 from polyvox.session import council, lifecycle, starting
 from polyvox.session.road import Job, Road
 from polyvox.session.spending import Estimate, check_caps
-from polyvox.session.turn import model_for, params_for, prepare, reach_of
+from polyvox.session.turn import foresee, model_for, params_for, reach_of
 from polyvox.store import conversations, ratios, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
@@ -123,7 +123,7 @@ def begin(
     )
 
 
-def estimate(
+def imagine(
     tx: Tx,
     road: Road,
     scope: Scope,
@@ -131,8 +131,8 @@ def estimate(
     content: str,
     advisors: Sequence[str] | None,
     recipe_name: str,
-) -> list[Estimate]:
-    """What a message would take, for each advisor it would go to."""
+) -> list[Job]:
+    """The turn that a message would become, for each advisor it would go to."""
     conversation = (
         conversations.get(tx, scope, conversation_id)
         if conversation_id is not None
@@ -147,12 +147,29 @@ def estimate(
     )
     recipe = council.find_recipe(tx, scope, road.settings, conversation.recipe)
     asked = council.council_of(conversation, known, message.asked)
-    turn = next_turn(tx, scope, conversation, content, road.clock())
-    jobs = [Job(scope, turn, new_id(), advisor, recipe) for advisor in asked]
-    slugs = {advisor.id: advisor.slug for advisor in known}
+    now = road.clock()
+    turn = next_turn(tx, scope, conversation, content, now)
+    session = starting.running_session(tx, scope, road, conversation, now)
+    turn = replace(turn, session_id=turn.id if session is None else session.id)
+    return [Job(scope, turn, new_id(), advisor, recipe) for advisor in asked]
+
+
+async def estimate(
+    road: Road,
+    scope: Scope,
+    conversation_id: str | None,
+    content: str,
+    advisors: Sequence[str] | None,
+    recipe_name: str,
+) -> list[Estimate]:
+    """What a message would take, for each advisor it would go to, with what they would be told of
+    the past."""
+    jobs = await road.database.read(
+        lambda tx: imagine(tx, road, scope, conversation_id, content, advisors, recipe_name)
+    )
     found = []
     refused: list[ModelError] = []
-    for job, call in zip(jobs, prepare(tx, road, jobs, slugs), strict=True):
+    for job, call in zip(jobs, await foresee(road, jobs), strict=True):
         if call.compiled is None:  # would not be asked, and cost nothing
             refused += [call.refusal] if call.refusal else []
             continue

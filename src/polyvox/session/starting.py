@@ -259,7 +259,7 @@ async def set_veto(road: Road, scope: Scope, conversation_id: str, ids: Iterable
 
     def write(tx: Tx) -> None:
         conversation = conversations.get(tx, scope, conversation_id)
-        session = _running(tx, scope, road, conversation, now)
+        session = running_session(tx, scope, road, conversation, now)
         if session is None:
             raise Conflict(
                 "No session is running in this conversation.",
@@ -295,7 +295,7 @@ def _place(
         session = None
     else:
         talk = conversations.get(tx, scope, conversation_id)
-        session = _running(tx, scope, road, talk, road.clock())
+        session = running_session(tx, scope, road, talk, road.clock())
     recipe = council.find_recipe(tx, scope, road.settings, talk.recipe)
     asked = council.council_of(talk, known, None)
     models = tuple(one.model or recipe.model or road.models.default for one in asked)
@@ -303,7 +303,7 @@ def _place(
     return _Place(recipe, models, talk.recall, session, kept)
 
 
-def _running(
+def running_session(
     tx: Tx, scope: Scope, road: Road, conversation: Conversation, now: int
 ) -> Session | None:
     """The session that a message sent now would belong to."""

@@ -59,50 +59,77 @@ class _Found:
 async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
     """Ask every job's advisor at the same time; return when each answer has ended, however."""
     scope, turn, recipe = jobs[0].scope, jobs[0].turn, jobs[0].recipe
+    with_companion = recipe.name == companion.RECIPE
+    if with_companion and not round_:
+        await _while_wanted(jobs, companion.get_ready(road, jobs, models_of(road, jobs)))
+    found = await _read(road, jobs, round_)
+    remembered = None
+    if _remembers(road, recipe):
+        remembered = await _while_wanted(jobs, _recollect(road, jobs, found))
+    await make_calls(road, jobs, await _compile(road, jobs, found), remembered)
+    if remembered is not None or (with_companion and not round_):
+        await trace.tell(road, jobs)
+    if road.settings.memory.judge and turn.session_id is not None:
+        await _judge(road, scope, turn.session_id)
+
+
+async def foresee(road: Road, jobs: Sequence[Job]) -> list[Call]:
+    """What the advisors of a turn that is not stored would be asked with. Nothing is kept of it,
+    nobody elsewhere is asked, and no gate reads the message."""
+    road = replace(road, memory=road.memory.here())
+    recipe = jobs[0].recipe
+    if recipe.name == companion.RECIPE:
+        await companion.foresee(road, jobs, models_of(road, jobs))
+    found = await _read(road, jobs)
+    if _remembers(road, recipe):
+        await _recollect(road, jobs, found)
+    return await _compile(road, jobs, found)
+
+
+def _remembers(road: Road, recipe: Recipe) -> bool:
+    """Whether advisors are told of the past as those of a council are."""
+    return recipe.name != companion.RECIPE and starting.uses_memory(road, recipe)
+
+
+async def _read(road: Road, jobs: Sequence[Job], round_: int = 0) -> _Found:
+    scope, turn, recipe = jobs[0].scope, jobs[0].turn, jobs[0].recipe
+    remembers = _remembers(road, recipe)
 
     def read(tx: Tx) -> _Found:
         # It may have been deleted meanwhile.
-        conversation = conversations.get(tx, scope, turn.conversation_id)
+        recall = conversations.recall_of(tx, scope, turn.conversation_id)
         kept = companions.session(tx, scope, turn.session_id or turn.id) if remembers else None
         seats = seat(tx, road, jobs, _names(tx, scope), round_)
         if not remembers:
-            return _Found(seats, conversation.recall, None, compile_all(road, jobs, seats))
+            return _Found(seats, recall, None, compile_all(road, jobs, seats))
         # What memory has to tell depends on what is told anyway, but not where that is one message.
         alone = all(one.begins for one in seats)
         drafts = [] if alone else [_draft(road, *each) for each in zip(jobs, seats, strict=True)]
         unread = [unread_of(tx, scope, turn, one.thread) for one in seats]
         number = 1 + _said_before(tx, scope, turn, seats[0].thread)
-        return _Found(seats, conversation.recall, kept, None, drafts, unread, number)
+        return _Found(seats, recall, kept, None, drafts, unread, number)
 
-    with_companion = recipe.name == companion.RECIPE
-    remembers = not with_companion and starting.uses_memory(road, recipe)
-    if with_companion and not round_:
-        models = [model_for(road, recipe, job.advisor) for job in jobs]
-        await _while_wanted(jobs, companion.get_ready(road, jobs, models))
-    found = await road.database.read(read)
-    remembered = None
-    if remembers:
-        look = starting.looks_up(road, found.recall)
-        asked = recollecting.recollect(
-            road,
-            jobs,
-            found.seats,
-            found.drafts,
-            found.kept,
-            found.unread,
-            found.number,
-            look=look,
-        )
-        remembered = await _while_wanted(jobs, asked)
-    calls = found.calls
-    if calls is None:
-        # Off the loop, where others are streaming.
-        calls = await asyncio.to_thread(compile_all, road, jobs, found.seats, found.drafts)
-    await make_calls(road, jobs, calls, remembered)
-    if remembered is not None or (with_companion and not round_):
-        await trace.tell(road, jobs)
-    if road.settings.memory.judge and turn.session_id is not None:
-        await _judge(road, scope, turn.session_id)
+    return await road.database.read(read)
+
+
+async def _recollect(road: Road, jobs: Sequence[Job], found: _Found) -> Remembered:
+    return await recollecting.recollect(
+        road,
+        jobs,
+        found.seats,
+        found.drafts,
+        found.kept,
+        found.unread,
+        found.number,
+        look=starting.looks_up(road, found.recall),
+    )
+
+
+async def _compile(road: Road, jobs: Sequence[Job], found: _Found) -> list[Call]:
+    if found.calls is not None:
+        return found.calls
+    # Off the loop, where others are streaming.
+    return await asyncio.to_thread(compile_all, road, jobs, found.seats, found.drafts)
 
 
 def _said_before(tx: Tx, scope: Scope, turn: Turn, thread: Thread) -> int:
@@ -164,23 +191,22 @@ def model_for(road: Road, recipe: Recipe, advisor: Advisor) -> str:
     return advisor.model or recipe.model or road.models.default
 
 
+def models_of(road: Road, jobs: Sequence[Job]) -> list[str]:
+    """The models that these are asked with."""
+    return [model_for(road, job.recipe, job.advisor) for job in jobs]
+
+
 def params_for(road: Road, recipe: Recipe, advisor: Advisor, facts: ModelFacts) -> Params:
     """How it is asked: the advisor's word, then the recipe's, the model's, the settings'."""
     base = Params(max_tokens=facts.max_tokens or road.settings.limits.max_tokens)
     return advisor.params.over(recipe.params.over(base))
 
 
-def prepare(
-    tx: Tx, road: Road, jobs: Sequence[Job], slugs: Mapping[str, str], round_: int = 0
-) -> list[Call]:
-    """For every job: its thread, read from the newest end, compiled to a request. Only reads."""
-    return compile_all(road, jobs, seat(tx, road, jobs, slugs, round_))
-
-
 def seat(
     tx: Tx, road: Road, jobs: Sequence[Job], slugs: Mapping[str, str], round_: int = 0
 ) -> list[Seated]:
-    """For every job: its thread, read from the newest end, and how its model is asked."""
+    """For every job: its thread, read from the newest end, and how its model is asked. Only
+    reads."""
     recipe, turn, scope = jobs[0].recipe, jobs[0].turn, jobs[0].scope
     limits = road.settings.limits
     asked: list[tuple[ModelFacts, Params]] = []

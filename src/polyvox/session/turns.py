@@ -311,10 +311,8 @@ class Turns:
     ) -> list[Estimate]:
         """What a message would take, for each advisor it would go to; without a conversation, as
         the first of a new one. Nothing is stored."""
-        return await self._road.database.read(
-            lambda tx: sending.estimate(
-                tx, self._road, scope, conversation_id, content, advisors, recipe_name
-            )
+        return await sending.estimate(
+            self._road, scope, conversation_id, content, advisors, recipe_name
         )
 
 

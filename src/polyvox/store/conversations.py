@@ -72,6 +72,12 @@ def get(tx: Tx, scope: Scope, conversation_id: str) -> Conversation:
     return found
 
 
+def recall_of(tx: Tx, scope: Scope, conversation_id: str) -> Recall:
+    """Whether the turns of a conversation look up what was said before; of one that is only thought
+    of (without an id): as the settings say."""
+    return get(tx, scope, conversation_id).recall if conversation_id else "inherit"
+
+
 def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Page[Conversation]:
     """Conversations by their newest message, newest first; `after` is a page's `next`."""
     where, params = "", (scope.user,)
