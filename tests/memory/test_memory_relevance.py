@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.house import HERE, THERE, ask, talk, tell
 from tests.memory.updates import REPLIES, UPDATES
+from tests.session.remembered import FILLER
 
 from polyvox.memory.ranking import Question
 from polyvox.memory.relevance import Scale
+from polyvox.memory.values import Partition
 from polyvox.memory.words import terms_of
 from polyvox.store.database import Database
 
@@ -65,3 +68,29 @@ async def test_questions_to_the_right_and_to_the_wrong_memory(database: Database
 
     assert right >= 0.8 * len(UPDATES)
     assert wrong <= 0.1 * len(UPDATES)
+
+
+EARLY = [
+    (
+        "My daughter Lena starts school in September.",
+        "When does Lena start school?",
+        "Lena's shoes",
+    ),
+    ("My dog is called Rex.", "What is my dog called?", "What is my cat called?"),
+    ("I am allergic to peanuts.", "What am I allergic to?", "Which medicine do I take?"),
+    ("My sister Ilse lives in Bergen.", "Where does my sister Ilse live?", "Where does Otto work?"),
+    ("My boss is Hanna, and she wants the report.", "Who is my boss?", "Who is my landlord?"),
+    ("We bought a house near the lake.", "Where did we buy the house?", "What did the car cost?"),
+]
+"""Something said, a question that it answers, and one that it does not."""
+
+
+@pytest.mark.parametrize("more", [0, 1, 4, 12])
+async def test_the_first_things_that_were_said_are_found(database: Database, more: int) -> None:
+    """A memory that is days old knows no word as a common one."""
+    for number, (said, asked, other) in enumerate(EARLY):
+        place = Partition("early", f"{number} {more}")
+        await tell(database, "s", talk(said, REPLIES[0], *FILLER[:more]), partition=place)
+        best = (await ask(database, asked, partition=place))[0]
+        assert (best.text, best.relevance >= INJECTED) == (said, True), best
+        assert all(one.relevance < INJECTED for one in await ask(database, other, partition=place))

@@ -42,6 +42,11 @@ def test_it_is_porters_algorithm() -> None:
         ("run runs running ran", "run"),
         ("hike hikes hiking hiked", "hike"),
         ("party parties", "parti"),
+        ("live lives living lived life", "live"),
+        ("leave leaves leaving left", "leav"),
+        ("die dies died dying", "die"),
+        ("try tries tried trying", "try"),
+        ("bus buses", "bu"),
     ],
 )
 def test_forms_of_a_word_become_one(forms: str, one: str) -> None:

@@ -12,21 +12,23 @@ from functools import lru_cache
 _IRREGULAR = """
 be am is are was were been; bear bore borne; become became; begin began begun; bend bent; bite bit
 bitten; blow blew blown; break broke broken; bring brought; build built; burn burnt; buy bought;
-catch caught; choose chose chosen; come came; deal dealt; dig dug; do did done; draw drew drawn;
-dream dreamt; drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed;
-feel felt; fight fought; find found; fly flew flown; forget forgot forgotten; forgive forgave
-forgiven; freeze froze frozen; get got gotten; give gave given; go goes went gone; grow grew grown;
-hang hung; have had has; hear heard; hide hid hidden; hold held; keep kept; know knew known;
-lay laid; lead led; learn learnt; leave left; lend lent; light lit; lose lost; make made; mean
-meant; meet met; pay paid; ride rode ridden; ring rang rung; rise rose risen; run ran; say said;
-see saw seen; seek sought; sell sold; send sent; shake shook shaken; shine shone; shoot shot;
-show shown; shrink shrank shrunk; sing sang sung; sink sank sunk; sit sat; sleep slept; slide slid;
-speak spoke spoken; spend spent; stand stood; steal stole stolen; stick stuck; strike struck;
-swear swore sworn; sweep swept; swim swam swum; swing swung; take took taken; teach taught; tear
-tore torn; tell told; think thought; throw threw thrown; understand understood; wake woke woken;
-wear wore worn; weep wept; win won; write wrote written;
-child children; foot feet; goose geese; half halves; knife knives; leaf leaves; life lives; man men;
-mouse mice; person people; shelf shelves; tooth teeth; wife wives; woman women;
+catch caught; choose chose chosen; come came; cry cries cried; deal dealt; die dies died dying; dig
+dug; do did done; draw drew drawn; dream dreamt; drink drank drunk; drive drove driven; dry dries
+dried; eat ate eaten; fall fell fallen; feed fed; feel felt; fight fought; find found; fly flies
+flew flown; forget forgot forgotten; forgive forgave forgiven; freeze froze frozen; fry fries fried;
+get got gotten; give gave given; go goes went gone; grow grew grown; hang hung; have had has; hear
+heard; hide hid hidden; hold held; keep kept; know knew known; lay laid; lead led; learn learnt;
+leave left leaves leaf; lend lent; lie lies lied lying; light lit; live lives life; lose lost; make
+made; mean meant; meet met; pay paid; ride rode ridden; ring rang rung; rise rose risen; run ran;
+say said; see saw seen; seek sought; sell sold; send sent; shake shook shaken; shine shone; shoot
+shot; show shown; shrink shrank shrunk; sing sang sung; sink sank sunk; sit sat; sleep slept; slide
+slid; speak spoke spoken; spend spent; spy spies spied; stand stood; steal stole stolen; stick
+stuck; strike struck; swear swore sworn; sweep swept; swim swam swum; swing swung; take took taken;
+teach taught; tear tore torn; tell told; think thought; throw threw thrown; tie ties tied tying; try
+tries tried; understand understood; wake woke woken; wear wore worn; weep wept; win won; write wrote
+written;
+bus buses; child children; foot feet; goose geese; half halves; knife knives; man men; mouse mice;
+person people; shelf shelves; tooth teeth; wife wives; woman women;
 bad worse worst; good better best; far further farther
 """
 IRREGULAR: dict[str, str] = {
