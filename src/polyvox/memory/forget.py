@@ -26,7 +26,7 @@ from polyvox.memory.values import Episode, Partition
 from polyvox.store import derived, episodes, jobs, profiles, turns
 from polyvox.store import facts as fact_rows
 from polyvox.store import loops as loop_rows
-from polyvox.store.database import Database, Tx
+from polyvox.store.database import Database, Row, Tx
 from polyvox.store.derived import Daily, Summary
 from polyvox.store.facts import Fact
 from polyvox.store.loops import Ended, Sighting
@@ -137,7 +137,7 @@ class _Walk:
         ]
         self._add_rows(chosen, touched)
         told: list[Derived] = [*gone.values(), *sightings, *endings, *entries]
-        words = self._words(chosen, told, summaries, days)
+        words = self._words(chosen, told, summaries, days, now)
         needles = repeats.needles_of(tx, scope, part, words, now)
         more = repeats.retold(tx, scope, part, words, self._others(told))
         anew = {(one.session_id, one.index) for one in more}
@@ -246,20 +246,13 @@ class _Walk:
         told: Sequence[Derived],
         summaries: Sequence[Summary],
         days: Sequence[Daily],
+        now: int,
     ) -> Words:
-        """The words that are to be forgotten, and since when they were there."""
+        """The words that are to be forgotten, and since when they are here."""
         said = [one.text for one in chosen.messages if one.role == "user"]
-        times = [0 if one.said_at is None else one.said_at for one in chosen.messages]
-        for table, column, ids in (
-            ("turns", "content", chosen.turns),
-            ("answers", "text", chosen.answers),
-        ):
-            rows = self._rows(table, column, ids)
-            times += [at for _, at in rows]
-            said += [content for content, _ in rows] if table == "turns" else []
+        said += [row[0] for row in self._rows("turns", "content", chosen.turns)]
         spoken = list(said)
         for one in told:
-            times.append(one.said_at)
             names = ("text", "quote", "value")
             texts = [text for name in names if (text := getattr(one, name, None))]
             said += texts
@@ -274,17 +267,42 @@ class _Walk:
             chosen.messages,
             chosen.turns,
             chosen.answers,
-            min(times, default=0),
+            self._since(chosen, told, now),
             chosen.leaving,
         )
 
-    def _rows(self, table: str, column: str, ids: Collection[str]) -> list[tuple[str, int]]:
+    def _since(self, chosen: _Chosen, told: Sequence[Derived], now: int) -> int:
+        """When the first of it came here, by our own clock: what a client or a file claims is no
+        bound. 0 where nobody knows."""
+        sessions = {one.session_id for one in (*chosen.messages, *told)} | set(chosen.sessions)
+        times = [one.said_at for one in told if one.session_id is None]
+        for session_id in sorted(name for name in sessions if name is not None):
+            subject = derive.subject_of(self.partition, session_id)
+            row = self.tx.one(
+                "SELECT created_at FROM jobs WHERE user_id = ? AND id = ?",
+                (self.scope.user, f"{derive.EXTRACT}:{subject}"),
+            )
+            times.append(0 if row is None else row[0])
+        imported = (
+            "runner_id IS NULL OR EXISTS (SELECT 1 FROM answers a WHERE a.user_id = turns.user_id"
+            " AND a.turn_id = turns.id AND a.runner_id IS NULL)"
+        )
+        for table, foreign, ids in (
+            ("turns", imported, chosen.turns),
+            ("answers", "runner_id IS NULL", chosen.answers),
+        ):
+            column = f"CASE WHEN {foreign} THEN 0 ELSE created_at END"
+            times += [row[0] for row in self._rows(table, column, ids)]
+        first = min(times, default=0)
+        return first if first <= now else 0
+
+    def _rows(self, table: str, column: str, ids: Collection[str]) -> list[Row]:
         wanted = sorted(ids)
-        found: list[tuple[str, int]] = []
+        found: list[Row] = []
         for start in range(0, len(wanted), MANY):
             some = wanted[start : start + MANY]
             found += self.tx.all(
-                f"SELECT {column}, created_at FROM {table} WHERE user_id = ?"  # noqa: S608 - our own names
+                f"SELECT {column} FROM {table} WHERE user_id = ?"  # noqa: S608 - our own names
                 f" AND id IN ({', '.join('?' * len(some))})",
                 (self.scope.user, *some),
             )

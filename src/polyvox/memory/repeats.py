@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import pairwise
 
+from polyvox.memory import stemming
 from polyvox.memory.values import Episode, Partition
 from polyvox.memory.words import STOP, words_of
 from polyvox.store import episodes, redacting, search, shelves
@@ -45,6 +47,7 @@ class Words:
     turns: Collection[str]
     answers: Collection[str]
     since: int
+    """When the first of them came here, by our own clock; 0 where nobody knows."""
     leaving: str | None = None
 
 
@@ -55,7 +58,7 @@ def needles_of(tx: Tx, scope: Scope, partition: Partition, words: Words, now: in
     def said(run: Sequence[str]) -> bool:
         if kept.spoken(run):
             return True
-        return kept.told(words_of(run[0]) if len(run) == 1 else [])
+        return kept.told(words_of(run[0])) if len(run) == 1 else kept.told_together(run)
 
     return Needles(
         words.texts,
@@ -63,11 +66,13 @@ def needles_of(tx: Tx, scope: Scope, partition: Partition, words: Words, now: in
         faint=STOP,
         ordinary=_common(tx, scope),
         said=said,
+        stem=stemming.stem,
         turns=words.turns,
         answers=words.answers,
         leaving=words.leaving,
         since=words.since,
         now=now,
+        part=None if partition == Partition.own(scope) else partition.key,
     )
 
 
@@ -81,13 +86,13 @@ def find(
     dry: bool,
 ) -> list[Found]:
     """Everything that repeats it; unless `dry`, marked. `gone` are messages that go anyway. Only
-    the person's own memory has conversations beside it."""
-    found: list[Found] = []
-    if partition == Partition.own(scope):
-        if not dry:
-            redacting.check_rest(tx, scope, needles)
-        found += redact(tx, scope, needles, dry=dry)
-    for one in episodes.answered_since(tx, scope, partition, needles.since):
+    the person's own memory has conversations beside it; any has jobs."""
+    own = partition == Partition.own(scope)
+    if own and not dry:
+        redacting.check_rest(tx, scope, needles)
+    found = redact(tx, scope, needles, dry=dry, only=None if own else ("job",))
+    # All of them: their times are what somebody claimed.
+    for one in episodes.answered_since(tx, scope, partition, 0):
         if one.episode.id in gone:
             continue
         clean = needles.redacted(one.episode.text)
@@ -105,17 +110,14 @@ def retold(
     What was written by hand before them repeats nothing."""
     words = replace(words, texts=words.spoken)
     came, needles = _Came(tx, scope, partition, words), needles_of(tx, scope, partition, words, 0)
-    own = partition == Partition.own(scope)
     suspects: list[tuple[Derived, set[str]]] = []
     for one in rows:
         if one.session_id is None and one.said_at < words.since:
             continue
         texts, stems = _content(one)
         hits = {stem for stem in (*stems, *words_of(" ".join(texts))) if came.with_it(stem)}
-        if own or one.session_id is not None:
-            # Whether a passage is said elsewhere is known of the person's own memory only.
-            spans = [(text, span) for text in texts for span in needles.spans(text)]
-            hits |= {word for text, (start, end) in spans for word in words_of(text[start:end])}
+        spans = [(text, span) for text in texts for span in needles.spans(text)]
+        hits |= {word for text, (start, end) in spans for word in words_of(text[start:end])}
         if hits:
             suspects.append((one, hits))
     places = [_place(one) for one, _ in suspects]
@@ -146,7 +148,7 @@ class _Kept:
     """What the person says where nothing is forgotten."""
 
     def __init__(self, tx: Tx, scope: Scope, partition: Partition, words: Words) -> None:
-        self._tx, self._scope, self._words = tx, scope, words
+        self._tx, self._scope, self._partition, self._words = tx, scope, partition, words
         self._own = partition == Partition.own(scope)
         self._gone: dict[str, int] = {}
         for one in words.messages:
@@ -164,6 +166,24 @@ class _Kept:
         """Whether one of these is in a remembered message."""
         found = shelves.occurrences(self._tx, self._scope, self._shelves, stems)
         return any(count > self._gone.get(word, 0) for word, count in found.items())
+
+    def told_together(self, run: Sequence[str]) -> bool:
+        """Whether a remembered message has these words in this order. Those with the rarest of them
+        are looked at, the last stored first."""
+        stems = set(words_of(" ".join(run)))
+        found = shelves.occurrences(self._tx, self._scope, self._shelves, sorted(stems))
+        left = {word: count - self._gone.get(word, 0) for word, count in found.items()}
+        if not stems or len(left) < len(stems) or min(left.values()) <= 0:
+            return False
+        rarest = min(left, key=lambda word: (found[word], word))
+        most = ENOUGH + self._gone.get(rarest, 0)
+        docs = shelves.postings(self._tx, self._scope, self._shelves, rarest, most)
+        places = [(number, number) for number in docs]
+        gone = {one.id for one in self._words.messages}
+        return any(
+            one.episode.id not in gone and _has(fold(one.episode.text).split(), run)
+            for one in episodes.read(self._tx, self._scope, self._partition, places)
+        )
 
 
 class _Came:
@@ -218,14 +238,20 @@ def _common(tx: Tx, scope: Scope) -> frozenset[str]:
 
 def _their_words(tx: Tx, scope: Scope) -> set[str]:
     rows = tx.all("SELECT name, description, prompt FROM advisors WHERE user_id = ?", (scope.user,))
-    return {word for row in rows for text in row for word in fold(text or "").split()}
+    return {word for row in rows for text in row for word in _words_in(text or "")}
+
+
+def _words_in(text: str) -> list[str]:
+    """The words of a text; pairs of characters too, where it has no spaces."""
+    words = fold(text).split()
+    return words + [a + b for a, b in pairwise(words) if len(a) == len(b) == 1]
 
 
 @cache
 def _our_words() -> frozenset[str]:
     root = resources.files("polyvox")
     texts = [text for room in ROOMS for text in _texts(root / room / "prompts")]
-    return frozenset(word for text in texts for word in fold(text).split())
+    return frozenset(word for text in texts for word in _words_in(text))
 
 
 def _texts(place: Traversable) -> list[str]:

@@ -3,8 +3,9 @@
 A forgotten message stays where it was, as the mark, and is excluded: neither it nor the answers to
 it are sent any more. An answer that repeats it keeps the rest of its words. A text that a receipt
 names by its hash cannot be another one, so it goes as a whole; the receipt then shows the mark and
-is not exact. Only what is younger than the first forgotten message is looked at. Invariant: the
-log of a conversation tells of every message and answer of it that was changed here.
+is not exact. Outside the conversations in which it was said, only what was made after the first
+forgotten message came here is looked at. Invariant: the log of a conversation tells of every
+message and answer of it that was changed here.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import msgspec
 
 from polyvox.errors import Conflict
 from polyvox.events import ConversationChanged
-from polyvox.store import companions, events, running, search
+from polyvox.store import companions, events, running, search, turns
 from polyvox.store.database import Row, Tx
 from polyvox.store.redaction import Found, Needles, excerpt, marked, moved, place
 from polyvox.values import REDACTED, Scope
@@ -151,16 +152,18 @@ def _answer(
 @place("title", tables=("conversations",))
 def _titles(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
     found = []
-    heard = _heard(tx, scope, needles)
+    heard, said = _heard(tx, scope, needles), _depths(tx, scope, needles)
     sql = "SELECT id, title FROM conversations WHERE user_id = ? AND title <> '' AND id"
     for conversation_id, title in _in(tx, scope, sql, frozenset(heard)):
         new = needles.redacted(title)
+        if conversation_id in said and _is_named_by(tx, scope, conversation_id, title, needles):
+            new = ""
         if new is None:
             continue
         found.append(Found("title", conversation_id, title, conversation_id))
         if dry:
             continue
-        if not new.replace(REDACTED, "").strip(" …"):
+        if not any(map(str.isalnum, new.replace(REDACTED, ""))):
             new = ""  # the next message names it
         tx.run(
             "UPDATE conversations SET title = ? WHERE user_id = ? AND id = ?",
@@ -173,6 +176,19 @@ def _titles(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
         told = ConversationChanged("details", conversation_id)
         events.append(tx, scope, conversation_id, [told], needles.now)
     return found
+
+
+def _is_named_by(tx: Tx, scope: Scope, conversation_id: str, title: str, needles: Needles) -> bool:
+    """Whether a conversation has its title from a forgotten message, and from no other."""
+    if title not in {turns.short_title(text) for text in needles.texts}:
+        return False
+    rows = tx.all(
+        "SELECT id, content FROM turns WHERE user_id = ? AND conversation_id = ? AND redacted = 0",
+        (scope.user, conversation_id),
+    )
+    return not any(
+        name not in needles.turns and turns.short_title(content) == title for name, content in rows
+    )
 
 
 @place("receipt", tables=("receipts", "spans"))
@@ -231,12 +247,15 @@ def _traces(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
 
 @place("job", tables=("jobs", "job_steps"))
 def _jobs(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
-    """Jobs hold ids; but why one failed may be told in a provider's own words."""
+    """Jobs hold ids; but why one failed may be told in a provider's own words. What was said in
+    another partition is looked for in the jobs of that one alone."""
     found = []
-    for job_id, failure in tx.all(
-        "SELECT id, failure FROM jobs WHERE user_id = ? AND failure IS NOT NULL ORDER BY id",
+    rows = tx.all(
+        "SELECT id, subject, failure FROM jobs WHERE user_id = ? AND failure IS NOT NULL"
+        " ORDER BY id",
         (scope.user,),
-    ):
+    )
+    for job_id, failure in ((one, text) for one, about, text in rows if _is_of(about, needles)):
         if (clean := needles.redacted(failure)) is not None:
             found.append(Found("job", job_id, excerpt(failure)))
             if not dry:
@@ -244,11 +263,14 @@ def _jobs(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
                     "UPDATE jobs SET failure = ? WHERE user_id = ? AND id = ?",
                     (clean, scope.user, job_id),
                 )
-    for job_id, name, result in tx.all(
-        "SELECT job_id, name, result FROM job_steps WHERE user_id = ? ORDER BY job_id, name",
+    rows = tx.all(
+        "SELECT s.job_id, s.name, COALESCE(j.subject, ''), s.result"
+        " FROM job_steps s LEFT JOIN jobs j"
+        " ON j.user_id = s.user_id AND j.id = s.job_id WHERE s.user_id = ? ORDER BY 1, 2",
         (scope.user,),
-    ):
-        if (clean := needles.redacted_json(result)) is not None:
+    )
+    for job_id, name, about, result in rows:
+        if _is_of(about, needles) and (clean := needles.redacted_json(result)) is not None:
             found.append(Found("job", job_id, ""))
             if not dry:
                 tx.run(
@@ -256,6 +278,12 @@ def _jobs(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
                     (clean, scope.user, job_id, name),
                 )
     return found
+
+
+def _is_of(subject: str, needles: Needles) -> bool:
+    """Whether a job may be about what was forgotten: it is in the same partition. The person's own
+    has other jobs too."""
+    return needles.part is None or subject.startswith(f"{needles.part[:-1]}, ")
 
 
 @place("summary", tables=("running_summaries",))
@@ -289,7 +317,8 @@ def _telling(tx: Tx, scope: Scope, needles: Needles) -> list[_Telling]:
     rows = tx.all(
         "SELECT r.answer_id, r.conversation_id, a.created_at, r.data FROM receipts r"
         " JOIN answers a ON a.user_id = r.user_id AND a.id = r.answer_id"
-        " WHERE r.user_id = ? AND a.created_at >= ? ORDER BY r.answer_id",
+        # What was imported has no runner, and the times that its file says.
+        " WHERE r.user_id = ? AND (a.created_at >= ? OR a.runner_id IS NULL) ORDER BY r.answer_id",
         (scope.user, needles.since),
     )
     depths = _depths(tx, scope, needles)
@@ -311,12 +340,12 @@ def _telling(tx: Tx, scope: Scope, needles: Needles) -> list[_Telling]:
 
 
 def _heard(tx: Tx, scope: Scope, needles: Needles) -> dict[str, int]:
-    """Where an answer may repeat it, and from when on: in the conversations in which it was said,
-    and in those that were told of it."""
+    """Where an answer may repeat it, and from when on: anywhere in the conversations in which it
+    was said, and in those that were told of it since then."""
     found: dict[str, int] = {}
     for one in _telling(tx, scope, needles):
         found[one.conversation_id] = min(one.at, found.get(one.conversation_id, one.at))
-    found |= dict.fromkeys(_depths(tx, scope, needles), needles.since)
+    found |= dict.fromkeys(_depths(tx, scope, needles), 0)
     found.pop(needles.leaving or "", None)
     return found
 
