@@ -7,11 +7,18 @@ instructions" stays something that somebody once said.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _MARKS = dict.fromkeys(map(ord, '"`´“”„‟«»‹›‘’‚‛＂＇「」『』〝〞〟❛❜❝❞❮❯⹂'), "'")
 _BRACKETS = str.maketrans("[]{}<>【】［］｛｝＜＞⟨⟩〈〉《》", "()()()()()()()()()()")
 _SHOWN = _MARKS | _BRACKETS
+_STRUCTURE = re.compile(
+    r"""[\[【［]\s*/?\s*[A-Z][^\]】］]*[\]】］]        # [OVERLAY], [/INST]
+    |   [<＜⟨〈《][/!?|]?\w[^>＞⟩〉》]*[>＞⟩〉》]      # <system>, <|im_start|>
+    |   [\[{<]{2,}|[\]}>]{2,}                    # [[, {{ and their like""",
+    re.VERBOSE,
+)
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
@@ -21,9 +28,9 @@ def plain(text: str) -> str:
 
 
 def unstructured(text: str) -> str:
-    """A text that is told as it is: on one line, with nothing in it that could pose as structure.
-    What it quotes stays quoted."""
-    return _line(text).translate(_BRACKETS)
+    """A text that is told as it is, on one line: only what could pose as structure (a block's name,
+    a tag, a template's mark) loses its brackets. What it quotes stays quoted."""
+    return _STRUCTURE.sub(lambda found: found[0].translate(_BRACKETS), _line(text))
 
 
 def _line(text: str) -> str:

@@ -107,6 +107,60 @@ def test_a_cut_leaves_no_time_behind() -> None:
     assert quote("come at 12 minutes past", 3, timeless=True) == "“come …”"
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("call me at five", "call me …"),
+        (
+            "Call me at Five.",
+            "Call me ….",
+        ),
+        ("come by six tomorrow", "come … tomorrow"),
+        ("come at five or six", "come …"),
+        ("come at five and tell me", "come … and tell me"),
+        ("I'll finish it by the 3rd at 0900", "I'll finish it by the 3rd …"),
+        ("it starts 0900 hours on Monday", "it starts … on Monday"),
+        ("Meet at six-thirty", "Meet …"),
+        ("Meet at seven forty-five in town", "Meet … in town"),
+        ("Meet me at 5.30 on Monday", "Meet me … on Monday"),
+        ("six-thirty works for me", "… works for me"),
+        ("let's talk at 6ish", "let's talk …"),
+        ("let's talk around six-ish, please", "let's talk …, please"),
+        ("我明天下午三点去银行", "我明天…去银行"),
+        ("两点半见", "…见"),
+        ("午後3時に会う", "…に会う"),
+        ("오후 3시에 만나", "…에 만나"),
+        ("Ich treffe Bo um 17 Uhr 30", "Ich treffe Bo um …"),
+    ],
+)
+def test_a_clock_is_left_out_however_it_is_written(text: str, told: str) -> None:
+    assert quote(text, timeless=True) == f"“{told}”"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "we met at five locations",
+        "at two meetings they spoke",
+        "at two of the meetings they spoke",
+        "it was sold at 0900 euros",
+        "it took 2300 hours of work",
+        "we count them one by one",
+        "at one with nature, at one point",
+        "after two earlier talks",
+        "in ten-fifteen minutes",
+        "at five-star hotels",
+        "at seven thirty people came",
+        "20ish people came",
+        "at twenty I moved out",
+        "我有三点建议，有一点累",
+        "3時間かかる",
+    ],
+)
+def test_what_only_counts_is_no_clock(text: str) -> None:
+    assert quote(text, timeless=True) == f"“{text}”"
+
+
 # -- what may not be said --------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 from hypothesis import given
@@ -20,6 +21,9 @@ STATEMENTS = st.lists(
         source=st.sampled_from(["user_stated", "manual", "inferred"]),
         retracts=st.booleans(),
         owner=st.sampled_from([None, "a"]),
+        session=st.sampled_from(["", "s", "t"]),
+        index=st.integers(0, 2),
+        place=st.integers(0, 2),
     ),
     max_size=14,
     unique_by=lambda one: one.id,
@@ -83,6 +87,20 @@ def test_a_late_older_statement_does_not_retire_a_newer_one() -> None:
     assert texts([porto, lisbon]) == ["Porto"]
     assert texts([porto, lisbon], as_of=15) == ["Lisbon"]
     assert texts([porto, lisbon], as_of=5) == []
+
+
+def test_at_one_moment_what_comes_later_in_a_session_holds() -> None:
+    """Messages without a time share that of their session."""
+    line = [
+        said(text, 10, session="s", index=index, place=place)
+        for text, index, place in (("Lisbon", 9, 4), ("Porto", 10, 2), ("Faro", 10, 30))
+    ]
+    for order in itertools.permutations(line):
+        assert texts(list(order)) == ["Faro"]
+        held = [(one.statement.text, one.valid_to) for one in history(order)]
+        assert held == [("Lisbon", 10), ("Porto", 10), ("Faro", None)]
+    guessed = said("Braga", 10, session="s", index=11, source="inferred")
+    assert texts([*line, guessed]) == ["Faro"]
 
 
 def test_what_is_inferred_never_stands_against_what_was_said() -> None:

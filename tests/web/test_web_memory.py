@@ -136,6 +136,11 @@ async def test_changing_the_profile(house: House) -> None:
     assert bare.json()["completeness"]["work"] == 0.67
     wrong = await house.patch("/user/model", {**ANNA, "model": {"shoe": 1}})
     assert (wrong.status, wrong.error["param"]) == (422, "shoe")
+    half = await house.patch("/user/model", {**ANNA, "model": {"current_focus": "a\ud800"}})
+    assert (half.status, half.error["param"]) == (422, "current_focus")
+    assert "cannot be stored" in half.error["message"]
+    named = await house.patch("/user/model", {**ANNA, "model": {"a\ud800": "b"}})
+    assert (named.status, named.error["param"]) == (422, "a?")
     nobody = await house.patch("/user/model", {"model": change})
     assert (nobody.status, nobody.error["param"]) == (422, "tenantId")
 

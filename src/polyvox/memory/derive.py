@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, tzinfo
 
-from polyvox.errors import Conflict, NotFound
+from polyvox.errors import Conflict, NotFound, StoreError
 from polyvox.memory import daily, extract, facts, loops, summaries
 from polyvox.memory.asking import Asker, prompt
 from polyvox.memory.extract import Batch, Found, Said
@@ -25,6 +25,7 @@ from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.transcript import Unfinished, ingest_session, transcript_for
 from polyvox.memory.values import Message, Partition
 from polyvox.store import derived, episodes, jobs, profiles, sessions
+from polyvox.store import loops as loop_rows
 from polyvox.store.database import Database, Tx
 from polyvox.store.episode_rows import EPISODE, View, in_views, stored_of
 from polyvox.store.remembered import SESSION_BITS, Stored
@@ -259,8 +260,13 @@ class Deriving:
         def next_(tx: Tx) -> Batch | None:
             return next_batch(tx, scope, partition, session_id)
 
-        while (batch := await self.database.read(next_)) is not None:
-            await self._work_through(scope, partition, session_id, batch)
+        try:
+            while (batch := await self.database.read(next_)) is not None:
+                await self._work_through(scope, partition, session_id, batch)
+        except Exception:
+            with suppress(StoreError):
+                await self._keep_rules(scope, partition, session_id)
+            raise
         now, zone, embed = self.asker.clock(), self.zone(), self.embeds()
 
         def follow(tx: Tx) -> None:
@@ -279,6 +285,8 @@ class Deriving:
         self, scope: Scope, partition: Partition, session_id: str, batch: Batch
     ) -> None:
         found, model = await self._found(scope, batch.said)
+        found.entries = extract.latest(found.entries, batch.said)
+        ruled = extract.by_rules(batch.said, self.zone()) if model else Found()
         now = self.asker.clock()
 
         def write(tx: Tx) -> None:
@@ -292,9 +300,30 @@ class Deriving:
                 tx, scope, partition, session_id, batch.first, batch.last, model, now
             ):
                 return
+            _give_way(tx, scope, partition, session_id, ruled, found, now)
             facts.remember(tx, scope, partition, found.facts)
             loops.add(tx, scope, partition, found.sightings, found.endings)
             profiles.add(tx, scope, partition, found.entries, now)
+
+        await self.database.write(write)
+
+    async def _keep_rules(self, scope: Scope, partition: Partition, session_id: str) -> None:
+        """Keep what rules find in the rest of a session until a model has read it. It does not
+        count as worked through."""
+
+        def rest(tx: Tx) -> list[Said]:
+            first = derived.extracted(tx, scope, partition, session_id)
+            return said_in(tx, scope, partition, session_id, first)
+
+        said = await self.database.read(rest)
+        found = extract.by_rules(said, self.zone())
+        entries = extract.latest(found.entries, said)
+        now = self.asker.clock()
+
+        def write(tx: Tx) -> None:
+            if _words(rest(tx)) == _words(said):  # else it is worked through by somebody, or gone
+                loops.add(tx, scope, partition, found.sightings, found.endings)
+                profiles.add(tx, scope, partition, entries, now)
 
         await self.database.write(write)
 
@@ -355,6 +384,38 @@ class Deriving:
             derived.put_daily(tx, scope, partition, made)
 
         await self.database.write(write)
+
+
+def _give_way(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    session_id: str,
+    ruled: Found,
+    found: Found,
+    now: int,
+) -> None:
+    """What rules found before a model could read it gives way to what the model found, unless the
+    person has pinned, marked or corrected it since."""
+    ids = {one.id for one in ruled.sightings}
+    there = loop_rows.sightings(tx, scope, partition, session_id=session_id)
+    if any(one.id in ids for one in there):
+        new = ids | {one.id for one in found.sightings}
+        corrected = {(one.index, one.quote) for one in there if one.id not in new}
+        marks = {one.topic for one in loop_rows.endings(tx, scope, partition)}
+        marks -= {one.topic for one in found.sightings}
+        ids = {
+            one.id
+            for one in there
+            if one.id in ids
+            and not (one.pinned or one.topic in marks or (one.index, one.quote) in corrected)
+        }
+        loop_rows.remove(tx, scope, partition, sorted(ids), ())
+    loop_rows.remove(tx, scope, partition, (), [one.id for one in ruled.endings])
+    stale = {one.id for one in ruled.entries} - {one.id for one in found.entries}
+    told = profiles.entries(tx, scope, partition, session_id=session_id)
+    gone = [one.id for one in told if one.id in stale]
+    profiles.remove(tx, scope, partition, gone, now)
 
 
 def _still(true: bool) -> None:

@@ -29,6 +29,7 @@ BATCH_CHARS = 16_000
 BATCH_MESSAGES = 60
 MOST_ROWS = 60
 """Of each kind, from one batch: a model that notes more is only copying."""
+MOST_TAGS = 8
 _FOLDED = str.maketrans("’‘‚‛“”„‟«»–—\u00a0", '\'\'\'\'""""""-- ')
 _PROFILE = ("north_star", "current_focus", "work_context", "key_relationships", "patterns")
 _TYPES: dict[object, LoopType] = {one: one for one in get_args(LoopType)}
@@ -138,6 +139,23 @@ def by_model(data: Table, said: Sequence[Said], zone: tzinfo | None = UTC) -> Fo
     return found
 
 
+def latest(entries: Sequence[Entry], said: Sequence[Said]) -> list[Entry]:
+    """Of what one message says of one place in the profile, only what it says last."""
+    texts = {(one.episode.session_id, one.episode.index): one.episode.text for one in said}
+
+    def end(one: Entry) -> int:
+        words = one.quote or ""
+        text = texts.get((one.session_id or "", one.index or 0), "")
+        return text.find(words) + len(words)
+
+    last: dict[tuple[object, ...], Entry] = {}
+    for one in entries:
+        key = (one.session_id, one.index, one.field, plain(one.item), one.source)
+        if key not in last or end(one) > end(last[key]):
+            last[key] = one
+    return list(last.values())
+
+
 def quoted(text: str, quote: str) -> str | None:
     """The very words of a text that a quote means: it may differ in spaces, case and the shape of
     its marks, in nothing else. None: they do not occur, or say nothing."""
@@ -215,7 +233,6 @@ def _loop(zone: tzinfo | None, found: Found, row: Table, one: Said, quote: str) 
     today = date_of(one.at, zone)
     due = _day(text_of(row, "due")) or rules.due_in(quote, today)
     domain = text_of(row, "domain")
-    tags = row.get("tags")
     found.sightings.append(
         loops.sighting(
             one.episode,
@@ -229,9 +246,7 @@ def _loop(zone: tzinfo | None, found: Found, row: Table, one: Said, quote: str) 
             domain=domain if domain in profile.DOMAINS else "general",
             importance=round(number_of(row, "importance", 1, 5, 3)),
             urgency=round(number_of(row, "urgency", 1, 5, 3)),
-            tags=[" ".join(tag.split())[:40] for tag in tags if isinstance(tag, str)][:8]
-            if isinstance(tags, list)
-            else (),
+            tags=_tags(row.get("tags")),
             confidence=0.9,
         )
     )
@@ -273,6 +288,11 @@ def _instruction(found: Found, row: Table, one: Said, quote: str) -> bool:
         )
     )
     return True
+
+
+def _tags(value: object) -> list[str]:
+    given = value if isinstance(value, list) else []
+    return [tag for tag in (text_of({"tag": one}, "tag", 40) for one in given) if tag][:MOST_TAGS]
 
 
 def _day(value: str) -> date | None:

@@ -113,7 +113,18 @@ def held(facts: Sequence[Fact], as_of: int | None = None) -> list[Known]:
     """Facts with the time for which each held. All statements of their lines must be given."""
     by_id = {fact.id: fact for fact in facts}
     statements = [
-        Statement(one.id, one.line, "line", one.text, one.said_at, one.source, one.retracts)
+        Statement(
+            one.id,
+            one.line,
+            "line",
+            one.text,
+            one.said_at,
+            one.source,
+            one.retracts,
+            session=one.session_id or "",
+            index=one.index or 0,
+            place=one.place,
+        )
         for one in facts
     ]
     return [

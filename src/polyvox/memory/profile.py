@@ -7,6 +7,7 @@ shall be takes back whatever is not in it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -31,6 +32,7 @@ LISTS = ("patterns", "preferences.avoid", "instructions")
 FIELDS = ("north_star", "key_relationships", *SINGLE, *LISTS)
 LONGEST = 2_000
 MOST_ITEMS = 100
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 FRESH_DAYS = 30
 """So long after its last change a profile is not called stale."""
 DAY = 86_400_000_000
@@ -119,7 +121,15 @@ def lines_of(
     by_id = {one.id: one for one in entries}
     statements = [
         Statement(
-            one.id, one.field, one.item or "-", one.value, one.said_at, one.source, one.retracts
+            one.id,
+            one.field,
+            one.item or "-",
+            one.value,
+            one.said_at,
+            one.source,
+            one.retracts,
+            session=one.session_id or "",
+            index=one.index or 0,
         )
         for one in entries
     ]
@@ -234,7 +244,7 @@ def _wanted(change: Mapping[str, Any]) -> dict[str, dict[str, str | None]]:
                 f"The profile has no {place[:60]!r}.",
                 "It has north_star, current_focus, work_context, key_relationships, patterns,"
                 " preferences (tone, avoid), instructions and name.",
-                param=place[:60],
+                param=place[:60].encode("utf-8", "replace").decode(),
             )
         if place == "north_star":
             stars = dict.fromkeys(DOMAINS) if value is None else _table(place, value)
@@ -256,7 +266,7 @@ def _items(place: str, value: object) -> dict[str, str | None]:
         name = ""
         if place == "key_relationships":
             table = {"name": one} if isinstance(one, str) else _table(place, one)
-            name = " ".join(str(table.get("name") or "").split())
+            name = " ".join((_text(place, table.get("name")) or "").split())
             if not name:
                 raise Invalid("A relationship needs a name.", "Send name and text.", param=place)
             text = _text(place, table.get("text") or table.get("about") or name)
@@ -278,11 +288,21 @@ def _text(place: str, value: object) -> str | None:
         value = value.get("text")
     if value is None:
         return None
-    if not isinstance(value, str) or len(value) > LONGEST or "\0" in value:
+    if not isinstance(value, str) or len(value) > LONGEST:
         raise Invalid(
             f"{place} must be a text of at most {LONGEST:,} characters.", "Shorten it.", param=place
         )
-    return value.strip() or None
+    return _storable(place, value).strip() or None
+
+
+def _storable(place: str, text: str) -> str:
+    if _UNSTORABLE.search(text):
+        raise Invalid(
+            f"{place} holds a character that cannot be stored.",
+            "Leave out NUL and half surrogates.",
+            param=place,
+        )
+    return text
 
 
 def _domain(name: str) -> str:

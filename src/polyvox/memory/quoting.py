@@ -10,20 +10,44 @@ LONGEST = 160
 """Characters of one quotation."""
 GAP = "…"
 """Stands where something was left out."""
+_SPELT = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _NUMBER = (
-    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
-    "|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty"
+    f"{_SPELT}|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty"
+    "|fifty"
 )
 _HOUR = rf"(?:\d{{1,2}}|{_NUMBER})"
 _UNIT = r"\s*(?:%|percent|minute|hour|day|night|week|month|year|time|people|talk|more|other)"
+_AT = r"(?:at|by|around|until|till|before|after|since)"
+_MINUTES = rf"(?:oh[\s-]\w+|fifteen|(?:twenty|thirty|forty|fifty)(?:[\s-](?:{_SPELT}))?)"
+_FOUR = r"(?:[01]\d|2[0-3])[0-5]\d"
+_THEN = rf"""(?=\s*(?:$|[^\w\s-]|-(?!\w)) | \s(?:
+      (?:and|or|to)\s(?!{_HOUR}\b)
+    | (?:about|as|at|because|before|but|by|daily|each|every|exactly|for|from|he|here|i|if|in|instead
+      |is|it|latest|my|next|on|please|sharp|she|so|the|then|there|they|this|today|tomorrow|tonight
+      |until|was|we|when|while|with|you|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b))"""
+"""What may follow a bare number that is an hour; after it, anything else is what it counts."""
+_HAN = r"[\d零〇一二两兩三四五六七八九十]{1,3}"
+_PART = r"(?:[上下]午|中午|早上|早晨|晚上|凌晨|清晨|傍晚|夜里|午[前後])"
 CLOCK = re.compile(
     rf"""(?<!\w)(?:
       \d{{1,2}}\s?[:h]\s?\d{{2}}(?::\d{{2}})?(?:\s?[ap]\.?m\b\.?)?(?!\d)
-    | {_HOUR}(?:[.]\d{{2}})?\s?(?:[ap]\.?m\b\.?|o'?\s?clock|uhr\b)
+    | {_HOUR}(?:[.]\d{{2}})?\s?(?:[ap]\.?m\b\.?|o'?\s?clock|uhr\b(?:\s[0-5]?\d\b)?)
     | (?:half|quarter|{_HOUR}(?:\s(?:minutes?))?)\s(?:past|to)\s{_HOUR}\b
-    | (?:at|by|around|until|till|before|after|since)\s\d{{1,2}}\b(?!{_UNIT}|[.,]?\d)
+    | {_AT}\s\d{{1,2}}\b(?!{_UNIT}|[.,]?\d)
+    | {_AT}\s\d{{1,2}}[.][0-5]\d\b{_THEN}
+    | {_AT}\s{_FOUR}\b{_THEN}
+    | {_FOUR}\s?(?:hours|hrs|h)\b(?!\sof\b)
+    | {_AT}\s(?<!by\s)one\b(?!\s(?:and|with)\b){_THEN}
+    | {_AT}\s(?!one\b)(?:{_SPELT})(?:\s(?:and|or|to)\s(?:{_SPELT}))?\b{_THEN}
+    | {_AT}\s(?:{_SPELT})[\s-]{_MINUTES}\b(?!{_UNIT})
+    | (?:{_SPELT})-(?:fifteen|thirty|forty-five)\b(?!{_UNIT})
+    | (?:{_AT}\s)?(?:\d{{1,2}}|{_SPELT})-?ish\b{_THEN}
     | noon\b | midday\b | midnight\b
-    )""",
+    )
+    | {_PART}\s?{_HAN}[点點时時](?!间|間)(?:半|钟|鐘|整|[一三]刻|{_HAN}分?)?
+    | {_HAN}[点點](?:半|钟|鐘|整|[一三]刻|{_HAN}分) | \d{{1,2}}時(?:半|{_HAN}分|(?!間))
+    | 오[전후]\s?\d{{1,2}}\s?시(?:\s?(?:반|\d{{1,2}}\s?분))?
+    """,
     re.IGNORECASE | re.VERBOSE,
 )
 """A time of the clock, as people write it."""

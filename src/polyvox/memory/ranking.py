@@ -34,8 +34,6 @@ COMMON, FEW = 0.25, 10
 """A word in every fourth text (and in more than a few) tells nothing about its neighbours."""
 STRETCH_BITS = SUB_BITS + 2
 """A stretch is as many places as a word reaches, so it reaches no further than the next one."""
-YOUNG = 100
-"""Fewer texts than this cannot tell which words are rare: they count as among so many."""
 BESIDE = 0.4
 """What a word counts in the stretches beside its own."""
 _IN_SESSION = SESSION_BITS - STRETCH_BITS
@@ -65,10 +63,10 @@ class Question:
     known: Mapping[str, int]
     """In how many texts each word occurs; those in none are left out."""
 
-    def idf(self, word: str) -> float:
-        """How much is learned from meeting a word."""
+    def idf(self, word: str, docs: int = 0) -> float:
+        """How much is learned from meeting a word; as among so many texts, if there are fewer."""
         count = min(self.known.get(word, 0), self.docs)
-        return math.log(1 + (max(self.docs, YOUNG) - count + 0.5) / (count + 0.5))
+        return math.log(1 + (max(self.docs, docs) - count + 0.5) / (count + 0.5))
 
     @cached_property
     def weights(self) -> dict[str, float]:

@@ -20,6 +20,8 @@ CONSTANT = -6.3
 COVERED = 9.4
 AMOUNT = 2.6
 STRANGER = -2.1
+YOUNG = 100
+"""Fewer texts than this cannot tell how rare a word is: what was found counts as among so many."""
 MUCH = 8.0
 """More than this is not surer: a long question adds up many faint matches."""
 
@@ -47,11 +49,16 @@ class Scale:
     def __init__(self, question: Question) -> None:
         names = [term.word for term in question.terms if term.name]
         strangers = sum(1 for word in names if word not in question.known)
-        self._total = sum(question.weights.values())
+        worth = {term.word: term.weight * question.idf(term.word, YOUNG) for term in question.terms}
+        here = sum(question.weights[word] for word in worth if word in question.known)
+        there = sum(worth[word] for word in worth if word in question.known)
+        self._total = sum(worth.values())
+        self._grown = there / here if here else 1.0
         self._strangers = strangers / len(names) if names else 0.0
 
     def features(self, value: float) -> Features:
         """What a score means."""
+        value *= self._grown
         covered = value / self._total if self._total else 0.0
         return Features(covered, math.log1p(min(value, MUCH)), self._strangers)
 

@@ -31,6 +31,10 @@ class Statement:
     """It says that nothing is known of this any more."""
     owner: str | None = None
     """The advisor whose own it is: nobody's own statements stand against anybody else's."""
+    session: str = ""
+    index: int = 0
+    place: int = 0
+    """Where it was said: in which message of which session, and where in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +89,10 @@ def current(statements: Iterable[Statement], as_of: int | None = None) -> list[H
     ]
 
 
-def _order(one: Statement) -> tuple[int, int, str]:
-    """By when it was said; at the same moment the surer source wins, then the later id."""
-    return one.said_at, _RANK[one.source], one.id
+def _order(one: Statement) -> tuple[int, int, str, int, int, str]:
+    """By when it was said; at the same moment the surer source wins, then what comes later in its
+    session, then the later id. Messages without a time share that of their session."""
+    return one.said_at, _RANK[one.source], one.session, one.index, one.place, one.id
 
 
 def plain(words: str) -> str:

@@ -5,11 +5,13 @@ Which statement holds is not stored: it is computed from all statements of a lin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from polyvox.errors import NotFound
+from polyvox.store import episodes
 from polyvox.store.database import Row, Tx, Value
 from polyvox.store.remembered import Partition, Role
 from polyvox.values import Scope
@@ -54,6 +56,9 @@ class Fact:
     """It says that nothing is known of this any more."""
     corrects: str | None = None
     """The fact that this one was put in place of, by hand."""
+    place: int = 0
+    """Where its quote ends in the message; not stored, told where one message says several things
+    of a line."""
 
 
 def add(tx: Tx, scope: Scope, partition: Partition, facts: Sequence[Fact]) -> list[Fact]:
@@ -129,7 +134,7 @@ def every(tx: Tx, scope: Scope, partition: Partition) -> list[Fact]:
         f"SELECT {_FACT} FROM facts WHERE user_id = ? AND part = ? ORDER BY said_at DESC, id",
         (scope.user, partition.key),
     )
-    return [_fact(row) for row in rows]
+    return _placed(tx, scope, partition, [_fact(row) for row in rows])
 
 
 def some(
@@ -195,7 +200,28 @@ def _among(
             f" AND {column} IN ({', '.join('?' * len(some))}) ORDER BY said_at, id",
             (scope.user, partition.key, *some),
         )
-    return [_fact(row) for row in found]
+    return _placed(tx, scope, partition, [_fact(row) for row in found])
+
+
+def _placed(tx: Tx, scope: Scope, partition: Partition, facts: list[Fact]) -> list[Fact]:
+    """Facts of which it is known what a message says first, where it says several of a line."""
+    said = Counter((one.line, one.session_id, one.index) for one in facts)
+    several = {
+        one.id: (one.session_id, one.index)
+        for one in facts
+        if one.session_id is not None and one.index is not None
+        if said[one.line, one.session_id, one.index] > 1
+    }
+    if not several:
+        return facts
+    messages = episodes.at_places(tx, scope, partition, list(several.values()))
+
+    def place(one: Fact) -> int:
+        message = messages.get(several.get(one.id, ("", 0)))
+        before = -1 if message is None or not one.quote else message.text.find(one.quote)
+        return 0 if before < 0 else before + len(one.quote or "")
+
+    return [replace(one, place=place(one)) for one in facts]
 
 
 def _fact(row: Row) -> Fact:
