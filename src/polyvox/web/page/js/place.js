@@ -1,5 +1,7 @@
-// Places of the page: their names, and the parts of long ones.
-import { html, useEffect } from "./ui.js";
+// Places of the page: their names, the parts of long ones, and how far one had read in them.
+import { html, useEffect, useLayoutEffect, useRef } from "./ui.js";
+
+const SOON = 200; // ms after scrolling
 
 /** A place of its own: its name in the title, and read from its beginning. */
 export function usePlace(...names) {
@@ -9,6 +11,54 @@ export function usePlace(...names) {
     const part = window.location.hash && document.getElementById(window.location.hash.slice(1));
     if (part) part.scrollIntoView();
     else window.scrollTo(0, 0);
+  }, []);
+}
+
+/** How far one had read when one left: {top, shown, entry, off}; null where one comes anew. */
+export const reading = () => history.state?.reading ?? null;
+
+/** The entry at the upper edge of the window, and how far below it that begins. */
+function edge() {
+  for (const one of document.querySelectorAll("[data-entry]")) {
+    const { top, bottom } = one.getBoundingClientRect();
+    if (bottom > 0) return { entry: one.dataset.entry, off: top };
+  }
+  return {};
+}
+
+function goBack({ top, entry, off }) {
+  if (!top) return;
+  const one = [...document.querySelectorAll("[data-entry]")].find((each) => each.dataset.entry === entry);
+  window.scrollTo(0, one ? window.scrollY + one.getBoundingClientRect().top - off : top);
+}
+
+/**
+ * Going back to this place, or loading it anew, leads to where one had read to. `shown` is how many
+ * entries are asked for, null until they are there; what was kept of it is in `reading()`.
+ */
+export function useReading(shown) {
+  const there = shown !== null;
+  const now = useRef(shown);
+  now.current = shown;
+  useLayoutEffect(() => { if (there && reading()) goBack(reading()); }, [there]);
+  useEffect(() => {
+    let later = 0;
+    const keep = () => {
+      if (now.current !== null) history.replaceState({ ...history.state, reading: { top: window.scrollY, shown: now.current, ...edge() } }, "");
+    };
+    const soon = () => { clearTimeout(later); later = setTimeout(keep, SOON); };
+    const leave = () => clearTimeout(later);
+    window.addEventListener("scroll", soon, { passive: true });
+    window.addEventListener("pagehide", keep);
+    window.addEventListener("popstate", leave);
+    document.addEventListener("click", keep, true); // before a link is followed
+    return () => {
+      leave();
+      window.removeEventListener("scroll", soon);
+      window.removeEventListener("pagehide", keep);
+      window.removeEventListener("popstate", leave);
+      document.removeEventListener("click", keep, true);
+    };
   }, []);
 }
 

@@ -2,6 +2,7 @@
 import { Failed, Waiting } from "../load.js";
 import { html } from "../ui.js";
 import { plural } from "../words.js";
+import { More, useKeptFocus } from "./memory-focus.js";
 import { Path } from "./memory-source.js";
 import { moment, usePages } from "./memory-state.js";
 
@@ -25,8 +26,8 @@ function Scores({ scores }) {
 function Analysis({ told }) {
   const messages = told.scores.messages;
   return html`
-    ${told.themes.length > 0 && html`<p class="themes">${told.themes.map((theme) => html`<span key=${theme}>${theme}</span>`)}</p>`}
-    ${told.steeringNote && html`<p class="note"><span class="label">For whoever speaks with you next</span> ${told.steeringNote}</p>`}
+    ${told.themes.length > 0 && html`<p class="themes">${told.themes.map((theme) => html`<span key=${theme}><bdi>${theme}</bdi></span>`)}</p>`}
+    ${told.steeringNote && html`<p class="note"><span class="label">For whoever speaks with you next</span> <span class="noted" dir="auto">${told.steeringNote}</span></p>`}
     <${Scores} scores=${told.scores} />
     <p class="soft small">${messages > 0 && `${plural(messages, "message")} of yours. `}${QUALITY[told.metadata.quality_flag] ?? ""}</p>`;
 }
@@ -34,7 +35,7 @@ function Analysis({ told }) {
 function Summary({ one }) {
   const index = Number((one.covers[0] ?? "").split("#").at(-1)) || 0;
   return html`
-    <li><p class="quote">${one.text}</p>
+    <li><p class="quote" dir="auto">${one.text}</p>
       <p class="whence"><time class="stamp" datetime=${one.toldAt}>${moment(one.toldAt).slice(11)}</time><${Path} sessionId=${one.sessionId} index=${index} />
         <span class="soft">${one.model ? `summed up by ${one.model}` : "in your own words: no model summed it up"}</span></p></li>`;
 }
@@ -42,7 +43,7 @@ function Summary({ one }) {
 function Day({ one }) {
   const id = `day-${one.day}`;
   return html`
-    <section class="day-entry" aria-labelledby=${id}>
+    <section class="day-entry" data-entry=${one.day} aria-labelledby=${id}>
       <h2 id=${id}><time datetime=${one.day}>${long(one.day)}</time></h2>
       ${one.analysis ? html`<${Analysis} told=${one.analysis} />` : html`<p class="soft small">This day is looked back on when it is over.</p>`}
       ${one.summaries.length > 0 && html`<ul class="sessions">${one.summaries.map((each) => html`<${Summary} key=${each.sessionId} one=${each} />`)}</ul>`}
@@ -50,7 +51,8 @@ function Day({ one }) {
 }
 
 export function Days() {
-  const { items, next, failure, busy, again, more } = usePages((limit, before) => `/api/memory/days?limit=${Math.min(60, limit)}${before ? `&before=${before}` : ""}`, []);
+  const { items, next, failure, busy, again, more } = usePages((limit, before) => `/api/memory/days?limit=${Math.min(60, limit)}${before ? `&before=${before}` : ""}`, [], ({ day }) => day);
+  const [room, toNew] = useKeptFocus();
   if (failure && !items) return html`<${Failed} failure=${failure} again=${again} />`;
   if (!items) return html`<${Waiting}>Leafing back …<//>`;
   if (!items.length) {
@@ -58,8 +60,10 @@ export function Days() {
       <p class="soft">When a session has ended it is summed up here, and each day, when it is over, gets a few words of its own.</p></div>`;
   }
   return html`
-    ${failure && html`<${Failed} failure=${failure} again=${again} />`}
-    <p class="stamp count" role="status">${next ? "The last " : ""}${plural(items.length, "day")}</p>
-    ${items.map((one) => html`<${Day} key=${one.day} one=${one} />`)}
-    ${next && html`<button type="button" class="plain" disabled=${busy} onClick=${more}>${busy ? "Reading on …" : "Show earlier days"}</button>`}`;
+    <div ref=${room}>
+      ${failure && html`<${Failed} failure=${failure} again=${again} />`}
+      <p class="stamp count" role="status" tabindex="-1">${next ? "The last " : ""}${plural(items.length, "day")}</p>
+      ${items.map((one) => html`<${Day} key=${one.day} one=${one} />`)}
+      ${next && html`<${More} busy=${busy} toNew=${toNew} onMore=${more}>Show earlier days<//>`}
+    </div>`;
 }

@@ -23,8 +23,8 @@ const listOf = (value) => (Array.isArray(value) ? value.filter((one) => wordsOf(
 const spelled = (name) => name.replace(/[_-]/g, " ").replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 
 function Text({ text }) {
-  if (text.length <= LONG) return html`<span class="quote">${text}</span>`;
-  return html`<details class="long"><summary class="quote">${few(text, LONG)}</summary><p class="quote">${text}</p></details>`;
+  if (text.length <= LONG) return html`<p class="quote" dir="auto">${text}</p>`;
+  return html`<details class="long"><summary class="quote" dir="auto">${few(text, LONG)}</summary><p class="quote" dir="auto">${text}</p></details>`;
 }
 
 function Group({ title, list }) {
@@ -43,7 +43,7 @@ function Conversations({ ids }) {
       <p>Where it was said, it then reads that something was forgotten.</p>
       <ul>${ids.map((one) => {
         const id = typeof one === "string" ? one : one.id;
-        return html`<li key=${id}><a href=${`/c/${encodeURIComponent(id)}`}>${titles.get(id) || one.title || "Untitled conversation"}</a></li>`;
+        return html`<li key=${id}><a href=${`/c/${encodeURIComponent(id)}`} dir="auto">${titles.get(id) || one.title || "Untitled conversation"}</a></li>`;
       })}</ul>
     </section>`;
 }
@@ -94,6 +94,7 @@ export function Forget({ target, onClose, onDone }) {
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState(null);
   const forget = async () => {
+    if (busy) return;
     setBusy(true);
     setRefused(null);
     try {
@@ -109,7 +110,7 @@ export function Forget({ target, onClose, onDone }) {
   };
   return html`
     <${Dialog} title="Forget this for good?" onClose=${onClose}>
-      <p class="quote target">${few(words, LONG)}</p>
+      <p class="quote target" dir="auto">${few(words, LONG)}</p>
       ${failure && html`<${Failed} failure=${failure} again=${again} />`}
       ${!going && !failure && html`<${Waiting}>Looking what would go with it …<//>`}
       ${going && html`
@@ -118,7 +119,7 @@ export function Forget({ target, onClose, onDone }) {
       ${refused && html`<${Failed} failure=${refused} />`}
       <div class="row end finish-forgetting">
         <button type="button" class="plain" autofocus onClick=${onClose}>Keep it</button>
-        <button type="button" class="solid bad" disabled=${!going || busy} onClick=${forget}>${busy ? "Forgetting …" : "Forget for good"}</button>
+        <button type="button" class="solid bad" disabled=${!going} aria-disabled=${busy ? "true" : undefined} onClick=${forget}>${busy ? "Forgetting …" : "Forget for good"}</button>
       </div>
     <//>`;
 }

@@ -44,7 +44,7 @@ function History({ fact }) {
     <ol class="line">${line.map((one) => html`
       <li key=${one.id} class=${one.status === "current" ? "holds" : ""}>
         <p class="stamp">${moment(one.validFrom)} ${one.validTo ? `to ${moment(one.validTo)}` : "until now"}${SOURCES[one.source] && ` · ${SOURCES[one.source]}`}</p>
-        <p class="quote">${one.retracts ? html`<em>Taken back:</em> ${one.text}` : one.text}</p>
+        <p class="quote" dir="auto">${one.retracts ? html`<em>Taken back:</em> ${one.text}` : one.text}</p>
         <${Quotes} list=${one.evidence} />
       </li>`)}</ol>`;
 }
@@ -60,6 +60,7 @@ export function Reword({ name, label, text, max, onSave, onClose, children }) {
   const close = () => { draft.forget(); onClose(); };
   const save = async (event) => {
     event.preventDefault();
+    if (busy) return;
     setBusy(true);
     try {
       await onSave(draft.now.text.trim());
@@ -74,13 +75,13 @@ export function Reword({ name, label, text, max, onSave, onClose, children }) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) box.current.form.requestSubmit();
   };
   return html`
-    <form class="reword" onSubmit=${save} onKeyDown=${keys}>
+    <form class="reword" data-tool="correct" onSubmit=${save} onKeyDown=${keys}>
       <label class="label" for=${id}>${label}</label>
-      <textarea id=${id} class="box" ref=${box} rows="2" maxlength=${max} value=${draft.now.text} onInput=${(event) => draft.set("text", event.target.value)}></textarea>
+      <textarea id=${id} class="box" ref=${box} rows="2" dir="auto" maxlength=${max} value=${draft.now.text} onInput=${(event) => draft.set("text", event.target.value)}></textarea>
       ${children}
       ${failure && html`<${Failed} failure=${failure} />`}
       <div class="row">
-        <button type="submit" class="solid" disabled=${busy || !draft.now.text.trim()}>${busy ? "Saving …" : "Save"}</button>
+        <button type="submit" class="solid" disabled=${!draft.now.text.trim()} aria-disabled=${busy ? "true" : undefined}>${busy ? "Saving …" : "Save"}</button>
         <button type="button" class="plain" onClick=${close}>Cancel</button>
       </div>
     </form>`;
@@ -109,20 +110,26 @@ export async function attempt(work, done) {
 
 export function PinTool({ pinned, name, mark }) {
   const word = pinned ? "Unpin" : "Pin";
-  return html`<button type="button" aria-pressed=${pinned ? "true" : "false"} aria-label=${`${word}: ${name}`} onClick=${() => mark({ pinned: !pinned }, pinned ? "It is not pinned any more." : "Pinned. It stands first.")}>${word}</button>`;
+  return html`<button type="button" data-tool="pin" aria-pressed=${pinned ? "true" : "false"} aria-label=${`${word}: ${name}`} onClick=${() => mark({ pinned: !pinned }, pinned ? "It is not pinned any more." : "Pinned. It stands first.")}>${word}</button>`;
 }
 
 function MarkTools({ marked, name, mark }) {
   const out = marked.excluded;
   return html`
     <${PinTool} pinned=${marked.pinned} name=${name} mark=${mark} />
-    <button type="button" aria-pressed=${out ? "true" : "false"} aria-label=${`${out ? "Include" : "Exclude"}: ${name}`} onClick=${() => mark({ excluded: !out }, out ? "Included. It can be recalled again." : "Excluded. No answer gets to see it.")}>${out ? "Include" : "Exclude"}</button>`;
+    <button type="button" data-tool="exclude" aria-pressed=${out ? "true" : "false"} aria-label=${`${out ? "Include" : "Exclude"}: ${name}`} onClick=${() => mark({ excluded: !out }, out ? "Included. It can be recalled again." : "Excluded. No answer gets to see it.")}>${out ? "Include" : "Exclude"}</button>`;
 }
 
-export function Fact({ item, put, onForget }) {
+/** Whether a part of an entry is unfolded: kept in `unfolded`, so that the entry can move. */
+function useUnfolded(unfolded, part) {
+  const [open, setOpen] = useState(unfolded[part] ?? false);
+  return [open, (now) => { unfolded[part] = now; setOpen(now); }];
+}
+
+export function Fact({ name: entry, item, unfolded, put, onForget }) {
   const { fact, before, others } = item;
-  const [editing, setEditing] = useState(false);
-  const [open, setOpen] = useState(false);
+  const [editing, setEditing] = useUnfolded(unfolded, "correct");
+  const [open, setOpen] = useUnfolded(unfolded, "history");
   const back = useWayBack(editing);
   const name = few(fact.text);
   const holds = fact.status === "current";
@@ -130,31 +137,32 @@ export function Fact({ item, put, onForget }) {
   const correct = async (text) => {
     if (text === fact.text) return;
     const made = await api.patch(`/api/memory/facts/${fact.id}`, { text });
+    setEditing(false); // before it moves
     put({ fact: made, before: { id: fact.id, text: fact.text, saidAt: fact.saidAt }, others: others + 1 });
     changed();
     tell("Corrected. It holds until you say something newer.");
   };
   return html`
-    <li class=${`memo${holds ? "" : " past"}${fact.excluded ? " out" : ""}`}>
+    <li data-entry=${entry} class=${`memo${holds ? "" : " past"}${fact.excluded ? " out" : ""}`}>
       <div class="margin-note">
-        ${about(fact) && html`<span class="label">${about(fact)}</span>`}
+        ${about(fact) && html`<span class="label" dir="auto">${about(fact)}</span>`}
         <time class="stamp" datetime=${fact.saidAt}>${dayOf(fact.saidAt)}</time>
       </div>
       <div class="entry">
         ${editing
           ? html`<${Reword} name=${`fact.${fact.id}`} label="Put it rightly" text=${fact.text} max="2000" onSave=${correct} onClose=${() => setEditing(false)}>
-              <p class="soft small"><del>${fact.text}</del> stays in its history; what you write holds from now on.</p><//>`
-          : html`<p class="statement">${fact.text}</p>`}
-        ${!editing && before && (fact.corrects === before.id || holds) && html`<p class="was"><span class="aside">Before: </span><del>${before.text}</del> <span class="stamp">${fact.corrects ? "corrected by you" : "until"} ${dayOf(fact.saidAt)}</span></p>`}
+              <p class="soft small"><del dir="auto">${fact.text}</del> stays in its history; what you write holds from now on.</p><//>`
+          : html`<p class="statement" dir="auto">${fact.text}</p>`}
+        ${!editing && before && (fact.corrects === before.id || holds) && html`<p class="was"><span class="aside">Before: </span><del dir="auto">${before.text}</del> <span class="stamp">${fact.corrects ? "corrected by you" : "until"} ${dayOf(fact.saidAt)}</span></p>`}
         <${Marks} fact=${fact} />
         <${Quotes} list=${fact.evidence} day=${dayOf(fact.saidAt)} />
         ${fact.source === "manual" && !fact.evidence.length && html`<p class="whence"><span class="speaker">You</span><span>written by hand</span><time class="stamp" datetime=${fact.saidAt}>${moment(fact.saidAt).slice(11)}</time></p>`}
         <div class="tools">
-          ${holds && html`<button type="button" ref=${back} aria-label=${`Correct: ${name}`} aria-expanded=${editing ? "true" : "false"} onClick=${() => setEditing(!editing)}>Correct</button>`}
+          ${holds && html`<button type="button" data-tool="correct" ref=${back} aria-label=${`Correct: ${name}`} aria-expanded=${editing ? "true" : "false"} onClick=${() => setEditing(!editing)}>Correct</button>`}
           ${holds && html`<${MarkTools} marked=${fact} name=${name} mark=${mark} />`}
           ${!holds && fact.excluded && html`<${MarkTools} marked=${fact} name=${name} mark=${mark} />`}
-          ${others > 0 && html`<button type="button" aria-expanded=${open ? "true" : "false"} aria-label=${`History, ${plural(others + 1, "statement")}: ${name}`} onClick=${() => setOpen(!open)}>History (${others + 1})</button>`}
-          <button type="button" aria-label=${`Forget: ${name}`} onClick=${() => onForget({ kind: "fact", id: fact.id, words: fact.text })}>Forget …</button>
+          ${others > 0 && html`<button type="button" data-tool="history" aria-expanded=${open ? "true" : "false"} aria-label=${`History, ${plural(others + 1, "statement")}: ${name}`} onClick=${() => setOpen(!open)}>History (${others + 1})</button>`}
+          <button type="button" data-tool="forget" aria-label=${`Forget: ${name}`} onClick=${() => onForget({ kind: "fact", id: fact.id, words: fact.text })}>Forget …</button>
         </div>
         ${open && html`<${History} fact=${fact} />`}
       </div>
@@ -162,9 +170,9 @@ export function Fact({ item, put, onForget }) {
 }
 
 /** Something that was said, as it was said. */
-export function Message({ item, put, onForget }) {
+export function Message({ name: entry, item, unfolded, put, onForget }) {
   const { message } = item;
-  const [whole, setWhole] = useState(false);
+  const [whole, setWhole] = useUnfolded(unfolded, "whole");
   const part = item.message.excerpt;
   const cut = Boolean(part) && part.length < message.text.trim().length;
   const id = `${message.sessionId}#${message.messageIndex}`;
@@ -174,17 +182,17 @@ export function Message({ item, put, onForget }) {
     put({ message: { ...message, pinned: made.pinned, excluded: made.excluded } });
   }, done);
   return html`
-    <li class=${`memo utterance${message.excluded ? " out" : ""}`}>
+    <li data-entry=${entry} class=${`memo utterance${message.excluded ? " out" : ""}`}>
       <div class="margin-note"><span class="label">${message.role === "user" ? "you said" : "an answer"}</span>
         <time class="stamp" datetime=${message.timestamp}>${dayOf(message.timestamp)}</time></div>
       <div class="entry">
-        <p class="statement spoken">${cut && !whole ? `… ${part} …` : message.text}</p>
+        <p class="statement spoken" dir="auto">${cut && !whole ? `… ${part} …` : message.text}</p>
         ${(message.pinned || message.excluded) && html`<p class="marks">${message.pinned && html`<span>pinned</span>`}${message.excluded && html`<span>excluded: no answer sees it</span>`}</p>`}
         <${Origin} where=${message} advisor=${message.advisorId} day=${dayOf(message.timestamp)} />
         <div class="tools">
-          ${cut && html`<button type="button" aria-expanded=${whole ? "true" : "false"} onClick=${() => setWhole(!whole)}>${whole ? "Show a part" : "Show all of it"}</button>`}
+          ${cut && html`<button type="button" data-tool="whole" aria-expanded=${whole ? "true" : "false"} onClick=${() => setWhole(!whole)}>${whole ? "Show a part" : "Show all of it"}</button>`}
           <${MarkTools} marked=${message} name=${name} mark=${mark} />
-          <button type="button" aria-label=${`Forget: ${name}`} onClick=${() => onForget({ kind: "message", id, words: message.text })}>Forget …</button>
+          <button type="button" data-tool="forget" aria-label=${`Forget: ${name}`} onClick=${() => onForget({ kind: "message", id, words: message.text })}>Forget …</button>
         </div>
       </div>
     </li>`;

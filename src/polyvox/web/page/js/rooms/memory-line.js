@@ -32,16 +32,16 @@ function Line({ line, label, put, onForget }) {
     }
   };
   return html`
-    <dd class="profile-line">
+    <dd class="profile-line" data-entry=${line.id}>
       ${editing
         ? html`<${Reword} name=${`line.${line.id}`} label="In other words" text=${line.text} max="2000" onSave=${save} onClose=${() => setEditing(false)} />`
-        : html`<p class="statement">${line.name && line.name !== line.text && html`<b>${line.name}</b> `}${line.text}</p>`}
+        : html`<p class="statement" dir="auto">${line.name && line.name !== line.text && html`<b dir="auto">${line.name}</b> `}${line.text}</p>`}
       <p class="marks"><span>${source(line)}</span></p>
       <${Quotes} list=${line.evidence} />
       <div class="tools">
-        <button type="button" ref=${back} aria-label=${`Edit: ${name}`} aria-expanded=${editing ? "true" : "false"} onClick=${() => setEditing(!editing)}>Edit</button>
-        <button type="button" aria-label=${`Remove: ${name}`} onClick=${remove}>Remove</button>
-        <button type="button" aria-label=${`Forget: ${name}`} onClick=${() => onForget({ kind: "profile", id: line.id, words: line.text })}>Forget …</button>
+        <button type="button" data-tool="correct" ref=${back} aria-label=${`Edit: ${name}`} aria-expanded=${editing ? "true" : "false"} onClick=${() => setEditing(!editing)}>Edit</button>
+        <button type="button" data-tool="remove" aria-label=${`Remove: ${name}`} onClick=${remove}>Remove</button>
+        <button type="button" data-tool="forget" aria-label=${`Forget: ${name}`} onClick=${() => onForget({ kind: "profile", id: line.id, words: line.text })}>Forget …</button>
       </div>
     </dd>`;
 }
@@ -55,6 +55,7 @@ function Add({ place, item, label, hint, named, put, onClose }) {
   const close = () => { draft.forget(); onClose(); };
   const save = async (event) => {
     event.preventDefault();
+    if (busy) return;
     setBusy(true);
     try {
       put(await api.post("/api/memory/profile/lines", { place, item: named ? who.trim() : item, text: text.trim() || who.trim() }));
@@ -66,16 +67,19 @@ function Add({ place, item, label, hint, named, put, onClose }) {
       setBusy(false);
     }
   };
-  const keys = (event) => event.key === "Escape" && (event.preventDefault(), close());
+  const keys = (event) => {
+    if (event.key === "Escape") { event.preventDefault(); close(); }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.currentTarget.requestSubmit(); }
+  };
   const first = (box) => box && !box.dataset.met && (box.dataset.met = "yes", box.focus());
   return html`
-    <form class="reword" onSubmit=${save} onKeyDown=${keys}>
-      ${named && html`<label class="field"><span>Name</span><input type="text" ref=${first} maxlength="200" value=${who} onInput=${(event) => draft.set("who", event.target.value)} /></label>`}
+    <form class="reword" data-tool="add" onSubmit=${save} onKeyDown=${keys}>
+      ${named && html`<label class="field"><span>Name</span><input type="text" ref=${first} dir="auto" maxlength="200" value=${who} onInput=${(event) => draft.set("who", event.target.value)} /></label>`}
       <label class=${named ? "label" : "aside"} for=${id}>${named ? "Who they are to you" : label}</label>
-      <textarea id=${id} class="box" rows="2" maxlength="2000" ref=${named ? undefined : first} placeholder=${hint} value=${text} onInput=${(event) => draft.set("text", event.target.value)}></textarea>
+      <textarea id=${id} class="box" rows="2" dir="auto" maxlength="2000" ref=${named ? undefined : first} placeholder=${hint} value=${text} onInput=${(event) => draft.set("text", event.target.value)}></textarea>
       ${failure && html`<${Failed} failure=${failure} />`}
       <div class="row">
-        <button type="submit" class="solid" disabled=${busy || !(named ? who : text).trim()}>${busy ? "Saving …" : "Save"}</button>
+        <button type="submit" class="solid" disabled=${!(named ? who : text).trim()} aria-disabled=${busy ? "true" : undefined}>${busy ? "Saving …" : "Save"}</button>
         <button type="button" class="plain" onClick=${close}>Cancel</button>
       </div>
     </form>`;
@@ -87,14 +91,14 @@ export function Place({ place, label, lines, hint, single = false, item = "", na
   const back = useWayBack(adding);
   const room = !single || lines.length === 0;
   return html`
-    <div class="place">
+    <div class="place" data-place=${`${place}-${item}`}>
       <dt>${label}</dt>
       ${lines.map((line) => html`<${Line} key=${line.id} line=${line} label=${label} put=${put} onForget=${onForget} />`)}
       ${room && html`<dd class="add">
         ${adding
           ? html`<${Add} place=${place} item=${item} label=${label} hint=${hint} named=${named} put=${put} onClose=${() => setAdding(false)} />`
           : html`${lines.length === 0 && html`<p class="soft">${hint}</p>`}
-            <div class="tools"><button type="button" ref=${back} aria-label=${`Add: ${label}`} onClick=${() => setAdding(true)}>Add</button></div>`}
+            <div class="tools"><button type="button" data-tool="add" ref=${back} aria-label=${`Add: ${label}`} onClick=${() => setAdding(true)}>Add</button></div>`}
       </dd>`}
     </div>`;
 }

@@ -6,6 +6,7 @@ import { asQuery } from "../snippet.js";
 import { html, useEffect, useRef, useState } from "../ui.js";
 import { dayGroup, plural } from "../words.js";
 import { Forget } from "./memory-forget.js";
+import { More, useKeptFocus } from "./memory-focus.js";
 import { Fact, Message } from "./memory-item.js";
 import { Filter, useNews, usePages } from "./memory-state.js";
 
@@ -19,7 +20,7 @@ const NONE = {
   superseded: "Nothing was superseded yet. When you say something newer about the same thing, the older statement is kept here.",
 };
 
-export const keyOf = ({ kind, fact, message }) => (kind === "fact" ? `fact-${fact.id}` : `message-${message.sessionId}-${message.messageIndex}`);
+const keyOf = ({ kind, fact, message }) => (kind === "fact" ? `fact-${fact.id}` : `message-${message.sessionId}-${message.messageIndex}`);
 
 function Line({ asked, onAsk }) {
   const [text, setText] = useState(asked);
@@ -36,19 +37,38 @@ function Line({ asked, onAsk }) {
     <form role="search" onSubmit=${(event) => { event.preventDefault(); ask(text); }}>
       <span class="caret" aria-hidden="true">›</span>
       <input type="search" aria-label="Ask your memory" placeholder="Where do I live? What did I say in May?" maxlength="1000"
-        autocomplete="off" value=${text} onInput=${(event) => setText(event.target.value)} />
+        autocomplete="off" dir="auto" value=${text} onInput=${(event) => setText(event.target.value)} />
     </form>`;
 }
 
+const markedOf = (item) => item.fact ?? item.message;
+const timeOf = (item) => Date.parse(item.fact?.saidAt ?? item.message?.timestamp ?? "");
+const pinnedFirst = (only, asked) => !asked && ["current", "pinned"].includes(only);
+
+/** Whether an item comes before another where pinned ones stand first, then the newest. */
+function precedes(a, b) {
+  const places = [a, b].map((one) => [markedOf(one).pinned ? 0 : 1, one.kind === "fact" ? 0 : 1, -timeOf(one) || 0]);
+  const at = places[0].findIndex((value, each) => value !== places[1][each]);
+  return at < 0 ? keyOf(a) > keyOf(b) : places[0][at] < places[1][at];
+}
+
+/** The list with an item changed, and where it belongs then. */
+function changedIn(list, old, made) {
+  if (markedOf(old).pinned === markedOf(made).pinned && Object.is(timeOf(old), timeOf(made))) return list.map((one) => (one === old ? made : one));
+  const others = list.filter((one) => one !== old);
+  const at = others.findIndex((one) => precedes(made, one));
+  return at < 0 ? [...others, made] : [...others.slice(0, at), made, ...others.slice(at)];
+}
+
 /** The items under headings: pinned ones, then by time; what was asked for, by how well it fits. */
-function grouped(items, asked) {
+function grouped(items, only, asked) {
   const groups = [];
   const sure = items.some(({ relevance }) => relevance >= SURE);
+  const headed = pinnedFirst(only, asked);
   for (const item of items) {
-    const marked = item.fact ?? item.message;
-    const at = Date.parse(item.fact?.saidAt ?? item.message?.timestamp ?? "") * 1000;
-    const name = asked ? (item.relevance >= SURE || !sure ? "" : "Less sure") : marked.pinned ? "Pinned" : Number.isNaN(at) ? "Some time" : dayGroup(at);
-    if (groups.at(-1)?.name !== name) groups.push({ name, items: [] });
+    const at = timeOf(item) * 1000;
+    const name = asked ? (item.relevance >= SURE || !sure ? "" : "Less sure") : headed && markedOf(item).pinned ? "Pinned" : Number.isNaN(at) ? "Some time" : dayGroup(at);
+    if (groups.at(-1)?.name !== name) groups.push({ name, key: `${name}-${groups.filter((one) => one.name === name).length}`, items: [] });
     groups.at(-1).items.push(item);
   }
   return groups;
@@ -56,46 +76,60 @@ function grouped(items, asked) {
 
 function Nothing({ only, asked, overview, onAll }) {
   if (asked) {
-    return html`<div class="lead" role="status"><p>Nothing that is remembered is about “${asked}”.</p>
+    return html`<div class="lead" role="status" tabindex="-1"><p>Nothing that is remembered is about “<bdi>${asked}</bdi>”.</p>
       <p class="soft">What is excluded is not searched. <button type="button" class="inline" onClick=${onAll}>See all that is remembered</button></p></div>`;
   }
-  if (only !== "current") return html`<p class="lead soft" role="status">${NONE[only]}</p>`;
+  if (only !== "current") return html`<p class="lead soft" role="status" tabindex="-1">${NONE[only]}</p>`;
   if (!overview) return null;
   if (!overview.sessions && !overview.statements) {
-    return html`<div class="empty" role="status"><p>Nothing is remembered yet.</p>
+    return html`<div class="empty" role="status" tabindex="-1"><p>Nothing is remembered yet.</p>
       <p class="soft">When a session ends, because you pause for a while or end it, what you said in it can be found here, and facts, open loops and a profile are noted from it, each with your words beside it.</p>
       <p><a href="/">Begin a conversation</a></p></div>`;
   }
-  return html`<div class="empty" role="status"><p>No facts are noted yet. ${plural(overview.sessions, "session")} can be searched above.</p>
+  return html`<div class="empty" role="status" tabindex="-1"><p>No facts are noted yet. ${plural(overview.sessions, "session")} can be searched above.</p>
     ${overview.model
       ? html`<p class="soft">Facts are taken from your own words alone, by <code>${overview.model}</code>, when a session has ended.</p>`
       : html`<p class="soft">No model reads along: plain rules note open loops and how you want to be answered, but claim no facts. <a href="/settings#models">Name a model for memory</a></p>`}</div>`;
 }
 
-function told({ items, next, busy }, only, asked) {
-  if (!items || (busy && !items.length)) return "";
+function told({ items, next }, only, asked) {
   const names = { current: ["statement", "statements"], pinned: ["pinned one", "pinned ones"], excluded: ["excluded one", "excluded ones"], superseded: ["superseded statement", "superseded statements"] };
   const sure = items.some(({ relevance }) => relevance >= SURE);
-  if (asked) return `${items.length >= FOUND ? "The best " : ""}${plural(items.length, "thing")} ${sure ? "about" : "that may be about"} “${asked}”`;
+  if (asked) return html`${items.length >= FOUND ? "The best " : ""}${plural(items.length, "thing")} ${sure ? "about" : "that may be about"} “<bdi>${asked}</bdi>”`;
   return `${next ? "The newest " : ""}${plural(items.length, ...names[only])}`;
 }
 
-function List({ pages, asked, only, onForget, overview, onAll }) {
+function List({ pages, asked, only, onForget, overview, onAll, toNew }) {
   const { items, failure, next, busy, again, more, set } = pages;
+  const first = useRef(new Map()); // what a corrected item was called before: to the reader it is the same
+  const open = useRef(new Map()); // what is unfolded, by that name: it stays so in another group
   if (failure && !items) return html`<${Failed} failure=${failure} again=${again} />`;
   if (!items) return html`<${Waiting}>${asked ? "Remembering …" : "Looking what is there …"}<//>`;
-  const put = (old) => (change) => set((list) => list.map((one) => (one === old ? { ...one, ...change, key: one.key ?? keyOf(one) } : one)));
+  const nameOf = (item) => first.current.get(keyOf(item)) ?? keyOf(item);
+  const put = (item) => (change) => {
+    first.current.set(keyOf({ ...item, ...change }), nameOf(item));
+    set((list) => {
+      const old = list.find((one) => keyOf(one) === keyOf(item));
+      const made = { ...old, ...change };
+      if (!old) return list;
+      return pinnedFirst(only, asked) ? changedIn(list, old, made) : list.map((one) => (one === old ? made : one));
+    });
+  };
+  const unfolded = (name) => {
+    if (!open.current.has(name)) open.current.set(name, {});
+    return open.current.get(name);
+  };
   return html`
     ${failure && html`<${Failed} failure=${failure} again=${again} />`}
     ${items.length === 0 ? html`<${Nothing} only=${only} asked=${asked} overview=${overview} onAll=${onAll} />` : html`
       <p class="stamp count" role="status" tabindex="-1">${told(pages, only, asked)}</p>`}
-    ${grouped(items, asked).map((group, at) => html`
-      <section key=${`${group.name}-${at}`} class="months">
+    ${grouped(items, only, asked).map((group) => html`
+      <section key=${group.key} class="months">
         ${group.name && html`<h2>${group.name}</h2>`}
         <ol class="memos">${group.items.map((item) => html`
-          <${item.kind === "fact" ? Fact : Message} key=${item.key ?? keyOf(item)} item=${item} put=${put(item)} onForget=${onForget} />`)}</ol>
+          <${item.kind === "fact" ? Fact : Message} key=${nameOf(item)} name=${nameOf(item)} unfolded=${unfolded(nameOf(item))} item=${item} put=${put(item)} onForget=${onForget} />`)}</ol>
       </section>`)}
-    ${next && html`<button type="button" class="plain" disabled=${busy} onClick=${more}>${busy ? "Reading on …" : "Show older ones"}</button>`}`;
+    ${next && html`<${More} busy=${busy} toNew=${toNew} onMore=${more}>Show older ones<//>`}`;
 }
 
 const addressOf = (query) => {
@@ -111,10 +145,10 @@ export function Remembered() {
   const [overview, , look] = useLoaded(() => api.get("/api/memory/overview"), []);
   const pages = usePages((limit, after) => (asked
     ? `/api/memory/items?limit=${FOUND}&q=${asQuery(asked)}`
-    : `/api/memory/items?limit=${limit}&only=${only}${after ? `&after=${encodeURIComponent(after)}` : ""}`), [asked, only]);
+    : `/api/memory/items?limit=${limit}&only=${only}${after ? `&after=${encodeURIComponent(after)}` : ""}`), [asked, only], keyOf);
   useNews(look);
   const [target, setTarget] = useState(null);
-  const room = useRef(null);
+  const [room, toNew] = useKeptFocus();
   const gone = async () => {
     setTarget(null);
     await Promise.all([pages.again(), look()]);
@@ -125,7 +159,7 @@ export function Remembered() {
     <div ref=${room}>
       <${Line} asked=${asked} onAsk=${(words) => to({ q: words })} />
       ${!asked && html`<${Filter} legend="What is shown" value=${only} options=${FILTERS} onChange=${(key) => to({ only: key === "current" ? "" : key })} />`}
-      <${List} pages=${pages} asked=${asked} only=${only} overview=${overview} onForget=${setTarget} onAll=${() => go("/memory")} />
+      <${List} pages=${pages} asked=${asked} only=${only} overview=${overview} onForget=${setTarget} onAll=${() => go("/memory")} toNew=${toNew} />
       ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}
     </div>`;
 }

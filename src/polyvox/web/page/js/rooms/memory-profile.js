@@ -1,7 +1,9 @@
 // The profile: place by place, each line with who says so; written by hand where one likes.
 import { api } from "../api.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
+import { useReading } from "../place.js";
 import { html, useState } from "../ui.js";
+import { useKeptFocus } from "./memory-focus.js";
 import { Forget } from "./memory-forget.js";
 import { Place } from "./memory-line.js";
 import { useNews } from "./memory-state.js";
@@ -64,14 +66,18 @@ export function Profile() {
   const [read, failure, again] = useLoaded(() => api.get("/api/memory/profile"), []);
   const [mine, setMine] = useState(null);
   const [target, setTarget] = useState(null);
+  const [room] = useKeptFocus();
   useNews(again);
   const told = mine && read && mine.version >= read.version ? mine : read;
-  const gone = async () => { setTarget(null); setMine(null); await again(); };
+  useReading(told && 0);
+  const gone = async () => { setTarget(null); await again(); setMine(null); };
   if (!told) return failure ? html`<${Failed} failure=${failure} again=${again} />` : html`<${Waiting}>Reading the profile …<//>`;
   return html`
-    ${failure && html`<${Failed} failure=${failure} again=${again} />`}
-    ${!told.exists && html`<div class="empty" role="status"><p>Nothing is known of you yet.</p>
-      <p class="soft">“Call me Ana”, “always answer briefly”: what you say of yourself and of how you want to be answered is noted when a session ends. Or write it here.</p></div>`}
-    <${Whole} told=${told} put=${setMine} onForget=${setTarget} />
-    ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}`;
+    <div ref=${room}>
+      ${failure && html`<${Failed} failure=${failure} again=${again} />`}
+      ${!told.exists && html`<div class="empty" role="status"><p>Nothing is known of you yet.</p>
+        <p class="soft">“Call me Ana”, “always answer briefly”: what you say of yourself and of how you want to be answered is noted when a session ends. Or write it here.</p></div>`}
+      <${Whole} told=${told} put=${setMine} onForget=${setTarget} />
+      ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}
+    </div>`;
 }

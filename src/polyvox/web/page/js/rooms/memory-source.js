@@ -46,14 +46,14 @@ function Voice({ role, place, advisor }) {
   if (role === "user") return html`<span class="speaker">You</span>`;
   const name = place?.advisorName || "An advisor";
   const id = place?.advisorId ?? advisor ?? "";
-  return html`<span class="speaker" data-c style=${{ "--c": colorOf(id) }}><span class="mono" aria-hidden="true">${monogram(name)}</span>${name}</span>`;
+  return html`<span class="speaker" data-c style=${{ "--c": colorOf(id) }}><span class="mono" aria-hidden="true">${monogram(name)}</span><bdi>${name}</bdi></span>`;
 }
 
 function Way({ place }) {
   if (!place) return null;
   if (!place.conversationId) return html`<span class="soft">from elsewhere</span>`;
   const to = `/c/${place.conversationId}${place.turnId ? `#${place.turnId}` : ""}`;
-  return html`<a href=${to}>${place.title || "Untitled conversation"}</a>`;
+  return html`<a href=${to} dir="auto">${place.title || "Untitled conversation"}</a>`;
 }
 
 /** Who, when and where; `where` has sessionId, messageIndex, role and timestamp. `day` is the one
@@ -78,7 +78,7 @@ export function Path({ sessionId, index }) {
 export function Quote({ evidence, day }) {
   return html`
     <figure class="words">
-      <blockquote>“${evidence.quote}”</blockquote>
+      <blockquote dir="auto">“${evidence.quote}”</blockquote>
       <figcaption><${Origin} where=${evidence} day=${day} /></figcaption>
     </figure>`;
 }

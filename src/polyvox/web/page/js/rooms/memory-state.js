@@ -1,6 +1,7 @@
 // What the parts of the memory room share: news of changes, lists that come page by page, dates.
 import { api, request } from "../api.js";
 import { useReturning } from "../load.js";
+import { reading, useReading } from "../place.js";
 import { html, signal, useCallback, useEffect, useRef, useState } from "../ui.js";
 import { stamp } from "../words.js";
 
@@ -28,34 +29,57 @@ const STEP = 30;
 const MOST = 100;
 
 /**
- * A list that comes page by page from `address(limit, after)`: what is shown is what was read.
- * `set(change)` changes the items in place; a newer answer outruns an older one.
+ * A list that comes page by page from `address(limit, after)`: what is shown is what was read, and
+ * all of it is read again. `nameOf(item)` tells items apart. `set(change)` changes the items in
+ * place; a newer answer outruns an older one, and one that was asked for before a change.
  */
-export function usePages(address, inputs) {
+export function usePages(address, inputs, nameOf) {
   const [state, setState] = useState({ items: null, next: null, failure: null, busy: false });
   const turn = useRef(0);
+  const going = useRef(null);
   const shown = useRef(0);
   shown.current = state.items?.length ?? 0;
-  const read = useCallback(async (limit, after) => {
+  const read = useCallback(async (many, after) => {
     const mine = ++turn.current;
-    setState((now) => ({ ...now, busy: true }));
+    going.current = { many, after };
     try {
-      const page = await api.get(address(limit, after));
-      if (mine !== turn.current) return;
-      setState((now) => ({ items: after ? [...now.items, ...page.items] : page.items, next: page.next, failure: null, busy: false }));
+      const items = [];
+      let next = after;
+      do {
+        const page = await api.get(address(Math.min(MOST, many - items.length), next));
+        if (mine !== turn.current) return;
+        items.push(...page.items);
+        next = page.next;
+      } while (next && items.length < many);
+      const names = new Set(items.map(nameOf));
+      const before = (now) => (after ? now.items.filter((one) => !names.has(nameOf(one))) : []);
+      setState((now) => ({ items: [...before(now), ...items], next, failure: null, busy: false }));
     } catch (failure) {
-      if (mine === turn.current) setState((now) => ({ ...now, failure, busy: false }));
+      if (mine !== turn.current) return;
+      setState((now) => ({ ...now, failure, busy: false }));
     }
+    going.current = null;
   }, inputs);
-  const again = useCallback(() => read(Math.min(MOST, Math.max(STEP, shown.current)), null), [read]);
+  const again = useCallback(() => {
+    const { many = 0, after = null } = going.current ?? {};
+    return read(Math.max(STEP, shown.current, after ? shown.current + many : many), null);
+  }, [read]);
   useEffect(() => {
-    setState({ items: null, next: null, failure: null, busy: true });
-    read(STEP, null);
-    return () => { turn.current += 1; };
+    setState({ items: null, next: null, failure: null, busy: false });
+    read(Math.max(STEP, reading()?.shown ?? 0), null);
+    return () => { turn.current += 1; going.current = null; };
   }, [read]);
   useNews(again);
-  const set = (change) => setState((now) => ({ ...now, items: change(now.items ?? []) }));
-  return { ...state, again, set, more: () => read(STEP, state.next) };
+  useReading(state.items?.length ?? null);
+  const set = (change) => {
+    setState((now) => ({ ...now, items: change(now.items ?? []) }));
+    if (going.current) read(going.current.many, going.current.after);
+  };
+  const more = () => {
+    setState((now) => ({ ...now, busy: true }));
+    return going.current ? read(shown.current + STEP, null) : read(STEP, state.next);
+  };
+  return { ...state, again, set, more };
 }
 
 /** 2026-11-15 12:15 of a time as the memory routes write it. */

@@ -33,11 +33,12 @@ function Contents({ here }) {
 function Export() {
   const [busy, setBusy] = useState(false);
   const press = async () => {
+    if (busy) return;
     setBusy(true);
     await download("/api/memory/export", "polyvox-memory.json").catch(tellFailure);
     setBusy(false);
   };
-  return html`<button type="button" disabled=${busy} onClick=${press} aria-label="Export all of memory as a file">Export</button>`;
+  return html`<button type="button" aria-disabled=${busy ? "true" : undefined} onClick=${press} aria-label="Export all of memory as a file">Export</button>`;
 }
 
 function Part({ part }) {
