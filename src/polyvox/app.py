@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Self
 
 from polyvox.advisors import starter_council
@@ -14,6 +14,7 @@ from polyvox.configure import Configuration
 from polyvox.errors import PolyvoxError, StoreError
 from polyvox.events import Numbered, TurnCompleted
 from polyvox.ids import Clock, system_clock
+from polyvox.memory.derive import EXTRACT
 from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.service import Memory
 from polyvox.models.registry import Models
@@ -42,7 +43,7 @@ from polyvox.store.database import Database, Tx
 from polyvox.store.open import open_database
 from polyvox.store.recipes import Recipes
 from polyvox.store.runners import Runner, register
-from polyvox.store.sessions import Session
+from polyvox.store.sessions import INGEST, Session
 from polyvox.stream import follow
 from polyvox.stream.hub import Hub
 from polyvox.stream.journal import Journal
@@ -135,6 +136,7 @@ class Polyvox:
                 self._runner.id,
                 self._memory(settings),
                 ring=lambda: self.worker.ring(),
+                catch_up=self._before_a_session,
             )
             self.turns = Turns(self.road)
             self.evaluations = Evaluations(self.road, lambda: self.worker.ring())
@@ -238,6 +240,24 @@ class Polyvox:
             except StoreError as error:
                 log.warning("sessions could not be swept: %s", error.message)
             await asyncio.sleep(SWEEP)
+
+    async def catch_up(self, scope: Scope) -> None:
+        """Have remembered now what has ended by now, whether or not anybody works in the
+        background. What a service elsewhere, or a model, has to do with it takes its time."""
+        if not self.settings.memory.url:
+            await sweep(self.database, self.clock, self.settings.sessions.idle_minutes)
+            quick = (INGEST,) if self.memory.asker.model else (INGEST, EXTRACT)
+            # Another program that has it in hand may have stopped there.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.settings.memory.budget):
+                    for kind in quick:
+                        await self.worker.see_done(scope, kind)
+        self.worker.ring()
+
+    async def _before_a_session(self, scope: Scope, follows: bool) -> None:
+        """Whoever works in the background keeps up by themselves, but for what ended just now."""
+        if follows or self._sweeping is None:
+            await self.catch_up(scope)
 
     async def end_session(self, scope: Scope, session_id: str) -> Session:
         """End a session because the person says so; it is remembered in the background."""

@@ -67,7 +67,9 @@ def test_the_guard_comes_with_momentum_alone_and_is_softer_at_night() -> None:
     moving = replace(NONE, reading=reading(intent="momentum"), before="Good. Did you call?")
     assert "Did you call?" in named(moving)["posture"]
     assert "next step" in named(moving)["posture"]
-    assert "morning" in named(replace(moving, hour=3))["posture"]
+    night = named(replace(moving, hour=3))["posture"]
+    for words in ("morning", "Did you call?", "same check question", "one small next step"):
+        assert words in night
     assert "Did you call?" not in named(replace(moving, reading=reading()))["posture"]
 
 
@@ -107,7 +109,37 @@ def test_quoted_words_cannot_close_their_quotation(words: str) -> None:
 )
 def test_steering_speaks_only_when_it_is_sure(confidence: float, flag: str, there: bool) -> None:
     assert bool(steering("word " * 40, confidence, flag)) is there
-    assert len(steering("word " * 40, 0.9, "").split()) == 24
+
+
+@pytest.mark.parametrize(
+    ("note", "told"),
+    [
+        ("They begin early. Then they stop.", "They begin early."),
+        ("Is it late? Yes! It is.", "Is it late?"),
+        ("A. B? C!", "A."),
+        ("begin small. then rest.", "begin small."),
+        ("They met Dr. Wu and J. Hall at 3.5 miles. Then home.", None),
+        ("Up at 5 a.m. today, e.g. for a run. Then work.", "Up at 5 a.m. today, e.g. for a run."),
+        ("they went\nhome early. Then they slept", "they went home early."),
+        ("- begin small\n- end early", "begin small"),
+        ("早く寝た。明日も。", "早く寝た。"),
+        ("No end at all", "No end at all"),
+    ],
+)
+def test_steering_is_the_first_sentence(note: str, told: str | None) -> None:
+    said = steering(note, 0.9, "")
+    assert said == (told or "They met Dr. Wu and J. Hall at 3.5 miles.")
+
+
+@given(st.lists(st.sampled_from(["word", "Two.", "a\u200bb", "three,", "…", "“four”", "\n"])))
+def test_the_whole_block_of_steering_is_one_sentence_of_few_words(words: list[str]) -> None:
+    note = steering(" ".join(words), 0.9, "")
+    block = named(replace(NONE, steering=note)).get("daily_steering", "")
+    assert len(block.split()) <= 24
+    assert block.count("Two.") <= 1
+    whole = named(replace(NONE, steering=steering("word " * 40, 0.9, "")))["daily_steering"]
+    assert len(whole.split()) == 24
+    assert whole.endswith("word…”")
 
 
 PROFILE = Profile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -81,6 +82,8 @@ async def test_a_persona_that_was_changed_is_the_persons_own(lounge: Lounge) -> 
         ({"personaId": "harbor"}, 400, "text"),
         ({"personaId": "harbor", "text": " \n"}, 400, "text"),
         ({"personaId": "harbor", "text": 7}, 400, "text"),
+        ({"personaId": "harbor", "text": "a\0b"}, 400, "text"),
+        ({"personaId": "harbor", "text": "word " * 100_000}, 400, "text"),
         ({"personaId": "harbor", "audioBlob": "UklGRg=="}, 400, "audioBlob"),
         ({"personaId": "nobody", "text": "Hello"}, 404, None),
         ({"personaId": "harbor", "text": "Hello", "conversationId": "none"}, 404, None),
@@ -94,6 +97,14 @@ async def test_what_cannot_be_said(
     assert (refused.status, refused.error["param"]) == (status, param)
     assert not lounge.house.provider.log
     assert (await lounge.house.get("/api/conversations")).json()["items"] == []
+
+
+async def test_what_no_request_can_hold_is_refused_by_the_same_name(tmp_path: Path) -> None:
+    async with open_lounge(tmp_path, limits={"context": "4000 chars"}) as small:
+        body = {"personaId": "harbor", "text": "x" * 5_000}
+        refused = await small.house.post("/api/chat", body)
+        assert (refused.status, refused.error["param"]) == (400, "text")
+        assert "4000 chars" in refused.error["hint"]
 
 
 async def test_another_kind_of_conversation_is_refused(lounge: Lounge) -> None:
@@ -146,6 +157,25 @@ async def test_a_model_that_fails_is_an_error_and_the_message_is_kept(lounge: Lo
     seen = (await lounge.house.get(f"/api/conversations/{kept['id']}")).json()
     assert seen["messages"][0]["content"] == LONG
     assert seen["messages"][0]["answers"][0]["state"] == "failed"
+
+
+@pytest.mark.parametrize("words", [0, 3])
+async def test_a_shutdown_says_that_it_was_one_and_how_to_go_on(lounge: Lounge, words: int) -> None:
+    house = lounge.house
+    house.provider.script("talker", Script(text="one two three four", gates={words: "never"}))
+    asked = asyncio.create_task(house.post("/api/chat", {"personaId": "harbor", "text": LONG}))
+    await house.provider.arrived(2)
+    jobs = house.polyvox.turns.conductor.jobs
+    await house.until(lambda: bool(words == 0 or any(job.received for job in jobs.values())))
+    (answer,) = jobs
+    await house.polyvox.turns.conductor.close()
+    cut = await asked
+    assert (cut.status, cut.error["code"]) == (503, "unavailable")
+    said = "what it had said is kept" if words else "nothing of it had come"
+    assert said in cut.error["message"]
+    assert f"POST /api/answers/{answer}/retry" in cut.error["hint"]
+    kept = await house.answer(answer)
+    assert (kept["state"], bool(kept["text"])) == ("interrupted", bool(words))
 
 
 async def test_without_a_token_nothing_is_said(tmp_path: Path) -> None:

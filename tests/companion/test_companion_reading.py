@@ -23,6 +23,55 @@ def test_more_than_was_asked_for_is_passed_over() -> None:
     assert read(msgspec.json.encode(more).decode()).intent == "momentum"
 
 
+def changed(**changes: object) -> str:
+    return msgspec.json.encode(msgspec.json.decode(GOOD) | changes).decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"mood": "x" * 80}, {"mood": "x" * 60}),
+        ({"mood": None, "tone": ["a", "b"], "energy": 3}, {}),
+        ({"mood": " calm "}, {"mood": "calm"}),
+        ({"confidence": "0.9", "posture_confidence": " 1 "}, {"confidence": 0.9}),
+    ],
+)
+def test_a_careless_word_does_not_cost_the_reading(
+    changes: dict[str, object], expected: dict[str, object]
+) -> None:
+    found = read(changed(**changes))
+    assert found.intent == "momentum"
+    for name, value in {"mood": "", "tone": "", "energy": "", **expected}.items():
+        assert getattr(found, name) == value
+    sure = 1.0 if "posture_confidence" in changes else 0.0
+    assert found.posture_confidence == sure
+
+
+def test_a_free_word_may_be_missing() -> None:
+    short = msgspec.json.decode(GOOD)
+    del short["mood"]
+    assert read(msgspec.json.encode(short).decode()).mood == ""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"posture": "companion"},
+        {"risk": None},
+        {"intent": "pushing", "mood": "calm"},
+        {"confidence": "high"},
+        {"confidence": "nan"},
+        {"confidence": "1.8"},
+        {"confidence": None},
+        {"urgent": "no"},
+        {"explicit": None},
+    ],
+)
+def test_a_decision_is_never_guessed(changes: dict[str, object]) -> None:
+    with pytest.raises(Unreadable):
+        read(changed(**changes))
+
+
 @pytest.mark.parametrize(
     "reply",
     [

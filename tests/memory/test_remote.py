@@ -372,3 +372,50 @@ async def test_once_the_budget_is_spent_nothing_more_is_waited_for(
     remote = RemoteMemory(transport, service.url, budget=60, clock=lambda: next(times))
     start = await remote.session_start(ANNA, NOW)
     assert Degrade("brief", "timeout", "0 s") in start.degrades
+
+
+@pytest.mark.parametrize("how", ["its own end", "let go late", "let go early"])
+async def test_a_query_that_was_waited_for_in_vain_is_not_asked_again_for_a_minute(
+    service: Service, transport: Transport, timers: Timers, how: str
+) -> None:
+    now, came = [100.0], asyncio.Event()
+
+    def silent() -> bytes | None:
+        came.set()
+        if how == "its own end":
+            timers.pass_()
+        return None
+
+    service.answers = {"/base/memory/query": silent, "/base/session/startbrief": reply(START)}
+    remote = RemoteMemory(transport, service.url, within=timers, clock=lambda: now[0])
+    task = asyncio.create_task(remote.query(ANNA, "boat", now=NOW))
+    await came.wait()
+    if how == "its own end":
+        assert (await task).degrade == Degrade("query", "timeout", "5 s")
+    else:
+        now[0] += 4.9 if how == "let go late" else 1.0
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    service.answers["/base/memory/query"] = reply({"facts": ["Owns a boat"]})
+    rests = how != "let go early"
+    for after, asked in ((0.0, not rests), (59.0, not rests), (2.0, True)):
+        now[0] += after
+        before = len(service.asked)
+        got = await remote.query(ANNA, "boat", now=NOW)
+        assert (len(service.asked) > before) is asked
+        if not asked:
+            assert str(got.degrade) == "query: not asked (it timed out a moment ago)"
+        else:
+            assert got.value is not None
+        assert (await remote.startbrief(ANNA, NOW)).value is not None, "it costs only itself"
+
+
+async def test_an_answer_that_is_no_answer_is_asked_for_again(
+    service: Service, remote: RemoteMemory
+) -> None:
+    service.answers["/base/memory/query"] = reply({}, 500)
+    for number in (1, 2):
+        got = await remote.query(ANNA, "boat", now=NOW)
+        assert got.degrade == Degrade("query", "status", "500")
+        assert len(service.asked) == number

@@ -50,6 +50,35 @@ def worker(database: Database, runner: Runner, clock: Clock, task: Handler) -> W
     return Worker(database, runner, clock, {"task": task})
 
 
+async def test_what_another_has_in_hand_is_waited_for(database: Database, runner: Runner) -> None:
+    clock, begun, enough, quick = Clock(), asyncio.Event(), asyncio.Event(), asyncio.Event()
+    done: list[str] = []
+
+    async def task(taking: Taking) -> None:
+        if taking.job.subject == "slow":
+            begun.set()
+            await enough.wait()
+        done.append(taking.job.subject)
+        quick.set()
+
+    one, other = worker(database, runner, clock, task), worker(database, runner, clock, task)
+    await want(database, "slow")
+    under_way = asyncio.create_task(one.run_one(ME, "task", "slow"))
+    await begun.wait()
+    for subject, due in (("quick", 0), ("later", clock.now + 1)):
+        await database.write(
+            lambda tx, s=subject, d=due: jobs.enqueue(tx, ME, "task", s, 0, due_at=d)  # type: ignore[misc]  # bound now
+        )
+    await database.write(lambda tx: jobs.enqueue(tx, Scope("bert"), "task", "theirs", 0))
+    seen = asyncio.create_task(other.see_done(ME, "task"))
+    await quick.wait()
+    assert not seen.done(), "one is still in hand"
+    enough.set()
+    await seen
+    assert done == ["quick", "slow"], "what is not due, or another's, is not"
+    await under_way
+
+
 async def test_everything_that_is_due_is_done_once(database: Database, runner: Runner) -> None:
     done: list[str] = []
 

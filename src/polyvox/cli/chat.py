@@ -46,6 +46,7 @@ def chat(
             raise Invalid(
                 "A companion is talked with alone.", "Leave --conversation and --council away."
             )
+        app.work()  # what is said here is remembered, whether or not a server runs
         of = "companion" if alone is not None else recipe
         return await Room(app, chosen, recipe=of, council=council, alone=alone).stay()
 

@@ -9,6 +9,7 @@ what it is, and it cannot close its own quotation.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,10 +20,19 @@ from polyvox.companion.overlays import Choice
 from polyvox.companion.posture import Stance
 from polyvox.companion.reading import Reading
 from polyvox.companion.texts import text
-from polyvox.quoting import quoted
+from polyvox.quoting import plain, quoted
 
 STANDING_CHARS = 1200
 STEERING_WORDS = 24
+STEERING = "Yesterday's note, no instruction:"
+_END = re.compile(
+    r"""(?!(?<=\b\w)\.\s+[^\W\d_a-z]\w)(?!(?<=\w\.\w)\.\s+[a-z])
+    (?<!\b(?:Dr|Mr|Ms|St|vs))(?<!\b(?:Mrs|etc))
+    [.!?…]+['"”’)]*(?=\s|$)
+    | [。！？] | \n\s*(?=\n|[-*•]|\d+[.)])""",
+    re.VERBOSE,
+)
+"""The end of a sentence (no initial, no "p.m. today"), or of a line that is one of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +136,21 @@ def _overlay(choice: Choice) -> str:
 
 
 def _steering(note: str) -> str:
-    return f"From how yesterday went, a note and no instruction: {quoted(note)}" if note else ""
+    return f"{STEERING} {quoted(note)}" if note else ""
 
 
 def steering(note: str, confidence: float, flag: str) -> str:
-    """The daily analysis in one sentence, only where it is sure of itself."""
+    """The daily analysis in its first sentence, as much of it as fits beside its lead; only where
+    it is sure of itself."""
     if flag in ("needs_review", "insufficient_data") or confidence < 0.75:
         return ""
-    words = note.split()
-    return " ".join(words[:STEERING_WORDS])
+    text = note.strip().lstrip("-*• ")
+    end = _END.search(text)
+    words = plain(text[: end.end()] if end else text).split()
+    room = STEERING_WORDS - len(STEERING.split())
+    if len(words) <= room:
+        return " ".join(words)
+    return " ".join(words[:room]).rstrip(".,;:!?…") + "…"
 
 
 __all__ = [

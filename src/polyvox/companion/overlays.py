@@ -74,7 +74,7 @@ class Choice:
 
 def choose(moment: Moment, reading: Reading, rites: Rites, *, gated: bool = True) -> Choice:
     """The overlay for this turn, if any. Where no gate has read the message, only a ritual."""
-    rites = _heard(moment, reading, rites)
+    rites = heard(moment, reading, rites)
     if (why := _unwelcome(moment, reading, rites)) is not None:
         return Choice(None, why, rites)
     if moment.turn == 1 and (ritual := _ritual(moment, rites)) is not None:
@@ -93,9 +93,9 @@ def choose(moment: Moment, reading: Reading, rites: Rites, *, gated: bool = True
     return Choice(None, tug, rites)
 
 
-def _heard(moment: Moment, reading: Reading, rites: Rites) -> Rites:
-    """What the message itself changes: a correction weighs on the next turns, a dismissal keeps
-    the tug away."""
+def heard(moment: Moment, reading: Reading, rites: Rites) -> Rites:
+    """What the message itself changes, whatever is laid over it: a correction weighs on the next
+    turns, a dismissal keeps the tug away."""
     if reading.correction:
         until = moment.turn + FRICTION_TURNS
         rites = replace(rites, friction_session=moment.session_id, friction_until=until)

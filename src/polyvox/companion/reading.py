@@ -1,12 +1,15 @@
 """What the gate made of a message: a closed set of judgements, checked as they come in.
 
-A reply that cannot be read is a degrade that is shown, never a silent default.
+A reply that cannot be read is a degrade that is shown, never a silent default; only the free words,
+which decide nothing, may be missing or too long.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -21,7 +24,10 @@ Posture = Literal[
 Level = Literal["LOW", "MED", "HIGH"]
 Risk = Literal["LOW", "MED", "HIGH", "CRISIS"]
 Part = Annotated[float, Meta(ge=0, le=1)]
-Word = Annotated[str, Meta(max_length=60)]
+LONGEST = 60
+"""Characters of a word that the gate chooses freely."""
+Word = Annotated[str, Meta(max_length=LONGEST)]
+FREE, NUMBERS = ("mood", "energy", "tone"), ("confidence", "posture_confidence")
 
 
 class Unreadable(PolyvoxError):
@@ -88,10 +94,24 @@ def read(reply: str) -> Reading:
     wrong = "it holds no reading"
     for value in objects(reply):
         try:
-            return msgspec.convert(value, Reading)
+            return msgspec.convert(_mended(value), Reading)
         except msgspec.ValidationError as error:
             wrong = str(error)
     raise Unreadable(f"The gate's reply cannot be read: {wrong}.")
+
+
+def _mended(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, where a form is filled in carelessly: free words are cut or left out, and a number
+    may stand between quotation marks. No decision is touched."""
+    mended = dict(value)
+    for name in FREE:
+        word = mended.get(name)
+        mended[name] = word.strip()[:LONGEST] if isinstance(word, str) else ""
+    for name in NUMBERS:
+        if isinstance(number := mended.get(name), str):
+            with contextlib.suppress(ValueError):  # then it stays a text, which is no number
+                mended[name] = float(number)
+    return mended
 
 
 @functools.cache

@@ -59,7 +59,11 @@ def compile_request(
         note=notes.size if selected.noted else None,
         exchange=thread.round > 0,
     )
-    kept = fit(load, room.tokens, limits.low_water, _start(selected.units, thread.cut))
+    bounds = (room.tokens, limits.low_water, _start(selected.units, thread.cut))
+    kept = fit(load, *bounds)
+    told = memory
+    if isinstance(kept, Fit) and not kept.memory and (some := _fitting(memory, load, bounds)):
+        told, kept = some, fit(replace(load, memory=system_size((), some)), *bounds)
     if not isinstance(kept, Fit):
         what = "The advisor's instructions, the message and the others' words"
         raise TooLong(kept, room, ratio, what) if thread.round else TooLong(kept, room, ratio)
@@ -84,21 +88,41 @@ def compile_request(
         k=place.k,
         n=place.n,
         blocks=blocks,
-        memory=memory,
-        memory_sent=kept.memory and bool(memory),
+        memory=told,
+        memory_sent=kept.memory and bool(told),
         lines=lines,
         history=len(history),
-        unsent=(said,) if isinstance(said, Unsent) else (),
+        unsent=(*((said,) if isinstance(said, Unsent) else ()), *_without(memory, told)),
         omitted=_omitted(recipe, thread, selected, kept.start),
         stamps=recipe.stamps,
         cut=_cut(recipe, thread, selected.units, kept.start),
         ratio=ratio,
         allowance=room,
-        size=size_of(blocks, memory if kept.memory else (), lines),
+        size=size_of(blocks, told if kept.memory else (), lines),
         params=params,
         settled=settled,
     )
     return Compiled(request_of(draft), draft)
+
+
+def _fitting(
+    memory: tuple[Block, ...], load: Load, bounds: tuple[int, float, int]
+) -> tuple[Block, ...]:
+    """The blocks of memory for which there is room where there is none for all of them. The first
+    ones are those that matter in every turn, so they are given room first."""
+    told: tuple[Block, ...] = ()
+    for block in memory:
+        more = (*told, block)
+        kept = fit(replace(load, memory=system_size((), more)), *bounds)
+        if isinstance(kept, Fit) and kept.memory:
+            told = more
+    return told
+
+
+def _without(memory: tuple[Block, ...], told: tuple[Block, ...]) -> tuple[Unsent, ...]:
+    """The blocks of memory that others were told in place of."""
+    gone = (block for block in memory if block not in told)
+    return tuple(Unsent("memory", (block.kind,), len(block.text)) for block in gone)
 
 
 def with_memory(

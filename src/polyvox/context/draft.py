@@ -52,7 +52,8 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Unsent(msgspec.Struct, frozen=True):
-    """A text that was left out whole: the reference block. It is not even put together."""
+    """A text that was left out whole: the reference block, which is not even put together, or a
+    block of memory where others were sent."""
 
     kind: str
     sources: tuple[str, ...]
@@ -222,7 +223,7 @@ def spans_of(draft: Draft) -> list[Span]:
     spans += [
         Span(
             left.kind,
-            "user",
+            "system" if left.kind == "memory" else "user",
             left.sources,
             "",
             left.chars,

@@ -5,7 +5,8 @@ Pure. A brief can be foreign: all its texts are quoted as data when they are tol
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Sequence
 
 from polyvox.memory.packets import Brief
 from polyvox.memory.quoting import ended, quote
@@ -14,9 +15,14 @@ from polyvox.quoting import plain
 
 FACTS, LOOPS, SUMMARIES = 8, 5, 3
 CHARS = 1200
-"""Most characters of the context sheet."""
+"""Most characters of the context sheet, and of the text that fills the handover's place."""
 WORDS = 120
-"""Most words of the text that fills the handover's place."""
+"""Most words of that text."""
+EACH, SHEET = 60, 40
+"""Most words of one piece of it; and so many are kept for a sheet that says something more."""
+FEWEST = 8
+"""A piece of which not even so many words fit is left out."""
+_LABEL = re.compile(r"^[^:]{1,24}:")
 
 
 def brief(known: Known) -> Brief:
@@ -61,14 +67,52 @@ def as_handover(found: Brief) -> str:
         ("Known", found.facts),
         ("Before", found.narrative_summary),
     )
-    listed = [(name, quote(one, 24)) for name, texts in named for one in texts]
-    if not any(one for _, one in listed) and found.brief_context:
-        listed = [("Known", quote(line, 24)) for line in found.brief_context.splitlines()]
-    for name, quoted in listed:
-        longer = ended(f"{text} {name}: {quoted}")
-        if quoted and len(longer.split()) <= WORDS:
-            text = longer
-    return text.strip()
+    listed = [(name, one) for name, texts in named for one in texts]
+    more = [("Known", line) for line in _unsaid(found, [one for _, one in listed])]
+    kept = min(SHEET, sum(len(line.split()) + 1 for _, line in more))
+    text = _filled(text, listed, WORDS - kept, EACH)
+    return _filled(text, more, WORDS, WORDS).strip()
+
+
+def _filled(text: str, pieces: Sequence[tuple[str, str]], most: int, each: int) -> str:
+    """The text with these pieces, as long as they fit; the last one may be cut."""
+    for name, words in pieces:
+        lead = f"{text} {name}:"
+        room = min(each, most - len(lead.split()))
+        if told := _whole(words, room, CHARS - len(lead)):
+            text = ended(f"{lead} {told}")
+    return text
+
+
+def _whole(text: str, words: int, chars: int) -> str:
+    """A text between marks, whole where there is room for it, else cut; nothing, where too little
+    of it would be left or it says nothing."""
+    inside = plain(text)
+    short = " ".join(inside.split()[: max(0, words)])[: max(0, chars - 5)].rstrip()
+    if short != inside:
+        if len(short.split()) < FEWEST:
+            return ""
+        short = f"{short.rstrip('…,;: ')}…"
+    return f"“{short}”" if any(letter.isalnum() for letter in short) else ""
+
+
+def _unsaid(found: Brief, listed: Iterable[str]) -> list[str]:
+    """The lines of the context sheet that tell something which is not listed as well."""
+    texts = (*listed, found.time_gap_description or "", found.time_of_day_label or "")
+    said = sorted({plain(one).casefold().rstrip(".") for one in texts} - {""}, key=len)[::-1]
+    lines = (found.brief_context or "").splitlines()
+    return [line for line in lines if plain(line) and not _repeats(line, said)]
+
+
+def _repeats(line: str, said: Sequence[str]) -> bool:
+    """Whether a line says nothing but these, one or several of them, or the beginning of one."""
+    core = _LABEL.sub("", plain(line).casefold()).strip(" '.…-")
+    if not core or any(core in one for one in said):
+        return True
+    left = core
+    for one in said:
+        left = re.sub(rf"(?<!\w){re.escape(one)}(?!\w)", " ", left)
+    return left != core and not re.search(r"\w", left)
 
 
 def _narrative(known: Known) -> list[str]:

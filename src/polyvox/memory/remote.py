@@ -3,6 +3,9 @@
 It never raises and never costs more than its time budget. Whatever goes wrong is a `Degrade` beside
 the values: `timeout`, `unreachable`, `status` (an answer that is no success) or `malformed` (one
 that is not JSON, or holds nothing of what was asked for). What comes is normalised.
+
+A query that timed out is not waited for again at once: for a minute the next ones are `not asked`.
+What else is asked for is asked once in a session, and kept.
 """
 
 from __future__ import annotations
@@ -36,9 +39,14 @@ LARGEST = 4_000_000
 """Bytes of one answer."""
 BRIEF_SHARE = 0.7
 """Of the budget, what a startbrief may take while there is still the brief to fall back to."""
+REST = 60.0
+"""Seconds for which a call is not made again after it timed out."""
+OPENING = ("startbrief", "brief")
+NEARLY = 0.9
+"""Whoever is told to stop waiting after this part of the time has waited for nothing."""
 
 T = TypeVar("T")
-Reason = Literal["timeout", "unreachable", "status", "malformed", "words alone"]
+Reason = Literal["timeout", "unreachable", "status", "malformed", "words alone", "not asked"]
 Within = Callable[[float], AbstractAsyncContextManager[object]]
 """A block that raises TimeoutError after so many seconds."""
 
@@ -80,6 +88,16 @@ class SessionStart:
     hidden: tuple[str, ...] = ()
     """The messages ("session#index") that speak of what was vetoed: nothing recalls them."""
 
+    @property
+    def timed_out(self) -> bool:
+        """Whether nothing but a time-out is known of how things stand: neither packet came."""
+        waited = any(one.what in OPENING and one.reason == "timeout" for one in self.degrades)
+        return waited and self.startbrief is None and self.brief is None
+
+
+LATE = Degrade("query", "not asked", "the session's start timed out")
+"""In a turn that has waited for a start in vain."""
+
 
 @dataclass(frozen=True, slots=True)
 class RemoteMemory:
@@ -93,6 +111,8 @@ class RemoteMemory:
     ingest_seconds: float = 60.0
     within: Within = asyncio.timeout
     clock: Callable[[], float] = time.monotonic
+    resting: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+    """Until when a call is not made, by its name."""
 
     async def session_start(
         self,
@@ -175,6 +195,9 @@ class RemoteMemory:
         seconds: float | None = None,
     ) -> Got[QueryReply]:
         """What is remembered of something."""
+        began = self.clock()
+        if began < self.resting.get("query", began):
+            return Got(None, Degrade("query", "not asked", "it timed out a moment ago"))
         body = {
             "query": words.encode("utf-8", "replace").decode(),
             "limit": limit,
@@ -182,8 +205,18 @@ class RemoteMemory:
             "includeContext": False,
         }
         wait = self.recall_seconds if seconds is None else seconds
-        got = await self._post("query", "/memory/query", partition, body, wait)
+        try:
+            got = await self._post("query", "/memory/query", partition, body, wait)
+        except asyncio.CancelledError:  # whoever asked may have the same time, and began earlier
+            if self.clock() - began >= wait * NEARLY:
+                self._rest("query")
+            raise
+        if got.degrade is not None and got.degrade.reason == "timeout":
+            self._rest("query")
         return _read(got, "query", normalise.query, None)
+
+    def _rest(self, what: str) -> None:
+        self.resting[what] = self.clock() + REST
 
     async def ingest(
         self,

@@ -23,24 +23,30 @@ from polyvox.companion.gate import Gated
 from polyvox.companion.kernel import kernel
 from polyvox.companion.overlays import Moment, Rites
 from polyvox.companion.posture import Stance
+from polyvox.context.budget import TooLong
+from polyvox.context.compile import compile_request
 from polyvox.errors import CapReached, PolyvoxError
 from polyvox.memory.moment import at, zone_of
-from polyvox.memory.packets import UserModel
+from polyvox.memory.packets import QueryReply, UserModel
 from polyvox.memory.recall import Exclude, Reader
+from polyvox.memory.remote import LATE, Got
 from polyvox.models.base import ChatMessage
 from polyvox.session import starting
+from polyvox.session.council import params_for, voiced
 from polyvox.session.earlier import heard_of, unread_of
 from polyvox.session.recalling import Librarian, Sought
-from polyvox.session.remembering import MemoryService, NoMemory, Start, as_handover
+from polyvox.session.recollecting import in_vain
+from polyvox.session.remembering import Lookup, MemoryService, NoMemory, Start, as_handover
 from polyvox.session.road import Job, Road
 from polyvox.session.spending import check_caps
 from polyvox.session.starting import Opened
-from polyvox.store import companions, conversations, usage
+from polyvox.session.trace import left_out
+from polyvox.store import companions, conversations, ratios, usage
 from polyvox.store.companions import Kept, Mark, Marks
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, count_said, read_threads
 from polyvox.thread import Thread
-from polyvox.values import Recall
+from polyvox.values import Recall, Scope
 
 RECIPE = "companion"
 PURPOSE = "gate"
@@ -140,7 +146,7 @@ async def _ready(
     road: Road, jobs: Sequence[Job], models: Sequence[str], clock: _Clocked, *, ask: bool
 ) -> _Ready:
     """`ask`: whether the gate is asked."""
-    seen = await road.database.read(lambda tx: _see(tx, jobs))
+    seen = await road.database.read(lambda tx: _see(tx, jobs, models))
     clock.mark("session", clock.began)
     cloud = any(starting.is_cloud(road, model) for model in models)
     memory = starting.memory_for(road, jobs[0].recipe)
@@ -151,7 +157,8 @@ async def _ready(
     start, scope = opened.start, jobs[0].scope
     wishes, standing_degrade = await starting.standing(road, memory, scope, opened, cloud=cloud)
     standing = opened.allowed(wishes)
-    look = memory if starting.looks_up(road, seen.recall) else None
+    source = _Late() if in_vain(memory, opened) else memory
+    look = source if starting.looks_up(road, seen.recall) else None
     made: set[Mark] = {"corrected"} if gated.reading.correction else set()
     corrected = seen.marks.corrected or bool(made)
     used = replace(start, startbrief=None, brief=None, daily=None) if corrected else start
@@ -160,9 +167,11 @@ async def _ready(
     here = _Place(seen.number, look, until)
     unsaid = blocks.left_out(standing)
     states, traces = [], []
-    for job, thread, state in zip(jobs, seen.threads, seen.states, strict=True):
-        told = replace(opened, start=used)
-        decided = await _decide(road, job, thread, state, gated, told, standing, here, again, clock)
+    told = replace(opened, start=used)
+    for job, model, thread, state in zip(jobs, models, seen.threads, seen.states, strict=True):
+        decided = await _decide(
+            road, job, model, thread, state, gated, told, standing, here, again, clock
+        )
         job.memory = decided.memory
         if decided.reinjected:
             made.add("reinjected")
@@ -185,9 +194,12 @@ def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
     return msgspec.json.encode(value).decode()
 
 
-def _see(tx: Tx, jobs: Sequence[Job]) -> _Seen:
+def _see(tx: Tx, jobs: Sequence[Job], models: Sequence[str]) -> _Seen:
     scope, turn = jobs[0].scope, jobs[0].turn
-    needs = [Need(job.advisor, REACH) for job in jobs]
+    needs = [
+        Need(voiced(job.recipe, job.advisor), REACH, ratios.ratio(tx, scope, model))
+        for job, model in zip(jobs, models, strict=True)
+    ]
     threads = [
         replace(one, past=(*unread_of(tx, scope, turn, one), *one.past))
         for one in read_threads(tx, scope, turn, Reach(session_only=True), needs, {})
@@ -278,9 +290,18 @@ class _Place:
     """By when, for everybody who answers, by the loop's clock."""
 
 
+class _Late(NoMemory):
+    """A service elsewhere that has cost this turn its budget already."""
+
+    async def look_up(self, scope: Scope, wanted: Lookup) -> Got[QueryReply]:  # noqa: ARG002
+        """It is not asked."""
+        return Got(None, LATE)
+
+
 async def _decide(
     road: Road,
     job: Job,
+    model: str,
     thread: Thread,
     state: State,
     gated: Gated,
@@ -357,6 +378,10 @@ async def _decide(
         snippet = ops.snippet(reading, stance, (), (), threads, supplemental=False)
     clock.mark("recall", since)
     made = blocks.assemble(replace(parts, ops=snippet, supplemental=sought.text))
+    memory = tuple((block.name, block.text) for block in made if block.name != "persona")
+    gone = _unsent(road, job, model, replace(thread, memory=memory))
+    rites = overlays.heard(moment, reading, state.rites) if "overlay" in gone else overlay.rites
+    reinjected = carried.reinjected and "handover" not in gone
     trace: dict[str, Any] = {
         "startbrief_used": start.startbrief is not None,
         "startbrief_fallback": False,
@@ -370,7 +395,7 @@ async def _decide(
             "ops_injected": bool(snippet.text),
             "ops_source": snippet.source or None,
             "startbrief_fetch": "",
-            "reinjection_used": again or carried.reinjected,
+            "reinjection_used": again or reinjected,
         },
         "system_blocks": [block.name for block in made],
         "gate": gated.model or "none",
@@ -389,8 +414,19 @@ async def _decide(
         "user_context": [name for name, _ in lines],
         "recall": sought.as_trace(),
     }
-    memory = tuple((block.name, block.text) for block in made if block.name != "persona")
-    return _Decided(memory, State(stance, overlay.rites), trace, carried.reinjected)
+    return _Decided(memory, State(stance, rites), trace, reinjected)
+
+
+def _unsent(road: Road, job: Job, model: str, thread: Thread) -> Sequence[str]:
+    """The blocks for which its request will have no room, though all of its history goes first."""
+    facts = road.models.facts(model)
+    params = params_for(road, job.recipe, job.advisor, facts)
+    alone = replace(thread, head=(), past=(), unread=0, unread_messages=0)
+    try:
+        made = compile_request(job.recipe, alone, road.settings.limits, facts, params)
+    except TooLong:
+        return [name for name, _ in thread.memory]
+    return left_out(made.draft)
 
 
 def _stance(before: Stance, gated: Gated, now: int) -> tuple[Stance, str]:

@@ -7,14 +7,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from polyvox.advisors import plain_assistant
-from polyvox.companion.kernel import embodied
+from polyvox.companion.kernel import embodied, opening
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
 from polyvox.errors import ConfigError, Invalid
+from polyvox.models.base import ModelFacts
+from polyvox.session.personas import RECIPE, find_or_make
+from polyvox.session.road import Road
 from polyvox.settings import Settings
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import recipes as recipe_rows
 from polyvox.store.database import Tx
-from polyvox.values import ASSISTANT_ID, Advisor, Conversation, Scope
+from polyvox.values import ASSISTANT_ID, Advisor, Conversation, Params, Scope
+
+PERSONA = "harbor"
+"""Whom a companion conversation is with where nobody was named."""
 
 
 def find_recipe(tx: Tx, scope: Scope, settings: Settings, name: str) -> Recipe:
@@ -54,15 +60,33 @@ def council_of(
     conversation: Conversation, known: Sequence[Advisor], asked: Sequence[str] | None
 ) -> tuple[Advisor, ...]:
     """Whom a message goes to: those it names, else the conversation's council, else every active
-    advisor, else the plain assistant."""
+    advisor, else the plain assistant. A companion is one voice: where nobody is named it is the
+    first persona, which may not be stored yet (`keep_persona`)."""
     by_id = {advisor.id: advisor for advisor in known} | {ASSISTANT_ID: plain_assistant()}
     if asked is not None:
         chosen = [by_id[one] for one in asked if one in by_id]
     elif conversation.advisors is not None:
         chosen = [by_id[one] for one in conversation.advisors if one in by_id]
+    elif conversation.recipe == RECIPE:
+        chosen = [_persona(known)]
     else:
         chosen = [advisor for advisor in known if advisor.active]
     return tuple(chosen) or (plain_assistant(),)
+
+
+def _persona(known: Sequence[Advisor]) -> Advisor:
+    """The persona for whoever named nobody. Its slug is its id until it is stored."""
+    found = (one for one in known if one.slug == PERSONA)
+    return next(found, None) or Advisor(PERSONA, PERSONA, PERSONA.capitalize(), opening(PERSONA))
+
+
+async def keep_persona(road: Road, scope: Scope, asked: Sequence[Advisor]) -> bool:
+    """Store the persona among these that is not stored yet; whether there is one."""
+    if all(one.id != PERSONA for one in asked):
+        return False
+    now = road.clock()
+    await road.database.write(lambda tx: find_or_make(tx, scope, PERSONA, now))
+    return True
 
 
 def with_model(asked: Sequence[Advisor], model: str | None) -> tuple[Advisor, ...]:
@@ -72,4 +96,15 @@ def with_model(asked: Sequence[Advisor], model: str | None) -> tuple[Advisor, ..
 
 def voiced(recipe: Recipe, advisor: Advisor) -> Advisor:
     """The advisor as a recipe lets it speak: a companion speaks from its kernel."""
-    return embodied(advisor) if recipe.name == "companion" else advisor
+    return embodied(advisor) if recipe.name == RECIPE else advisor
+
+
+def model_for(road: Road, recipe: Recipe, advisor: Advisor) -> str:
+    """The model an advisor is asked with: its own, else the recipe's, else the default."""
+    return advisor.model or recipe.model or road.models.default
+
+
+def params_for(road: Road, recipe: Recipe, advisor: Advisor, facts: ModelFacts) -> Params:
+    """How it is asked: the advisor's word, then the recipe's, the model's, the settings'."""
+    base = Params(max_tokens=facts.max_tokens or road.settings.limits.max_tokens)
+    return advisor.params.over(recipe.params.over(base))

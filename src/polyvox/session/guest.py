@@ -18,9 +18,9 @@ from polyvox.errors import ContextTooLong, Invalid, ModelError, NotFound
 from polyvox.models.base import AttemptLog, ChatMessage, Request, SystemPart
 from polyvox.receive import clean
 from polyvox.session import council, sections
+from polyvox.session.council import model_for, params_for
 from polyvox.session.road import Road
 from polyvox.session.spending import check_caps
-from polyvox.session.turn import model_for, params_for
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import councils as council_rows
 from polyvox.store import ratios, usage

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from polyvox.errors import Conflict
 from polyvox.ids import Clock
 from polyvox.store import sessions
@@ -23,13 +25,31 @@ def session_for(
 ) -> str:
     """The session a message said now belongs to; an idle one is closed and a new one opened.
     `idle_minutes` None: the session is never cut by idleness."""
+    return placed(tx, scope, conversation_id, now, idle_minutes).session_id
+
+
+class Placed(NamedTuple):
+    """Where a message belongs."""
+
+    session_id: str
+    begins: bool
+    """Whether its session begins with it."""
+    follows: bool = False
+    """Whether it closed another one."""
+
+
+def placed(
+    tx: Tx, scope: Scope, conversation_id: str, now: int, idle_minutes: float | None
+) -> Placed:
+    """The same, and what it began and closed."""
     current = sessions.open_session(tx, scope, conversation_id)
     if current is not None:
         if idle_minutes is None or not is_over(current.last_user_at, now, idle_minutes):
             sessions.touch(tx, scope, current.id, now)
-            return current.id
+            return Placed(current.id, begins=False)
         sessions.close(tx, scope, current, "idle", now)
-    return sessions.begin(tx, scope, conversation_id, now).id
+    begun = sessions.begin(tx, scope, conversation_id, now)
+    return Placed(begun.id, begins=True, follows=current is not None)
 
 
 async def end_session(database: Database, scope: Scope, session_id: str, clock: Clock) -> Session:

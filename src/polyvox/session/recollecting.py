@@ -24,13 +24,14 @@ from polyvox.context.receipt import BaseHistory, Seat
 from polyvox.errors import PolyvoxError
 from polyvox.memory.moment import zone_of
 from polyvox.memory.recall import Exclude, Reader
+from polyvox.memory.remote import LATE
 from polyvox.memory.running import Heard
 from polyvox.models.base import ModelFacts
 from polyvox.quoting import quoted
 from polyvox.session import starting
 from polyvox.session.earlier import heard_of
 from polyvox.session.recalling import Librarian, Sought, words_for
-from polyvox.session.remembering import as_handover
+from polyvox.session.remembering import MemoryService, RemoteService, as_handover
 from polyvox.session.road import Job, Road
 from polyvox.session.starting import Opened
 from polyvox.store import companions
@@ -41,8 +42,6 @@ from polyvox.values import Params, Scope, Turn
 
 LINE = 240
 """Characters of one line of the profile."""
-SMALL_STANDING = 240
-"""Characters of instructions that a small model is told: it reads slowly, its window is small."""
 SMALL_FACTS = 1
 
 
@@ -126,7 +125,9 @@ async def recollect(
     traces = []
     brief, profile = _brief(opened), _profile(opened, turn.content)
     rules = {
-        small: blocks.standing(standing, SMALL_STANDING if small else blocks.STANDING_CHARS)
+        small: blocks.standing(
+            standing, starting.SMALL_STANDING if small else blocks.STANDING_CHARS
+        )
         for small in {seat.small for seat in seats}
     }
     for job, seat, found in zip(jobs, seats, sought, strict=True):
@@ -134,7 +135,7 @@ async def recollect(
         lines = [] if seat.small else profile
         job.memory = _told(rules[seat.small], lines, carried.handover, found.text)
         trace = _trace(turn, opened, brief, number, carried, lines, found)
-        room = SMALL_STANDING if seat.small else blocks.STANDING_CHARS
+        room = starting.SMALL_STANDING if seat.small else blocks.STANDING_CHARS
         unsaid = blocks.left_out(standing, room)
         trace["degrades"] = [
             *opened.degrades,
@@ -188,6 +189,13 @@ def _told(
 # -- recall --------------------------------------------------------------------------------------
 
 
+def in_vain(memory: MemoryService, opened: Opened) -> bool:
+    """Whether a turn has just waited for a service elsewhere and got nothing: it is not asked once
+    more in the same turn."""
+    remote = isinstance(memory, RemoteService)
+    return remote and opened.how != "cached" and opened.start.timed_out
+
+
 async def _look_up(
     road: Road,
     jobs: Sequence[Job],
@@ -225,8 +233,8 @@ async def _look_up(
         )
     words_of = words_for(message, now, [one.name for one in librarians])
     asked = list(zip(librarians, words_of, strict=True))
-    wanted = [one.lookup(words) for one, words in asked if words]
-    degrade = ""
+    degrade = str(LATE) if opened is not None and in_vain(road.memory, opened) else ""
+    wanted = [one.lookup(words) for one, words in asked if words and not degrade]
     try:
         async with asyncio.timeout(road.settings.memory.recall_seconds):
             got = iter(await road.memory.look_up_all(scope, wanted) if wanted else ())

@@ -27,10 +27,9 @@ from polyvox.evaluation.judging import Subject, judge_hash
 from polyvox.evaluation.values import Assertion, Judged, Verdict
 from polyvox.ids import content_hash, new_id
 from polyvox.models.base import Request
-from polyvox.session.council import find_recipe, voiced
+from polyvox.session.council import find_recipe, model_for, params_for, voiced
 from polyvox.session.road import Road
 from polyvox.session.spending import check_caps
-from polyvox.session.turn import model_for, params_for
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import assertions as assertion_rows
 from polyvox.store import contexts as context_rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -36,6 +36,10 @@ class Badges(Protocol):
         ...
 
 
+async def _nothing(_: Scope, __: bool) -> None:
+    """There is nothing to catch up with."""
+
+
 @dataclass(slots=True, eq=False)
 class Road:
     """What the road is built of. Nothing of it changes but the settings, as a whole and between two
@@ -52,6 +56,8 @@ class Road:
     badges: Badges | None = None
     ring: Callable[[], None] = lambda: None
     """There is something to do in the background."""
+    catch_up: Callable[[Scope, bool], Awaitable[None]] = _nothing
+    """Have remembered what has ended; with True, even where somebody works in the background."""
 
 
 @dataclass(slots=True, eq=False)

@@ -15,9 +15,11 @@ from polyvox.errors import Invalid, ModelError
 from polyvox.ids import new_id
 from polyvox.receive import UserMessage, receive
 from polyvox.session import council, lifecycle, starting
+from polyvox.session.council import model_for, params_for
+from polyvox.session.lifecycle import Placed
 from polyvox.session.road import Job, Road
 from polyvox.session.spending import Estimate, check_caps
-from polyvox.session.turn import foresee, model_for, params_for, reach_of
+from polyvox.session.turn import foresee, reach_of
 from polyvox.store import conversations, ratios, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
@@ -105,13 +107,16 @@ def begin(
         edits=edits,
     )
 
+    place: list[Placed] = []
+
     def session() -> str:
-        found = lifecycle.session_for(tx, scope, plan.conversation.id, now, idle)
+        place.append(lifecycle.placed(tx, scope, plan.conversation.id, now, idle))
+        found = place[-1].session_id
         if veto:
             starting.add_veto(tx, scope, found, plan.conversation.id, veto, now)
         return found
 
-    return turns.begin(
+    begun = turns.begin(
         tx,
         scope,
         plan.conversation.id,
@@ -121,6 +126,9 @@ def begin(
         road.settings.limits.queue,
         now,
     )
+    if not place:  # it was stored before
+        return begun
+    return replace(begun, begins=place[-1].begins, follows=place[-1].follows)
 
 
 def imagine(

@@ -7,16 +7,21 @@ when the veto is, and where it was read for a model on this machine and is now f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+import logging
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 
+from polyvox.companion import blocks
 from polyvox.context.recipe import Recipe
-from polyvox.errors import Conflict, PolyvoxError
-from polyvox.memory.packets import ItemKind, StartItem
+from polyvox.errors import Conflict, NotFound, PolyvoxError
+from polyvox.memory.packets import ItemKind, StartItem, Stated
 from polyvox.memory.remote import Degrade
-from polyvox.memory.veto import NO_VETO, Veto
+from polyvox.memory.veto import LINES, NO_VETO, Veto
+from polyvox.quoting import quoted
 from polyvox.session import council
 from polyvox.session.lifecycle import ENDLESS, is_over
 from polyvox.session.remembering import MemoryService, NoMemory, RemoteService, Start
@@ -27,6 +32,8 @@ from polyvox.store.database import Tx
 from polyvox.store.sessions import Session
 from polyvox.values import Conversation, Recall, Scope
 
+log = logging.getLogger("polyvox.session")
+
 COMPANION = "companion"
 PLAIN = (None, "no_model", "nothing_to_tell")
 """Why a handover is as it is, where nothing went wrong."""
@@ -35,6 +42,11 @@ TOLD: dict[str, tuple[ItemKind, ...]] = {
 }
 TO_A_COUNCIL: tuple[ItemKind, ...] = ("handover", "instruction", "profile", "loop")
 """Loops are what a handover quotes."""
+IN_EVERY_TURN = ("current_focus", "work_context", "north_star", "preferences.tone")
+ALWAYS = tuple(f"{LINES[place]}: " for place in IN_EVERY_TURN)
+"""How lines begin that a council is always told."""
+SMALL_STANDING = 240
+"""Characters of instructions that a small model is told: it reads slowly, its window is small."""
 
 
 class Packet(msgspec.Struct, frozen=True):
@@ -105,6 +117,18 @@ def unwritten(start: Start) -> list[str]:
     brief = start.startbrief
     reason = brief.evidence.fallback if brief is not None and brief.evidence is not None else None
     return [] if reason in PLAIN or not (brief and brief.handover_text) else [f"handover: {reason}"]
+
+
+async def catch_up(road: Road, scope: Scope, recipe: Recipe, follows: bool) -> None:
+    """Have remembered, before a session begins, what ended before it; `follows`: just now, by the
+    message that begins it. It takes no longer than a start may."""
+    if not uses_memory(road, recipe):
+        return
+    try:
+        async with asyncio.timeout(road.settings.memory.budget):
+            await road.catch_up(scope, follows)
+    except (TimeoutError, PolyvoxError) as error:
+        log.warning("a session begins before the last one is remembered: %r", error)
 
 
 async def opened(
@@ -194,16 +218,31 @@ def _how(start: Start) -> str:
 # -- looking at it, and the veto -----------------------------------------------------------------
 
 
+When = Literal["start", "later"]
+"""Told at once, or only where it comes up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Something that a session may be told, as a person looks at it."""
+
+    item: StartItem
+    when: When
+    vetoed: bool
+    elsewhere: bool
+    """Whether it was said in a session that is none of the conversations here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """What the next message's session is told at its start; a running one: what it was told."""
+    """What the next message's session is told; a running one: what it was told, and what may come
+    up in it."""
 
     session: Session | None
     """None: the next message opens one."""
     memory: bool
     recall: bool
-    items: tuple[tuple[StartItem, bool], ...]
-    """Each with whether it is vetoed."""
+    items: tuple[Shown, ...]
     degrades: tuple[str, ...]
 
 
@@ -231,19 +270,102 @@ async def strip(
     before = _kept(kept)
     if before is None:
         before = await _fresh(road, scope, place, Veto(ids))
-    shown = told_to(place.recipe, before.start)
-    items = tuple((one, one.id in ids) for one in shown)
+    small = all(road.models.facts(one).prompts == "compact" for one in place.models)
+    told = told_to(place.recipe, before.start, ids, small=small, look=recall)
+    whence = {one.session_id for one, _ in told if one.session_id is not None}
+    here = await road.database.read(lambda tx: _known(tx, scope, whence))
+    items = tuple(
+        Shown(one, when, one.id in ids, one.session_id is not None and one.session_id not in here)
+        for one, when in told
+    )
     degrades = (*map(str, before.start.degrades), *unwritten(before.start))
     return Strip(session, True, recall, items, degrades)
 
 
-def told_to(recipe: Recipe, start: Start) -> tuple[StartItem, ...]:
-    """Of everything that can be told, what this recipe tells."""
+def told_to(
+    recipe: Recipe,
+    start: Start,
+    vetoed: frozenset[str] = frozenset(),
+    *,
+    small: bool = False,
+    look: bool = True,
+) -> tuple[tuple[StartItem, When], ...]:
+    """Of everything that can be told, what this recipe tells, and when; what is told at once comes
+    first. `small`: only to small models; `look`: whether things are looked up as well."""
+    alone = recipe.name == COMPANION
     kinds = TOLD.get(recipe.name, TO_A_COUNCIL)
-    shown = [one for one in start.items if one.kind in kinds]
-    if recipe.name != COMPANION:
-        shown = [one for one in shown if one.kind != "handover" or tells_something(start)]
-    return tuple(sorted(shown, key=lambda one: kinds.index(one.kind)))
+    always, called = _lines(start, alone=alone, small=small)
+    wishes = [o.text for o in start.items if o.kind == "instruction" and o.id not in vetoed]
+    rules = blocks.standing(
+        wishes, SMALL_STANDING if small and not alone else blocks.STANDING_CHARS
+    )
+
+    def when(one: StartItem) -> When | None:
+        """None: never."""
+        out = one.id in vetoed
+        if one.kind == "handover":
+            return "start" if alone or tells_something(start) else None
+        if one.kind in ("bridge", "steering"):
+            return "start" if out or _opens(start, one.kind) else None
+        if one.kind == "instruction":
+            return "start" if out or quoted(one.text) in rules else "later"
+        if one.kind == "profile":
+            if one.text in always or (out and not alone and one.text.startswith(ALWAYS)):
+                return "start"
+            return "later" if out or look or one.text in called else None
+        return "later"
+
+    told = [(one, when(one)) for one in start.items if one.kind in kinds]
+    shown = [(one, at) for one, at in told if at is not None]
+    return tuple(sorted(shown, key=lambda each: (each[1] != "start", kinds.index(each[0].kind))))
+
+
+def _lines(start: Start, *, alone: bool, small: bool) -> tuple[set[str], set[str]]:
+    """Lines of the profile as items: those told in every turn, and those that a message calls for
+    by itself."""
+    model = start.user_model
+    if model is None:
+        return set(), set()
+    star = model.north_star.get("general") or next(iter(model.north_star.values()), None)
+    heading = (star.vision or star.goal) if star is not None else None
+    shared = {
+        "work_context": model.work_context,
+        "north_star": heading,
+        "preferences.tone": model.tone,
+    }
+    told = {"current_focus": model.current_focus, **shared}
+    people = {f"{one.name}: {one.about}" for one in model.key_relationships}
+    people |= {one.name for one in model.key_relationships}
+    if not alone:
+        return set() if small else _as_items(told), set() if small else people
+    patterns = {text for one in model.patterns for text in (one.text, f"A pattern: {one.text}")}
+    return set(), people | patterns | _as_items(shared)
+
+
+def _as_items(lines: Mapping[str, Stated | None]) -> set[str]:
+    """With the name of their place, as the embedded memory shows them, and without."""
+    found = {(LINES[place], one.text) for place, one in lines.items() if one is not None}
+    return {text for _, text in found} | {f"{name}: {text}" for name, text in found}
+
+
+def _opens(start: Start, kind: ItemKind) -> bool:
+    """Whether a bridge or a note on the day before is told in a session's first message."""
+    brief, day = start.startbrief, start.daily
+    if kind == "bridge":
+        return brief is not None and brief.resume is not None and brief.resume.use_bridge
+    if day is None or not day.exists:
+        return False
+    note, sure = day.steering_note or "", day.confidence or 0
+    return bool(blocks.steering(note, sure, day.quality_flag or ""))
+
+
+def _known(tx: Tx, scope: Scope, ids: Iterable[str]) -> set[str]:
+    """Those of the sessions that are here."""
+    found = set()
+    for one in ids:
+        with suppress(NotFound):
+            found.add(sessions.get(tx, scope, one).id)
+    return found
 
 
 def tells_something(start: Start) -> bool:

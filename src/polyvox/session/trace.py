@@ -1,7 +1,8 @@
 """The trace of a turn: what was decided before its model was asked, and how the asking went.
 
-Decisions are stored when they are made, names and numbers only; model, attempts and times are read
-from the answer itself. Every turn has a trace; one without memory has nothing of it decided.
+Decisions are stored when they are made, names and numbers only; what of them was sent is read from
+the receipt, and model, attempts and times from the answer itself. Every turn has a trace; one
+without memory has nothing of it decided.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from polyvox.context.draft import Draft
 from polyvox.errors import NotFound, StoreError
 from polyvox.session.inspect import inspect
 from polyvox.session.road import Job, Road
@@ -22,6 +24,7 @@ from polyvox.values import Answer, Scope, Turn
 log = logging.getLogger("polyvox.chat")
 PERSONA = "persona"
 RECIPE = "companion"
+NO_ROOM = "no room"
 
 
 def undecided(turn: Turn) -> dict[str, Any]:
@@ -64,7 +67,9 @@ def trace_of(tx: Tx, scope: Scope, turn_id: str, answer_id: str | None = None) -
     answer = _answer(turns.answers_of(tx, scope, turn_id), stored, answer_id)
     decided = stored.get(answer.id)
     data = undecided(turn) | (msgspec.json.decode(decided) if decided is not None else {})
-    sent = _sent(tx, scope, answer.id)
+    draft = _draft(tx, scope, answer.id)
+    if draft is not None:
+        data = as_sent(data, left_out(draft)) | {"system_blocks": _blocks(draft)}
     return {
         "turn_id": turn.id,
         "conversation_id": turn.conversation_id,
@@ -72,7 +77,6 @@ def trace_of(tx: Tx, scope: Scope, turn_id: str, answer_id: str | None = None) -
         "advisor_id": answer.advisor_id,
         "state": answer.state,
         **data,
-        "system_blocks": data["system_blocks"] if sent is None else sent,
         "model": answer.model,
         "attempts": [msgspec.to_builtins(one) for one in answer.attempts],
         "timings": {**data["timings"], **_timings(turn, answer)},
@@ -85,7 +89,37 @@ def decided_for(tx: Tx, scope: Scope, answer: Answer) -> list[tuple[str, str]]:
     if stored is None:
         return []
     turn = turns.get_turn(tx, scope, answer.turn_id)
-    return decisions(undecided(turn) | msgspec.json.decode(stored))
+    draft = _draft(tx, scope, answer.id)
+    gone = [] if draft is None else left_out(draft)
+    return decisions(as_sent(undecided(turn) | msgspec.json.decode(stored), gone))
+
+
+def left_out(draft: Draft) -> list[str]:
+    """The blocks of memory for which a request had no room, in their order."""
+    unsent = [name for one in draft.unsent if one.kind == "memory" for name in one.sources]
+    return unsent if draft.memory_sent else [block.kind for block in draft.memory] + unsent
+
+
+def as_sent(told: dict[str, Any], gone: Sequence[str]) -> dict[str, Any]:
+    """What was decided, less the blocks that were not sent after all; and that they were not."""
+    if not gone:
+        return told
+    run = dict(told["startbrief_runtime"])
+    for name in ("handover", "bridge", "ops"):
+        run[f"{name}_injected"] = run[f"{name}_injected"] and name not in gone
+    changes: dict[str, Any] = {"startbrief_runtime": run}
+    if "ops" in gone:
+        run["ops_source"], changes["ops_reason"] = None, NO_ROOM
+    if {"handover", "bridge"} & set(gone) and not run["handover_injected"]:
+        changes["handover_reason"] = NO_ROOM
+    if "overlay" in gone:
+        changes |= {"overlay": None, "overlay_reason": NO_ROOM}
+    if "user_context" in gone:
+        changes["user_context"] = []
+    if "supplemental_context" in gone and told["recall"] is not None:
+        changes["recall"] = told["recall"] | {"found": 0, "entities": 0}
+    changes["degrades"] = [*told["degrades"], f"context: {NO_ROOM} for {', '.join(gone)}"]
+    return told | changes
 
 
 def decisions(told: dict[str, Any]) -> list[tuple[str, str]]:
@@ -140,12 +174,16 @@ def _answer(found: Sequence[Answer], stored: dict[str, str], wanted: str | None)
     return found[0]
 
 
-def _sent(tx: Tx, scope: Scope, answer_id: str) -> list[str] | None:
-    """The blocks of the request as it was compiled, in their order; None: there is no request."""
+def _draft(tx: Tx, scope: Scope, answer_id: str) -> Draft | None:
+    """The request as it was compiled; None: there is none."""
     try:
-        draft = inspect(tx, scope, answer_id).receipt.draft
+        return inspect(tx, scope, answer_id).receipt.draft
     except NotFound:
         return None
+
+
+def _blocks(draft: Draft) -> list[str]:
+    """The blocks of a request in their order."""
     companion = draft.recipe == RECIPE
     stable = [PERSONA if companion else block.kind for block in draft.blocks]
     return stable + ([block.kind for block in draft.memory] if draft.memory_sent else [])

@@ -24,7 +24,7 @@ from polyvox.memory.derive import want_judged
 from polyvox.models.base import ModelFacts
 from polyvox.session import companion, recollecting, running_summary, starting, trace
 from polyvox.session.answer import Call, answer, seal
-from polyvox.session.council import voiced
+from polyvox.session.council import model_for, params_for, voiced
 from polyvox.session.earlier import unread_of
 from polyvox.session.recollecting import Remembered, Seated
 from polyvox.session.road import Job, Road
@@ -33,7 +33,7 @@ from polyvox.store.companions import Kept
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, count_said, read_threads, words_of
 from polyvox.thread import Other, Own, Said, Thread
-from polyvox.values import Advisor, Params, Recall, Scope, Turn
+from polyvox.values import Params, Recall, Scope, Turn
 
 log = logging.getLogger("polyvox.session")
 
@@ -186,20 +186,9 @@ async def make_calls(
     await asyncio.wait([job.task for job in jobs if job.task is not None])
 
 
-def model_for(road: Road, recipe: Recipe, advisor: Advisor) -> str:
-    """The model an advisor is asked with: its own, else the recipe's, else the default."""
-    return advisor.model or recipe.model or road.models.default
-
-
 def models_of(road: Road, jobs: Sequence[Job]) -> list[str]:
     """The models that these are asked with."""
     return [model_for(road, job.recipe, job.advisor) for job in jobs]
-
-
-def params_for(road: Road, recipe: Recipe, advisor: Advisor, facts: ModelFacts) -> Params:
-    """How it is asked: the advisor's word, then the recipe's, the model's, the settings'."""
-    base = Params(max_tokens=facts.max_tokens or road.settings.limits.max_tokens)
-    return advisor.params.over(recipe.params.over(base))
 
 
 def seat(

@@ -14,7 +14,7 @@ from polyvox.context.recipe import Recipe
 from polyvox.errors import Conflict, Invalid, NotFound, StoreError
 from polyvox.events import Event
 from polyvox.receive import body_hash, mentioned
-from polyvox.session import changes, council, exchange, sending, synthesis
+from polyvox.session import changes, council, exchange, sending, starting, synthesis
 from polyvox.session.answer import Call
 from polyvox.session.conductor import Conductor
 from polyvox.session.inspect import inspect
@@ -69,11 +69,15 @@ class Turns:
             )
             if repeat is not None:
                 return Begun(*repeat, existing=True)
-        plan = await road.database.read(
-            lambda tx: sending.plan(
+
+        def check(tx: Tx) -> Plan:
+            return sending.plan(
                 tx, road, scope, conversation_id, content, advisors, idempotency_key, model, edits
             )
-        )
+
+        plan = await road.database.read(check)
+        if await council.keep_persona(road, scope, plan.asked):
+            plan = await road.database.read(check)
         return await self.conductor.see_through(self._send(scope, plan, edits, veto))
 
     async def _send(
@@ -89,22 +93,17 @@ class Turns:
         await self._road.journal.do(scope, plan.conversation.id, act, now=True)
         begun = made[0]
         if not begun.existing:
-            self._run(scope, begun.turn, begun.answers, plan.asked, plan.recipe)
+            self._run(scope, begun, plan.asked, plan.recipe)
         return begun
 
-    def _run(
-        self,
-        scope: Scope,
-        turn: Turn,
-        answers: Sequence[Answer],
-        asked: Sequence[Advisor],
-        recipe: Recipe,
-    ) -> None:
+    def _run(self, scope: Scope, begun: Begun, asked: Sequence[Advisor], recipe: Recipe) -> None:
         """Have the answers of a new turn written, after those of the turns before it."""
-        road = self._road
-        jobs = jobs_for(scope, turn, answers, asked, recipe)
+        road, turn = self._road, begun.turn
+        jobs = jobs_for(scope, turn, begun.answers, asked, recipe)
 
         async def work() -> None:
+            if begun.begins:
+                await starting.catch_up(road, scope, recipe, begun.follows)
             await take_turn(road, jobs)
             if recipe.synthesis != "always" or any(job.halt for job in jobs):
                 return

@@ -123,6 +123,18 @@ def next_due(tx: Tx, kinds: Iterable[str]) -> int | None:
     return None if row is None or row[0] is None else int(row[0])
 
 
+def unfinished(tx: Tx, scope: Scope, kind: str, now: int) -> list[str]:
+    """What is to be done of a kind by now, in somebody's hands or not: the ids that it is about,
+    the longest due first."""
+    rows = tx.all(
+        "SELECT subject, due_at FROM jobs WHERE user_id = ? AND kind = ? AND state = 'pending'"
+        " AND due_at <= ? UNION ALL SELECT subject, due_at FROM jobs WHERE user_id = ?"
+        " AND kind = ? AND state = 'running' ORDER BY 2, 1",
+        (scope.user, kind, now, scope.user, kind),
+    )
+    return [row[0] for row in rows]
+
+
 def finish(tx: Tx, job: Job, runner_id: str, now: int) -> None:
     """It is done, unless it was wanted again meanwhile. Its steps have served."""
     tx.run(

@@ -62,6 +62,10 @@ class Begun:
     opening: list[Event] = field(default_factory=list)
     """Its first events, for the caller to append in the same transaction."""
     existing: bool = False
+    begins: bool = False
+    """Whether its session begins with it."""
+    follows: bool = False
+    """Whether it closed another one."""
 
 
 def turn_of(row: Row) -> Turn:

@@ -19,6 +19,7 @@ from polyvox.errors import (
     Conflict,
     ContextTooLong,
     EmptyAnswer,
+    Invalid,
     ModelError,
     ModelTimeout,
     ProtocolError,
@@ -27,7 +28,7 @@ from polyvox.errors import (
     Refused,
     Unavailable,
 )
-from polyvox.receive import visible
+from polyvox.receive import clean, visible
 from polyvox.session.personas import RECIPE, find_or_make, meet
 from polyvox.session.trace import trace_of
 from polyvox.values import Advisor, Answer, Conversation, Failure, Scope
@@ -187,10 +188,13 @@ async def chat(
     without, or as JSON."""
     began = time.perf_counter()
     form = read(request.headers.get("content-type", ""), await request.body())
-    persona_id, text = _fields(form)
+    persona_id, text = _fields(form, app.settings.limits.message_chars)
     persona, conversation = await _find(app, who, persona_id, form.texts.get("conversationId"))
     veto = _veto(form.texts.get("veto", ""))
-    begun = await app.turns.send(who, conversation.id, text, advisors=[persona.id], veto=veto)
+    try:
+        begun = await app.turns.send(who, conversation.id, text, advisors=[persona.id], veto=veto)
+    except Invalid as error:
+        raise _named(error) from None
     answer = await _ended(app, who, begun.answers[0].id)
     timings = (await _trace(app, who, begun.turn.id, answer.id))["timings"]
     timing = TimingOut(
@@ -223,8 +227,8 @@ async def _trace(app: Polyvox, who: Scope, turn: str, answer: str | None) -> dic
     return await app.database.read(lambda tx: trace_of(tx, who, turn, answer))
 
 
-def _fields(form: Form) -> tuple[str, str]:
-    """The persona and what is said to it."""
+def _fields(form: Form, most: int) -> tuple[str, str]:
+    """The persona and what is said to it, in at most so many characters."""
     if "audioBlob" in form.files or "audioBlob" in form.texts:
         raise BadInput(
             "Speech cannot be heard here yet.", "Send what is said as text.", param="audioBlob"
@@ -238,7 +242,17 @@ def _fields(form: Form) -> tuple[str, str]:
         raise BadInput("text is missing.", "Send what is said.", param="text")
     if not visible(text):
         raise BadInput("text is empty.", "Say something.", param="text")
-    return persona, text
+    try:
+        return persona, clean(text, "text", most)
+    except Invalid as error:
+        raise _named(error) from None
+
+
+def _named(error: Invalid) -> BadInput:
+    """What is wrong with a message, by the name that its field has here."""
+    if error.param not in ("text", "content"):
+        return error
+    return BadInput(error.message, error.hint, param="text")
 
 
 def _veto(text: str) -> list[str]:
@@ -279,6 +293,13 @@ async def _ended(app: Polyvox, who: Scope, answer_id: str) -> Answer:
         return answer
     if answer.state == "failed":
         raise _error(answer.failure)
+    if answer.state == "interrupted":
+        kept = "what it had said is kept" if visible(answer.text) else "nothing of it had come"
+        raise Unavailable(
+            f"Polyvox was shut down while the reply was being written; {kept}, and so is the"
+            " message.",
+            f"Once it runs again: POST /api/answers/{answer.id}/retry.",
+        )
     raise Conflict("The reply was stopped before any words came.", "Say it again.")
 
 

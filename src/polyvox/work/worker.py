@@ -29,6 +29,8 @@ log = logging.getLogger("polyvox.work")
 
 MINUTE = 60_000_000
 ATTEMPTS = 6
+WAIT = 0.02
+"""Seconds between looks at what somebody else is doing."""
 IDLE = 30.0
 """Seconds between looks where nothing rings: another process may have enqueued something."""
 
@@ -157,6 +159,17 @@ class Worker:
         if job is not None:
             await self._do(job)
         return job is not None
+
+    async def see_done(self, scope: Scope, kind: str) -> None:
+        """Have done what is due of a kind for somebody: what nobody has in hand is done here, and
+        what another has is waited for."""
+        while True:
+            now = self._clock()
+            left = await self._database.read(lambda tx, n=now: jobs.unfinished(tx, scope, kind, n))  # type: ignore[misc]  # bound now
+            if not left:
+                return
+            if not any([await self.run_one(scope, kind, one) for one in left]):
+                await asyncio.sleep(WAIT)
 
     async def _work(self, hand: _Hand) -> None:
         while True:
