@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import msgspec
-from tests.cli.desk import Here, Provider
+import pytest
+from tests.cli.desk import Cli, Here, Provider
 
 from polyvox.companion.reading import NO_GATE
 
@@ -68,3 +69,22 @@ def test_a_receipt_tells_what_was_remembered_and_why(here: Here, provider: Provi
     told = here("receipt", shown["messages"][0]["answers"][0]["answer_id"]).out
     for words in ("  posture: how to meet them, ", "  posture   COMPANION, ", "  overlay   "):
         assert words in told
+
+
+def test_in_a_terminal_alone_what_was_said_is_remembered(
+    here: Here, cli: Cli, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No server runs, and nobody else works in the background."""
+    monkeypatch.setenv("POLYVOX_SESSIONS_IDLE_MINUTES", "0.00001")
+    said = "I promised to call the bank about the loan on Friday."
+    provider.script(plain=[reading(), {"text": "Noted."}])
+    assert here("chat", "--recipe", "companion", stdin=f"{said}\n").code == 0
+    assert said in here("memory", "query", "bank loan").out
+    provider.script(plain=[reading(), {"text": "The bank, on Friday."}])
+    here("chat", "--recipe", "companion", stdin="Where were we?\n")
+    asked = [one for one in provider.log() if "Where were we?" in str(one)]
+    assert "call the bank about the loan" in str(asked[-1]), "the next talk knows of it"
+    lines = (cli.home / "polyvox.log").read_text().splitlines()
+    traces = [line for line in lines if " polyvox.chat: chat.trace {" in line]
+    assert len(traces) == 2
+    assert "bank" not in str(traces), "nobody's words"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.cli.desk import Here, Provider
 
 from polyvox.app import Polyvox
@@ -54,6 +56,53 @@ def test_what_was_said_is_found_with_its_source(here: Here, tmp_path: Path) -> N
     assert (wrong.code, "is no time" in wrong.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("as_of", "zone", "known"),
+    [
+        ("2024-05-10", "UTC", True),
+        ("2024-05-09", "UTC", False),
+        ("2024-05-09", "Pacific/Honolulu", True),  # 09:00 UTC is 23:00 the day before there
+        ("2024-05-08", "Pacific/Honolulu", False),
+        ("2024-05-10T09:00", "UTC", True),
+        ("2024-05-10T10:30", "Europe/Lisbon", True),
+        ("2024-05-10T09:30", "Europe/Lisbon", False),  # there it is an hour later
+        ("2024-05-10T09:30Z", "Europe/Lisbon", True),
+        ("2024-05-10T11:59:59+03:00", "Europe/Lisbon", False),
+    ],
+)
+def test_a_day_is_meant_to_its_end_and_a_time_where_one_is(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_of: str, zone: str, known: bool
+) -> None:
+    remember(here, tmp_path)
+    monkeypatch.setenv("POLYVOX_TIMEZONE", zone)
+    found = here("memory", "query", "Porto", "--as-of", as_of, "--json").json
+    assert bool(found["facts"]) == known
+    assert here("memory", "query", "Porto", "--as-of", "9999-12-31").code == 2
+    assert here("memory", "query", "Porto", "--as-of", "0001-01-01").code == 2
+
+
+def test_without_a_zone_the_machines_counts(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(here, tmp_path)
+    try:
+        with monkeypatch.context() as machine:
+            for zone, known in (("Pacific/Honolulu", True), ("UTC", False)):
+                machine.setenv("TZ", zone)
+                time.tzset()
+                found = here("memory", "query", "Porto", "--as-of", "2024-05-09", "--json").json
+                assert bool(found["facts"]) == known
+    finally:
+        time.tzset()
+
+
+def test_a_query_has_a_budget_of_tokens(here: Here, tmp_path: Path) -> None:
+    remember(here, tmp_path)
+    assert here("memory", "query", "Porto", "--max-tokens", "1", "--json").json["facts"] == []
+    assert here("memory", "query", "Porto", "--max-tokens", "500", "--json").json["facts"]
+    assert here("memory", "query", "Porto", "--max-tokens", "0").code == 2
+
+
 def test_the_brief_is_told_in_words_and_as_the_contract_has_it(here: Here, tmp_path: Path) -> None:
     assert "the first talk." in here("memory", "brief").out
     remember(here, tmp_path)
@@ -80,6 +129,8 @@ def test_the_profile_is_shown_and_changed(here: Here) -> None:
     assert model["model"]["current_focus"]["source"] == "manual"
     assert here("memory", "profile", "--set", '{"shoe": 1}').code == 2
     assert here("memory", "profile", "--set", "exam").code == 2
+    half = here("memory", "profile", "--set", '{"current_focus": "a\\ud800"}')
+    assert (half.code, "cannot be stored" in half.err) == (2, True)
 
 
 def test_what_is_open_and_what_is_forgotten(here: Here, tmp_path: Path, provider: Provider) -> None:

@@ -16,7 +16,7 @@ from polyvox.errors import ModelError, PolyvoxError
 from polyvox.models.llama_file import EMBEDDED, find_gguf
 from polyvox.models.registry import Models
 from polyvox.session.council import check_recipes
-from polyvox.settings import Settings, stored
+from polyvox.settings import Settings, shown_url, stored
 from polyvox.settings.layers import leaves
 from polyvox.transport import Transport
 from polyvox.web.guard import is_loopback
@@ -60,6 +60,9 @@ async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIte
     except PolyvoxError as error:
         yield Finding("fail", "models", error.message, error.hint)
     try:
+        if settings.memory.url:
+            progress(f"asking {shown_url(settings.memory.url)}…")
+            yield await memory_service(settings, transport, offline=offline)
         yield keys(models)
         yield embedded(settings, models)
         if not offline:
@@ -177,6 +180,23 @@ async def embeddings_model(settings: Settings, models: Models) -> Finding:
     return Finding(
         "ok", "embeddings", f"{name} answers with {size} numbers; a question waits {seconds:g} s"
     )
+
+
+async def memory_service(settings: Settings, transport: Transport, *, offline: bool) -> Finding:
+    """Whether the service answers that keeps memory in place of this program. Without it turns go
+    on, and sessions wait to be remembered."""
+    from polyvox.cli.elsewhere import OWN, why
+    from polyvox.memory.remote import RemoteMemory
+
+    given, what = settings.memory, "memory service"
+    if offline:
+        return Finding("ok", what, f"{given.url} keeps memory; it was not asked")
+    token = given.token.reveal()
+    remote = RemoteMemory(transport, given.url, token, given.budget)
+    got = await remote.loops(OWN, limit=1)
+    if got.degrade is not None:
+        return Finding("warn", what, f"{given.url} {why(got.degrade)[0]}", why(got.degrade)[1])
+    return Finding("ok", what, f"{given.url} answers{', with the token' if token else ''}")
 
 
 def exposure(settings: Settings) -> Finding:

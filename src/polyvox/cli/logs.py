@@ -1,7 +1,8 @@
 """Where a command writes what is for its makers: a file in the home, and stderr when asked to.
 
-The file gets warnings and worse, so that a live display stays clean; --debug adds a line per model
-call on stderr, POLYVOX_DEBUG=trace the texts too.
+The file gets warnings and worse, so that a live display stays clean, and a line for each turn's
+trace, which holds nobody's words; --debug adds a line per model call on stderr, POLYVOX_DEBUG=trace
+the texts too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from polyvox.settings import Settings
 
 TRACE = 5
+TRACES = "polyvox.chat"
+"""Who tells what was decided in a turn."""
 LARGEST = 2_000_000
 """Bytes; a larger log is put aside as `.old` before the next run."""
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -37,6 +40,7 @@ def kept(settings: Settings, *, loud: bool = False) -> Iterator[None]:
         shown.setLevel(level)
         handlers.append((ours, shown))
     ours.setLevel(level)
+    logging.getLogger(TRACES).setLevel(min(level, logging.INFO))
     for logger, handler in handlers:
         logger.addHandler(handler)
     try:
@@ -88,7 +92,7 @@ def _file(home: Path) -> logging.Handler:
     except OSError:
         pass  # there is none yet, or it cannot be moved: then it goes on as it is
     handler = _Quiet(place, encoding="utf-8", delay=True)
-    handler.setLevel(logging.WARNING)
+    handler.addFilter(lambda one: one.levelno >= logging.WARNING or one.name == TRACES)
     handler.setFormatter(logging.Formatter(FORMAT))
     return handler
 

@@ -53,22 +53,44 @@ def query(
     words: Annotated[str, typer.Argument(help="What to look for.")],
     limit: Annotated[int, typer.Option(min=1, max=100, help="How many.")] = 10,
     as_of: Annotated[
-        str | None, typer.Option(metavar="TIME", help="As it was then: 2024-05-31 or with a time.")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="As it was then: at the end of a day (2024-05-31), or at a time"
+            " (2024-05-31T09:00), both where you are.",
+        ),
     ] = None,
     history: Annotated[bool, typer.Option("--history", help="What was superseded, too.")] = False,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, help="How much, at most, in tokens.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Everything that is remembered about something, with its source, best first."""
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
+        from polyvox.cli import elsewhere
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import note, say, say_json
         from polyvox.memory.query import Query, shape
         from polyvox.memory.values import Partition
 
-        then = None if as_of is None else _time(as_of)
-        asked = Query(words, app.clock(), limit, as_of=then, include_history=history)
+        then = None if as_of is None else _time(as_of, app.settings.timezone)
+        if (remote := elsewhere.service(app)) is not None:
+            if then is not None or history or max_tokens is not None:
+                raise elsewhere.not_asked(remote, "--as-of, --history or --max-tokens")
+            await elsewhere.query(app, remote, words, limit, json)
+            return
+        await app.catch_up(SCOPE)
+        asked = Query(
+            words,
+            app.clock(),
+            limit,
+            as_of=then,
+            include_history=history,
+            max_tokens=max_tokens,
+        )
         found = await app.memory.query(SCOPE, Partition.own(SCOPE), asked)
         if json:
             say_json(shape(found))
@@ -100,12 +122,19 @@ def loops(
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
+        from polyvox.cli import elsewhere
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say, say_json, table
         from polyvox.memory.loops import LIVE
         from polyvox.memory.values import Partition
         from polyvox.web.memory_shapes import LoopOut
 
+        if (remote := elsewhere.service(app)) is not None:
+            if mark is not None or all_:
+                raise elsewhere.not_asked(remote, "--all or --mark")
+            await elsewhere.loops(remote, json)
+            return
+        await app.catch_up(SCOPE)
         own = Partition.own(SCOPE)
         if mark is not None:
             one = await app.memory.end_loop(SCOPE, own, mark[0], mark[1].value)
@@ -137,11 +166,18 @@ def profile(
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
+        from polyvox.cli import elsewhere
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say_json, table
         from polyvox.memory.values import Partition
         from polyvox.web.profile_shapes import UserModelOut
 
+        if (remote := elsewhere.service(app)) is not None:
+            if change is not None:
+                raise elsewhere.not_asked(remote, "--set")
+            await elsewhere.profile(remote, json)
+            return
+        await app.catch_up(SCOPE)
         own = Partition.own(SCOPE)
         if change is not None:
             await app.memory.change_profile(SCOPE, own, _object(change))
@@ -179,11 +215,16 @@ def brief(
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
+        from polyvox.cli import elsewhere
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say, say_json
         from polyvox.cli.show.briefs import brief_lines, startbrief_lines
         from polyvox.web.briefs import BriefOut, own_known, startbrief_out
 
+        if (remote := elsewhere.service(app)) is not None:
+            await elsewhere.brief(app, remote, start, json)
+            return
+        await app.catch_up(SCOPE)
         known = await own_known(app, SCOPE, whole=not start)
         made = await startbrief_out(app, SCOPE, known) if start else BriefOut.of(known)
         if json:
@@ -206,11 +247,14 @@ def facts(
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
+        from polyvox.cli import elsewhere
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say_json, table
         from polyvox.memory.values import Partition
         from polyvox.web.memory_own import FactOut
 
+        elsewhere.only_here(app, "a list of facts")
+        await app.catch_up(SCOPE)
         own = Partition.own(SCOPE)
         found = await app.memory.facts(SCOPE, own, words=words, include_history=history)
         if json:
@@ -233,11 +277,13 @@ def correct(fact: FactId, text: Annotated[str, typer.Argument(help="What is so."
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
+        from polyvox.cli import elsewhere
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say
         from polyvox.errors import Invalid
         from polyvox.memory.values import Partition
 
+        elsewhere.only_here(app, "a correction")
         if not text.strip():
             raise Invalid("A correction says something.", "To be rid of a fact, forget it.")
         one = await app.memory.correct(SCOPE, Partition.own(SCOPE), fact, text.strip())
@@ -252,11 +298,13 @@ def pin(what: PinId, off: Off = False) -> None:
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
+        from polyvox.cli import elsewhere
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say
         from polyvox.errors import NotFound
         from polyvox.memory.values import Partition
 
+        elsewhere.only_here(app, "pinning")
         own = Partition.own(SCOPE)
         try:
             fact = await app.memory.mark(SCOPE, own, what, pinned=not off)
@@ -281,10 +329,12 @@ def exclude(fact: FactId, off: Off = False) -> None:
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
+        from polyvox.cli import elsewhere
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say
         from polyvox.memory.values import Partition
 
+        elsewhere.only_here(app, "excluding")
         say(_marked(await app.memory.mark(SCOPE, Partition.own(SCOPE), fact, excluded=not off)))
 
     run(work)
@@ -307,12 +357,14 @@ def forget(
     from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
+        from polyvox.cli import elsewhere
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say
         from polyvox.memory.forget import Target
         from polyvox.memory.values import Partition
         from polyvox.web.memory_own import ForgetOut
 
+        elsewhere.only_here(app, "forgetting")
         own, target = Partition.own(SCOPE), Target(what.value, id_)
         shown = ForgetOut.of(await app.memory.preview(SCOPE, own, target))
         if preview or not json:
@@ -366,6 +418,7 @@ def ingest(
     async def work(app: Polyvox) -> None:
         from pydantic import ValidationError
 
+        from polyvox.cli import elsewhere
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say
         from polyvox.errors import Invalid
@@ -382,6 +435,9 @@ def ingest(
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
             raise Invalid(f"{file}: {place}: {first['msg']}.", "Correct that value.") from None
+        if (remote := elsewhere.service(app)) is not None:
+            say(f"{await elsewhere.ingest(remote, body)} {body.session_id}")
+            return
         status = await app.memory.ingest(SCOPE, *body.values(), cloud=not body.never_to_cloud)
         say(f"{status} {body.session_id}")
 
@@ -405,15 +461,25 @@ def _object(text: str) -> dict[str, Any]:
     return data
 
 
-def _time(text: str) -> int:
-    from datetime import datetime
+def _time(text: str, timezone: str) -> int:
+    """A time in the person's zone, where it names no other; a day is meant to its end."""
+    from datetime import date, datetime
 
     from polyvox.errors import Invalid
+    from polyvox.memory.daily import bounds
+    from polyvox.memory.moment import zone_of
     from polyvox.web.memory_shapes import micros
 
+    zone = zone_of(timezone)
     try:
-        return micros("as-of", datetime.fromisoformat(text))
-    except ValueError:
+        moment = datetime.fromisoformat(text)
+        micros("as-of", moment)
+        try:
+            return bounds(date.fromisoformat(text), zone)[1] - 1
+        except ValueError:  # it names an hour, too
+            local = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment
+            return micros("as-of", local.astimezone())
+    except (ValueError, OverflowError):
         raise Invalid(f"{text!r} is no time.", "Write it as 2024-05-31.") from None
 
 
