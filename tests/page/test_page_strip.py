@@ -76,13 +76,18 @@ async def test_what_is_vetoed_is_not_told(house: House, desk: Desk, size: Size) 
 
     page = await desk.open("/", size=size)
     count = len(told["items"])
-    await expect(strip(page)).to_contain_text(f"I remember {count} things and will use them: ")
+    now = len([one for one in told["items"] if one["when"] == "start"])
+    assert 0 < now < count
+    later = f"{count - now} if {'it comes' if count - now == 1 else 'they come'} up"
+    whole = f"I remember {count} things: {now} told now, {later}"
+    await expect(strip(page)).to_contain_text(f"{whole}. ")
     await expect(strip(page).locator(".items"), "folded at first").to_have_count(0)
     await unfolded(page)
     await expect(strip(page).locator(".items > li")).to_have_count(count)
     asked = item(page, "You asked for this")
     await expect(asked).to_contain_text(texts["instruction"])
-    await expect(asked.get_by_role("link")).to_have_attribute("href", "/sessions/before")
+    await expect(asked, "a session of another program").to_contain_text(", elsewhere")
+    await expect(asked.get_by_role("link")).to_have_count(0)
     await expect(strip(page).get_by_role("link", name="Correct or forget it")).to_have_attribute(
         "href", "/memory"
     )
@@ -90,9 +95,10 @@ async def test_what_is_vetoed_is_not_told(house: House, desk: Desk, size: Size) 
     veto = asked.get_by_role("button", name=re.compile("^Don’t use this now"))
     await veto.click()
     await expect(veto).to_have_attribute("aria-pressed", "true")
-    await expect(strip(page)).to_contain_text(f"I remember {count} things and will use {count - 1}")
+    less = f"I remember {count} things: {now - 1} told now, {later}, 1 set aside"
+    await expect(strip(page)).to_contain_text(less)
     await page.reload()
-    await expect(strip(page)).to_contain_text(f"will use {count - 1}")
+    await expect(strip(page)).to_contain_text(less)
 
     await ask(page, "Shall I begin today?")
     await state(card(page, one), "completed")
@@ -100,13 +106,13 @@ async def test_what_is_vetoed_is_not_told(house: House, desk: Desk, size: Size) 
     assert texts["instruction"] not in wire
     assert "paint the fence" in wire.lower(), "the rest is told"
     conversation = page.url.rpartition("/")[2]
-    now = await start(house, f"conversation={conversation}")
-    assert now["session"] == "running"
-    vetoed = {each["kind"] for each in now["items"] if each["vetoed"]}
+    running = await start(house, f"conversation={conversation}")
+    assert running["session"] == "running"
+    vetoed = {each["kind"] for each in running["items"] if each["vetoed"]}
     assert vetoed == {"instruction"}
     await expect(strip(page), "the session goes on").to_have_count(0)
     await visit(page, "/")
-    await expect(strip(page), "a veto is for one session").to_contain_text("and will use them")
+    await expect(strip(page), "a veto is for one session").to_contain_text(whole)
 
 
 @reads
@@ -211,7 +217,7 @@ async def test_a_running_session_is_told_less_from_the_next_message_on(
     await page.get_by_text("Rename, export …").click()
     await tool(page, "What is remembered here …").click()
     sheet = page.get_by_role("dialog", name="What I remember and use here")
-    await expect(sheet).to_contain_text("This session was told the following")
+    await expect(sheet.get_by_role("list", name="Told when it began")).to_contain_text(instruction)
     here = sheet.locator(".items > li").filter(has_text="You asked for this")
     await here.get_by_role("button").click()
     await expect(here.get_by_role("button")).to_have_attribute("aria-pressed", "true")

@@ -6,6 +6,7 @@ handover is composed without them, and nothing recalls them. Pure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -59,16 +60,19 @@ def without(known: Known, kept: Sequence[Loop], who: Profile, veto: Veto) -> Lef
     """What is known, less what was vetoed and whatever else those messages say."""
     if not veto.ids:
         return Left(known, list(kept), who, ())
+    names = _names(who)
     gone = _gone(veto, [(one.id, one.places) for one in known.loops])
     gone |= _gone(veto, [(one.id, _places(one)) for one in kept])
     topics = {loops.topic_of(one.text) for one in known.loops if one.id in gone}
     open_gone = [one for one in known.loops if one.id in gone or _is(one, topics)]
     kept_gone = [one for one in kept if one.id in gone or loops.topic_of(one.text) in topics]
+    quotes = [(one.places, one.quote) for one in open_gone]
+    quotes += [(_places(one), each.quote) for one in kept_gone for each in one.evidence]
     lines = [
         line
-        for place, some in who.lines.items()
+        for some in who.lines.values()
         for line in some
-        if line_id(place, line) in veto.ids
+        if names.get(line.id) in veto.ids or any(_same(line, at, words) for at, words in quotes)
     ]
     hidden = {place for one in open_gone for place in one.places}
     hidden |= {place for one in kept_gone for place in _places(one)}
@@ -128,19 +132,35 @@ def items_of(known: Known, brief: StartBrief, who: Profile) -> tuple[StartItem, 
         found.append(StartItem(BRIDGE, "bridge", text, text, bridge.at, bridge.session_id))
     if (day := known.yesterday) is not None and day.steering_note:
         found.append(StartItem(day_id(day.analysis_date), "steering", day.steering_note))
+    names = _names(who)
     for place in INSTRUCTIONS:
         found += [
-            _line(place, one, "instruction", told_as(place, one.text)) for one in who.all(place)
+            _line(names[one.id], one, "instruction", told_as(place, one.text))
+            for one in who.all(place)
         ]
     for place, name in LINES.items():
-        found += [_line(place, one, "profile", _named(name, one)) for one in who.all(place)]
+        found += [_line(names[one.id], one, "profile", _named(name, one)) for one in who.all(place)]
     found += [_loop(one) for one in known.loops]
     return tuple(found)
 
 
-def line_id(place: str, line: Line) -> str:
-    """Which item a line of the profile is."""
-    return f"{'instruction' if place in INSTRUCTIONS else 'profile'}:{line.id}"
+def _names(who: Profile) -> dict[str, str]:
+    """Which item each line of the profile is, by its id. Lines that were taken from the same words
+    are told and vetoed together: "Never use lists" and "Avoid: lists"."""
+    found: dict[str, str] = {}
+    at: dict[str, list[Line]] = {}
+    for place in (*INSTRUCTIONS, *LINES):
+        for line in who.all(place):
+            where = [f"{each.session_id}#{each.index}" for each in line.evidence]
+            alike = (one for each in where for one in at.get(each, ()))
+            twin = next(
+                (o for o in alike if any(_same(line, where, e.quote) for e in o.evidence)), None
+            )
+            kind = "instruction" if place in INSTRUCTIONS else "profile"
+            found[line.id] = f"{kind}:{line.id}" if twin is None else found[twin.id]
+            for each in where:
+                at.setdefault(each, []).append(line)
+    return found
 
 
 def day_id(day: str | None) -> str:
@@ -182,10 +202,29 @@ def _places(loop: Loop) -> tuple[str, ...]:
     return tuple(f"{each.session_id}#{each.index}" for each in loop.evidence)
 
 
-def _line(place: str, line: Line, kind: ItemKind, text: str) -> StartItem:
+def _same(line: Line, places: Sequence[str], quote: str) -> bool:
+    """Whether a line was taken from these words of one of these messages."""
+    words = _words(quote)
+    return any(
+        f"{each.session_id}#{each.index}" in places and _within(words, _words(each.quote))
+        for each in line.evidence
+    )
+
+
+def _within(one: str, other: str) -> bool:
+    return bool(one and other) and (one in other or other in one)
+
+
+def _words(quote: str) -> str:
+    """Its words alone, each between spaces."""
+    found = re.findall(r"[^\W_]+", quote.casefold())
+    return f" {' '.join(found)} " if found else ""
+
+
+def _line(name: str, line: Line, kind: ItemKind, text: str) -> StartItem:
     said = line.evidence[-1] if line.evidence else None
     quote, session = (None, None) if said is None else (said.quote or None, said.session_id)
-    return StartItem(line_id(place, line), kind, text, quote, line.said_at, session)
+    return StartItem(name, kind, text, quote, line.said_at, session)
 
 
 def _named(name: str, line: Line) -> str:

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from polyvox.memory.packets import ItemKind, StartItem
-from polyvox.session.starting import Strip, set_veto, strip
+from polyvox.memory.packets import ItemKind
+from polyvox.session.starting import Shown, Strip, set_veto, strip
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
 from polyvox.web.fields import Id, Key
@@ -24,27 +24,45 @@ class SourceOut(BaseModel):
     """The person's very words."""
     said_at: int | None
     session_id: str | None
+    elsewhere: bool
+    """True: that session is none of the conversations here."""
 
 
 class StartItemOut(BaseModel):
     """Something that a session is told."""
 
     id: str
-    """What a veto names it by."""
+    """What a veto names it by; what rests on the same words has the same."""
     kind: ItemKind
     text: str
     source: SourceOut
+    when: Literal["start", "later"]
+    """Told at once, or only where it comes up."""
     vetoed: bool
 
     @classmethod
-    def of(cls, one: StartItem, vetoed: bool) -> StartItemOut:
+    def of(cls, one: Shown) -> StartItemOut:
         """From the value."""
-        source = SourceOut(quote=one.quote, said_at=one.said_at, session_id=one.session_id)
-        return cls(id=one.id, kind=one.kind, text=one.text, source=source, vetoed=vetoed)
+        item = one.item
+        source = SourceOut(
+            quote=item.quote,
+            said_at=item.said_at,
+            session_id=item.session_id,
+            elsewhere=one.elsewhere,
+        )
+        return cls(
+            id=item.id,
+            kind=item.kind,
+            text=item.text,
+            source=source,
+            when=one.when,
+            vetoed=one.vetoed,
+        )
 
 
 class StartOut(BaseModel):
-    """What the next message's session is told at its start; a running one: what it was told."""
+    """What the next message's session is told; a running one: what it was told, and what may come
+    up in it."""
 
     session: Literal["new", "running"]
     session_id: str | None
@@ -64,7 +82,7 @@ class StartOut(BaseModel):
             session_id=None if one.session is None else one.session.id,
             memory=one.memory,
             recall="auto" if one.recall else "off",
-            items=[StartItemOut.of(item, vetoed) for item, vetoed in one.items],
+            items=[StartItemOut.of(each) for each in one.items],
             degrades=list(one.degrades),
         )
 
@@ -82,9 +100,9 @@ async def get_start(
     recipe: RecipeName = "council",
     conversation: Annotated[Id | None, Query()] = None,
 ) -> StartOut:
-    """What I remember and will use: what the next message's session is told at its start. With a
-    conversation, its own recipe counts. No model is asked: one that writes handovers may put it in
-    other words."""
+    """What I remember and will use: what the next message's session is told at its start, and what
+    it is told only where it comes up. With a conversation, its own recipe counts. No model is
+    asked: one that writes handovers may put it in other words."""
     return StartOut.of(await strip(app.road, who, recipe, conversation))
 
 

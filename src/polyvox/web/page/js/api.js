@@ -14,7 +14,10 @@ export class Failure extends Error {
   }
 }
 
-const AWAY = { code: "offline", message: "The server cannot be reached.", hint: "Nothing is lost. It is tried again by itself; check that Polyvox is running." };
+const AWAY = { code: "offline", message: "The server cannot be reached.", hint: "Check that Polyvox is running, then try it again." };
+
+/** Whether a failure may be over in a moment. */
+export const passing = ({ status }) => status === 0 || status === 429 || status >= 500;
 
 /** Whether the server asked for a token that we do not have. */
 export const locked = signal(false);

@@ -57,7 +57,7 @@ function Thinking({ answer, data }) {
   const thought = answer.thought.text.value;
   if (!thought) return null;
   const thinking = data.state === "streaming" && !answer.said.text.value;
-  return html`<details class="think"><summary>${thinking ? "Thinking …" : `Its thinking, ${short(thought.length / 4)} tokens`}</summary><div class="thought">${thought}</div></details>`;
+  return html`<details class="think"><summary>${thinking ? "Thinking …" : `Its thinking, ${short(thought.length / 4)} tokens`}</summary><div class="thought" dir="auto">${thought}</div></details>`;
 }
 
 export function Trouble({ data, slug }) {
@@ -83,9 +83,9 @@ function Body({ answer, data, folded, onMore }) {
   const running = data.state === "streaming" || data.state === "pending";
   const start = folded && tall(text) ? opening(text, FOLD) ?? text : null;
   if (data.state === "pending" && !text) return html`<div class="waits" aria-hidden="true"><i></i><i></i><i></i></div>`;
-  if (start === null) return html`<${Prose} text=${text} live=${running} />`;
+  if (start === null) return html`<div dir="auto"><${Prose} text=${text} live=${running} /></div>`;
   return html`
-    <${Prose} key="opening" text=${start} />
+    <div dir="auto" key="opening"><${Prose} text=${start} /></div>
     <button type="button" class="quiet more" onClick=${onMore}>${running ? "still writing: read it all" : "more"}</button>`;
 }
 

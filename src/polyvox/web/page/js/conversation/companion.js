@@ -3,13 +3,15 @@ import { api } from "../api.js";
 import { byId, colorOf, loadAdvisors } from "../council.js";
 import { loadConversations } from "../conversations.js";
 import { tellFailure } from "../dialog.js";
+import { laterHint, useLoaded, useRecovery, useReturning } from "../load.js";
 import { lasting, moment } from "../moments.js";
 import { loadPersonas, personaColor, personas } from "../personas.js";
 import { pref } from "../prefs.js";
 import { go } from "../router.js";
-import { html, useEffect, useState } from "../ui.js";
+import { html, useCallback, useEffect, useRef, useState } from "../ui.js";
 import { monogram } from "../words.js";
 import { Composer } from "./composer.js";
+import { tellEnded, useEnded } from "./ended.js";
 import { Strip } from "./strip-place.js";
 
 export const isCompanion = (details) => details?.recipe === "companion";
@@ -35,17 +37,31 @@ export function Boundary({ before, turn }) {
 export function Farewell({ live, turn }) {
   const id = turn.message.value.session_id;
   const busy = turn.running;
-  const [session, setSession] = useState(null);
-  const look = () => api.get(`/api/sessions/${id}`).then(setSession, () => setSession(null));
-  useEffect(() => { if (id && !busy) look(); }, [id, busy]);
+  const [session, , look] = useLoaded(async () => (id && !busy ? api.get(`/api/sessions/${id}`) : null), [id, busy]);
+  const pressed = useRef(false);
+  const line = useRef(null);
+  const elsewhere = useCallback(() => { look(); live.sessions.value += 1; }, [look, live]);
+  useReturning(look);
+  useEnded(id, elsewhere);
+  const over = session?.id === id && session.ended_at !== null;
+  useEffect(() => {
+    if (over && pressed.current) line.current?.focus({ preventScroll: true }); // the button that had the focus is gone
+    pressed.current = false;
+  }, [over]);
   if (busy || !session || session.id !== id) return null;
   const end = async () => {
-    await api.post(`/api/sessions/${id}/end`).catch((error) => error.status !== 409 && tellFailure(error)); // 409: it ended by itself meanwhile
-    await look();
+    try {
+      await api.post(`/api/sessions/${id}/end`);
+    } catch (error) {
+      if (error.status !== 409) return tellFailure(error); // 409: it ended by itself meanwhile
+    }
+    pressed.current = true;
+    tellEnded(id);
     live.sessions.value += 1;
+    return look();
   };
-  if (session.ended_at === null) return html`<div class="tools farewell"><button type="button" onClick=${end}>That’s all for now</button></div>`;
-  return html`<p class="gap over" role="status"><span>${session.ended_by === "person" ? "You ended it here" : "It ended here"}. Your next message begins anew; <a href=${`/sessions/${id}`}>what became of it</a></span></p>`;
+  if (!over) return html`<div class="tools farewell"><button type="button" onClick=${end}>That’s all for now</button></div>`;
+  return html`<p class="gap over" role="status" tabindex="-1" ref=${line}><span>${session.ended_by === "person" ? "You ended it here" : "It ended here"}. Your next message begins anew; <a href=${`/sessions/${id}`}>what became of it</a></span></p>`;
 }
 
 async function begin(one, content, key, veto) {
@@ -63,10 +79,12 @@ async function begin(one, content, key, veto) {
 /** Before the first word to somebody. Who has a conversation with it already goes on there. */
 export function BeginAlone({ slug }) {
   const [failure, setFailure] = useState(null);
-  useEffect(() => { loadPersonas().catch(setFailure); }, []);
+  const load = useCallback(() => loadPersonas().then(() => setFailure(null), setFailure), []);
+  useEffect(() => { load(); }, [load]);
+  useRecovery(failure, load);
   const one = personas.value?.find((each) => each.slug === slug);
   useEffect(() => { if (one?.conversation_id) go(`/c/${one.conversation_id}`, { replace: true }); }, [one]);
-  if (failure) return html`<p class="hush" role="alert"><b>${failure.message}</b> ${failure.hint}</p>`;
+  if (failure) return html`<p class="hush" role="alert"><b>${failure.message}</b> ${laterHint(failure)}</p>`;
   if (!personas.value || one?.conversation_id) return html`<p class="hush" role="status">Opening …</p>`;
   if (!one) return html`<div class="room"><header><h1>Nobody of that name is here</h1><p>There is no companion called ${slug}. <a href="/">Begin a conversation</a></p></header></div>`;
   const vetoed = pref(`veto.with.${slug}`, []);

@@ -139,7 +139,7 @@ export function Composer({ draft, chosen, onChoose, estimate, send, live, prefil
       ${failure && html`<p class="err" role="alert"><b>${failure.message}</b> ${failure.hint} Your message is still here.</p>`}
       <div class="box">
         <span class="caret" aria-hidden="true">›</span>
-        <textarea ref=${box} id="composer" rows="1" aria-label="Your message" placeholder=${who ? "Say it as it comes" : "Ask, answer, push back.  @ to ask one of them"} value=${text}
+        <textarea ref=${box} id="composer" rows="1" dir="auto" aria-label="Your message" placeholder=${who ? "Say it as it comes" : "Ask, answer, push back.  @ to ask one of them"} value=${text}
           aria-autocomplete="list" aria-controls=${found.length ? list : undefined} aria-activedescendant=${found.length ? `${list}-${picked}` : undefined}
           onInput=${(event) => { write(event.target.value); see(event); setQuiet(false); }} onKeyDown=${onKey} onKeyUp=${see} onClick=${see}></textarea>
         ${found.length > 0 && html`<${Completion} found=${found} at=${picked} id=${list} onPick=${pick} />`}

@@ -39,9 +39,9 @@ export function Reader({ slots, open, question, onMove, onClose }) {
     <${Dialog} title=${data.name} onClose=${onClose} full tools=${tools}>
       <div class=${ended ? "reader with-side" : "reader"} data-answer=${answer.id} data-c style=${{ "--c": colorOf(data.advisor_id) }}>
         <div class="reading" ref=${top}>
-          <p class="soft asked">${question}</p>
+          <p class="soft asked" dir="auto">${question}</p>
           <${Byline} data=${data} />
-          <${Prose} key=${answer.id} text=${answer.said.text.value} live=${answer.running} />
+          <div dir="auto" key=${answer.id}><${Prose} text=${answer.said.text.value} live=${answer.running} /></div>
           <${Trouble} data=${data} />
         </div>
         ${ended && html`

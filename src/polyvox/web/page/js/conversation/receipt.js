@@ -1,7 +1,8 @@
 // What this advisor saw: a bar to read at a glance, then span by span, then the very request.
 import { api, request } from "../api.js";
 import { copy, Dialog, tellFailure } from "../dialog.js";
-import { html, useEffect, useState } from "../ui.js";
+import { Failed, useLoaded } from "../load.js";
+import { html } from "../ui.js";
 import { number, plural } from "../words.js";
 
 const ABSENT = { omitted: "earlier turns", reference: "what the others said", memory: "memory" }; // left out, they have no share to be named by
@@ -64,11 +65,7 @@ function Told({ receipt, onCopy }) {
 }
 
 export function Receipt({ answer, onClose, onTrace }) {
-  const [receipt, setReceipt] = useState(null);
-  const [failure, setFailure] = useState(null);
-  useEffect(() => {
-    api.get(`/api/answers/${answer.id}/receipt`).then(setReceipt, setFailure);
-  }, [answer.id]);
+  const [receipt, failure, again] = useLoaded(() => api.get(`/api/answers/${answer.id}/receipt`), [answer.id]);
   const copyRequest = async () => {
     try {
       const response = await request("GET", `/api/answers/${answer.id}/request`);
@@ -81,7 +78,7 @@ export function Receipt({ answer, onClose, onTrace }) {
   return html`
     <${Dialog} title=${`What ${answer.data.value.name} saw`} onClose=${onClose} wide tools=${tools}>
       <div class="receipt">
-        ${failure && html`<p class="err"><b>${failure.message}</b> ${failure.hint}</p>`}
+        ${failure && html`<${Failed} failure=${failure} again=${again} />`}
         ${!failure && !receipt && html`<p class="soft">Opening the receipt …</p>`}
         ${receipt && html`<${Told} receipt=${receipt} onCopy=${copyRequest} />`}
       </div>

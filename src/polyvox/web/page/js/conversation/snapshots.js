@@ -3,16 +3,13 @@
 // A part says up to which number it is true (`last_number`). It may be older than what the events
 // have told since it was asked for: what comes in meanwhile is held, and laid over it once more.
 // Applying an event twice changes nothing, so a part may be newer than its number, too.
-import { api } from "../api.js";
+import { api, passing } from "../api.js";
 import { batch, signal } from "../ui.js";
 import { Turn } from "./turn-state.js";
 
 export const FIRST = 12;
 const MORE = 30;
 const AGAIN = 2000;
-
-/** Whether a failure may be over in a moment. */
-export const passing = ({ status }) => status === 0 || status === 429 || status >= 500;
 
 export class Snapshots {
   constructor(id) {

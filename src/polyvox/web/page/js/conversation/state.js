@@ -1,9 +1,9 @@
 // A conversation as it is on the page: a snapshot of the server's, kept true by its events.
-import { api } from "../api.js";
+import { api, passing } from "../api.js";
 import { follow } from "../stream.js";
 import { batch, computed, signal } from "../ui.js";
 import { Answer, RUNNING } from "./answer.js";
-import { FIRST, passing, Snapshots } from "./snapshots.js";
+import { FIRST, Snapshots } from "./snapshots.js";
 import { Turn } from "./turn-state.js";
 
 const AGAIN = 2000;

@@ -34,36 +34,56 @@ function glimpse(text) {
   return cut.replace(/[.;,]$/, "");
 }
 
-function sentence(count, used) {
-  const things = plural(count, "thing");
-  if (used === count) return `I remember ${things} and will use ${count === 1 ? "it" : "them"}`;
-  return used ? `I remember ${things} and will use ${used}` : `I remember ${things} and will use none`;
+/** How much is told at once, how much only if it comes up, and how much was set aside. */
+function sentence(items, out) {
+  const used = items.filter(({ id }) => !out.includes(id));
+  const now = used.filter(({ when }) => when === "start").length;
+  const later = used.length - now;
+  const aside = items.length - used.length;
+  const things = `I remember ${plural(items.length, "thing")}`;
+  const one = items.length === 1;
+  if (now === items.length) return `${things} and will use ${one ? "it" : "them"}`;
+  if (later === items.length) return `${things}, for when ${one ? "it comes" : "they come"} up`;
+  if (aside === items.length) return `${things} and will use none`;
+  const parts = [now && `${now} told now`, later && `${later} if ${later === 1 ? "it comes" : "they come"} up`, aside && `${aside} set aside`];
+  return `${things}: ${parts.filter(Boolean).join(", ")}`;
 }
 
 /** Where it comes from; words that stand in the text already are not said twice. */
 function Source({ source, text }) {
   if (!source || (!source.quote && !source.said_at)) return null;
   const when = source.said_at && moment(source.said_at);
+  const place = when && (source.session_id && !source.elsewhere ? html`<a href=${`/sessions/${source.session_id}`}>${when}</a>` : html`<span>${when}${source.elsewhere ? ", elsewhere" : ""}</span>`);
   const quote = source.quote && !text.includes(source.quote.slice(0, 24)) && source.quote;
   return html`
-    <p class="source">${quote && html`<q>${quote}</q> `}${when && (source.session_id ? html`<a href=${`/sessions/${source.session_id}`}>${when}</a>` : when)}</p>`;
+    <p class="source">${quote && html`<q dir="auto">${quote}</q> `}${place}</p>`;
 }
 
 function Item({ item, out, onToggle }) {
   return html`
     <li class=${out ? "out" : ""}>
       <span class="label">${KINDS[item.kind] ?? item.kind}</span>
-      <div><p class="what">${item.text}</p><${Source} source=${item.source} text=${item.text} /></div>
+      <div><p class="what" dir="auto">${item.text}</p><${Source} source=${item.source} text=${item.text} /></div>
       <button type="button" class="quiet" aria-pressed=${out} aria-label=${`Don’t use this now: ${glimpse(item.text)}`} onClick=${onToggle}>${out ? "Not used now" : "Don’t use this now"}</button>
     </li>`;
 }
 
-/** The list itself, with what to do about it. */
+const GROUPS = [["start", { new: "Told at the start", running: "Told when it began" }], ["later", { new: "Used only if it comes up", running: "Used only if it comes up" }]];
+
+function Group({ name, items, out, onToggle }) {
+  const id = useId();
+  if (!items.length) return null;
+  return html`
+    <h3 id=${id} class="when">${name}</h3>
+    <ul class="items" aria-labelledby=${id}>${items.map((item) => html`<${Item} key=${`${item.id} ${item.text}`} item=${item} out=${out.has(item.id)} onToggle=${() => onToggle(item.id)} />`)}</ul>`;
+}
+
+/** The list itself, with what to do about it. What rests on the same words is set aside together. */
 export function Items({ told, vetoed, onChange }) {
   const out = new Set(vetoed);
   const toggle = (id) => onChange(out.has(id) ? vetoed.filter((one) => one !== id) : [...vetoed, id]);
   return html`
-    <ul class="items">${told.items.map((item) => html`<${Item} key=${item.id} item=${item} out=${out.has(item.id)} onToggle=${() => toggle(item.id)} />`)}</ul>
+    ${GROUPS.map(([when, names]) => html`<${Group} key=${when} name=${names[told.session]} items=${told.items.filter((item) => item.when === when)} out=${out} onToggle=${toggle} />`)}
     ${told.degrades.map((one, i) => html`<p key=${i} class="soft small">${degradeTold(one)}</p>`)}
     <p class="soft small">What you set aside here is left alone in this session. <a href="/memory">Correct or forget it</a> to change it for good.</p>`;
 }
@@ -83,7 +103,7 @@ export function Strip({ name, query, changes }) {
   return html`
     <section class=${open ? "start-strip open" : "start-strip"} aria-label="What I remember and will use">
       <button type="button" class="line" aria-expanded=${open} aria-controls=${list} onClick=${() => setOpen(!open)}>
-        <b>${sentence(told.items.length, used.length)}</b><span class="teaser">${open ? "" : `: ${teaser}`}</span><span class="show">${open ? "hide" : "show"}</span>
+        <b>${sentence(told.items, out)}</b><span class="teaser">${open ? "" : `. ${teaser}`}</span><span class="show">${open ? "hide" : "show"}</span>
       </button>
       <div id=${list} hidden=${!open} class="inside" tabindex=${open ? "0" : undefined}>${open && html`<${Items} told=${told} vetoed=${out} onChange=${(next) => { vetoed.value = next; }} />`}</div>
     </section>`;

@@ -17,11 +17,11 @@ function Points({ points, names }) {
   const claims = points.points ?? [];
   const apart = points.disagreements ?? [];
   return html`
-    ${claims.length > 0 && html`<h4>Where they agree</h4><ul>${claims.map((one, i) => html`<li key=${i}><${Who} ids=${one.advisors} names=${names} /> ${one.text}</li>`)}</ul>`}
+    ${claims.length > 0 && html`<h4>Where they agree</h4><ul>${claims.map((one, i) => html`<li key=${i} dir="auto"><${Who} ids=${one.advisors} names=${names} /> ${one.text}</li>`)}</ul>`}
     ${apart.length > 0 && html`
       <h4>Where they pull apart</h4>
-      <ul>${apart.map((one, i) => html`<li key=${i}>${one.text}
-        ${one.sides.length > 0 && html`<ul>${one.sides.map((side, j) => html`<li key=${j}><${Who} ids=${side.advisors} names=${names} /> ${side.text}</li>`)}</ul>`}</li>`)}</ul>`}`;
+      <ul>${apart.map((one, i) => html`<li key=${i} dir="auto">${one.text}
+        ${one.sides.length > 0 && html`<ul>${one.sides.map((side, j) => html`<li key=${j} dir="auto"><${Who} ids=${side.advisors} names=${names} /> ${side.text}</li>`)}</ul>`}</li>`)}</ul>`}`;
 }
 
 export function Synthesis({ slot, names }) {
@@ -37,7 +37,7 @@ export function Synthesis({ slot, names }) {
       <header class="row"><h3>Brought together</h3><${AssertedMark} id=${answer.id} ended=${data.state === "completed"} /><small class="num">${measure(data)}</small>
         ${answer.running && html`<button type="button" class="quiet stop" onClick=${() => stopAnswer(answer)}>Stop</button>`}</header>
       <p class="aside" aria-live="polite">${answer.running ? "The answers are being brought together." : "The synthesis has ended."}</p>
-      ${structured ? html`<${Points} points=${data.points} names=${names} />` : html`<${Prose} text=${text} live=${answer.running} />`}
+      ${structured ? html`<${Points} points=${data.points} names=${names} />` : html`<div dir="auto"><${Prose} text=${text} live=${answer.running} /></div>`}
       ${data.state === "completed" && !structured && html`<p class="soft note">The model gave no attributions here; read it as its own summary.</p>`}
       <${Trouble} data=${data} />
       ${!answer.running && html`<div class="tools under">

@@ -75,10 +75,13 @@ export function Title({ live }) {
   const [renaming, setRenaming] = useState(false);
   const [told, setTold] = useState(false);
   const menu = useRef(null);
+  const renamed = useRef(false);
   const spent = useSpent(live);
   const turns = live.turns.value.at(-1)?.message.value.depth ?? 0;
   const running = live.running.value.length;
-  const close = () => menu.current?.removeAttribute("open");
+  // What the menu opens gives the focus back to it: its own buttons are out of sight by then.
+  const close = () => { menu.current?.removeAttribute("open"); menu.current?.querySelector("summary").focus(); };
+  useEffect(() => { if (!renaming && renamed.current) menu.current?.querySelector("summary").focus(); renamed.current = renaming; }, [renaming]);
   const remove = async () => {
     close();
     if (!await sure("Delete this conversation?", { detail: "Its messages, answers and receipts go with it. This cannot be undone.", yes: "Delete it" })) return;
@@ -94,7 +97,7 @@ export function Title({ live }) {
   if (renaming) return html`<header class="top"><${Rename} live=${live} title=${details.title} onDone=${() => setRenaming(false)} /></header>`;
   return html`
     <header class="top">
-      <span class=${isCompanion(details) ? "title alone" : "title"}><${Mark} details=${details} /><h1>${details.title || "Untitled"}</h1> <span class="more">· ${plural(turns, "turn")}${running ? " · answering" : ""}${details.recipe !== "council" ? ` · ${details.recipe}` : ""}</span></span>
+      <span class=${isCompanion(details) ? "title alone" : "title"}><${Mark} details=${details} /><h1 dir="auto">${details.title || "Untitled"}</h1> <span class="more">· ${plural(turns, "turn")}${running ? " · answering" : ""}${details.recipe !== "council" ? ` · ${details.recipe}` : ""}</span></span>
       <span class="row tools">
         ${spent?.cost > 0 && html`<a class="num spent" href="/usage">${money(spent.cost)}</a>`}
         <details class="menu-box" ref=${menu}><summary>Rename, export …</summary>

@@ -20,12 +20,12 @@ function useVetoes(id, told, setTold) {
       setTold(await read(id).catch(() => told)); // the session may have ended meanwhile
     }
   };
-  return [told.items.filter(({ vetoed }) => vetoed).map((item) => item.id), change];
+  return [[...new Set(told.items.filter(({ vetoed }) => vetoed).map((item) => item.id))], change];
 }
 
 const LEADS = {
-  running: "This session was told the following when it began. What you set aside is not told again, from your next message on.",
-  new: "Your next message begins a session. It would be told the following.",
+  running: "What you set aside is not told again, from your next message on.",
+  new: "Your next message begins a session. What you set aside is not told in it.",
 };
 
 export function ToldSheet({ id, onClose }) {

@@ -2,23 +2,25 @@
 import { api } from "../api.js";
 import { colorOf } from "../council.js";
 import { Dialog } from "../dialog.js";
-import { Failed, useLoaded } from "../load.js";
+import { Failed, useLoaded, useWatching } from "../load.js";
 import { html } from "../ui.js";
 import { number, plural } from "../words.js";
+import { RUNNING } from "./answer.js";
 import { degradeTold } from "./degrades.js";
 import { Steps } from "./trace-steps.js";
 import { blockName, fetchedTold, gateTold, handoverTold, opsTold, overlayTold, postureTold, recallTold } from "./trace-words.js";
 
 const PROFILE = { current_focus: "what you are busy with", relationships: "the people you named", patterns: "a pattern", work_context: "your work", long_term_direction: "where you are heading", communication_preference: "how you like to be spoken to" };
 
-/** The trace, and the texts of its blocks where there is a receipt. */
+/** The trace, the texts of its blocks where there is a receipt, and whether the answer still goes on. */
 async function read({ id, turn }) {
   const gone = (error) => { if (error.status === 404) return null; throw error; };
-  const [trace, receipt] = await Promise.all([
+  const [said, trace, receipt] = await Promise.all([
+    api.get(`/api/answers/${id}`).catch(gone),
     api.get(`/api/turns/${turn}/trace?answer=${encodeURIComponent(id)}`).catch(gone),
     api.get(`/api/answers/${id}/receipt`).catch(gone),
   ]);
-  return { trace, blocks: receipt ? blocksOf(receipt.description.spans) : new Map() };
+  return { trace, going: RUNNING.has(said?.state), blocks: receipt ? blocksOf(receipt.description.spans) : new Map() };
 }
 
 /** The text of each block by its name; what memory told has its name as a source. */
@@ -78,14 +80,14 @@ function Blocks({ names, blocks }) {
     </ol>`;
 }
 
-function Attempts({ trace }) {
-  if (!trace.attempts.length) return html`<p class="soft">No model was asked.</p>`;
+function Attempts({ trace, going }) {
+  if (!trace.attempts.length) return html`<p class="soft">${going ? "It is being asked; who answered is known when the answer has ended." : "No model was asked."}</p>`;
   return html`
     <ul class="plain-list">${trace.attempts.map((one, i) => html`
       <li key=${i}><span class="num">${one.model}</span> ${one.category ? html`failed: ${one.message || one.category}` : html`answered${one.first_byte_ms === null ? "" : `, first byte after ${number(one.first_byte_ms)} ms`}`}</li>`)}</ul>`;
 }
 
-function Told({ trace, blocks }) {
+function Told({ trace, blocks, going }) {
   return html`
     ${trace.degrades.length > 0 && html`
       <div class="err"><p><b>Not all went well.</b> The answer was given all the same.</p>
@@ -93,12 +95,13 @@ function Told({ trace, blocks }) {
     <section><h3>What was decided</h3><${Decisions} trace=${trace} blocks=${blocks} /></section>
     <section><h3>What it was told, in this order</h3><${Blocks} names=${trace.system_blocks} blocks=${blocks} /></section>
     <section><h3>How long it took</h3><${Steps} timings=${trace.timings} /></section>
-    <section><h3>Who was asked</h3><${Attempts} trace=${trace} /></section>`;
+    <section><h3>Who was asked</h3><${Attempts} trace=${trace} going=${going} /></section>`;
 }
 
 /** `answer` is `{id, turn, name, advisor}`; `onReceipt` leads to the receipt, where there is one. */
 export function Trace({ answer, onReceipt, onClose }) {
   const [found, failure, again] = useLoaded(() => read(answer), [answer.id]);
+  useWatching(Boolean(found?.going), again);
   const trace = found?.trace;
   const session = trace?.startbrief_runtime.session_id;
   const tools = onReceipt && html`<button type="button" onClick=${onReceipt}>Receipt</button>`;
@@ -107,10 +110,10 @@ export function Trace({ answer, onReceipt, onClose }) {
       <div class="trace" data-c style=${{ "--c": colorOf(answer.advisor) }}>
         ${failure && html`<${Failed} failure=${failure} again=${again} />`}
         ${!failure && !found && html`<p class="soft" role="status">Looking at how it came about …</p>`}
-        ${found && !trace && html`<p class="soft">How this answer came about was not kept.</p>`}
+        ${found && !trace && html`<p class="soft">${found.going ? "It is being decided what it is told …" : "How this answer came about was not kept."}</p>`}
         ${trace && html`
           <p class="soft whose"><b>${answer.name}</b>${trace.model && html` · <span class="num">${trace.model}</span>`} · told ${plural(trace.system_blocks.length, "block")}${session && html` · <a href=${`/sessions/${session}`} onClick=${onClose}>its session</a>`}</p>
-          <${Told} trace=${trace} blocks=${found.blocks} />`}
+          <${Told} trace=${trace} blocks=${found.blocks} going=${found.going} />`}
       </div>
     <//>`;
 }

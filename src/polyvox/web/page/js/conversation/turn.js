@@ -42,7 +42,7 @@ function Rewrite({ live, message, onClose }) {
   return html`
     <${Dialog} title="Ask it in other words" onClose=${onClose}>
       <label class="field"><span class="aside">Your message</span>
-        <textarea class="box" value=${text} onInput=${(event) => setText(event.target.value)} autofocus></textarea>
+        <textarea class="box" dir="auto" value=${text} onInput=${(event) => setText(event.target.value)} autofocus></textarea>
         <small>This begins a branch from here. What was said before stays, one press away.</small></label>
       ${failure && html`<p class="err"><b>${failure.message}</b> ${failure.hint}</p>`}
       <div class="row end"><button type="button" class="plain" onClick=${onClose}>Cancel</button>
@@ -58,7 +58,7 @@ function Question({ live, turn }) {
   const cut = message.content.length > VERY_LONG && !whole;
   return html`
     <div class="stamp">${stamp(message.said_at ?? message.created_at)}${message.excluded ? " · left out of later requests" : ""}${message.state === "queued" ? " · waits for the answers above" : ""}</div>
-    <h2 class=${`ask${long ? " long" : ""}${message.excluded ? " out" : ""}`}>${cut ? `${message.content.slice(0, VERY_LONG)} …` : message.content}</h2>
+    <h2 dir="auto" class=${`ask${long ? " long" : ""}${message.excluded ? " out" : ""}`}>${cut ? `${message.content.slice(0, VERY_LONG)} …` : message.content}</h2>
     <div class="tools ask-tools">
       ${message.content.length > VERY_LONG && html`<button type="button" onClick=${() => setWhole(!whole)}>${whole ? "Show less" : "Show all of it"}</button>`}
       <button type="button" onClick=${() => setOver(true)}>Edit</button>

@@ -3,6 +3,7 @@ import { api } from "../api.js";
 import { advisors } from "../council.js";
 import { conversations, loadConversations } from "../conversations.js";
 import { tellFailure } from "../dialog.js";
+import { laterHint } from "../load.js";
 import { pref } from "../prefs.js";
 import { go, route } from "../router.js";
 import { html, useEffect, useMemo, useState } from "../ui.js";
@@ -75,7 +76,7 @@ function Conversation({ id }) {
   }, [live]);
   const details = live.details.value;
   const failure = live.failure.value;
-  if (!details) return html`<p class="hush" role="status">${failure ? html`<b>${failure.message}</b> ${failure.hint}` : "Opening …"}</p>`;
+  if (!details) return html`<p class="hush" role="status">${failure ? html`<b>${failure.message}</b> ${laterHint(failure)}` : "Opening …"}</p>`;
   const chosen = details.advisors ?? active();
   const choose = async (ids) => {
     live.details.value = { ...details, advisors: ids };

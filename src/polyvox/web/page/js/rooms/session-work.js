@@ -1,8 +1,9 @@
 // What becomes of a session when it has ended: kept, read for facts, summarised; each can fail and be tried again.
 import { api } from "../api.js";
+import { tellEnded } from "../conversation/ended.js";
 import { tell, tellFailure } from "../dialog.js";
 import { hour } from "../moments.js";
-import { html, useEffect } from "../ui.js";
+import { html, useEffect, useRef } from "../ui.js";
 import { plural } from "../words.js";
 
 const KINDS = {
@@ -14,7 +15,6 @@ const KINDS = {
 };
 const ORDER = Object.keys(KINDS);
 const STATES = { pending: "waiting", running: "under way", done: "done", failed: "failed" };
-const EVERY = 2000;
 
 export const workName = (kind) => KINDS[kind]?.[0] ?? kind;
 export const inOrder = (jobs) => [...jobs].sort((a, b) => (ORDER.indexOf(a.kind) + 1 || 99) - (ORDER.indexOf(b.kind) + 1 || 99));
@@ -38,6 +38,7 @@ export async function retryWork(job, again) {
 export async function endSession(id, done) {
   try {
     await api.post(`/api/sessions/${id}/end`);
+    tellEnded(id);
     tell("The session has ended. Your next message there begins a new one.");
   } catch (error) {
     tellFailure(error); // it may have ended meanwhile: what is there now is shown
@@ -47,13 +48,17 @@ export async function endSession(id, done) {
 
 export const whyEnded = ({ ended_at: at, ended_by: by }) => (at === null ? "still going on" : by === "idle" ? "ended when you had been silent for a while" : "ended by you");
 
-/** Look again every now and then while there is something to wait for and somebody to see it. */
-export function useWatching(waiting, again) {
+/** `[end, beside]`: ends a session at a press; `beside` is what has the focus when the button that was
+ * pressed is gone. */
+export function useEnding(session, again) {
+  const beside = useRef(null);
+  const pressed = useRef(false);
+  const over = session.ended_at !== null;
   useEffect(() => {
-    if (!waiting) return undefined;
-    const timer = setInterval(() => document.visibilityState === "visible" && again(), EVERY);
-    return () => clearInterval(timer);
-  }, [waiting, again]);
+    if (over && pressed.current) beside.current?.focus({ preventScroll: true });
+    pressed.current = false;
+  }, [over]);
+  return [() => { pressed.current = true; return endSession(session.id, again); }, beside];
 }
 
 export function Retry({ job, again }) {

@@ -2,18 +2,19 @@
 import { api } from "../api.js";
 import { colorOf } from "../council.js";
 import { lazy } from "../lazy.js";
-import { Failed, Waiting, useLoaded, useReturning } from "../load.js";
+import { Failed, Waiting, useLoaded, useReturning, useWatching } from "../load.js";
 import { fullDay, hour, span } from "../moments.js";
 import { usePlace } from "../place.js";
 import { html, useState } from "../ui.js";
 import { plural } from "../words.js";
-import { Work, endSession, unsettled, useWatching, whyEnded } from "./session-work.js";
+import { Work, unsettled, useEnding, whyEnded } from "./session-work.js";
 
 const Trace = lazy(import.meta.resolve("../conversation/trace.js"), "Trace");
 const ALL = ["pending", "running", "done", "failed"].map((state) => `state=${state}`).join("&");
 const MOST = 200;
 
 const KINDS = { synthesis: "brought together", exchange: "in response" };
+const RUNNING = new Set(["pending", "streaming"]);
 const STATES = { failed: "failed", stopped: "stopped", interrupted: "interrupted", pending: "waiting", streaming: "writing" };
 
 async function load(id) {
@@ -38,7 +39,7 @@ function Said({ turn, conversation, onWhy }) {
     <li>
       <time class="num" datetime=${new Date(turn.said_at / 1000).toISOString()}>${hour(turn.said_at)}</time>
       <div>
-        <a class="quote" href=${`/c/${conversation}#turn-${turn.turn_id}`}>${turn.content}${turn.cut ? " …" : ""}</a>
+        <p dir="auto"><a class="quote" href=${`/c/${conversation}#turn-${turn.turn_id}`}>${turn.content}${turn.cut ? " …" : ""}</a></p>
         <ul class="heard">${turn.answers.map((answer) => html`<${Voice} key=${answer.answer_id} answer=${answer} turn=${turn.turn_id} onWhy=${onWhy} />`)}</ul>
       </div>
     </li>`;
@@ -56,15 +57,17 @@ function Became({ session, jobs, again }) {
 
 function Whole({ session, turns, jobs, again }) {
   const [why, setWhy] = useState(null);
-  useWatching(unsettled(jobs), again);
+  const [end, beside] = useEnding(session, again);
+  const answering = turns.some((turn) => turn.answers.some(({ state }) => RUNNING.has(state)));
+  useWatching(answering || unsettled(jobs), again);
   return html`
     <header>
       <a class="back" href="/sessions">Sessions</a>
-      <h1>${session.title || "Untitled"}</h1>
+      <h1 dir="auto">${session.title || "Untitled"}</h1>
       <${When} session=${session} />
       <div class="row">
-        <a class="plain" href=${`/c/${session.conversation_id}`}>Open the conversation</a>
-        ${session.ended_at === null && html`<button type="button" class="plain" onClick=${() => endSession(session.id, again)}>End it now</button>`}
+        <a class="plain" href=${`/c/${session.conversation_id}`} ref=${beside}>Open the conversation</a>
+        ${session.ended_at === null && html`<button type="button" class="plain" onClick=${end}>End it now</button>`}
       </div>
     </header>
     <section><h2>What was said</h2>
@@ -81,8 +84,9 @@ export function SessionPage({ id }) {
   useReturning(again);
   return html`
     <div class="room sessions one">
-      ${failure && html`<header><a class="back" href="/sessions">Sessions</a><h1>A session</h1></header><${Failed} failure=${failure} again=${again} />`}
-      ${!state && !failure && html`<header><h1>A session</h1></header><${Waiting}>Fetching the session …<//>`}
+      ${!state && html`<header>${failure && html`<a class="back" href="/sessions">Sessions</a>`}<h1>A session</h1></header>`}
+      ${failure && html`<${Failed} failure=${failure} again=${again} />`}
+      ${!state && !failure && html`<${Waiting}>Fetching the session …<//>`}
       ${state && html`<${Whole} ...${state} again=${again} />`}
     </div>`;
 }

@@ -1,12 +1,12 @@
 // The sessions' room: stretches of talk, how each ended, and what became of it.
 import { api } from "../api.js";
-import { Failed, Waiting, useLoaded, useReturning } from "../load.js";
+import { Failed, Waiting, useLoaded, useReturning, useWatching } from "../load.js";
 import { span } from "../moments.js";
 import { usePlace } from "../place.js";
 import { html, useState } from "../ui.js";
 import { dayGroup, plural } from "../words.js";
 import { SessionPage } from "./session.js";
-import { Outcome, Work, endSession, unsettled, useWatching, whyEnded } from "./session-work.js";
+import { Outcome, Work, unsettled, useEnding, whyEnded } from "./session-work.js";
 
 const PAGE = 50;
 
@@ -14,29 +14,30 @@ export default function Sessions({ parts }) {
   return parts.length ? html`<${SessionPage} key=${parts[0]} id=${parts[0]} />` : html`<${Every} />`;
 }
 
+/** The newest `count` sessions, and whether there are more: one beyond them is asked for, too. */
 async function load(count) {
-  const [work, ...pages] = await Promise.all([api.get("/api/jobs?limit=200"), api.get(`/api/sessions?limit=${PAGE}`)]);
-  const found = pages.flat();
-  while (found.length < count && found.length % PAGE === 0 && found.length) {
+  const [work, found] = await Promise.all([api.get("/api/jobs?limit=200"), api.get(`/api/sessions?limit=${PAGE + 1}`)]);
+  for (let full = found.length > PAGE; full && found.length <= count;) {
     const page = await api.get(`/api/sessions?limit=${PAGE}&after=${encodeURIComponent(found.at(-1).id)}`);
-    if (!page.length) break;
     found.push(...page);
+    full = page.length === PAGE;
   }
-  return { work, sessions: found, more: found.length > 0 && found.length % PAGE === 0 };
+  return { work, sessions: found.slice(0, count), more: found.length > count };
 }
 
 function Row({ session, jobs, again }) {
   const ended = session.ended_at;
+  const [end, beside] = useEnding(session, again);
   return html`
     <li>
       <time class="num" datetime=${new Date(session.started_at / 1000).toISOString()}>${span(session)}</time>
       <div class="what">
-        <h3><a href=${`/sessions/${session.id}`}>${session.title || "Untitled"}</a>${session.recipe === "companion" && html` <span class="label">companion</span>`}</h3>
+        <h3><a href=${`/sessions/${session.id}`} ref=${beside} dir="auto">${session.title || "Untitled"}</a>${session.recipe === "companion" && html` <span class="label">companion</span>`}</h3>
         <p class="soft">${plural(session.messages, "message")} · ${whyEnded(session)}</p>
       </div>
       <div class="became">
         ${ended ? html`<${Outcome} session=${session} jobs=${jobs} again=${again} />`
-        : html`<button type="button" class="quiet" aria-label=${`End the session in ${session.title || "Untitled"}`} onClick=${() => endSession(session.id, again)}>End it now</button>`}
+        : html`<button type="button" class="quiet" aria-label=${`End the session in ${session.title || "Untitled"}`} onClick=${end}>End it now</button>`}
       </div>
     </li>`;
 }
