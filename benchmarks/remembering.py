@@ -39,6 +39,7 @@ async def remembering(place: Path, url: str, name: str, episodes: int) -> list[R
         {"home": place, "database": url, "models": {"default": "scripted:echo"}}
     )
     async with Polyvox(settings, env={}) as polyvox:
+        polyvox.work()  # as in a server
         asked = (await polyvox.advisors.list(ME))[:ADVISORS]
         chance = random.Random(2)
         said = await _remember(polyvox, asked, chance, episodes)

@@ -52,7 +52,7 @@ async def test_a_deadlock_is_run_again(postgres: Database) -> None:
     lock("b", "a")
     await asyncio.gather(*tasks)
 
-    assert len(runs) == 3
+    assert len(runs) >= 3  # whoever runs again may meet the other once more
     assert await postgres.read(lambda tx: tx.all("SELECT created_at FROM users")) == [(3,), (3,)]
 
 
