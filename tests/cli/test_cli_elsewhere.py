@@ -186,6 +186,9 @@ def test_a_service_that_does_not_help_is_named_with_the_reason(
     monkeypatch.setenv("POLYVOX_MEMORY_URL", "http://127.0.0.1:9")
     assert "cannot be reached" in here("memory", "loops").err
     assert doctor(here)[:2] == ("warn", "http://127.0.0.1:9 cannot be reached")
+    monkeypatch.setenv("POLYVOX_MEMORY_URL", "http://ann:secret@127.0.0.1:9")
+    assert "http://***@127.0.0.1:9" in doctor(here)[1], "who logs in is nobody's business"
+    assert "secret" not in here("doctor").out
     monkeypatch.setenv("POLYVOX_MEMORY_URL", f"{elsewhere}/nowhere")
     monkeypatch.setenv("POLYVOX_MEMORY_TOKEN", TOKEN)
     assert "answers with status 404" in doctor(here)[1]

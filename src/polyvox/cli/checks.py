@@ -189,14 +189,15 @@ async def memory_service(settings: Settings, transport: Transport, *, offline: b
     from polyvox.memory.remote import RemoteMemory
 
     given, what = settings.memory, "memory service"
+    place = shown_url(given.url)
     if offline:
-        return Finding("ok", what, f"{given.url} keeps memory; it was not asked")
+        return Finding("ok", what, f"{place} keeps memory; it was not asked")
     token = given.token.reveal()
     remote = RemoteMemory(transport, given.url, token, given.budget)
     got = await remote.loops(OWN, limit=1)
     if got.degrade is not None:
-        return Finding("warn", what, f"{given.url} {why(got.degrade)[0]}", why(got.degrade)[1])
-    return Finding("ok", what, f"{given.url} answers{', with the token' if token else ''}")
+        return Finding("warn", what, f"{place} {why(got.degrade)[0]}", why(got.degrade)[1])
+    return Finding("ok", what, f"{place} answers{', with the token' if token else ''}")
 
 
 def exposure(settings: Settings) -> Finding:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polyvox.cli.choosing import SCOPE
 from polyvox.cli.output import note, say, say_json, table
-from polyvox.cli.words import one_line, when
+from polyvox.cli.show.briefs import known_lines, open_lines, ops_lines
+from polyvox.cli.words import when
 from polyvox.errors import Invalid, PolyvoxError
 from polyvox.memory.values import Partition
 from polyvox.session.remembering import RemoteService
@@ -200,26 +201,12 @@ def _brief_lines(made: Brief) -> Iterator[str]:
     moment = (made.time_of_day_label or "", made.time_gap_description or "")
     if told := ", ".join(part for part in moment if part):
         yield f"{told[0].upper()}{told[1:]}."
-    yield from _listed("in focus", [made.current_focus] if made.current_focus else [])
-    yield from _listed("promised", made.commitments)
-    yield from _listed("open", made.open_loops)
-    yield from _listed("known", made.facts)
-    yield from _listed("before", made.narrative_summary)
+    yield from known_lines(made)
 
 
 def _start_lines(made: StartBrief) -> Iterator[str]:
     bridge = made.resume.bridge_text if made.resume else None
     yield from (text for text in (made.handover_text, bridge) if text)
-    for one in made.items:
-        due = one.due_date or one.time_horizon
-        yield f"open: {one_line(one.text, WIDTH)}{f' ({due})' if due else ''}"
+    yield from open_lines(made)
     if (ops := made.ops_context) is not None:
-        yield from _listed("today", ops.top_loops_today)
-        yield from _listed("waiting for", ops.waiting_on)
-        yield from _listed("profile", ops.user_model_hints)
-        yield from _listed("yesterday", ops.yesterday_themes)
-        yield from _listed("note", [ops.steering_note] if ops.steering_note else [])
-
-
-def _listed(name: str, texts: Sequence[str]) -> Iterator[str]:
-    return (f"{name}: {one_line(text, WIDTH)}" for text in texts)
+        yield from ops_lines(ops)
