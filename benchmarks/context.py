@@ -13,7 +13,7 @@ from benchmarks.report import Row, at_most, median
 from polyvox.app import Polyvox
 from polyvox.ids import new_id
 from polyvox.session.council import find_recipe
-from polyvox.session.lifecycle import session_for
+from polyvox.session.lifecycle import placed
 from polyvox.session.road import Job, jobs_for
 from polyvox.session.turn import compile_all, seat
 from polyvox.settings import Limits, Models, Settings
@@ -69,7 +69,7 @@ async def _conversation(polyvox: Polyvox, asked: Sequence[Advisor], length: int)
             ME,
             made.id,
             NewTurn(QUESTION, tuple(asked), now),
-            lambda: session_for(tx, ME, made.id, now, None),
+            lambda: placed(tx, ME, made.id, now, None).session_id,
             polyvox.road.runner_id,
             8,
             now,

@@ -16,10 +16,11 @@ from benchmarks.report import Row, at_most, median, percentile, plain
 from polyvox.ids import system_clock
 from polyvox.store import jobs, usage
 from polyvox.store.database import Database, Tx
+from polyvox.store.jobs import Job
 from polyvox.store.open import open_database
 from polyvox.store.runners import Runner, register
 from polyvox.values import Scope, Usage
-from polyvox.work.worker import Handler, Taking, Worker
+from polyvox.work.worker import Handler, Worker
 
 ME = Scope()
 HOME = ROOT / ".cache" / "bench-dbos"
@@ -44,7 +45,15 @@ async def durable(
     database = await open_database(f"sqlite:///{place / 'ours.db'}", place)
     began = time.perf_counter()
     runner = await register(database, system_clock)
-    worker = Worker(database, runner, system_clock, {"steps": _steps(count), "job": _job})
+    worker = Worker(
+        database,
+        runner,
+        system_clock,
+        {
+            "steps": _storing(database, count),
+            "job": _storing(database, 1),
+        },
+    )
     start = time.perf_counter() - began
     imported = float(_output([sys.executable, "-c", OURS]))
     ours = {"import": imported, "start": start, **await _ours(database, worker, count)}
@@ -74,22 +83,18 @@ async def _ours(database: Database, worker: Worker, count: int) -> dict[str, flo
     return {"steps": steps, "jobs": time.perf_counter() - began}
 
 
-def _steps(count: int) -> Handler:
-    async def act() -> int:
-        return 1
+def _storing(database: Database, pieces: int) -> Handler:
+    """A job that stores so many small things, one after another."""
 
-    async def handler(taking: Taking) -> None:
-        for number in range(count):
-            await taking.step(str(number), act)
+    async def handler(_: Job) -> None:
+        for _piece in range(pieces):
+            await database.write(_store)
 
     return handler
 
 
-async def _job(taking: Taking) -> None:
-    async def act() -> int:
-        return 1
-
-    await taking.step("only", act)
+def _store(tx: Tx) -> None:
+    usage.record(tx, ME, usage=Usage(1, 1), model="x:y", advisor_id="bench", at=0, purpose="bench")
 
 
 def _wanting(subject: str) -> Callable[[Tx], bool]:
@@ -172,15 +177,10 @@ def _told(took: list[float], pace: float | None = None) -> tuple[float, str, str
 async def _commits(database: Database, number: int) -> list[float]:
     """How long small commits take, at the pace of a few conversations."""
 
-    def work(tx: Tx) -> None:
-        usage.record(
-            tx, ME, usage=Usage(1, 1), model="x:y", advisor_id="bench", at=0, purpose="bench"
-        )
-
     took = []
     for _ in range(number):
         began = time.perf_counter()
-        await database.write(work)
+        await database.write(_store)
         took.append((time.perf_counter() - began) * 1000)
         await asyncio.sleep(PACE)
     return took
@@ -189,7 +189,7 @@ async def _commits(database: Database, number: int) -> list[float]:
 @asynccontextmanager
 async def _busy(database: Database, runner: Runner, pace: float | None) -> AsyncIterator[list[int]]:
     """Our worker on the same file, at so many steps a second; says how many it took."""
-    worker = Worker(database, runner, system_clock, {"job": _job})
+    worker = Worker(database, runner, system_clock, {"job": _storing(database, 1)})
     done, began = [0], time.perf_counter()
 
     async def work() -> None:

@@ -372,9 +372,9 @@ async def test_facts_have_vectors_of_their_own(database: Database, tmp_path: Pat
         assert first["relevance"] >= 0.6
 
         made = await count(desk)
-        await desk.memory.mark(ME, PART, first["id"], excluded=True)
+        await desk.memory.change_fact(ME, PART, first["id"], excluded=True)
         assert await count(desk) == made - 1
-        await desk.memory.mark(ME, PART, first["id"], excluded=False)
+        await desk.memory.change_fact(ME, PART, first["id"], excluded=False)
         await desk.work()
         assert await count(desk) == made
 

@@ -164,6 +164,37 @@ async def test_excluded_facts_are_shown_but_not_recalled(database: Database) -> 
     assert len(await ask(database, "where do I live?")) == 1
 
 
+async def test_what_is_corrected_stays_excluded(database: Database) -> None:
+    await put(database, LISBON)
+
+    def change(tx: Tx) -> None:
+        facts.mark(tx, ME, PART, LISBON.id, excluded=True, pinned=True)
+        fixed = facts.correct(tx, ME, PART, LISBON.id, "I live in Evora", 20 * DAY)
+        assert (fixed.fact.excluded, fixed.fact.pinned) == (True, True)
+
+    await database.write(change)
+    assert await ask(database, "where do I live?") == []
+
+
+async def test_a_statement_leaves_the_others_of_its_line_where_they_are(database: Database) -> None:
+    """What was made of their words (vectors cost money) is not made anew."""
+    await put(database, LISBON)
+
+    def places(tx: Tx) -> dict[str, int]:
+        return dict(tx.all("SELECT id, number FROM claims"))
+
+    before = await database.read(places)
+    await put(database, PORTO)
+    await database.write(lambda tx: facts.mark(tx, ME, PART, LISBON.id, pinned=True))
+    after = await database.read(places)
+    assert after[LISBON.id] == before[LISBON.id]
+    assert set(after) == {LISBON.id, PORTO.id}
+    kept = await database.read(
+        lambda tx: tx.one("SELECT retired_at, pinned FROM claims WHERE id = ?", (LISBON.id,))
+    )
+    assert kept == (PORTO.said_at, 1)
+
+
 async def test_pinned_facts_come_first(database: Database) -> None:
     tea = fact("I like green tea", DAY, attribute="drink")
     await put(database, tea, PORTO)

@@ -59,9 +59,9 @@ async def remember(desk: Desk) -> None:
     await desk.ingest("t", "I like green tea.", at=DAY)
     await desk.work()
     (fact,) = await desk.memory.facts(ME, PART)
-    await desk.memory.correct(ME, PART, fact.fact.id, f"{SECRET} is retired.")
+    await desk.memory.change_fact(ME, PART, fact.fact.id, text=f"{SECRET} is retired.")
     (loop,) = await desk.memory.loops(ME, PART)
-    await desk.memory.end_loop(ME, PART, loop.id, "done")
+    await desk.memory.change_loop(ME, PART, loop.id, status="done")
     desk.reply(DAILY)
     desk.always({**EMPTY, "summary": "They spoke of tea.", "themes": ["tea"]})
     desk.clock.now = FRIDAY + 3 * DAY

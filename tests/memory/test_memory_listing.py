@@ -288,7 +288,7 @@ async def test_a_corrected_loop_goes_with_the_words_it_rests_on(desk: Desk) -> N
     await desk.ingest("s", "I'll call the bank.")
     await desk.work()
     (one,) = await desk.memory.loops(ME, PART)
-    fixed = await desk.memory.correct_loop(
+    fixed = await desk.memory.change_loop(
         ME, PART, one.id, text="Write to the tax office", due=date(2024, 5, 11)
     )
     assert (fixed.id, fixed.text, fixed.due, fixed.horizon) == (
@@ -297,7 +297,7 @@ async def test_a_corrected_loop_goes_with_the_words_it_rests_on(desk: Desk) -> N
     assert (fixed.evidence, fixed.salience) == (one.evidence, one.salience)
     for scope, part in OTHERS:
         with pytest.raises(NotFound):
-            await desk.memory.correct_loop(scope, part, one.id, text="x")
+            await desk.memory.change_loop(scope, part, one.id, text="x")
     again = {**said, "quote": "I'll call the bank again"}
     desk.clock.now += 2 * DAY
     desk.reply({**EMPTY, "loops": [again]}, {"summary": "x"})

@@ -126,8 +126,8 @@ async def test_what_the_person_did_with_it_stays(desk: Desk) -> None:
     )
     await desk.work()
     loops = {one.text: one for one in await desk.memory.loops(ME, PART)}
-    await desk.memory.end_loop(ME, PART, loops["Call Ann tomorrow"].id, "done")
-    await desk.memory.mark_loop(ME, PART, loops["Buy new paint"].id, pinned=True)
+    await desk.memory.change_loop(ME, PART, loops["Call Ann tomorrow"].id, status="done")
+    await desk.memory.change_loop(ME, PART, loops["Buy new paint"].id, pinned=True)
     desk.clock.now += DAY
     desk.always({**GOOD, "instructions": [], "loops": [{**GOOD["loops"][0], "text": "Call Ann"}]})
     await desk.work()

@@ -185,7 +185,7 @@ async def roof(desk: Desk) -> Loop:
     await desk.ingest("s", "I should mend the roof of the shed.")
     await desk.work()
     (loop,) = await desk.memory.loops(ME, PART)
-    pinned = await desk.memory.mark_loop(ME, PART, loop.id, pinned=True)
+    pinned = await desk.memory.change_loop(ME, PART, loop.id, pinned=True)
     assert (pinned.id, pinned.pinned) == (loop.id, True)
     desk.reply(note((0, "mend the roof of the shed")))
     await desk.ingest("t", "I did not mend the roof of the shed yet.", at=DAY)
@@ -206,7 +206,7 @@ async def test_forgetting_some_of_its_words_does_not_unpin_it(
         await desk.memory.forget(ME, PART, Target("loop", left.id))
         assert await desk.memory.loops(ME, PART, statuses=EVERY) == []
         with pytest.raises(NotFound):
-            await desk.memory.mark_loop(ME, PART, loop.id, pinned=True)
+            await desk.memory.change_loop(ME, PART, loop.id, pinned=True)
 
 
 async def test_excluding_some_of_its_words_neither_unpins_nor_pins_it(
@@ -217,7 +217,7 @@ async def test_excluding_some_of_its_words_neither_unpins_nor_pins_it(
         await desk.memory.mark_message(ME, PART, "s", 0, excluded=True)
         (left,) = await desk.memory.loops(ME, PART)
         assert (left.pinned, len(left.evidence)) == (True, 1)
-        await desk.memory.mark_loop(ME, PART, left.id, pinned=False)
+        await desk.memory.change_loop(ME, PART, left.id, pinned=False)
         await desk.memory.mark_message(ME, PART, "s", 0, excluded=False)
         (whole,) = await desk.memory.loops(ME, PART)
         assert (whole.pinned, len(whole.evidence)) == (False, 2)
@@ -260,14 +260,14 @@ async def test_it_is_told_before_all_other_loops(database: Database, tmp_path: P
         lines = str(plainer.brief_context).splitlines()
         assert lines.index(f"open: “{loop.text}”") < lines.index("promised: “Pay the rent today”")
 
-        await desk.memory.mark_loop(ME, PART, loop.id, pinned=False)
+        await desk.memory.change_loop(ME, PART, loop.id, pinned=False)
         unpinned = await known()
         told, _ = await startbrief(unpinned)
         assert unpinned.loops[-1].id == loop.id
         assert loop.text not in [one.text for one in told.items]
 
-        await desk.memory.mark_loop(ME, PART, loop.id, pinned=True)
-        await desk.memory.end_loop(ME, PART, loop.id, "done")
+        await desk.memory.change_loop(ME, PART, loop.id, pinned=True)
+        await desk.memory.change_loop(ME, PART, loop.id, status="done")
         assert loop.id not in [one.id for one in (await known()).loops]
 
 
@@ -280,7 +280,7 @@ async def test_newer_words_of_it_stand_in_its_place(database: Database, tmp_path
         await desk.ingest("s", "I'll call the bank.")
         await desk.work()
         (bank,) = await desk.memory.loops(ME, PART)
-        await desk.memory.mark_loop(ME, PART, bank.id, pinned=True)
+        await desk.memory.change_loop(ME, PART, bank.id, pinned=True)
         await desk.ingest("t", "I'll call the bank.", "I'll feed the cat today.", at=DAY)
         now = FRIDAY + 2 * DAY
         seen_ = await database.read(lambda tx: past.read(tx, ME, PART, now, None).known)

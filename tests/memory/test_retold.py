@@ -73,9 +73,9 @@ async def test_what_another_messages_rows_tell_goes_and_is_noted_anew(
     await desk.ingest("s", f"My brother is called {name}.", SAYS)
     await desk.work()
     (loop,) = await desk.memory.loops(ME, PART)
-    await desk.memory.end_loop(ME, PART, loop.id, "dropped")
+    await desk.memory.change_loop(ME, PART, loop.id, status="dropped")
     (fact,) = [one for one in await desk.memory.facts(ME, PART) if one.fact.subject == name]
-    await desk.memory.correct(ME, PART, fact.fact.id, "It is only a rash.")
+    await desk.memory.change_fact(ME, PART, fact.fact.id, text="It is only a rash.")
     tables = {"facts", "claims", "loop_sightings", "loop_endings", "profile_entries"}
     assert tables <= set(await traces(desk, name)), "or this would test nothing"
 

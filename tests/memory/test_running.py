@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+
 import pytest
 
 from polyvox.memory import running
@@ -33,7 +35,7 @@ def heard(*texts: str) -> list[Heard]:
     [("Rosalind keeps bees", 0), ("Rosalind bee", 0), ("knee stairs", 6), ("tyre winter", 4)],
 )
 def test_it_is_found_in_any_form_of_its_words(words: str, place: int) -> None:
-    first = recalled(words, heard(*SAID), NOW, 4)[0]
+    first = recalled(words, heard(*SAID), NOW, 4, UTC)[0]
 
     assert first.text == SAID[place]
     assert first.relevance is not None
@@ -48,7 +50,7 @@ def test_it_is_found_in_any_form_of_its_words(words: str, place: int) -> None:
     "words", ["mortgage bank letter", "", "what is it", "Oslo ferry timetable"]
 )
 def test_what_was_not_said_is_not_relevant(words: str) -> None:
-    found = recalled(words, heard(*SAID), NOW, 4)
+    found = recalled(words, heard(*SAID), NOW, 4, UTC)
 
     assert all(one.relevance is not None and one.relevance < 0.6 for one in found)
 
@@ -56,14 +58,14 @@ def test_what_was_not_said_is_not_relevant(words: str) -> None:
 def test_no_more_is_told_than_is_wanted() -> None:
     said = [f"The bees of Rosalind, number {n}." for n in range(9)]
 
-    assert len(recalled("Rosalind bees", heard(*said), NOW, 3)) == 3
+    assert len(recalled("Rosalind bees", heard(*said), NOW, 3, UTC)) == 3
 
 
 def test_a_long_session_is_searched_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "MOST", 4)
 
-    assert recalled("Rosalind bees", heard(*SAID), NOW, 4) == []
-    assert recalled("knee stairs", heard(*SAID), NOW, 4)
+    assert recalled("Rosalind bees", heard(*SAID), NOW, 4, UTC) == []
+    assert recalled("knee stairs", heard(*SAID), NOW, 4, UTC)
 
 
 def test_of_a_long_message_the_part_that_is_asked_for_is_told() -> None:
@@ -71,7 +73,7 @@ def test_of_a_long_message_the_part_that_is_asked_for_is_told() -> None:
         "Nothing of note happened. " * 60 + "Rosalind keeps bees in Porto. " + "So it went. " * 60
     )
 
-    (first,) = recalled("Rosalind bees Porto", heard(long), NOW, 4)
+    (first,) = recalled("Rosalind bees Porto", heard(long), NOW, 4, UTC)
 
     assert "Rosalind keeps bees in Porto." in first.text
     assert len(first.text) <= 800

@@ -19,7 +19,7 @@ from polyvox.memory.moment import MINUTE, Past, depth_of, moment_of, part_of_day
 from polyvox.memory.packets import Brief, Daily, StartBrief
 from polyvox.memory.startbrief import Known, OpenLoop, Said, startbrief
 from polyvox.memory.values import Episode, Message, Partition
-from polyvox.session.lifecycle import session_for
+from polyvox.session.lifecycle import placed
 from polyvox.store import derived, episodes
 from polyvox.store import loops as loop_rows
 from polyvox.store.database import Database, Tx
@@ -379,8 +379,8 @@ async def test_what_must_not_leave_or_was_excluded_is_not_told(database: Databas
 async def test_a_session_counts_before_it_is_ingested_and_the_one_that_begins_does_not(
     database: Database,
 ) -> None:
-    ended = await database.write(lambda tx: session_for(tx, ME, "c", NOW - HOUR, 5))
-    begun = await database.write(lambda tx: session_for(tx, ME, "c", NOW, 5))
+    ended = await database.write(lambda tx: placed(tx, ME, "c", NOW - HOUR, 5).session_id)
+    begun = await database.write(lambda tx: placed(tx, ME, "c", NOW, 5).session_id)
     seen = await read(database, begun)
     assert [one.session_id for one in seen.sessions] == [ended]
     assert seen.moment.gap_minutes == 60

@@ -93,10 +93,10 @@ async def test_what_is_changed_by_hand_has_the_persons_days(desk: Desk) -> None:
     await say(desk, "s", "I'll call the bank today.", MONDAY)
     await desk.work()
     (loop,) = await desk.memory.loops(ME, PART)
-    later = await desk.memory.correct_loop(ME, PART, loop.id, due=date(2025, 10, 8))
+    later = await desk.memory.change_loop(ME, PART, loop.id, due=date(2025, 10, 8))
     assert later.horizon == "this_week", "two days from Monday, though one from Tuesday"
     for known in await desk.memory.facts(ME, PART):
-        by_hand = await desk.memory.correct(ME, PART, known.fact.id, "Calls tomorrow.")
+        by_hand = await desk.memory.change_fact(ME, PART, known.fact.id, text="Calls tomorrow.")
         assert by_hand.fact.about_from == there("2025-10-07")
 
 

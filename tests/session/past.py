@@ -10,7 +10,7 @@ from tests.session.room import ME, Room
 from polyvox.events import TextDelta
 from polyvox.session import council
 from polyvox.session.answer import seal
-from polyvox.session.lifecycle import session_for
+from polyvox.session.lifecycle import placed
 from polyvox.session.road import jobs_for
 from polyvox.session.turn import compile_all, seat
 from polyvox.store import conversations, endings, events, turns
@@ -52,7 +52,7 @@ def _turn(
         ME,
         conversation,
         NewTurn(said, tuple(asked), now),
-        lambda: session_for(tx, ME, conversation, now, None),
+        lambda: placed(tx, ME, conversation, now, None).session_id,
         road.runner_id,
         8,
         now,

@@ -9,7 +9,7 @@ from tests.session.room import ME, Room
 from polyvox.advisors import plain_assistant
 from polyvox.errors import ConfigError, Invalid, NotFound
 from polyvox.session.council import check_recipes, council_of, find_recipe, with_model
-from polyvox.session.lifecycle import is_over, session_for
+from polyvox.session.lifecycle import is_over, placed
 from polyvox.settings import Settings
 from polyvox.store import conversations, recipes
 from polyvox.store.database import Database, Tx
@@ -55,7 +55,7 @@ async def test_sessions_follow_each_other(database: Database) -> None:
         talk = conversations.create(tx, ME, 0, {}).id
 
         def at(minutes: float, idle: float | None = 5) -> str:
-            return session_for(tx, ME, talk, round(minutes * MINUTE), idle)
+            return placed(tx, ME, talk, round(minutes * MINUTE), idle).session_id
 
         first = at(0)
         assert at(4) == first
@@ -65,7 +65,7 @@ async def test_sessions_follow_each_other(database: Database) -> None:
         assert at(1000, None) == second, "never cut by idleness"
         rows = tx.all("SELECT id, ended_at, last_user_at FROM sessions ORDER BY started_at")
         assert rows == [(first, 8 * MINUTE, 8 * MINUTE), (second, None, 1000 * MINUTE)]
-        assert session_for(tx, ME, "elsewhere", 0, 5) not in (first, second)
+        assert placed(tx, ME, "elsewhere", 0, 5).session_id not in (first, second)
 
     await database.write(work)
 

@@ -114,7 +114,6 @@ async def populate(database: Database, scope: Scope) -> dict[str, str]:
         turn = turns.get_turn(tx, scope, f"t{conversation.id}")
         companions.put_state(tx, scope, "p", turn, "{}", "{}", 1)
         jobs.enqueue(tx, scope, "ingest", "s", 1)
-        jobs.keep_step(tx, jobs.get(tx, scope, "ingest:s"), "read", "1", 2)
         for table in tables(tx):  # whatever else there is, with something in it
             owned = f"SELECT 1 FROM {table} WHERE user_id = ?"
             if table not in SHARED and tx.one(owned, (scope.user,)) is None:
@@ -182,7 +181,7 @@ async def test_two_users_with_the_same_names_do_not_meet(database: Database) -> 
         found = recall(tx, B, MEMORY, f"words of {A.user}", reference_time=3)
         assert [one.text for one in found] == [f"words of {B.user}"]
         episodes.remove_session(tx, B, MEMORY, "kept")
-        claims.remove_all(tx, B, MEMORY)
+        claims.remove(tx, B, MEMORY, "note", ["n"])
         search.remove(tx, B, "message", f"t{theirs['conversation']}")
         search.remove_conversation(tx, B, theirs["conversation"])
         ratios.observe(tx, B, "lab:x", 9, 1)

@@ -37,7 +37,7 @@ async def test_kinds_and_partitions_do_not_meet(database: Database) -> None:
         claims.remove(tx, ME, HERE, "note", ["1", "none"])
 
         assert found(tx, "tea") == [replace(TEA, kind="fact")]
-        claims.remove_all(tx, ME, HERE)
+        claims.remove(tx, ME, HERE, "fact", ["1"])
         assert found(tx, "tea") == []
         assert tx.one("SELECT COUNT(*) FROM claims") == (1,)
 

@@ -6,9 +6,10 @@ import pytest
 from tests.store.rows import insert, insert_turn
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.session.lifecycle import end_session, session_for, sweep
+from polyvox.session.lifecycle import end_session, placed, sweep
 from polyvox.store import jobs, sessions
 from polyvox.store.database import Database, Tx
+from polyvox.store.sessions import Session
 from polyvox.values import Scope
 
 ME, YOU = Scope("anna"), Scope("bert")
@@ -17,7 +18,7 @@ IDLE = 5.0
 
 
 async def say(database: Database, conversation: str, now: int, scope: Scope = ME) -> str:
-    return await database.write(lambda tx: session_for(tx, scope, conversation, now, IDLE))
+    return await database.write(lambda tx: placed(tx, scope, conversation, now, IDLE).session_id)
 
 
 async def wanted(database: Database, scope: Scope = ME) -> list[str]:
@@ -140,3 +141,35 @@ async def test_the_newest_turns_of_a_session_in_their_order(database: Database) 
     assert found == ["t3", "t1", "t0"], "oldest first"
     assert await database.read(lambda tx: sessions.turns_in(tx, ME, session, 2)) == ["t1", "t0"]
     assert await database.read(lambda tx: sessions.turns_in(tx, YOU, session, 10)) == []
+
+
+async def test_a_message_never_lands_in_a_session_that_was_just_ended(database: Database) -> None:
+    """Two programs on one database: what was read may have changed before it is written."""
+    session = await say(database, "c", 0)
+    stale = await database.read(lambda tx: sessions.get(tx, ME, session))
+
+    assert await database.write(lambda tx: sessions.touch(tx, ME, session, MINUTE))
+    assert not await database.write(lambda tx: sessions.close(tx, ME, stale, "idle", 9 * MINUTE))
+    assert await wanted(database) == [], "somebody has said something since"
+
+    await end_session(database, ME, session, lambda: 2 * MINUTE)
+    assert not await database.write(lambda tx: sessions.touch(tx, ME, session, 3 * MINUTE))
+    ended = await database.read(lambda tx: sessions.get(tx, ME, session))
+    assert ended.last_user_at == MINUTE
+
+
+async def test_a_session_that_ends_while_a_message_is_stored_is_left_behind(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await say(database, "c", 0)
+    read = sessions.open_session
+
+    def ends_meanwhile(tx: Tx, scope: Scope, conversation: str) -> Session | None:
+        found = read(tx, scope, conversation)
+        if found is not None:
+            sessions.close(tx, scope, found, "person", MINUTE)
+        return found
+
+    monkeypatch.setattr(sessions, "open_session", ends_meanwhile)
+    assert await say(database, "c", 2 * MINUTE) != session
+    assert await wanted(database) == [session]

@@ -166,8 +166,9 @@ async def test_a_vector_goes_with_its_text(database: Database) -> None:
         assert len(kept(tx)) == 4
         episodes.remove_session(tx, ME, HERE, "b")
         assert len(kept(tx)) == 2
-        claims.remove_all(tx, ME, HERE)
-        episodes.remove_partition(tx, ME, HERE)
+        for name in ("f", "g"):
+            claims.remove(tx, ME, HERE, "fact", [name])
+        episodes.remove_session(tx, ME, HERE, "a")
         assert kept(tx) == set()
 
     await database.write(work)

@@ -50,7 +50,7 @@ def list_jobs(json: Json = False) -> None:
 
 @command(group, "retry")
 def retry(job: JobId = None, every: AllFailed = False) -> None:
-    """Try a job that failed again, behind the steps it has taken; or all of them."""
+    """Try a job that failed, or waits for its next attempt, again now; or all that failed."""
     from polyvox.cli.running import run
     from polyvox.errors import Invalid
 

@@ -137,7 +137,7 @@ def loops(
         await app.catch_up(SCOPE)
         own = Partition.own(SCOPE)
         if mark is not None:
-            one = await app.memory.end_loop(SCOPE, own, mark[0], mark[1].value)
+            one = await app.memory.change_loop(SCOPE, own, mark[0], status=mark[1].value)
             say(f"{one.status}: {one.text}")
             return
         states = (*LIVE, "stale", "done", "dropped") if all_ else LIVE
@@ -286,7 +286,7 @@ def correct(fact: FactId, text: Annotated[str, typer.Argument(help="What is so."
         elsewhere.only_here(app, "a correction")
         if not text.strip():
             raise Invalid("A correction says something.", "To be rid of a fact, forget it.")
-        one = await app.memory.correct(SCOPE, Partition.own(SCOPE), fact, text.strip())
+        one = await app.memory.change_fact(SCOPE, Partition.own(SCOPE), fact, text=text.strip())
         say(f"{one.fact.id}  {one.fact.text}")
 
     run(work)
@@ -307,14 +307,14 @@ def pin(what: PinId, off: Off = False) -> None:
         elsewhere.only_here(app, "pinning")
         own = Partition.own(SCOPE)
         try:
-            fact = await app.memory.mark(SCOPE, own, what, pinned=not off)
+            fact = await app.memory.change_fact(SCOPE, own, what, pinned=not off)
         except NotFound:
             pass  # then it is a loop's
         else:
             say(_marked(fact))
             return
         try:
-            loop = await app.memory.mark_loop(SCOPE, own, what, pinned=not off)
+            loop = await app.memory.change_loop(SCOPE, own, what, pinned=not off)
         except NotFound:
             hint = "List them with `polyvox memory facts` and `polyvox memory loops`."
             raise NotFound(f"There is neither a fact nor a loop {what}.", hint) from None
@@ -335,7 +335,8 @@ def exclude(fact: FactId, off: Off = False) -> None:
         from polyvox.memory.values import Partition
 
         elsewhere.only_here(app, "excluding")
-        say(_marked(await app.memory.mark(SCOPE, Partition.own(SCOPE), fact, excluded=not off)))
+        own = Partition.own(SCOPE)
+        say(_marked(await app.memory.change_fact(SCOPE, own, fact, excluded=not off)))
 
     run(work)
 

@@ -19,7 +19,7 @@ from polyvox.values import Scope
 
 ENOUGH_MESSAGES, ENOUGH_WORDS = 3, 40
 """With less, a day says nothing, whoever looks at it."""
-SURE = 0.7
+SURE = 0.75
 NOTE_WORDS = 24
 MOST_THEMES = 5
 MOST_CHARS = 24_000

@@ -28,10 +28,11 @@ from polyvox.store import derived, episodes, jobs, profiles, sessions
 from polyvox.store import loops as loop_rows
 from polyvox.store.database import Database, Tx
 from polyvox.store.episode_rows import EPISODE, View, in_views, stored_of
+from polyvox.store.jobs import Job
 from polyvox.store.remembered import SESSION_BITS, Stored
 from polyvox.store.sessions import INGEST
 from polyvox.values import Scope
-from polyvox.work.worker import Handler, Hopeless, Taking
+from polyvox.work.worker import Handler, Hopeless
 
 EXTRACT, SUMMARISE, DAILY, EMBED = "extract", "summarise", "daily", "embed"
 JUDGE = "judge"
@@ -200,9 +201,9 @@ class Deriving:
             DAILY: self.daily,
         }
 
-    async def ingest(self, taking: Taking) -> None:
+    async def ingest(self, job: Job) -> None:
         """A session of a conversation becomes episodes."""
-        scope, session_id = taking.job.scope, taking.job.subject
+        scope, session_id = job.scope, job.subject
         now, embed = self.asker.clock(), self.embeds()
 
         def write(tx: Tx) -> None:
@@ -222,11 +223,11 @@ class Deriving:
         except NotFound:
             return  # its conversation was deleted meanwhile: there is nothing to remember
 
-    async def judge(self, taking: Taking) -> None:
+    async def judge(self, job: Job) -> None:
         """A session that still goes on is remembered as far as it has come. Whatever this leaves,
         another turn or the session's end takes up: a message is known by where it came from."""
         with suppress(Unfinished):
-            await self.ingest(taking)
+            await self.ingest(job)
 
     async def _send(self, remote: RemoteMemory, scope: Scope, session_id: str) -> None:
         """Have a session remembered elsewhere. It is known there by its id, so sending it again
@@ -252,10 +253,10 @@ class Deriving:
                 "Check memory.url and memory.token, and what that service says; then retry.",
             )
 
-    async def extract(self, taking: Taking) -> None:
+    async def extract(self, job: Job) -> None:
         """A session is worked through, batch by batch; the marks of done batches are the steps."""
-        scope = taking.job.scope
-        partition, session_id = parse(taking.job.subject)
+        scope = job.scope
+        partition, session_id = parse(job.subject)
 
         def next_(tx: Tx) -> Batch | None:
             return next_batch(tx, scope, partition, session_id)
@@ -348,10 +349,10 @@ class Deriving:
             kept.entries += heard.entries + noted.entries
         return kept, name
 
-    async def summarise(self, taking: Taking) -> None:
+    async def summarise(self, job: Job) -> None:
         """A session gets its summary, in place of the one before."""
-        scope = taking.job.scope
-        partition, session_id = parse(taking.job.subject)
+        scope = job.scope
+        partition, session_id = parse(job.subject)
         said = await self.database.read(lambda tx: said_in(tx, scope, partition, session_id))
         if not said:
             await self.database.write(
@@ -367,10 +368,10 @@ class Deriving:
 
         await self.database.write(write)
 
-    async def daily(self, taking: Taking) -> None:
+    async def daily(self, job: Job) -> None:
         """A day gets its analysis, in place of the one before."""
-        scope, zone = taking.job.scope, self.zone()
-        partition, name = parse(taking.job.subject)
+        scope, zone = job.scope, self.zone()
+        partition, name = parse(job.subject)
         day = date.fromisoformat(name)
         said = await self.database.read(lambda tx: said_on(tx, scope, partition, day, zone))
         if not said:

@@ -25,9 +25,9 @@ from polyvox.models.registry import Models
 from polyvox.settings import Settings
 from polyvox.store import shelves, vectors
 from polyvox.store.database import Database, Tx
+from polyvox.store.jobs import Job
 from polyvox.store.vectors import LAST, Scale, Waiting
 from polyvox.values import Scope
-from polyvox.work.worker import Taking
 
 BATCH, BATCHES = 32, 25
 """Texts in a request, and requests in a row."""
@@ -107,13 +107,13 @@ class Embeddings:
         self._seen = name
         return bool(name)
 
-    async def embed(self, taking: Taking) -> None:
+    async def embed(self, job: Job) -> None:
         """Everything in a partition that has no vector gets one, the newest first. Where that is
         much, it is done in portions, and other jobs have their turn between."""
-        name, scope = self.model, taking.job.scope
+        name, scope = self.model, job.scope
         if not name:
             return
-        partition, _ = derive.parse(taking.job.subject)
+        partition, _ = derive.parse(job.subject)
         embedder = self.models.embedder(name)
         await self.database.write(vectors.prepare)
         scale = await self.database.read(lambda tx: vectors.scale(tx, scope, name))
@@ -135,7 +135,7 @@ class Embeddings:
             if not batch:
                 continue
             made = await self._made(scope, embedder, [one.text for one in batch])
-            await self._check(taking, name, scale, made)
+            await self._check(job, name, scale, made)
             pairs = list(zip(batch, made, strict=True))
             await self.database.write(
                 lambda tx, pairs=pairs: vectors.keep(tx, scope, partition, name, pairs)  # type: ignore[misc]  # mypy infers no lambda with a default
@@ -166,12 +166,12 @@ class Embeddings:
                 return made.vectors
         raise AssertionError("the last try returns or raises")
 
-    async def _check(self, taking: Taking, name: str, scale: Scale, made: Sequence[Vector]) -> None:
+    async def _check(self, job: Job, name: str, scale: Scale, made: Sequence[Vector]) -> None:
         size = len(made[0])
         if size == scale.size:
             return
-        scope = taking.job.scope
-        if taking.job.attempts >= PERSISTENT:
+        scope = job.scope
+        if job.attempts >= PERSISTENT:
             await self.database.write(lambda tx: vectors.drop_model(tx, scope, name))
         raise ProtocolError(
             f"{name} made vectors of {scale.size} numbers before, and now of {size}.",

@@ -229,6 +229,7 @@ def correct(
         advisor_id=old.advisor_id,
         cloud=old.cloud,
         pinned=old.pinned,
+        excluded=old.excluded,
         corrects=old.id,
     )
     remember(tx, scope, partition, [new])

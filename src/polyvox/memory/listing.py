@@ -147,12 +147,11 @@ def days(
     name = None if before is None else before.isoformat()
     analyses = {one.day: one for one in derived.daily_before(tx, scope, partition, name, limit + 1)}
     names = sorted({*by_day, *analyses}, reverse=True)
-    if len(told) == MOST_SUMMARIES and len(by_day) > 1:
+    full = len(told) == MOST_SUMMARIES
+    if full and len(by_day) > 1:
         # Of the earliest of these days there may be more: it is left for the next page.
         names = [one for one in names if one > min(by_day)]
-        more = True
-    else:
-        more = len(names) > limit
+    more = full or len(names) > limit
     shown = names[:limit]
     found = tuple(Day(one, analyses.get(one), tuple(by_day.get(one, ()))) for one in shown)
     return found, shown[-1] if more else None

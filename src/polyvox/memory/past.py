@@ -14,7 +14,7 @@ from datetime import UTC, date, timedelta, tzinfo
 from itertools import islice
 from typing import NamedTuple
 
-from polyvox.memory import daily, facts, loops, profile
+from polyvox.memory import facts, loops, profile
 from polyvox.memory.moment import Past, at
 from polyvox.memory.packets import Daily
 from polyvox.memory.profile import Profile
@@ -74,7 +74,7 @@ def read(
         focus=None if focus is None else focus.text,
         hints=tuple(line.text for place in HINTS for line in person.all(place)[-1:]),
         summaries=_summaries(tx, scope, partition, session_id, cloud) if whole else (),
-        yesterday=_yesterday(tx, scope, partition, at(now, zone).date(), zone, cloud),
+        yesterday=_yesterday(tx, scope, partition, at(now, zone).date()),
     )
     live = live_loops(tx, scope, partition, now, cloud=cloud, zone=zone)
     return Found(replace(known, loops=_loops(tx, scope, partition, known, live)), live, person)
@@ -176,18 +176,12 @@ def _summaries(
     )[:SUMMARIES]
 
 
-def _yesterday(
-    tx: Tx, scope: Scope, partition: Partition, today: date, zone: tzinfo | None, cloud: bool
-) -> Daily | None:
-    """The day before's analysis; not for a cloud model where that day holds what must not leave."""
+def _yesterday(tx: Tx, scope: Scope, partition: Partition, today: date) -> Daily | None:
+    """The day before's analysis. It is made without what must not leave."""
     day = today - timedelta(days=1)
     found = derived.find_daily(tx, scope, partition, day.isoformat())
     if found is None:
         return None
-    if cloud:
-        said = episodes.said_between(tx, scope, partition, *daily.bounds(day, zone), MESSAGES * 10)
-        if not all(one.cloud for one in said):
-            return None
     return Daily(
         analysis_date=found.day,
         themes=found.themes,

@@ -61,9 +61,9 @@ def _placed(tx: Tx, scope: Scope, one: Episode, there: tuple[str, str] | None) -
     if there is not None and one.said_at is not None:
         if one.role == "user":
             row = tx.one(
-                "SELECT id FROM turns WHERE user_id = ? AND conversation_id = ? AND session_id = ?"
-                " AND said_at = ? ORDER BY created_at, id",
-                (scope.user, there[0], one.session_id, one.said_at),
+                "SELECT id FROM turns WHERE user_id = ? AND session_id = ? AND said_at = ?"
+                " ORDER BY created_at, id",
+                (scope.user, one.session_id, one.said_at),
             )
         else:
             row = tx.one(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 
 from polyvox.memory.excerpts import excerpt
 from polyvox.memory.packets import Recalled
@@ -41,8 +42,11 @@ class Heard:
     said_at: int | None
 
 
-def recalled(words: str, heard: Sequence[Heard], now: int, limit: int) -> list[Recalled]:
-    """Which of these messages (in their order) a question is about, best first."""
+def recalled(
+    words: str, heard: Sequence[Heard], now: int, limit: int, zone: tzinfo | None
+) -> list[Recalled]:
+    """Which of these messages (in their order) a question is about, best first. `zone`: where
+    "yesterday" is meant."""
     terms = terms_of(words)
     some = heard[-MOST:]
     beginnings = {term.word[:BEGINNING] for term in terms}
@@ -57,7 +61,7 @@ def recalled(words: str, heard: Sequence[Heard], now: int, limit: int) -> list[R
         return []
     docs = max(MEMORY, len(texts))
     length = max(1.0, sum(text.length for text in texts) / sum(bool(t.terms) for t in texts))
-    question = Question(terms, times_in(words, now).spans, docs, length, known)
+    question = Question(terms, times_in(words, now, zone).spans, docs, length, known)
     scale, wanted = Scale(question), {term.word for term in terms}
     scores = newest_first(question, rank(question, texts), limit)
     return [

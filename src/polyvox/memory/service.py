@@ -40,10 +40,11 @@ from polyvox.settings import Settings
 from polyvox.store import companions, derived, jobs
 from polyvox.store.database import Database, T, Tx
 from polyvox.store.derived import Daily, Summary
+from polyvox.store.jobs import Job
 from polyvox.store.loops import Ending
 from polyvox.store.scrub import scrub
 from polyvox.values import Scope
-from polyvox.work.worker import Handler, Taking
+from polyvox.work.worker import Handler
 
 SOURCES: Mapping[str, Source] = {facts.KIND: facts.tell}
 """Who tells the claims of recall."""
@@ -198,30 +199,27 @@ class Memory:
         """One fact, and everything else that was ever said of the same."""
         return await self._database.read(lambda tx: facts.find(tx, scope, partition, fact_id))
 
-    async def correct(self, scope: Scope, partition: Partition, fact_id: str, text: str) -> Known:
-        """Put a statement by hand in place of a fact."""
-        now, zone = self._clock(), self._zone
-        return await self._change(
-            scope,
-            lambda tx: facts.correct(tx, scope, partition, fact_id, text, now, zone),
-            partition,
-        )
-
-    async def mark(
+    async def change_fact(
         self,
         scope: Scope,
         partition: Partition,
         fact_id: str,
         *,
+        text: str | None = None,
         pinned: bool | None = None,
         excluded: bool | None = None,
     ) -> Known:
-        """Pin a fact or not; exclude it from recall or take it back."""
-        return await self._change(
-            scope,
-            lambda tx: facts.mark(tx, scope, partition, fact_id, pinned=pinned, excluded=excluded),
-            partition,
-        )
+        """Pin a fact or not; exclude it from recall or take it back; put a statement by hand in its
+        place, which is then marked as it is."""
+        now, zone = self._clock(), self._zone
+
+        def change(tx: Tx) -> Known:
+            one = facts.mark(tx, scope, partition, fact_id, pinned=pinned, excluded=excluded)
+            if text is None:
+                return one
+            return facts.correct(tx, scope, partition, fact_id, text, now, zone)
+
+        return await self._change(scope, change, partition)
 
     async def mark_message(
         self,
@@ -264,50 +262,34 @@ class Memory:
             )
         )
 
-    async def correct_loop(
+    async def change_loop(
         self,
         scope: Scope,
         partition: Partition,
         loop_id: str,
         *,
+        status: Ending | None = None,
         text: str | None = None,
         due: date | None = None,
         clear_due: bool = False,
+        pinned: bool | None = None,
     ) -> Loop:
-        """Put a loop in other words, or give it another day by which it is due (or none)."""
+        """Mark a loop as done, dropped, or open again; put it in other words, give it another day
+        by which it is due (or none); pin it or not."""
         now, zone = self._clock(), self._zone
-        return await self._change(
-            scope,
-            lambda tx: loops.correct(
-                tx,
-                scope,
-                partition,
-                loop_id,
-                now,
-                text=text,
-                due=due,
-                clear_due=clear_due,
-                zone=zone,
-            ),
-        )
 
-    async def mark_loop(
-        self, scope: Scope, partition: Partition, loop_id: str, *, pinned: bool
-    ) -> Loop:
-        """Pin a loop or not."""
-        now = self._clock()
-        return await self._change(
-            scope, lambda tx: loops.mark(tx, scope, partition, loop_id, now, pinned=pinned)
-        )
+        def change(tx: Tx) -> Loop:
+            which = (tx, scope, partition, loop_id)
+            one = loops.end(*which, "open", now) if status == "open" else loops.find(*which, now)
+            if text is not None or due is not None or clear_due:
+                one = loops.correct(*which, now, text=text, due=due, clear_due=clear_due, zone=zone)
+            if pinned is not None:
+                one = loops.mark(*which, now, pinned=pinned)
+            if status is not None and status != "open":
+                one = loops.end(*which, status, now)
+            return one
 
-    async def end_loop(
-        self, scope: Scope, partition: Partition, loop_id: str, status: Ending
-    ) -> Loop:
-        """Mark a loop as done, dropped, or open again."""
-        now = self._clock()
-        return await self._change(
-            scope, lambda tx: loops.end(tx, scope, partition, loop_id, status, now)
-        )
+        return await self._change(scope, change)
 
     # the profile
 
@@ -415,7 +397,7 @@ class Memory:
         if await scrub(self._database):
             await self.scrubbed(scope)
 
-    async def _scrub(self, _: Taking) -> None:
+    async def _scrub(self, _: Job) -> None:
         """The job of whoever was killed, or kept from it, before they had scrubbed the files."""
         if not await scrub(self._database):
             raise Conflict(

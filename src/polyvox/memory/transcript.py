@@ -158,9 +158,8 @@ def _recognised(unknown: Sequence[Episode], every: Sequence[tuple[str, Message]]
 
 def _turns(tx: Tx, scope: Scope, session: Session) -> list[tuple[Turn, list[Answer]]]:
     rows = tx.all(
-        f"SELECT {TURN} FROM turns WHERE user_id = ? AND conversation_id = ? AND session_id = ?"  # noqa: S608 - our own constant
-        " ORDER BY created_at, id",
-        (scope.user, session.conversation_id, session.id),
+        f"SELECT {TURN} FROM turns WHERE user_id = ? AND session_id = ? ORDER BY created_at, id",  # noqa: S608 - our own constant
+        (scope.user, session.id),
     )
     found = [turn_of(row) for row in rows]
     return [(turn, answers_of(tx, scope, turn.id)) for turn in found]

@@ -28,9 +28,10 @@ from polyvox.store import assertions, evaluations, jobs, turns, verdicts
 from polyvox.store.assertions import Wanted
 from polyvox.store.database import Tx
 from polyvox.store.evaluations import Evaluation
+from polyvox.store.jobs import Job
 from polyvox.values import Scope
 from polyvox.work.cancelling import Bells
-from polyvox.work.worker import Handler, Taking
+from polyvox.work.worker import Handler
 
 KIND = "evaluation"
 AT_ONCE = 3
@@ -182,8 +183,8 @@ class Evaluations:
 
     # the work
 
-    async def _do(self, taking: Taking) -> None:
-        scope, run_id = taking.job.scope, taking.job.subject
+    async def _do(self, job: Job) -> None:
+        scope, run_id = job.scope, job.subject
         database, clock = self._road.database, self._road.clock
         try:
             one = await database.write(lambda tx: evaluations.start(tx, scope, run_id, clock()))

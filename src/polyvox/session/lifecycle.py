@@ -20,14 +20,6 @@ def is_over(last_user_at: int, now: int, idle_minutes: float) -> bool:
     return now - last_user_at > idle_minutes * 60_000_000
 
 
-def session_for(
-    tx: Tx, scope: Scope, conversation_id: str, now: int, idle_minutes: float | None
-) -> str:
-    """The session a message said now belongs to; an idle one is closed and a new one opened.
-    `idle_minutes` None: the session is never cut by idleness."""
-    return placed(tx, scope, conversation_id, now, idle_minutes).session_id
-
-
 class Placed(NamedTuple):
     """Where a message belongs."""
 
@@ -41,11 +33,13 @@ class Placed(NamedTuple):
 def placed(
     tx: Tx, scope: Scope, conversation_id: str, now: int, idle_minutes: float | None
 ) -> Placed:
-    """The same, and what it began and closed."""
+    """The session a message said now belongs to; an idle one is closed and a new one opened.
+    `idle_minutes` None: the session is never cut by idleness."""
     current = sessions.open_session(tx, scope, conversation_id)
     if current is not None:
-        if idle_minutes is None or not is_over(current.last_user_at, now, idle_minutes):
-            sessions.touch(tx, scope, current.id, now)
+        goes_on = idle_minutes is None or not is_over(current.last_user_at, now, idle_minutes)
+        # Somebody else may be ending it right now: then a new one begins all the same.
+        if goes_on and sessions.touch(tx, scope, current.id, now):
             return Placed(current.id, begins=False)
         sessions.close(tx, scope, current, "idle", now)
     begun = sessions.begin(tx, scope, conversation_id, now)
@@ -57,9 +51,8 @@ async def end_session(database: Database, scope: Scope, session_id: str, clock: 
 
     def write(tx: Tx) -> Session:
         session = sessions.get(tx, scope, session_id)
-        if session.ended_at is not None:
+        if not sessions.close(tx, scope, session, "person", clock()):
             raise Conflict("This session has ended.", "Your next message opens a new one.")
-        sessions.close(tx, scope, session, "person", clock())
         return sessions.get(tx, scope, session_id)
 
     return await database.write(write)
@@ -76,8 +69,7 @@ async def sweep(database: Database, clock: Clock, idle_minutes: float) -> int:
         for scope, session in over:
             fresh = sessions.get(tx, scope, session.id)
             if fresh.ended_at is None and is_over(fresh.last_user_at, now, idle_minutes):
-                sessions.close(tx, scope, fresh, "idle", now)
-                closed += 1
+                closed += sessions.close(tx, scope, fresh, "idle", now)
         return closed
 
     return await database.write(write) if over else 0

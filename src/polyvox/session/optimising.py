@@ -41,11 +41,12 @@ from polyvox.store import advisors as advisor_rows
 from polyvox.store import jobs
 from polyvox.store import optimisations as rows
 from polyvox.store.database import Tx
+from polyvox.store.jobs import Job
 from polyvox.store.optimisations import Optimisation
 from polyvox.store.paging import Page
 from polyvox.values import Scope, Usage
 from polyvox.work.cancelling import Bells
-from polyvox.work.worker import Handler, Taking
+from polyvox.work.worker import Handler
 
 KIND = "optimisation"
 PURPOSE = "optimisation"
@@ -162,8 +163,8 @@ class Optimisations:
 
     # the work
 
-    async def _do(self, taking: Taking) -> None:
-        scope, run_id = taking.job.scope, taking.job.subject
+    async def _do(self, job: Job) -> None:
+        scope, run_id = job.scope, job.subject
         database, clock = self._road.database, self._road.clock
         try:
             one = await database.write(lambda tx: rows.start(tx, scope, run_id, clock()))

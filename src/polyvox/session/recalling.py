@@ -131,7 +131,9 @@ class Librarian:
         self, words: str, reply: QueryReply | None, degrade: str | None, *, explicit: bool = False
     ) -> Sought:
         """What came of a look, and of what was said earlier in this session."""
-        earlier = recalled(words, self.heard, self.now, MOST_EARLIER) if self.heard else []
+        earlier = (
+            recalled(words, self.heard, self.now, MOST_EARLIER, self.zone) if self.heard else []
+        )
         if earlier:
             there = reply if reply is not None else QueryReply()
             told = {one.text for one in earlier}

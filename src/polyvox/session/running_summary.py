@@ -21,11 +21,12 @@ from polyvox.errors import ProtocolError
 from polyvox.memory.asking import Asker, prompt, text_of
 from polyvox.store import conversations, jobs, running, turns
 from polyvox.store.database import Tx
+from polyvox.store.jobs import Job
 from polyvox.store.running import KIND, Running
 from polyvox.store.threads import between
 from polyvox.thread import Said, Summary, Thread
 from polyvox.values import Scope, Turn
-from polyvox.work.worker import Handler, Taking
+from polyvox.work.worker import Handler
 
 LONGEST = 1_600
 """Characters of a summary."""
@@ -90,9 +91,9 @@ class RunningSummaries:
         """By kind of job."""
         return {KIND: self.make}
 
-    async def make(self, taking: Taking) -> None:
+    async def make(self, job: Job) -> None:
         """Bring a summary up to where the window will begin with the next message."""
-        scope, subject = taking.job.scope, taking.job.subject
+        scope, subject = job.scope, job.subject
         name, database = self.asker.model, self.asker.database
         if name is None:
             return  # the plain note stands

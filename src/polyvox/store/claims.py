@@ -41,53 +41,66 @@ class Claim:
 
 
 def put(tx: Tx, scope: Scope, partition: Partition, claims: Sequence[Claim]) -> None:
-    """Make claims findable, each in place of what had its kind and id."""
-    postgres = tx.dialect == "postgresql"
-    for kind in sorted({claim.kind for claim in claims}):
-        remove(tx, scope, partition, kind, [claim.id for claim in claims if claim.kind == kind])
+    """Make claims findable, each in place of what had its kind and id. Where the words are the same
+    they stay where they are, and so does what was made of them (a vector)."""
     for claim in claims:
-        shelf = claim.shelf(partition)
-        vector = shelves.vector(scope, Doc(0, shelf, claim.terms))
-        values: tuple[Value, ...] = (
-            scope.user,
-            partition.key,
-            claim.kind,
-            claim.id,
-            claim.at,
-            " ".join(claim.terms),
-            claim.advisor_id,
-            claim.cloud,
-            claim.retired_at,
-            claim.pinned,
-            *((vector,) if postgres else ()),
-        )
-        row = tx.one(
-            "INSERT INTO claims (user_id, part, kind, id, at, terms, advisor_id, cloud,"
-            f" retired_at, pinned{', words' if postgres else ''})"
-            f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?{', CAST(? AS TSVECTOR)' if postgres else ''})"
-            " RETURNING number",
-            values,
-        )
-        if row is not None:
-            shelves.place(tx, scope, [Doc(-row[0], shelf, claim.terms)])
+        old = _find(tx, scope, partition, claim.kind, claim.id)
+        if old is None:
+            _insert(tx, scope, partition, claim)
+        elif (old[1].terms, old[1].shelf(partition)) != (claim.terms, claim.shelf(partition)):
+            _delete(tx, scope, partition, [old])
+            _insert(tx, scope, partition, claim)
+        elif old[1] != claim:
+            tx.run(
+                "UPDATE claims SET at = ?, retired_at = ?, pinned = ?"
+                " WHERE user_id = ? AND number = ?",
+                (claim.at, claim.retired_at, int(claim.pinned), scope.user, old[0]),
+            )
+
+
+def _insert(tx: Tx, scope: Scope, partition: Partition, claim: Claim) -> None:
+    postgres = tx.dialect == "postgresql"
+    shelf = claim.shelf(partition)
+    vector = shelves.vector(scope, Doc(0, shelf, claim.terms))
+    values: tuple[Value, ...] = (
+        scope.user,
+        partition.key,
+        claim.kind,
+        claim.id,
+        claim.at,
+        " ".join(claim.terms),
+        claim.advisor_id,
+        int(claim.cloud),
+        claim.retired_at,
+        int(claim.pinned),
+        *((vector,) if postgres else ()),
+    )
+    row = tx.one(
+        "INSERT INTO claims (user_id, part, kind, id, at, terms, advisor_id, cloud,"
+        f" retired_at, pinned{', words' if postgres else ''})"
+        f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?{', CAST(? AS TSVECTOR)' if postgres else ''})"
+        " RETURNING number",
+        values,
+    )
+    if row is not None:
+        shelves.place(tx, scope, [Doc(-row[0], shelf, claim.terms)])
 
 
 def remove(tx: Tx, scope: Scope, partition: Partition, kind: str, ids: Sequence[str]) -> None:
     """Make claims unfindable."""
-    for claim_id in ids:
-        rows = tx.all(
-            f"SELECT {_CLAIM} FROM claims WHERE user_id = ? AND part = ? AND kind = ? AND id = ?",
-            (scope.user, partition.key, kind, claim_id),
-        )
-        _delete(tx, scope, partition, rows)
+    found = [_find(tx, scope, partition, kind, one) for one in ids]
+    _delete(tx, scope, partition, [one for one in found if one is not None])
 
 
-def remove_all(tx: Tx, scope: Scope, partition: Partition) -> None:
-    """Make every claim of a partition unfindable."""
-    rows = tx.all(
-        f"SELECT {_CLAIM} FROM claims WHERE user_id = ? AND part = ?", (scope.user, partition.key)
+def _find(
+    tx: Tx, scope: Scope, partition: Partition, kind: str, claim_id: str
+) -> tuple[int, Claim] | None:
+    """A claim and its number."""
+    row = tx.one(
+        f"SELECT {_CLAIM} FROM claims WHERE user_id = ? AND part = ? AND kind = ? AND id = ?",
+        (scope.user, partition.key, kind, claim_id),
     )
-    _delete(tx, scope, partition, rows)
+    return None if row is None else (row[0], _claim(row))
 
 
 def read(
@@ -106,8 +119,9 @@ def read(
     return found
 
 
-def _delete(tx: Tx, scope: Scope, partition: Partition, rows: Sequence[Row]) -> None:
-    claims = [(row[0], _claim(row)) for row in rows]
+def _delete(
+    tx: Tx, scope: Scope, partition: Partition, claims: Sequence[tuple[int, Claim]]
+) -> None:
     shelves.take(
         tx, scope, [Doc(-number, claim.shelf(partition), claim.terms) for number, claim in claims]
     )

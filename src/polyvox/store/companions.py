@@ -286,7 +286,10 @@ def drop_packets(tx: Tx, scope: Scope) -> None:
         " ON CONFLICT (user_id) DO UPDATE SET number = companion_drops.number + 1",
         (scope.user,),
     )
-    tx.run("UPDATE companion_sessions SET packet = '' WHERE user_id = ?", (scope.user,))
+    tx.run(
+        "UPDATE companion_sessions SET packet = '' WHERE user_id = ? AND packet <> ''",
+        (scope.user,),
+    )
 
 
 # -- traces --------------------------------------------------------------------------------------

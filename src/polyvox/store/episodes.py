@@ -8,14 +8,14 @@ too, and a session that was forgotten does not come back when it is sent again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.ids import content_hash
 from polyvox.store import shelves
-from polyvox.store.database import Tx, Value
+from polyvox.store.database import Row, Tx, Value
 from polyvox.store.episode_rows import EPISODE, View, in_views, insert, stored_of
 from polyvox.store.remembered import (
     SESSION_BITS,
@@ -228,17 +228,9 @@ def at_places(
     found: dict[tuple[str, int], Episode] = {}
     for session_id in dict.fromkeys(name for name, _ in places):
         number = _number(tx, scope, partition, session_id)
-        indexes = sorted({index for name, index in places if name == session_id})
-        for start in range(0, 0 if number is None else len(indexes), IDS):
-            some = indexes[start : start + IDS]
-            rows = tx.all(
-                f"SELECT {EPISODE} FROM episodes e WHERE e.user_id = ? AND e.part = ?"
-                " AND e.doc BETWEEN ? AND ?"
-                f" AND e.message_index IN ({', '.join('?' * len(some))})",
-                (scope.user, partition.key, *_span(number or 0), *some),
-            )
-            for one in (stored_of(row).episode for row in rows):
-                found[session_id, one.index] = one
+        indexes = {index for name, index in places if name == session_id}
+        for one in [] if number is None else _in_session(tx, scope, partition, number, indexes):
+            found[session_id, one.episode.index] = one.episode
     return found
 
 
@@ -370,29 +362,6 @@ def remove_session(tx: Tx, scope: Scope, partition: Partition, session_id: str) 
     return len(gone)
 
 
-def remove_conversation(tx: Tx, scope: Scope, partition: Partition, conversation_id: str) -> int:
-    """Forget every session of a conversation. To be called while its sessions are still rows."""
-    rows = tx.all(
-        "SELECT id FROM sessions WHERE user_id = ? AND conversation_id = ?",
-        (scope.user, conversation_id),
-    )
-    return sum(remove_session(tx, scope, partition, row[0]) for row in rows)
-
-
-def remove_partition(tx: Tx, scope: Scope, partition: Partition) -> None:
-    """Forget everything, that something was forgotten included."""
-    rows = tx.all(
-        "SELECT session_id FROM transcripts WHERE user_id = ? AND part = ?",
-        (scope.user, partition.key),
-    )
-    for row in rows:
-        remove_session(tx, scope, partition, row[0])
-    tx.run(
-        "DELETE FROM forgotten_sessions WHERE user_id = ? AND part = ?",
-        (scope.user, partition.key),
-    )
-
-
 def _same(stored: Sequence[Stored], messages: Sequence[New]) -> None:
     for one in stored:
         old = one.episode
@@ -434,6 +403,20 @@ def _session(tx: Tx, scope: Scope, partition: Partition, number: int) -> list[St
     return sorted(read(tx, scope, partition, [_span(number)]), key=lambda one: one.doc)
 
 
+def _in_session(
+    tx: Tx, scope: Scope, partition: Partition, number: int, indexes: Collection[int]
+) -> list[Stored]:
+    """The messages of a session that have these indexes."""
+    found: list[Row] = []
+    wanted = sorted(indexes)
+    for start in range(0, len(wanted), IDS):
+        some = wanted[start : start + IDS]
+        more = f"AND e.message_index IN ({', '.join('?' * len(some))})"
+        views = [View(*_span(number))]
+        found += in_views(tx, scope, partition, views, EPISODE, more, some)
+    return [stored_of(row) for row in found]
+
+
 def _span(number: int) -> tuple[int, int]:
     """The first and the last number that a message of a session can have."""
     return number << SESSION_BITS, ((number + 1) << SESSION_BITS) - 1
@@ -441,9 +424,8 @@ def _span(number: int) -> tuple[int, int]:
 
 def _one(tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int) -> Stored:
     number = _number(tx, scope, partition, session_id)
-    for stored in [] if number is None else _session(tx, scope, partition, number):
-        if stored.episode.index == index:
-            return stored
+    if number is not None and (found := _in_session(tx, scope, partition, number, (index,))):
+        return found[0]
     raise NotFound(
         f"Nothing is remembered of message {index} of session {session_id}.",
         "It may have been forgotten; a search shows what is there.",

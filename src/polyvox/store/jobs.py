@@ -63,21 +63,20 @@ def enqueue(
 
 
 def again(tx: Tx, scope: Scope, kind: str, subject: str, now: int) -> None:
-    """Want a job done that may have been done before: from its first step. One that runs right now
-    may have looked already: it is done once more when it ends."""
-    if not enqueue(tx, scope, kind, subject, now):
-        job_id = f"{kind}:{subject}"
-        if tx.run(
-            "UPDATE jobs SET again = 1 WHERE user_id = ? AND id = ? AND state = 'running'",
-            (scope.user, job_id),
-        ):
-            return
-        tx.run("DELETE FROM job_steps WHERE user_id = ? AND job_id = ?", (scope.user, job_id))
-        tx.run(
-            "UPDATE jobs SET state = 'pending', attempts = 0, due_at = ?, failure = NULL,"
-            " updated_at = ? WHERE user_id = ? AND id = ? AND state <> 'running'",
-            (now, now, scope.user, job_id),
-        )
+    """Want a job done that may have been done before. One that runs right now may have looked
+    already: it is done once more when it ends."""
+    if enqueue(tx, scope, kind, subject, now):
+        return
+    # One statement: between two, somebody might begin it.
+    tx.run(
+        "UPDATE jobs SET again = CASE WHEN state = 'running' THEN 1 ELSE 0 END,"
+        " attempts = CASE WHEN state = 'running' THEN attempts ELSE 0 END,"
+        " due_at = CASE WHEN state = 'running' THEN due_at ELSE ? END,"
+        " failure = CASE WHEN state = 'running' THEN failure ELSE NULL END,"
+        " state = CASE WHEN state = 'running' THEN state ELSE 'pending' END,"
+        " updated_at = ? WHERE user_id = ? AND id = ?",
+        (now, now, scope.user, f"{kind}:{subject}"),
+    )
 
 
 def claim(tx: Tx, kinds: Iterable[str], runner_id: str, now: int) -> Job | None:
@@ -136,12 +135,7 @@ def unfinished(tx: Tx, scope: Scope, kind: str, now: int) -> list[str]:
 
 
 def finish(tx: Tx, job: Job, runner_id: str, now: int) -> None:
-    """It is done, unless it was wanted again meanwhile. Its steps have served."""
-    tx.run(
-        "DELETE FROM job_steps WHERE user_id = ? AND job_id = ?"
-        " AND EXISTS (SELECT 1 FROM jobs WHERE user_id = ? AND id = ? AND runner_id = ?)",
-        (job.scope.user, job.id, job.scope.user, job.id, runner_id),
-    )
+    """It is done, unless it was wanted again meanwhile."""
     _settle(tx, job, runner_id, "done", now, None, now)
 
 
@@ -200,24 +194,6 @@ def holders(tx: Tx) -> set[str]:
     return {row[0] for row in rows if row[0] is not None}
 
 
-def step(tx: Tx, job: Job, name: str) -> str | None:
-    """The result of a step that was taken, as it was kept; None where it was not."""
-    row = tx.one(
-        "SELECT result FROM job_steps WHERE user_id = ? AND job_id = ? AND name = ?",
-        (job.scope.user, job.id, name),
-    )
-    return None if row is None else str(row[0])
-
-
-def keep_step(tx: Tx, job: Job, name: str, result: str, now: int) -> None:
-    """A step was taken, with this result (ids and numbers, never texts)."""
-    tx.run(
-        "INSERT INTO job_steps (user_id, job_id, name, result, at) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (user_id, job_id, name) DO UPDATE SET result = excluded.result",
-        (job.scope.user, job.id, name, result, now),
-    )
-
-
 def get(tx: Tx, scope: Scope, job_id: str) -> Job:
     """One job."""
     row = tx.one(f"SELECT {_JOB} FROM jobs WHERE user_id = ? AND id = ?", (scope.user, job_id))
@@ -255,7 +231,7 @@ def counts(tx: Tx, scope: Scope) -> dict[str, int]:
 
 
 def retry(tx: Tx, scope: Scope, job_id: str, now: int) -> Job:
-    """Let a failed job be tried again, behind the steps it took."""
+    """Let a failed job be tried again now."""
     job = get(tx, scope, job_id)
     if job.state not in ("failed", "pending"):
         raise Conflict(
@@ -289,11 +265,6 @@ def settle(tx: Tx, scope: Scope, kind: str, now: int) -> None:
 
 def forget(tx: Tx, scope: Scope, subject: str) -> None:
     """Nothing is to be done about this any more."""
-    tx.run(
-        "DELETE FROM job_steps WHERE user_id = ? AND job_id IN"
-        " (SELECT id FROM jobs WHERE user_id = ? AND subject = ?)",
-        (scope.user, scope.user, subject),
-    )
     tx.run("DELETE FROM jobs WHERE user_id = ? AND subject = ?", (scope.user, subject))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from polyvox.store.database import Row, Tx
 from polyvox.store.remembered import Partition
@@ -63,6 +63,9 @@ class Ended:
     session_id: str | None = None
     index: int | None = None
     quote: str | None = None
+
+
+Said = TypeVar("Said", Sighting, Ended)
 
 
 def add(
@@ -126,11 +129,10 @@ def sightings(
     """Every sighting, or those of one session."""
     only = "" if session_id is None else " AND session_id = ?"
     rows = tx.all(
-        f"SELECT {_SIGHTING} FROM loop_sightings WHERE user_id = ? AND part = ?{only}"
-        " ORDER BY said_at, id",
+        f"SELECT {_SIGHTING} FROM loop_sightings WHERE user_id = ? AND part = ?{only}",
         (scope.user, partition.key, *(() if session_id is None else (session_id,))),
     )
-    return [_sighting(row) for row in rows]
+    return _in_order([_sighting(row) for row in rows])
 
 
 def endings(
@@ -148,10 +150,10 @@ def endings(
     only = () if session_id is None else (session_id,)
     rows = tx.all(
         f"SELECT {_ENDING} FROM loop_endings WHERE user_id = ? AND part = ?{where}"
-        f"{' AND session_id = ?' if only else ''} ORDER BY said_at, id",
+        f"{' AND session_id = ?' if only else ''}",
         (scope.user, partition.key, *values, *only),
     )
-    return [_ended(row) for row in rows]
+    return _in_order([_ended(row) for row in rows])
 
 
 def mark(tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str], *, pinned: bool) -> None:
@@ -180,6 +182,11 @@ def remove(
             f"DELETE FROM {table} WHERE user_id = ? AND part = ? AND id = ?",
             [(scope.user, partition.key, one) for one in ids],
         )
+
+
+def _in_order(rows: list[Said]) -> list[Said]:
+    # Not by the database: without statistics it would walk the partition to spare sorting.
+    return sorted(rows, key=lambda one: (one.said_at, one.id))
 
 
 def _sighting(row: Row) -> Sighting:

@@ -245,7 +245,7 @@ def _traces(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
     return found
 
 
-@place("job", tables=("jobs", "job_steps"))
+@place("job", tables=("jobs",))
 def _jobs(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
     """Jobs hold ids; but why one failed may be told in a provider's own words. What was said in
     another partition is looked for in the jobs of that one alone."""
@@ -262,20 +262,6 @@ def _jobs(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
                 tx.run(
                     "UPDATE jobs SET failure = ? WHERE user_id = ? AND id = ?",
                     (clean, scope.user, job_id),
-                )
-    rows = tx.all(
-        "SELECT s.job_id, s.name, COALESCE(j.subject, ''), s.result"
-        " FROM job_steps s LEFT JOIN jobs j"
-        " ON j.user_id = s.user_id AND j.id = s.job_id WHERE s.user_id = ? ORDER BY 1, 2",
-        (scope.user,),
-    )
-    for job_id, name, about, result in rows:
-        if _is_of(about, needles) and (clean := needles.redacted_json(result)) is not None:
-            found.append(Found("job", job_id, ""))
-            if not dry:
-                tx.run(
-                    "UPDATE job_steps SET result = ? WHERE user_id = ? AND job_id = ? AND name = ?",
-                    (clean, scope.user, job_id, name),
                 )
     return found
 

@@ -55,24 +55,33 @@ def begin(tx: Tx, scope: Scope, conversation_id: str, now: int) -> Session:
     return session
 
 
-def touch(tx: Tx, scope: Scope, session_id: str, now: int) -> None:
-    """The person said something in it."""
-    tx.run(
-        "UPDATE sessions SET last_user_at = ? WHERE user_id = ? AND id = ?",
+def touch(tx: Tx, scope: Scope, session_id: str, now: int) -> bool:
+    """The person says something in it; False where it was ended meanwhile."""
+    touched = tx.run(
+        "UPDATE sessions SET last_user_at = ? WHERE user_id = ? AND id = ? AND ended_at IS NULL",
         (now, scope.user, session_id),
     )
+    return touched > 0
 
 
-def close(tx: Tx, scope: Scope, session: Session, by: EndedBy, now: int) -> None:
-    """End a session, and have it remembered."""
-    ended_at = session.last_user_at if by == "idle" else now
+def close(tx: Tx, scope: Scope, session: Session, by: EndedBy, now: int) -> bool:
+    """End a session, and have it remembered; False where it has ended already, or where it is not
+    idle after all: something was said in it since it was read."""
+    idle = by == "idle"
     closed = tx.run(
         "UPDATE sessions SET ended_at = ?, ended_by = ? WHERE user_id = ? AND id = ?"
-        " AND ended_at IS NULL",
-        (ended_at, by, scope.user, session.id),
+        f" AND ended_at IS NULL{' AND last_user_at = ?' if idle else ''}",
+        (
+            session.last_user_at if idle else now,
+            by,
+            scope.user,
+            session.id,
+            *((session.last_user_at,) if idle else ()),
+        ),
     )
     if closed:
         jobs.enqueue(tx, scope, INGEST, session.id, now)
+    return closed > 0
 
 
 def get(tx: Tx, scope: Scope, session_id: str) -> Session:
@@ -124,7 +133,7 @@ def newest(tx: Tx, scope: Scope, limit: int) -> list[Session]:
 def _counted(tx: Tx, only: str, params: tuple[Value, ...]) -> list[tuple[Session, int]]:
     rows = tx.all(
         f"SELECT {_OF_S}, (SELECT COUNT(*) FROM turns t WHERE t.user_id = s.user_id"
-        " AND t.conversation_id = s.conversation_id AND t.session_id = s.id)"
+        " AND t.session_id = s.id)"
         f" FROM sessions s WHERE s.user_id = ?{only} ORDER BY s.started_at DESC, s.id DESC LIMIT ?",
         params,
     )
@@ -134,9 +143,9 @@ def _counted(tx: Tx, only: str, params: tuple[Value, ...]) -> list[tuple[Session
 def messages_in(tx: Tx, scope: Scope, session: Session) -> list[tuple[str, int | None, str]]:
     """What the person said in a session, oldest first: (turn, when, text)."""
     rows = tx.all(
-        "SELECT id, said_at, content FROM turns WHERE user_id = ? AND conversation_id = ?"
-        " AND session_id = ? ORDER BY created_at, id",
-        (scope.user, session.conversation_id, session.id),
+        "SELECT id, said_at, content FROM turns WHERE user_id = ? AND session_id = ?"
+        " ORDER BY created_at, id",
+        (scope.user, session.id),
     )
     return [(row[0], row[1], row[2]) for row in rows]
 
@@ -144,9 +153,9 @@ def messages_in(tx: Tx, scope: Scope, session: Session) -> list[tuple[str, int |
 def turns_in(tx: Tx, scope: Scope, session: Session, limit: int) -> list[str]:
     """The turns of a session, the newest `limit` of them, oldest first."""
     rows = tx.all(
-        "SELECT id FROM turns WHERE user_id = ? AND conversation_id = ? AND session_id = ?"
+        "SELECT id FROM turns WHERE user_id = ? AND session_id = ?"
         " ORDER BY created_at DESC, id DESC LIMIT ?",
-        (scope.user, session.conversation_id, session.id, limit),
+        (scope.user, session.id, limit),
     )
     return [str(row[0]) for row in reversed(rows)]
 

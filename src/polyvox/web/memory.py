@@ -198,10 +198,14 @@ async def change_fact(
 ) -> FactOut:
     """Pin a fact, exclude it from recall, or correct it: a correction is a fact of its own, which
     stands in its place."""
-    partition = _part(who, tenant, user)
-    one = await app.memory.mark(who, partition, fact, pinned=body.pinned, excluded=body.excluded)
-    if body.text is not None:
-        one = await app.memory.correct(who, partition, fact, body.text)
+    one = await app.memory.change_fact(
+        who,
+        _part(who, tenant, user),
+        fact,
+        text=body.text,
+        pinned=body.pinned,
+        excluded=body.excluded,
+    )
     return FactOut.of(one)
 
 
@@ -259,19 +263,16 @@ async def change_loop(
 ) -> LoopOut:
     """Mark a loop as done or dropped, or open it again; pin it; put it in other words, or give it
     another day. What is pinned comes first and does not grow old; what is over cannot be pinned."""
-    partition = _part(who, tenant, user)
-    given = body.model_fields_set
-    if body.status == "open":
-        one = await app.memory.end_loop(who, partition, loop, "open")
-    if body.status is None or given & {"text", "due_date"}:
-        undated = "due_date" in given and body.due_date is None
-        one = await app.memory.correct_loop(
-            who, partition, loop, text=body.text, due=body.due_date, clear_due=undated
-        )
-    if body.pinned is not None:
-        one = await app.memory.mark_loop(who, partition, loop, pinned=body.pinned)
-    if body.status in ("done", "dropped"):
-        one = await app.memory.end_loop(who, partition, loop, body.status)
+    one = await app.memory.change_loop(
+        who,
+        _part(who, tenant, user),
+        loop,
+        status=body.status,
+        text=body.text,
+        due=body.due_date,
+        clear_due="due_date" in body.model_fields_set and body.due_date is None,
+        pinned=body.pinned,
+    )
     return LoopOut.of(one)
 
 

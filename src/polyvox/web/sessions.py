@@ -189,7 +189,7 @@ def shown(tx: Tx, who: Scope, session_id: str) -> SessionOut:
 
 def _session_of(job: Job) -> str | None:
     """The session of the person's own that a job is about."""
-    if job.kind == INGEST:
+    if job.kind in (INGEST, derive.JUDGE):
         return job.subject
     if job.kind not in (derive.EXTRACT, derive.SUMMARISE):
         return None
@@ -221,7 +221,7 @@ async def list_jobs(
 
 @router.post("/api/jobs/{job}/retry", responses=responses(404, 409))
 async def retry_job(app: App, who: Who, job: Key) -> JobOut:
-    """Try a failed job again now, behind the steps it has taken."""
+    """Try a failed job again now, or one that waits for its next attempt."""
     now = app.clock()
     retried = await app.database.write(lambda tx: jobs.retry(tx, who, job, now))
     app.worker.ring()

@@ -1,9 +1,9 @@
 """The worker: takes the jobs that are due, one after another, and sees each of them to an end.
 
 Jobs that may take long have hands of their own, by their kind, so that nothing waits behind them.
-A job is a handler that takes steps. A step's result is kept before the next begins, so a job that
-is taken up again after a crash repeats at most the step that was under way; handlers make that step
-harmless to repeat. A failure waits longer each time and is then left for somebody to look at.
+A handler stores what it has done as it goes, so a job that is taken up again after a crash goes on
+where it was; whatever it repeats is harmless to repeat. A failure waits longer each time, and is
+then left for somebody to look at.
 """
 
 from __future__ import annotations
@@ -13,9 +13,6 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import msgspec
 
 from polyvox.errors import PolyvoxError
 from polyvox.ids import Clock
@@ -35,44 +32,11 @@ IDLE = 30.0
 """Seconds between looks where nothing rings: another process may have enqueued something."""
 
 
-class Taking(Protocol):
-    """What a handler is given to take its steps with."""
-
-    @property
-    def job(self) -> Job:
-        """The job itself."""
-        ...
-
-    async def step(self, name: str, act: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - JSON
-        """The result of a step: kept from before, or of taking it now."""
-        ...
-
-
-Handler = Callable[[Taking], Awaitable[None]]
+Handler = Callable[[Job], Awaitable[None]]
 
 
 class Hopeless(PolyvoxError):
     """A job that no further attempt can help."""
-
-
-@dataclass(slots=True)
-class Steps:
-    """The steps of one job, kept in the database."""
-
-    job: Job
-    database: Database
-    clock: Clock
-
-    async def step(self, name: str, act: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - JSON
-        """The result of a step: kept from before, or of taking it now."""
-        kept = await self.database.read(lambda tx: jobs.step(tx, self.job, name))
-        if kept is not None:
-            return msgspec.json.decode(kept)
-        result = await act()
-        text = msgspec.json.encode(result).decode()
-        now = self.clock()
-        await self.database.write(lambda tx: jobs.keep_step(tx, self.job, name, text, now))
-        return msgspec.json.decode(text)
 
 
 def wait_after(attempts: int) -> int:
@@ -232,7 +196,7 @@ class Worker:
 
     async def _see_through(self, job: Job) -> None:
         try:
-            await self._handlers[job.kind](Steps(job, self._database, self._clock))
+            await self._handlers[job.kind](job)
         except asyncio.CancelledError:
             # Only this one: other hands of this runner may still be at theirs. Where the database
             # is away, we end all the same.
