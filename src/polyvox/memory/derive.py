@@ -24,7 +24,7 @@ from polyvox.memory.moment import at
 from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.transcript import Unfinished, ingest_session, transcript_for
 from polyvox.memory.values import Message, Partition
-from polyvox.store import derived, episodes, jobs, profiles, sessions
+from polyvox.store import companions, derived, episodes, jobs, profiles, sessions
 from polyvox.store import loops as loop_rows
 from polyvox.store.database import Database, Tx
 from polyvox.store.episode_rows import EPISODE, View, in_views, stored_of
@@ -130,6 +130,7 @@ def take_in(
     embed: bool = False,
 ) -> Ingested:
     """Make a session findable, and want what follows from it done; `embed`: vectors too."""
+    companions.drops_held(tx, scope)
     status = ingest(
         tx, scope, partition, session_id, persona_id, started_at, ended_at, messages, cloud=cloud
     )
@@ -207,6 +208,7 @@ class Deriving:
         now, embed = self.asker.clock(), self.embeds()
 
         def write(tx: Tx) -> None:
+            companions.drops_held(tx, scope)
             own = Partition.own(scope)
             status = ingest_session(tx, scope, session_id)
             # What was judged turn by turn has been ingested already, and has no summary yet.
@@ -291,6 +293,7 @@ class Deriving:
         now = self.asker.clock()
 
         def write(tx: Tx) -> None:
+            companions.drops_held(tx, scope)
             known = episodes.find_transcript(tx, scope, partition, session_id)
             if known is None:
                 return
@@ -322,6 +325,7 @@ class Deriving:
         now = self.asker.clock()
 
         def write(tx: Tx) -> None:
+            companions.drops_held(tx, scope)
             if _words(rest(tx)) == _words(said):  # else it is worked through by somebody, or gone
                 loops.add(tx, scope, partition, found.sightings, found.endings)
                 profiles.add(tx, scope, partition, entries, now)
@@ -362,6 +366,7 @@ class Deriving:
         made = await summaries.summarise(self.asker, scope, session_id, said, self.zone())
 
         def write(tx: Tx) -> None:
+            companions.drops_held(tx, scope)
             left = {one.episode.id for one in said_in(tx, scope, partition, session_id)}
             _still(left.issuperset(made.covers))
             derived.put_summary(tx, scope, partition, made)
@@ -380,6 +385,7 @@ class Deriving:
         made = await daily.analyse(self.asker, scope, day, said, zone)
 
         def write(tx: Tx) -> None:
+            companions.drops_held(tx, scope)
             left = {one.episode.id for one in said_on(tx, scope, partition, day, zone)}
             _still(left.issuperset(one.episode.id for one in said))
             derived.put_daily(tx, scope, partition, made)

@@ -19,7 +19,7 @@ from polyvox.context.recipe import Recipe
 from polyvox.context.window import NOTE_ABOVE, select
 from polyvox.errors import ProtocolError
 from polyvox.memory.asking import Asker, prompt, text_of
-from polyvox.store import conversations, jobs, running, turns
+from polyvox.store import companions, conversations, jobs, running, turns
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
 from polyvox.store.running import KIND, Running
@@ -113,6 +113,7 @@ class RunningSummaries:
 
             def write(tx: Tx, plan: _Plan = plan, made: Running = made) -> None:
                 # What changed while the model was reading is looked at anew.
+                companions.drops_held(tx, scope)
                 if self._plan(tx, scope, subject) == plan:
                     running.put(tx, scope, made)
 

@@ -220,7 +220,7 @@ def put_session(
     """Keep it, all but the veto. A packet that was made before the veto was changed, or before
     packets were dropped, is not kept."""
     row = (scope.user, session_id, conversation_id, kept.packet, _text(kept.vetoed), at)
-    if _drops_held(tx, scope) != kept.drops:
+    if drops_held(tx, scope) != kept.drops:
         tx.run(
             "INSERT INTO companion_sessions (user_id, id, conversation_id, packet, vetoed,"
             " updated_at) VALUES (?, ?, ?, '', ?, ?) ON CONFLICT (user_id, id) DO NOTHING",
@@ -242,8 +242,10 @@ def _drops(tx: Tx, scope: Scope, lock: str = "") -> int | None:
     return None if row is None else int(row[0])
 
 
-def _drops_held(tx: Tx, scope: Scope) -> int:
-    """How often packets were dropped; nobody drops any until this transaction ends."""
+def drops_held(tx: Tx, scope: Scope) -> int:
+    """How often packets were dropped; nobody drops any until this transaction ends. So whoever
+    stores what they made of remembered words asks first: what is read behind this is not being
+    forgotten by anybody."""
     lock = " FOR SHARE" if tx.dialect == "postgresql" else ""
     found = _drops(tx, scope, lock)
     if found is None:

@@ -20,7 +20,7 @@ from operator import mul
 from typing import TypeAlias
 
 from polyvox.errors import PolyvoxError
-from polyvox.store import claims
+from polyvox.store import claims, companions
 from polyvox.store.database import Tx, Value
 from polyvox.store.remembered import Partition, owner_of
 from polyvox.store.shelves import SHARED, Shelf, drop_vectors
@@ -206,6 +206,7 @@ def keep(
 ) -> int:
     """Store vectors, of those texts that are still there as they were read; answers how many. What
     was forgotten or excluded meanwhile leaves nothing, even where its number was given anew."""
+    companions.drops_held(tx, scope)
     find = _Find(tx, scope, partition, model)
     kept = []
     for one, vector in made:
