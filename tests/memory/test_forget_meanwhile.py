@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from pathlib import Path
 
 import pytest
-from tests.memory.desk import EMPTY, ME, PART, Desk, open_desk
+from tests.memory.desk import DAY, EMPTY, ME, PART, Desk, open_desk
+from tests.provider import Script
 
 from polyvox.memory import forget
 from polyvox.memory.forget import Target
@@ -27,8 +29,10 @@ NOTED = {
         }
     ],
 }
+MORE = tuple(f"There is much to tell of the day, and of the lake, part {n}." for n in range(6))
 SUMMED = {"summary": "They live in Quillabamba."}
-LEFT = ("facts", "claims", "loop_sightings", "profile_entries", "summaries", "shelf_words")
+DAY_SEEN = {"themes": ["Quillabamba"], "scores": {}, "steering_note": "", "confidence": 0.9}
+LEFT = ("facts", "claims", "loop_sightings", "profile_entries", "summaries", "daily_analyses")
 
 
 async def waits_or_ends(desk: Desk, task: asyncio.Task[int]) -> None:
@@ -42,19 +46,26 @@ async def waits_or_ends(desk: Desk, task: asyncio.Task[int]) -> None:
                 return
 
 
-@pytest.mark.parametrize("already", ["ingested", "noted"])
+@pytest.mark.parametrize("step", ["extract", "summarise", "daily"])
 async def test_what_is_being_forgotten_is_not_noted(
-    tmp_path: Path, postgres_url: str, already: str
+    tmp_path: Path, postgres_url: str, step: str
 ) -> None:
-    """A PostgreSQL has several writers. One forgets, and has not ended yet; another stores what a
-    model made of the same words."""
+    """A PostgreSQL has several writers. While a model reads, somebody begins to forget; it replies
+    before they have ended, and what it made of the words is to be stored."""
     database = await open_database(postgres_url, tmp_path)
     async with open_desk(database, tmp_path) as desk:
-        await desk.ingest("s", SAYS)
-        desk.always(SUMMED)
-        desk.reply(NOTED)
-        if already == "noted":
-            await desk.worker.run_due(["extract"])
+        await desk.ingest("s", SAYS, *MORE)
+        replies = {"extract": NOTED, "summarise": SUMMED, "daily": DAY_SEEN}
+        desk.clock.now += 2 * DAY
+        for name, reply in replies.items():
+            held = Script(pieces=(json.dumps(reply),), hold="reading" if name == step else "")
+            desk.reply(held)
+            if name == step:
+                break
+            await desk.worker.run_due([name])
+        asked = len(desk.provider.log)
+        working = asyncio.create_task(desk.worker.run_due([step]))
+        await desk.provider.arrived(asked + 1)
         begun, go_on = threading.Event(), threading.Event()
         now = desk.clock()
 
@@ -66,7 +77,7 @@ async def test_what_is_being_forgotten_is_not_noted(
 
         forgetting = asyncio.create_task(database.write(forgets))
         await asyncio.to_thread(begun.wait, 30)
-        working = asyncio.create_task(desk.work())
+        desk.provider.gate("reading").set()
         await waits_or_ends(desk, working)
         go_on.set()
         await forgetting
