@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from polyvox.errors import NotFound
 from polyvox.memory import derive, facts
 from polyvox.memory.repeats import Derived
 from polyvox.memory.values import Episode, Partition
-from polyvox.store import companions, derived, episodes, jobs, profiles, sessions, sources
+from polyvox.store import companions, derived, episodes, jobs, profiles, sessions, sources, turns
 from polyvox.store import facts as fact_rows
 from polyvox.store import loops as loop_rows
 from polyvox.store.database import Tx
 from polyvox.store.sessions import INGEST
+from polyvox.store.threads import apart, path_to
 from polyvox.values import Answer, Scope, Turn
 
 
@@ -63,6 +65,21 @@ def follow(tx: Tx, scope: Scope, turn: Turn, answers: Sequence[Answer], now: int
         return
     if sessions.get(tx, scope, turn.session_id).ended_at is not None:
         jobs.again(tx, scope, INGEST, turn.session_id, now)
+
+
+def follow_head(
+    tx: Tx, scope: Scope, conversation_id: str, before: str | None, after: str, now: int
+) -> None:
+    """A conversation goes on from another turn (its head was one, and is another): what is not on
+    the way there any more is kept out, what is on it now is let in."""
+    old, new = path_to(tx, scope, before), path_to(tx, scope, after)
+    for way, out in ((apart(old, new), True), (apart(new, old), False)):
+        turned = turns.on_path(tx, scope, conversation_id, way)
+        answers = turns.answers_of_all(tx, scope, [one.id for one in turned])
+        for one in turned:
+            if one.state == "completed":
+                left = replace(one, excluded=out or one.excluded)
+                follow(tx, scope, left, answers[one.id], now)
 
 
 def _work_through(tx: Tx, scope: Scope, partition: Partition, one: Episode, now: int) -> None:

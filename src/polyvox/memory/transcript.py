@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 from polyvox.errors import Conflict
 from polyvox.memory.ingest import Ingested, check, news
 from polyvox.memory.values import Episode, Message, Partition, Transcript
-from polyvox.store import episodes, sessions, sources
+from polyvox.store import conversations, episodes, sessions, sources
 from polyvox.store.database import Tx
 from polyvox.store.sessions import Session
-from polyvox.store.turns import TURN, answers_of, turn_of
+from polyvox.store.threads import leads_by, path_to
+from polyvox.store.turns import TURN, answers_of_all, turn_of
 from polyvox.values import Answer, Scope, Turn
 
 ELSEWHERE = "elsewhere"
@@ -44,8 +45,11 @@ class Unfinished(Conflict):
 
 
 def transcript_of(tx: Tx, scope: Scope, session_id: str) -> Told:
-    """Everything said in a session, in order; what was excluded is left out."""
+    """Everything said in a session, in order; what was excluded is left out, and so is what stands
+    on a branch that the conversation did not take: it was edited away."""
     session = sessions.get(tx, scope, session_id)
+    talk = conversations.find(tx, scope, session.conversation_id)
+    way = path_to(tx, scope, None if talk is None else talk.head_id)
     told: list[tuple[str, Message]] = []
     for turn, answers in _turns(tx, scope, session):
         if turn.state != "completed":
@@ -53,7 +57,7 @@ def transcript_of(tx: Tx, scope: Scope, session_id: str) -> Told:
                 "A message of this session is still being answered.",
                 "It is remembered when the answer has ended.",
             )
-        if turn.excluded:
+        if turn.excluded or (way and not leads_by(way, turn)):
             continue
         told.append(_asked(turn))
         told += [
@@ -162,7 +166,8 @@ def _turns(tx: Tx, scope: Scope, session: Session) -> list[tuple[Turn, list[Answ
         (scope.user, session.id),
     )
     found = [turn_of(row) for row in rows]
-    return [(turn, answers_of(tx, scope, turn.id)) for turn in found]
+    answers = answers_of_all(tx, scope, [turn.id for turn in found])
+    return [(turn, answers[turn.id]) for turn in found]
 
 
 def _asked(turn: Turn) -> tuple[str, Message]:

@@ -41,6 +41,7 @@ async def change(
         if _details(old) != _details(new):
             told.append(ConversationChanged("details", new.id))
         if new.head_id is not None and new.head_id != old.head_id:
+            excluding.follow_head(tx, scope, new.id, old.head_id, new.head_id, road.clock())
             told.append(ConversationChanged("head", new.head_id))
         return new, told
 

@@ -13,6 +13,7 @@ from polyvox.context.compile import compile_request
 from polyvox.context.recipe import Recipe
 from polyvox.errors import Invalid, ModelError
 from polyvox.ids import new_id
+from polyvox.memory import excluding
 from polyvox.receive import UserMessage, receive
 from polyvox.session import council, lifecycle, starting
 from polyvox.session.council import model_for, params_for
@@ -116,6 +117,7 @@ def begin(
             starting.add_veto(tx, scope, found, plan.conversation.id, veto, now)
         return found
 
+    head = None if edits is None else conversations.get(tx, scope, plan.conversation.id).head_id
     begun = turns.begin(
         tx,
         scope,
@@ -128,6 +130,8 @@ def begin(
     )
     if not place:  # it was stored before
         return begun
+    if head is not None:
+        excluding.follow_head(tx, scope, plan.conversation.id, head, begun.turn.id, now)
     return replace(begun, begins=place[-1].begins, follows=place[-1].follows)
 
 

@@ -72,6 +72,28 @@ def path(tx: Tx, scope: Scope, branch_id: str, depth: int) -> list[Segment]:
         current = row[0]
 
 
+def path_to(tx: Tx, scope: Scope, turn_id: str | None) -> list[Segment]:
+    """The same, from a turn of this id; nothing leads to none."""
+    row = tx.one(
+        "SELECT branch_id, depth FROM turns WHERE user_id = ? AND id = ?", (scope.user, turn_id)
+    )
+    return [] if row is None else path(tx, scope, row[0], row[1])
+
+
+def leads_by(way: Sequence[Segment], turn: Turn) -> bool:
+    """Whether a turn lies on such a way."""
+    return any(
+        one.branch_id == turn.branch_id and one.after < turn.depth <= one.upto for one in way
+    )
+
+
+def apart(way: Sequence[Segment], other: Sequence[Segment]) -> list[Segment]:
+    """What of a way is not on another, newest first."""
+    upto = {one.branch_id: one.upto for one in other}
+    cut = (replace(one, after=max(one.after, upto.get(one.branch_id, 0))) for one in way)
+    return [one for one in cut if one.after < one.upto]
+
+
 def read_threads(
     tx: Tx,
     scope: Scope,

@@ -39,6 +39,9 @@ ANSWER = (
     " created_at, first_at, ended_at, points, redacted"
 )
 
+MANY = 400
+"""So many ids are asked for by one statement."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
@@ -130,16 +133,11 @@ def on_path(
     """The turns of a path that are deeper than `after`, oldest first."""
     found = []
     for segment in reversed(path):
+        start = max(after, segment.after)
         rows = tx.all(
             f"SELECT {TURN} FROM turns WHERE user_id = ? AND conversation_id = ?"
             " AND branch_id = ? AND depth > ? AND depth <= ? ORDER BY depth",
-            (
-                scope.user,
-                conversation_id,
-                segment.branch_id,
-                max(after, segment.after),
-                segment.upto,
-            ),
+            (scope.user, conversation_id, segment.branch_id, start, segment.upto),
         )
         found += [turn_of(row) for row in rows]
     return found
@@ -157,14 +155,23 @@ def get_answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
 
 def answers_of(tx: Tx, scope: Scope, turn_id: str) -> list[Answer]:
     """Every answer of a turn, older versions included, in the order they are shown."""
-    return [
-        answer_of(row)
-        for row in tx.all(
-            f"SELECT {ANSWER} FROM answers WHERE user_id = ? AND turn_id = ?"
+    return answers_of_all(tx, scope, [turn_id])[turn_id]
+
+
+def answers_of_all(tx: Tx, scope: Scope, turn_ids: Sequence[str]) -> dict[str, list[Answer]]:
+    """The same for several turns."""
+    found: dict[str, list[Answer]] = {one: [] for one in turn_ids}
+    for start in range(0, len(turn_ids), MANY):
+        some = turn_ids[start : start + MANY]
+        rows = tx.all(
+            f"SELECT {ANSWER} FROM answers WHERE user_id = ?"
+            f" AND turn_id IN ({', '.join('?' * len(some))})"
             " ORDER BY CASE kind WHEN 'synthesis' THEN 1 ELSE 0 END, round, position, version, id",
-            (scope.user, turn_id),
+            (scope.user, *some),
         )
-    ]
+        for one in map(answer_of, rows):
+            found[one.turn_id].append(one)
+    return found
 
 
 def with_text_so_far(tx: Tx, scope: Scope, answer: Answer) -> Answer:
