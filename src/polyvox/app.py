@@ -237,7 +237,7 @@ class Polyvox:
                 swept = await sweep(self.database, self.clock, idle)
                 if await self.memory.embeddings.keep_up() or swept:
                     self.worker.ring()
-            except StoreError as error:
+            except PolyvoxError as error:
                 log.warning("sessions could not be swept: %s", error.message)
             await asyncio.sleep(SWEEP)
 
@@ -269,6 +269,7 @@ class Polyvox:
         """Let answers end for a while, then keep what they have; let go of everything."""
         if self._sweeping is not None:
             self._sweeping.cancel()
+            await asyncio.wait([self._sweeping])
         await self.worker.close()
         await self.turns.conductor.drain(drain)
         await self.turns.conductor.close()

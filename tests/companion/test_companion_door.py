@@ -83,6 +83,8 @@ async def test_a_persona_that_was_changed_is_the_persons_own(lounge: Lounge) -> 
         ({"personaId": "harbor", "text": " \n"}, 400, "text"),
         ({"personaId": "harbor", "text": 7}, 400, "text"),
         ({"personaId": "harbor", "text": "a\0b"}, 400, "text"),
+        ({"personaId": "harbor", "text": "Hi", "conversationId": "\0"}, 400, "conversationId"),
+        ({"personaId": "harbor", "text": "Hi", "language": "\0"}, 400, "language"),
         ({"personaId": "harbor", "text": "word " * 100_000}, 400, "text"),
         ({"personaId": "harbor", "audioBlob": "UklGRg=="}, 400, "audioBlob"),
         ({"personaId": "nobody", "text": "Hello"}, 404, None),

@@ -88,6 +88,21 @@ async def test_what_another_process_wrote_is_read_when_a_hole_shows(database: Da
     assert names == ["mine", "theirs1", "theirs2", "mine again", "and again"]
 
 
+async def test_what_another_process_wrote_is_read_with_the_next_beat(database: Database) -> None:
+    desk = await lay(database)
+    first = await note(desk, "mine")
+    listener = desk.hub.listen(desk.conversation)
+    seen = watch(desk.database, listener, ME, desk.conversation, first)
+    waiting = asyncio.ensure_future(anext(seen))
+    await desk.database.read(lambda tx: tx.one("SELECT 1"))
+    await elsewhere(desk, "theirs")
+    desk.hub.beat()
+    async with asyncio.timeout(20):
+        item = await waiting
+    assert (item.number, item.event) == (first + 1, TurnCompleted("theirs"))
+    await seen.aclose()
+
+
 async def test_bytes_and_values_tell_the_same(sqlite_database: Database) -> None:
     desk = await lay(sqlite_database)
     for number in range(3):

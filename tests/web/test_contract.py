@@ -342,7 +342,7 @@ WRONG: list[tuple[str, str, dict[str, Any] | None, Any]] = [
      {"tenantId": "app", "userId": "anna", **INGEST, "sessionId": ""}),
     ("POST", "/session/ingest", None,
      {"tenantId": "app", "userId": "anna", **INGEST,
-      "messages": [{"role": "system", "text": "x"}]}),
+      "messages": [{"role": "narrator", "text": "x"}]}),
     ("POST", "/session/ingest", None,
      {"tenantId": "app", "userId": "anna", **INGEST, "startedAt": "then"}),
     ("POST", "/session/ingest", None, ["nothing"]),

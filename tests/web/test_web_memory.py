@@ -180,9 +180,91 @@ async def test_facts_are_corrected_pinned_excluded_and_forgotten(house: House) -
     assert (len(preview["facts"]), len(preview["loops"])) == (2, 1)
     assert (preview["summaries"], preview["days"]) == (["s1"], ["2024-05-10"])
     gone = await house.post(where("/api/memory/forget", ANNA), {"kind": "fact", "id": fact["id"]})
-    assert gone.json() == preview
+    assert preview["scrubbed"] is None
+    assert gone.json() == {**preview, "scrubbed": True}
     assert (await house.get(where(place, ANNA))).status == 404
     assert (await ask(house, ANNA, "Porto"))["factItems"] == []
+
+
+async def test_a_fact_is_forgotten_at_its_own_address(house: House) -> None:
+    await remember(house, ANNA)
+    (fact,) = (await house.get(where("/api/memory/facts", ANNA))).json()
+    place = f"/api/memory/facts/{fact['id']}"
+    preview = (await house.get(where(f"{place}/forget", ANNA))).json()
+    assert [one["id"] for one in preview["messages"]] == ["s1#0"]
+    assert (await house.get(where(place, ANNA))).status == 200, "nothing was changed"
+    assert (await house.post(where(f"{place}/forget", BERT), {})).status == 404
+    gone = await house.delete(where(place, ANNA))
+    assert (gone.status, gone.json()) == (200, {**preview, "scrubbed": True})
+    assert (await house.get(where(place, ANNA))).status == 404
+    assert (await house.post(where(f"{place}/forget", ANNA), {})).status == 404
+
+
+async def test_a_fact_is_corrected_and_marked_at_once(house: House) -> None:
+    await remember(house, ANNA)
+    (fact,) = (await house.get(where("/api/memory/facts", ANNA))).json()
+    place = f"/api/memory/facts/{fact['id']}"
+    change = {"text": "Lives in Braga.", "excluded": True, "pinned": True}
+    fixed = (await house.patch(where(place, ANNA), change)).json()
+    assert (fixed["text"], fixed["excluded"], fixed["pinned"]) == ("Lives in Braga.", True, True)
+    assert not any("Braga" in one for one in (await ask(house, ANNA, "Braga"))["facts"])
+
+
+async def test_what_was_forgotten_in_part_is_the_same_session_when_it_is_sent_again(
+    house: House,
+) -> None:
+    said = [
+        {"role": "user", "text": "My passphrase is gnorfblatt."},
+        {"role": "assistant", "text": "I will keep gnorfblatt in mind."},
+        {"role": "user", "text": "Thanks."},
+    ]
+    await house.post("/session/ingest", session(ANNA, messages=said))
+    await house.post(where("/api/memory/forget", ANNA), {"kind": "message", "id": "s1#0"})
+    again = await house.post("/session/ingest", session(ANNA, messages=said))
+    assert (again.status, again.json()["status"]) == (200, "duplicate")
+    more = [*said, {"role": "user", "text": "The weather is fine in Braga."}]
+    grown = await house.post("/session/ingest", session(ANNA, messages=more))
+    assert (grown.status, grown.json()["status"]) == (200, "ingested")
+    found = await ask(house, ANNA, "gnorfblatt passphrase mind", advisorId="a1")
+    assert "gnorfblatt" not in repr(found["facts"])
+    assert (await ask(house, ANNA, "weather in Braga"))["factItems"][0]["evidence"][0][
+        "messageIndex"
+    ] == 3
+
+
+async def test_what_was_put_before_a_model_is_not_remembered(house: House) -> None:
+    said = [
+        {"role": "system", "text": "[OVERLAY] I will call Poseidon tomorrow."},
+        {"role": "user", "text": "I repaired the lighthouse."},
+        {"role": "tool", "text": "Poseidon has no telephone."},
+        {"role": "assistant", "text": "Good."},
+    ]
+    reply = await house.post("/session/ingest", session(ANNA, messages=said))
+    assert (reply.status, reply.json()["status"]) == (200, "ingested")
+    await house.polyvox.worker.run_due()
+    assert (await ask(house, ANNA, "Poseidon telephone"))["facts"] == []
+    first = (await ask(house, ANNA, "lighthouse"))["factItems"][0]
+    assert first["evidence"][0]["messageIndex"] == 0, "of what is remembered it is the first"
+    only = await house.post("/session/ingest", session(ANNA, "s2", messages=said[:1]))
+    assert only.json()["status"] == "empty"
+
+
+async def test_whose_memory_it_is_stands_in_the_body_or_in_the_address(house: House) -> None:
+    bare = session({})
+    assert (await house.post(where("/session/ingest", ANNA), bare)).json()["status"] == "ingested"
+    asked = {"query": "Porto", "limit": None, "includeContext": None, "includeHistory": None}
+    found = await house.post(where("/memory/query", ANNA), asked)
+    assert (found.status, found.json()["metadata"]["limit"]) == (200, 10)
+    assert found.json()["factItems"]
+    assert (await house.post("/memory/query", asked)).error["param"] == "tenantId"
+    for call in (
+        house.post(where("/memory/query", BERT), {**ANNA, **asked}),
+        house.post(where("/session/ingest", BERT), session(ANNA)),
+        house.patch(where("/user/model", BERT), {**ANNA, "model": {"name": "Anna"}}),
+    ):
+        refused = await call
+        assert (refused.status, refused.error["param"]) == (422, "userId")
+    assert (await ask(house, BERT, "Porto"))["factItems"] == []
 
 
 async def test_messages_are_pinned_and_excluded(house: House) -> None:

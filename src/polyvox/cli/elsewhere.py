@@ -155,7 +155,7 @@ async def ingest(remote: RemoteMemory, body: IngestBody) -> str:
     """Have a session remembered there."""
     if body.never_to_cloud:
         raise not_asked(remote, "what must never leave this machine")
-    return answered(remote, await remote.ingest(*body.values()))
+    return answered(remote, await remote.ingest(body.partition(None, None), *body.values()))
 
 
 def _item(one: Recalled) -> dict[str, object]:

@@ -439,7 +439,9 @@ def ingest(
         if (remote := elsewhere.service(app)) is not None:
             say(f"{await elsewhere.ingest(remote, body)} {body.session_id}")
             return
-        status = await app.memory.ingest(SCOPE, *body.values(), cloud=not body.never_to_cloud)
+        whose = body.partition(None, None)
+        cloud = not body.never_to_cloud
+        status = await app.memory.ingest(SCOPE, whose, *body.values(), cloud=cloud)
         say(f"{status} {body.session_id}")
 
     run(work)

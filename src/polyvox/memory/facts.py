@@ -137,12 +137,20 @@ def tell(
     tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str], as_of: int | None
 ) -> Mapping[str, Item]:
     """Facts as items of recall."""
+    known = known_by_ids(tx, scope, partition, ids, as_of)
+    return {name: item_of(one) for name, one in known.items() if not one.fact.excluded}
+
+
+def known_by_ids(
+    tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str], as_of: int | None
+) -> dict[str, Known]:
+    """These facts, each with the time for which it held."""
     lines = {fact.line for fact in rows.by_ids(tx, scope, partition, ids)}
     wanted = set(ids)
     return {
-        one.fact.id: item_of(one)
+        one.fact.id: one
         for one in held(rows.of_lines(tx, scope, partition, sorted(lines)), as_of)
-        if one.fact.id in wanted and not one.fact.excluded
+        if one.fact.id in wanted
     }
 
 

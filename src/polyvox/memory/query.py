@@ -23,6 +23,8 @@ from polyvox.values import Scope
 MOST_ENTITIES = 10
 LONGEST_QUERY = 10_000
 
+BESIDE = 20
+"""So far from a message what was said just before and after it is looked for."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -173,21 +175,19 @@ def _with_context(
     as_of: int | None,
 ) -> list[Item]:
     """Episodes with what was said just before and after, as far as the reader may see it."""
-    sessions: dict[str, list[Evidence]] = {}
     told = []
     for item in items:
         if item.source != "episode":
             told.append(item)
             continue
         said = item.evidence[0]
-        if said.session_id not in sessions:
-            sessions[said.session_id] = [
-                Evidence(one.session_id, one.index, one.role, one.text, one.said_at)
-                for one in episodes.visible_of(
-                    tx, scope, partition, said.session_id, reader.sees, as_of
-                )
-            ]
-        around = sessions[said.session_id]
+        near = range(said.index - BESIDE, said.index + BESIDE + 1)
+        around = [
+            Evidence(one.session_id, one.index, one.role, one.text, one.said_at)
+            for one in episodes.visible_of(
+                tx, scope, partition, said.session_id, reader.sees, as_of, near
+            )
+        ]
         place = next((n for n, one in enumerate(around) if one.index == said.index), None)
         if place is not None:
             beside = (*around[max(0, place - 1) : place], *around[place + 1 : place + 2])

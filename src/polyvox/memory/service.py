@@ -6,6 +6,7 @@ the worker is rung. After something was forgotten, the files are scrubbed before
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta, tzinfo
@@ -50,6 +51,10 @@ SOURCES: Mapping[str, Source] = {facts.KIND: facts.tell}
 """Who tells the claims of recall."""
 
 
+PATIENCE = (0.02, 0.05, 0.1, 0.2, 0.4)
+"""Seconds between attempts to scrub the files while somebody reads an older state."""
+
+
 @dataclass(frozen=True, slots=True)
 class Forgetting:
     """What goes, or went, and where it still is."""
@@ -57,6 +62,8 @@ class Forgetting:
     going: Going
     backups: tuple[str, ...]
     """Names of copies of the database that still hold it."""
+    scrubbed: bool | None = None
+    """Whether the files hold nothing of it any more; None: nothing was forgotten yet."""
 
 
 class Memory:
@@ -172,9 +179,10 @@ class Memory:
         """What is known; with `words`, what of it is about them, best first."""
 
         def read(tx: Tx) -> list[Known]:
-            found = facts.known(tx, scope, partition, as_of=as_of, include_history=include_history)
             if not words.strip():
-                return found
+                return facts.known(
+                    tx, scope, partition, as_of=as_of, include_history=include_history
+                )
             items = recall(
                 tx,
                 scope,
@@ -188,7 +196,7 @@ class Memory:
                 sources=SOURCES,
                 zone=self._zone,
             )
-            by_id = {one.fact.id: one for one in found}
+            by_id = facts.known_by_ids(tx, scope, partition, [item.id for item in items], as_of)
             return [by_id[item.id] for item in items if item.id in by_id]
 
         return await self._database.read(read)
@@ -372,9 +380,9 @@ class Memory:
                 await self._scrub_now(scope)
             raise
         self._tell(going)
-        await self._scrub_now(scope)
+        scrubbed = await self._scrub_now(scope)
         self._ring()
-        return self._forgetting(going)
+        return replace(self._forgetting(going), scrubbed=scrubbed)
 
     async def forget_conversation(self, scope: Scope, conversation_id: str) -> None:
         """Let go of everything that was remembered of a conversation that is to be deleted; then
@@ -393,9 +401,15 @@ class Memory:
         now = self._clock()
         await self._database.write(lambda tx: jobs.settle(tx, scope, SCRUB, now))
 
-    async def _scrub_now(self, scope: Scope) -> None:
-        if await scrub(self._database):
-            await self.scrubbed(scope)
+    async def _scrub_now(self, scope: Scope) -> bool:
+        """Scrub the files; False where somebody reads an older state for longer than a moment. Then
+        it is left to the worker."""
+        for moment in PATIENCE:
+            if await scrub(self._database):
+                await self.scrubbed(scope)
+                return True
+            await asyncio.sleep(moment)
+        return False
 
     async def _scrub(self, _: Job) -> None:
         """The job of whoever was killed, or kept from it, before they had scrubbed the files."""

@@ -161,6 +161,8 @@ async def tell(road: Road, jobs: Sequence[Job]) -> None:
             )
         except (NotFound, StoreError):  # deleted meanwhile, or the store is away
             continue
+        # A provider may quote the message in its own words, and nobody forgets what is in a log.
+        told["attempts"] = [{**one, "message": None} for one in told["attempts"]]
         log.info("chat.trace %s", msgspec.json.encode(told).decode())
 
 

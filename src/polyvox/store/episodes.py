@@ -29,7 +29,7 @@ from polyvox.store.remembered import (
     placed,
 )
 from polyvox.store.shelves import Doc, Shelf
-from polyvox.values import Scope
+from polyvox.values import REDACTED, Scope
 
 __all__ = ["Episode", "Message", "New", "Partition", "Role", "Stored", "Transcript"]
 
@@ -180,14 +180,16 @@ def visible_of(
     partition: Partition,
     session_id: str,
     sees: Callable[[Shelf], bool],
-    until: int | None = None,
+    until: int | None,
+    indexes: Collection[int],
 ) -> list[Episode]:
-    """What somebody who sees only some shelves may be told of a session, in order."""
+    """What somebody who sees only some shelves may be told of these messages of a session, in
+    order."""
     number = _number(tx, scope, partition, session_id)
-    stored = [] if number is None else _session(tx, scope, partition, number)
+    stored = [] if number is None else _in_session(tx, scope, partition, number, indexes)
     return [
         one.episode
-        for one in stored
+        for one in sorted(stored, key=lambda one: one.doc)
         if not one.episode.excluded
         and sees(one.shelf(partition))
         and (until is None or one.at <= until)
@@ -368,7 +370,9 @@ def _same(stored: Sequence[Stored], messages: Sequence[New]) -> None:
         if old.index >= len(messages):
             break
         new = messages[old.index].message
-        if (new.role, new.text, new.advisor_id) != (old.role, old.text, old.advisor_id):
+        # What was taken out of a message because it repeated something forgotten is still the same.
+        text = old.text if REDACTED in old.text else new.text
+        if (new.role, text, new.advisor_id) != (old.role, old.text, old.advisor_id):
             raise Conflict(
                 f"Message {old.index} of session {old.session_id} is remembered with other words.",
                 "A session can grow, but what was said stays; send a correction as a new message,"

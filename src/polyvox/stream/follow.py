@@ -63,7 +63,9 @@ async def _parts(
                 last, more = page.upto, page.more
             while (batch := await _next(listener, last)) is not None:
                 yield batch
-                last = batch.last if batch is not BEAT else last
+                if batch is BEAT:
+                    break  # another process may have written something: look
+                last = batch.last
     finally:
         listener.close()
 

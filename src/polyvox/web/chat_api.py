@@ -61,7 +61,7 @@ FIELDS: dict[str, Any] = {
     "properties": {
         "personaId": {"type": "string", "description": "An advisor's id or slug, or a persona."},
         "text": {"type": "string", "description": "What is said."},
-        "language": {"type": "string", "description": "The language of what is said."},
+        "language": {"type": "string", "description": "The language of what is said, for speech."},
         "conversationId": {
             "type": "string",
             "description": "Which conversation; default: the one with this persona.",
@@ -236,8 +236,10 @@ def _fields(form: Form, most: int) -> tuple[str, str]:
     persona, text = form.texts.get("personaId", "").strip(), form.texts.get("text")
     if not persona:
         raise BadInput("personaId is missing.", "Say whom you talk to.", param="personaId")
-    if len(persona) > LONGEST_ID or not persona.isprintable():
-        raise BadInput("personaId is not an id.", "Give an id or a slug.", param="personaId")
+    for name in ("personaId", "conversationId", "language"):
+        given = form.texts.get(name, "").strip()
+        if len(given) > LONGEST_ID or not given.isprintable():
+            raise BadInput(f"{name} is not an id.", "Give an id or a slug.", param=name)
     if text is None:
         raise BadInput("text is missing.", "Send what is said.", param="text")
     if not visible(text):
@@ -269,9 +271,9 @@ def _veto(text: str) -> list[str]:
 async def _find(
     app: Polyvox, who: Scope, persona_id: str, conversation_id: str | None
 ) -> tuple[Advisor, Conversation]:
-    if not conversation_id:
+    if not conversation_id or not conversation_id.strip():
         return await meet(app.database, app.clock, who, persona_id)
-    conversation = await app.conversations.get(who, conversation_id[:LONGEST_ID])
+    conversation = await app.conversations.get(who, conversation_id.strip())
     if conversation.recipe != RECIPE:
         raise BadInput(
             f"That conversation has the recipe {conversation.recipe}, not {RECIPE}.",

@@ -72,18 +72,21 @@ def _part(who: Scope, tenant: str | None, user: str | None) -> Partition:
 
 
 @router.post("/memory/query", responses=responses(), response_model_exclude_unset=True)
-async def query_memory(app: App, who: Who, body: QueryBody) -> QueryOut:
-    """What is remembered about something, with dates and sources, best first."""
+async def query_memory(
+    app: App, who: Who, body: QueryBody, tenant: OwnTenant = None, user: OwnUser = None
+) -> QueryOut:
+    """What is remembered about something, with dates and sources, best first. Which partition is
+    meant stands in the body or in the address."""
     asked = Wanted(
         body.query,
         _time("referenceTime", body.reference_time, app.clock()),
-        body.limit,
-        body.include_context,
+        body.limit or 10,
+        bool(body.include_context),
         None if body.as_of is None else micros("asOf", body.as_of),
-        body.include_history,
+        bool(body.include_history),
         body.max_tokens,
     )
-    partition = Partition(body.tenant_id, body.user_id)
+    partition = body.partition(tenant, user)
     reader = Reader(body.advisor_id, cloud=True)
     return found(shape(await app.memory.query(who, partition, asked, reader=reader)))
 
@@ -102,9 +105,13 @@ async def get_loops(
 
 
 @router.post("/session/ingest", responses=responses(409))
-async def ingest_session(app: App, who: Who, body: IngestBody) -> IngestOut:
-    """Remember a session, once by its id; when this answers, it can be found."""
-    status = await app.memory.ingest(who, *body.values(), cloud=not body.never_to_cloud)
+async def ingest_session(
+    app: App, who: Who, body: IngestBody, tenant: OwnTenant = None, user: OwnUser = None
+) -> IngestOut:
+    """Remember a session, once by its id; when this answers, it can be found. Which partition is
+    meant stands in the body or in the address."""
+    partition = body.partition(tenant, user)
+    status = await app.memory.ingest(who, partition, *body.values(), cloud=not body.never_to_cloud)
     return IngestOut(status=status, session_id=body.session_id)
 
 
@@ -207,6 +214,27 @@ async def change_fact(
         excluded=body.excluded,
     )
     return FactOut.of(one)
+
+
+@router.get("/api/memory/facts/{fact}/forget", responses=responses(404))
+async def preview_forgetting_fact(
+    app: App, who: Who, fact: Key, tenant: OwnTenant = None, user: OwnUser = None
+) -> ForgetOut:
+    """What would go with a fact. Nothing is changed."""
+    return ForgetOut.of(
+        await app.memory.preview(who, _part(who, tenant, user), Target("fact", fact))
+    )
+
+
+@router.post("/api/memory/facts/{fact}/forget", responses=responses(404))
+@router.delete("/api/memory/facts/{fact}", responses=responses(404), operation_id="delete_fact")
+async def forget_fact(
+    app: App, who: Who, fact: Key, tenant: OwnTenant = None, user: OwnUser = None
+) -> ForgetOut:
+    """Forget a fact for good, with everything that the preview shows, from the files too."""
+    return ForgetOut.of(
+        await app.memory.forget(who, _part(who, tenant, user), Target("fact", fact))
+    )
 
 
 @router.patch("/api/memory/messages/{session}/{index}", responses=responses(404))

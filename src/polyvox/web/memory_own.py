@@ -155,6 +155,9 @@ class ForgetOut(Camel):
     """Whatever else repeats it, by what it is."""
     backups: list[str]
     """Copies of the database that still hold it."""
+    scrubbed: bool | None
+    """Whether the files hold nothing of it any more; false: somebody reads an older state, and it
+    is done when they have ended. Null: nothing was forgotten yet."""
 
     @classmethod
     def of(cls, one: Forgetting) -> ForgetOut:
@@ -176,6 +179,7 @@ class ForgetOut(Camel):
             receipts=sum(each.kind == "receipt" for each in going.repeats),
             elsewhere=dict(Counter(each.kind for each in going.repeats if each.kind not in SHOWN)),
             backups=list(one.backups),
+            scrubbed=one.scrubbed,
         )
 
 

@@ -60,22 +60,40 @@ class Camel(BaseModel):
 
 
 class Whose(Camel):
-    """Which partition of the caller's account is meant."""
+    """Which partition of the caller's account is meant, unless the address says so."""
 
-    tenant_id: Partly
-    user_id: Partly
+    tenant_id: Partly | None = None
+    user_id: Partly | None = None
+
+    def partition(self, tenant: str | None, user: str | None) -> Partition:
+        """The partition, by the body or by what stands in the address; both must not differ."""
+        return Partition(
+            _agreed("tenantId", self.tenant_id, tenant), _agreed("userId", self.user_id, user)
+        )
+
+
+def _agreed(name: str, body: str | None, address: str | None) -> str:
+    found = body or address
+    if found is None:
+        raise Invalid(f"{name} is missing.", "Say whose memory it is.", param=name)
+    if address not in (None, found):
+        raise Invalid(
+            f"{name} is one in the address and another in the body.", "Give it once.", param=name
+        )
+    return found
 
 
 class QueryBody(Whose):
     """What somebody wants to know."""
 
     query: Annotated[Text, Field(max_length=10_000)]
-    limit: Count = Field(10, ge=1, le=100)
+    limit: Count | None = Field(None, ge=1, le=100)
+    """Default: 10."""
     reference_time: Time | None = None
     """When it is asked; default: now."""
-    include_context: Flag = False
+    include_context: Flag | None = None
     as_of: Time | None = None
-    include_history: Flag = False
+    include_history: Flag | None = None
     max_tokens: Count | None = Field(None, ge=1, le=1_000_000)
     advisor_id: Id | None = None
     """Also what this advisor said; default: only what is shared."""
@@ -149,7 +167,8 @@ class QueryOut(Camel):
 class MessageBody(Camel):
     """One message of a transcript."""
 
-    role: Literal["user", "assistant"]
+    role: Literal["user", "assistant", "system", "tool"]
+    """Only what people and advisors said is remembered; what was put before a model is not."""
     text: Annotated[str, Field(max_length=1_000_000)]
     timestamp: Time | None = None
     advisor_id: Id | None = None
@@ -166,8 +185,8 @@ class IngestBody(Whose):
     never_to_cloud: Flag = False
     """What is in it is never sent to a cloud model."""
 
-    def values(self) -> tuple[Partition, str, str | None, int, int, list[Message]]:
-        """As memory takes it: whose, which session, with whom, from when, until when, what."""
+    def values(self) -> tuple[str, str | None, int, int, list[Message]]:
+        """As memory takes it: which session, with whom, from when, until when, what."""
         messages = [
             Message(
                 one.role,
@@ -176,9 +195,9 @@ class IngestBody(Whose):
                 one.advisor_id,
             )
             for one in self.messages
+            if one.role == "user" or one.role == "assistant"
         ]
         return (
-            Partition(self.tenant_id, self.user_id),
             self.session_id,
             self.persona_id,
             micros("startedAt", self.started_at),

@@ -6,10 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from polyvox.errors import Invalid
 from polyvox.memory.profile import DOMAINS, FRESH_DAYS, Line, Profile
-from polyvox.memory.values import Partition
-from polyvox.web.memory_shapes import Camel, EvidenceOut, Partly, iso
+from polyvox.web.memory_shapes import Camel, EvidenceOut, Whose, iso
 
 
 class LineOut(Camel):
@@ -110,22 +108,12 @@ def _lines(one: Profile, place: str) -> list[LineOut]:
     return [LineOut.of(line) for line in one.all(place)]
 
 
-class ModelPatch(Camel):
+class ModelPatch(Whose):
     """Changes to the profile by hand; what is left out stays, a null takes back."""
 
     model_config = ConfigDict(extra="allow")
 
-    tenant_id: Partly | None = None
-    user_id: Partly | None = None
     model: dict[str, Any] | None = None
-
-    def partition(self, tenant: str | None, user: str | None) -> Partition:
-        """Whose profile is meant."""
-        names = {"tenantId": self.tenant_id or tenant, "userId": self.user_id or user}
-        for name, given in names.items():
-            if not given:
-                raise Invalid(f"{name} is missing.", "Say whose profile it is.", param=name)
-        return Partition(names["tenantId"] or "", names["userId"] or "")
 
     def changes(self) -> dict[str, Any]:
         """What is to be changed."""
