@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
 from datetime import date
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, PART, Desk, open_desk
 from tests.memory.house import rows_that
 
 from polyvox.errors import Invalid, NotFound
+from polyvox.memory import service
 from polyvox.memory.forget import Kind, Target
 from polyvox.memory.values import Partition
 from polyvox.store.database import Database
@@ -202,3 +204,23 @@ async def test_nobody_forgets_what_is_in_another_partition(desk: Desk) -> None:
         with pytest.raises(NotFound):
             await desk.memory.forget(ME, other, Target(kind, name))
     assert await rows(desk) == before
+
+
+async def test_it_is_told_when_the_files_could_not_be_scrubbed(
+    sqlite_database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "PATIENCE", (0.0,))
+    async with open_desk(sqlite_database, tmp_path) as desk:
+        await desk.ingest("s", SAYS)
+        reader = sqlite3.connect(tmp_path / "polyvox.db", isolation_level=None)
+        reader.execute("BEGIN")
+        reader.execute("SELECT COUNT(*) FROM episodes").fetchone()
+        held = await desk.memory.forget(ME, PART, Target("session", "s"))
+        assert held.scrubbed is False
+        reader.execute("COMMIT")
+        reader.close()
+        await desk.work()
+        assert await desk.jobs() == [], "the worker has done it"
+        await desk.ingest("t", SAYS)
+        done = await desk.memory.forget(ME, PART, Target("session", "t"))
+        assert done.scrubbed is True

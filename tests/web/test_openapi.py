@@ -143,7 +143,8 @@ GET /api/sessions/{session}/turns
 GET /api/jobs | POST /api/jobs/{job}/retry
 GET /session/startbrief | GET /session/brief | POST /session/ingest
 POST /memory/query | GET /memory/loops | GET PATCH /user/model | GET /analysis/daily
-GET /api/memory/search | GET /api/memory/facts | GET PATCH DELETE /api/memory/facts/{fact} | GET POST /api/memory/facts/{fact}/forget
+GET /api/memory/search | GET /api/memory/facts | GET PATCH DELETE /api/memory/facts/{fact}
+GET POST /api/memory/facts/{fact}/forget
 PATCH /api/memory/messages/{session}/{index} | GET /api/memory/loops
 PATCH /api/memory/loops/{loop} | GET /api/memory/profile | GET /api/memory/summaries
 GET POST /api/memory/forget | GET /api/memory/overview | GET /api/memory/items

@@ -101,7 +101,6 @@ def _make_anew(tx: Tx, scope: Scope, partition: Partition, session_id: str, now:
         derived.drop_summaries(tx, scope, partition, "session", (session_id,))
         subject = derive.subject_of(partition, session_id)
         jobs.again(tx, scope, derive.SUMMARISE, subject, now)
-    for one in derived.list_daily(tx, scope, partition):
-        if session_id in one.sessions:
-            derived.drop_daily(tx, scope, partition, (one.day,))
-            jobs.again(tx, scope, derive.DAILY, derive.subject_of(partition, one.day), now)
+    for day in derived.days_of(tx, scope, partition, session_id):
+        derived.drop_daily(tx, scope, partition, (day,))
+        jobs.again(tx, scope, derive.DAILY, derive.subject_of(partition, day), now)

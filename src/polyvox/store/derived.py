@@ -217,6 +217,18 @@ def list_daily(tx: Tx, scope: Scope, partition: Partition) -> list[Daily]:
     return [_daily(row) for row in rows]
 
 
+def days_of(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> list[str]:
+    """The days whose analysis draws on a session."""
+    name = msgspec.json.encode(session_id).decode()
+    rows = tx.all(
+        "SELECT day, sessions FROM daily_analyses WHERE user_id = ? AND part = ?"
+        " AND sessions LIKE ? ORDER BY day",
+        (scope.user, partition.key, f"%{name.replace(chr(92), '_')}%"),
+    )
+    # A wildcard in a name may have found more.
+    return [day for day, named in rows if session_id in msgspec.json.decode(named)]
+
+
 def daily_before(
     tx: Tx, scope: Scope, partition: Partition, before: str | None, limit: int
 ) -> list[Daily]:
