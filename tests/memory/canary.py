@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 from tests.companion.lounge import reading_text
@@ -25,6 +26,7 @@ from polyvox.values import Scope
 from polyvox.web.server import address_of, bind, running
 
 ME = Scope()
+OWN = {"tenantId": "polyvox", "userId": "local"}
 MINUTE = 60_000_000
 DAY = 24 * 60 * MINUTE
 FRIDAY = 1_715_299_200_000_000  # 10 May 2024, midnight UTC
@@ -152,6 +154,30 @@ class Nest:
                 if count:
                     found[path.name] = count
         return found
+
+
+async def talk(nest: Nest, *turns: tuple[str, str]) -> tuple[str, str]:
+    """A conversation in which this is said and answered: its id and its session's."""
+    house = nest.house
+    model = house.model(Script(text="I see."))
+    house.provider.queue(model.partition(":")[2], *(Script(text=answer) for _, answer in turns))
+    conversation = await house.conversation(await house.advisor(model))
+    for says, _ in turns:
+        await house.say(conversation, says)
+        nest.clock[0] += MINUTE
+    return conversation, await nest.close_session(conversation)
+
+
+async def forget(nest: Nest, kind: str, name: str, where: dict[str, str] = OWN) -> Any:
+    """Forget it: what was shown before goes, no more and no less."""
+    part = "&".join(f"{key}={value}" for key, value in where.items())
+    query = f"{part}&kind={kind}&id={quote(name)}"
+    shown = (await nest.house.get(f"/api/memory/forget?{query}")).json()
+    went = await nest.house.post(f"/api/memory/forget?{part}", {"kind": kind, "id": name})
+    assert went.status == 200, went.text
+    assert went.json() == shown
+    await nest.work()
+    return shown
 
 
 def items_of(listed: Any) -> list[Any]:

@@ -6,20 +6,17 @@ import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import pytest
 from tests.companion.lounge import reading_text
 from tests.memory import canary
-from tests.memory.canary import ASKING, FRIDAY, ME, MINUTE, Nest, open_nest
+from tests.memory.canary import ASKING, FRIDAY, ME, MINUTE, OWN, Nest, forget, open_nest, talk
 from tests.provider import Script
 
 from polyvox.interop import conversation_import, jsonl
 from polyvox.values import REDACTED
 
 LATER = "Thanks, and what about the weather in general these days?"
-OWN = {"tenantId": "polyvox", "userId": "local"}
 BOB = {"tenantId": "acme", "userId": "bob"}
 
 
@@ -36,30 +33,6 @@ async def traces(nest: Nest, word: str, monkeypatch: pytest.MonkeyPatch) -> dict
     with monkeypatch.context() as patch:
         patch.setattr(canary, "WORD", word)
         return await nest.traces()
-
-
-async def talk(nest: Nest, *turns: tuple[str, str]) -> tuple[str, str]:
-    """A conversation in which this is said and answered: its id and its session's."""
-    house = nest.house
-    model = house.model(Script(text="I see."))
-    house.provider.queue(model.partition(":")[2], *(Script(text=answer) for _, answer in turns))
-    conversation = await house.conversation(await house.advisor(model))
-    for says, _ in turns:
-        await house.say(conversation, says)
-        nest.clock[0] += MINUTE
-    return conversation, await nest.close_session(conversation)
-
-
-async def forget(nest: Nest, kind: str, name: str, where: dict[str, str] = OWN) -> Any:
-    """Forget it: what was shown before goes, no more and no less."""
-    part = "&".join(f"{key}={value}" for key, value in where.items())
-    query = f"{part}&kind={kind}&id={quote(name)}"
-    shown = (await nest.house.get(f"/api/memory/forget?{query}")).json()
-    went = await nest.house.post(f"/api/memory/forget?{part}", {"kind": kind, "id": name})
-    assert went.status == 200, went.text
-    assert went.json() == shown
-    await nest.work()
-    return shown
 
 
 def iso(at: int) -> str:

@@ -193,7 +193,7 @@ class _Walk:
 
     def _one_message(self, name: str) -> _Chosen:
         session_id, mark, number = name.rpartition("#")
-        if mark and number.isdigit():
+        if mark and number.isdecimal():
             message = self._messages([(session_id, int(number))])
             if not message:
                 raise NotFound(f"There is no message {name}.", "It may have been forgotten.")

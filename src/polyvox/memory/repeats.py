@@ -16,8 +16,9 @@ from itertools import pairwise
 
 from polyvox.memory import stemming
 from polyvox.memory.values import Episode, Partition
+from polyvox.memory.vouching import ENOUGH, Vouching, has
 from polyvox.memory.words import STOP, words_of
-from polyvox.store import episodes, redacting, search, shelves
+from polyvox.store import episodes, redacting, shelves
 from polyvox.store.database import Tx
 from polyvox.store.facts import Fact
 from polyvox.store.folding import fold
@@ -28,8 +29,6 @@ from polyvox.values import Scope
 
 Derived = Fact | Sighting | Ended | Entry
 ROOMS = ("companion", "context", "memory")
-ENOUGH = 20
-"""So many other texts with the same words are looked at, beside the forgotten ones."""
 SHORTEST = 3
 """Letters of a word that a derived row is recognised by: what it says by itself is found again, so
 it may be fewer than elsewhere. One less where they are not a to z."""
@@ -54,13 +53,14 @@ class Words:
 def needles_of(tx: Tx, scope: Scope, partition: Partition, words: Words, now: int) -> Needles:
     """By what it is recognised."""
     kept = _Kept(tx, scope, partition, words)
+    earlier = {name: at for name, (_, at) in kept.vouching.earlier.items()}
 
     def said(run: Sequence[str]) -> bool:
         if kept.spoken(run):
             return True
         return kept.told(words_of(run[0])) if len(run) == 1 else kept.told_together(run)
 
-    return Needles(
+    needles = Needles(
         words.texts,
         derived=words.derived,
         faint=STOP,
@@ -70,10 +70,13 @@ def needles_of(tx: Tx, scope: Scope, partition: Partition, words: Words, now: in
         turns=words.turns,
         answers=words.answers,
         leaving=words.leaving,
-        since=words.since,
+        since=min((words.since, *earlier.values())),
+        earlier=earlier,
         now=now,
         part=None if partition == Partition.own(scope) else partition.key,
     )
+    needles.memo["told"] = kept.vouching.told
+    return needles
 
 
 def find(
@@ -150,6 +153,7 @@ class _Kept:
     def __init__(self, tx: Tx, scope: Scope, partition: Partition, words: Words) -> None:
         self._tx, self._scope, self._partition, self._words = tx, scope, partition, words
         self._own = partition == Partition.own(scope)
+        self.vouching = Vouching(tx, scope, words.turns, words.since)
         self._gone: dict[str, int] = {}
         for one in words.messages:
             if one.role == "user" and not one.excluded:
@@ -160,7 +164,7 @@ class _Kept:
 
     def spoken(self, run: Sequence[str]) -> bool:
         """Whether these words stand in a conversation; only the person's own memory has some."""
-        return self._own and _spoken(self._tx, self._scope, run, self._words)
+        return self._own and self.vouching.has(run)
 
     def told(self, stems: Sequence[str]) -> bool:
         """Whether one of these is in a remembered message."""
@@ -181,7 +185,7 @@ class _Kept:
         places = [(number, number) for number in docs]
         gone = {one.id for one in self._words.messages}
         return any(
-            one.episode.id not in gone and _has(fold(one.episode.text).split(), run)
+            one.episode.id not in gone and has(fold(one.episode.text).split(), run)
             for one in episodes.read(self._tx, self._scope, self._partition, places)
         )
 
@@ -214,21 +218,6 @@ class _Came:
         if any(all(word in self._common for word in form) for form in forms):
             return False
         return not self._kept.told([stem]) and not any(map(self._kept.spoken, forms))
-
-
-def _spoken(tx: Tx, scope: Scope, run: Sequence[str], words: Words) -> bool:
-    """Whether it stands in another message of the person's, or in an older answer."""
-    most = ENOUGH + len(words.turns)
-    return any(
-        (kind == "answer" or name not in words.turns) and _has(fold(text).split(), run)
-        for kind, name, text in search.spoken(tx, scope, run, words.since, most)
-    )
-
-
-def _has(words: Sequence[str], run: Sequence[str]) -> bool:
-    size = len(run)
-    wanted = list(run)
-    return any(words[at : at + size] == wanted for at in range(len(words) - size + 1))
 
 
 def _common(tx: Tx, scope: Scope) -> frozenset[str]:

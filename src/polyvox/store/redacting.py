@@ -4,7 +4,8 @@ A forgotten message stays where it was, as the mark, and is excluded: neither it
 it are sent any more. An answer that repeats it keeps the rest of its words. A text that a receipt
 names by its hash cannot be another one, so it goes as a whole; the receipt then shows the mark and
 is not exact. Outside the conversations in which it was said, only what was made after the first
-forgotten message came here is looked at. Invariant: the log of a conversation tells of every
+forgotten message came here is looked at (or the first that was forgotten before it: see `_heard`).
+Invariant: the log of a conversation tells of every
 message and answer of it that was changed here.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
@@ -21,24 +22,10 @@ from polyvox.events import ConversationChanged
 from polyvox.store import companions, events, running, search, turns
 from polyvox.store.database import Row, Tx
 from polyvox.store.redaction import Found, Needles, excerpt, marked, moved, place
+from polyvox.store.told import Shown, Told, listed, shown
 from polyvox.values import REDACTED, Scope
 
-MANY = 400
-"""Ids that one statement lists."""
 _ANSWER = "id, text, thinking, points, failure, attempts, marks, excluded"
-
-
-class _Made(msgspec.Struct):
-    template: str = ""
-    whole: bool = False
-
-
-class _Shown(msgspec.Struct):
-    """What of a receipt can hold remembered words."""
-
-    memory: list[tuple[str, str]] = []
-    note: _Made | None = None
-    omitted: list[tuple[str, int, int, int, int]] = []
 
 
 def check_rest(tx: Tx, scope: Scope, needles: Needles) -> None:
@@ -52,12 +39,12 @@ def check_rest(tx: Tx, scope: Scope, needles: Needles) -> None:
     )
     if not rows:
         return
-    touched = _depths(tx, scope, needles)
+    touched, told = _depths(tx, scope, needles), _told(tx, scope, needles)
     for conversation_id, data in rows:
         if conversation_id == needles.leaving:
             continue
         telling = data is None or any(
-            needles.tells(text) for text in _texts(tx, scope, _hashes(_read(data))).values()
+            needles.tells(text) for text in told.texts(shown(data).hashes()).values()
         )
         if conversation_id in touched or telling:
             raise Conflict(
@@ -69,7 +56,7 @@ def check_rest(tx: Tx, scope: Scope, needles: Needles) -> None:
 @place("message", tables=("turns",))
 def _messages(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
     found = []
-    for turn_id, conversation_id, message_id, content in _in(
+    for turn_id, conversation_id, message_id, content in listed(
         tx,
         scope,
         "SELECT id, conversation_id, message_id, content FROM turns"
@@ -154,7 +141,7 @@ def _titles(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
     found = []
     heard, said = _heard(tx, scope, needles), _depths(tx, scope, needles)
     sql = "SELECT id, title FROM conversations WHERE user_id = ? AND title <> '' AND id"
-    for conversation_id, title in _in(tx, scope, sql, frozenset(heard)):
+    for conversation_id, title in listed(tx, scope, sql, frozenset(heard)):
         new = needles.redacted(title)
         if conversation_id in said and _is_named_by(tx, scope, conversation_id, title, needles):
             new = ""
@@ -308,15 +295,15 @@ def _telling(tx: Tx, scope: Scope, needles: Needles) -> list[_Telling]:
         (scope.user, needles.since),
     )
     depths = _depths(tx, scope, needles)
-    read = [_read(row[3]) for row in rows]
-    texts = _texts(tx, scope, [name for shown in read for name in _hashes(shown)])
+    read = [shown(row[3]) for row in rows]
+    texts = _told(tx, scope, needles).texts(name for one in read for name in one.hashes())
     tells = {name for name, text in texts.items() if needles.tells(text)}
     found = []
-    for (answer_id, conversation_id, at, data), shown in zip(rows, read, strict=True):
+    for (answer_id, conversation_id, at, data), one in zip(rows, read, strict=True):
         if conversation_id == needles.leaving:
             continue
-        names = tells.intersection(_hashes(shown))
-        names |= _noted(shown, depths.get(conversation_id, ()), texts)
+        names = tells.intersection(one.hashes())
+        names |= _noted(one, depths.get(conversation_id, ()), texts)
         clean = _without_words(data, needles)
         if names or clean is not None:
             told = {name: texts[name] for name in sorted(names)}
@@ -327,12 +314,29 @@ def _telling(tx: Tx, scope: Scope, needles: Needles) -> list[_Telling]:
 
 def _heard(tx: Tx, scope: Scope, needles: Needles) -> dict[str, int]:
     """Where an answer may repeat it, and from when on: anywhere in the conversations in which it
-    was said, and in those that were told of it since then."""
-    found: dict[str, int] = {}
+    was said, in those that were told of it since then, and behind what was forgotten before: it
+    may have said the same, and left what repeats it because this still said it."""
+    found = dict(needles.earlier)
     for one in _telling(tx, scope, needles):
         found[one.conversation_id] = min(one.at, found.get(one.conversation_id, one.at))
     found |= dict.fromkeys(_depths(tx, scope, needles), 0)
     found.pop(needles.leaving or "", None)
+    return found
+
+
+def forgotten_before(tx: Tx, scope: Scope) -> dict[str, tuple[int, int]]:
+    """The conversations in which a message is forgotten already: at which depth the first is, and
+    when it came, 0 where only a file says that."""
+    found: dict[str, tuple[int, int]] = {}
+    for conversation_id, depth, at in tx.all(
+        "SELECT conversation_id, depth, CASE WHEN runner_id IS NULL OR EXISTS (SELECT 1"
+        " FROM answers a WHERE a.user_id = turns.user_id AND a.turn_id = turns.id"
+        " AND a.runner_id IS NULL) THEN 0 ELSE created_at END"
+        " FROM turns WHERE user_id = ? AND redacted = 1",
+        (scope.user,),
+    ):
+        old = found.get(conversation_id, (depth, at))
+        found[conversation_id] = (min(depth, old[0]), min(at, old[1]))
     return found
 
 
@@ -341,32 +345,20 @@ def _depths(tx: Tx, scope: Scope, needles: Needles) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for table, ids in (("turns", needles.turns), ("answers", needles.answers)):
         sql = f"SELECT conversation_id, depth FROM {table} WHERE user_id = ? AND id"
-        for conversation_id, depth in _in(tx, scope, sql, ids):
+        for conversation_id, depth in listed(tx, scope, sql, ids):
             found.setdefault(conversation_id, []).append(depth)
     return found
 
 
-def _read(data: str) -> _Shown:
-    return msgspec.json.decode(data, type=_Shown)
-
-
-def _hashes(shown: _Shown) -> list[str]:
-    noted = [shown.note.template] if shown.note is not None and shown.note.whole else []
-    return [name for _, name in shown.memory] + noted
-
-
-def _texts(tx: Tx, scope: Scope, hashes: Sequence[str]) -> dict[str, str]:
-    sql = "SELECT hash, text FROM spans WHERE user_id = ? AND hash"
-    return dict(_in(tx, scope, sql, hashes))
-
-
-def _noted(shown: _Shown, depths: Sequence[int], texts: Mapping[str, str]) -> set[str]:
+def _noted(one: Shown, depths: Sequence[int], texts: Mapping[str, str]) -> set[str]:
     """A summary that stood for a stretch in which something is forgotten."""
-    name = shown.note.template if shown.note is not None and shown.note.whole else ""
-    inside = any(
-        first <= depth <= last for _, _, _, first, last in shown.omitted for depth in depths
-    )
-    return {name} if inside and name in texts else set()
+    inside = any(first <= depth <= last for _, _, _, first, last in one.omitted for depth in depths)
+    return set(one.noted()).intersection(texts) if inside else set()
+
+
+def _told(tx: Tx, scope: Scope, needles: Needles) -> Told:
+    found: Told = needles.memo.setdefault("told", Told(tx, scope))
+    return found
 
 
 def _without_words(data: str, needles: Needles) -> str | None:
@@ -405,14 +397,3 @@ def _moved_marks(
             [(number, moved(end, thought)) for number, end in thinking],
         )
     )
-
-
-def _in(
-    tx: Tx, scope: Scope, sql: str, ids: Sequence[str] | frozenset[str]
-) -> list[tuple[Any, ...]]:
-    wanted = sorted(set(ids))
-    rows: list[tuple[Any, ...]] = []
-    for start in range(0, len(wanted), MANY):
-        some = wanted[start : start + MANY]
-        rows += tx.all(f"{sql} IN ({', '.join('?' * len(some))})", (scope.user, *some))
-    return rows

@@ -20,7 +20,7 @@ as a name, a script without spaces by runs of its characters. The mark itself is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -83,7 +83,7 @@ _COMMON = frozenset((*_SHORT.split(), *_PARTICLES))
 
 Said = Callable[[Sequence[str]], bool]
 """Whether these words, in this order, stand where nothing is forgotten: in another message of the
-person's, or in an answer that is older than the first forgotten one."""
+person's, or in an answer that is older than the first forgotten one and repeats no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +147,7 @@ class Needles:
         answers: Collection[str] = (),
         leaving: str | None = None,
         since: int = 0,
+        earlier: Mapping[str, int] | None = None,
         now: int = 0,
         part: str | None = None,
     ) -> None:
@@ -161,6 +162,8 @@ class Needles:
         self.since = since
         """When the first of it came here, by our own clock: nothing that was made before can repeat
         it. 0 where nobody knows."""
+        self.earlier = earlier or {}
+        """Conversations in which something was forgotten before, and since when they had it."""
         self.now = now
         self.leaving = leaving
         """A conversation that is about to be deleted: nothing has to be marked in it."""

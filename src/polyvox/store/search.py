@@ -107,30 +107,47 @@ async def search(database: Database, scope: Scope, query: str, limit: int = 20) 
     return await database.read(lambda tx: _search(tx, scope, phrases, limit))
 
 
-def spoken(
+def spoken(tx: Tx, scope: Scope, words: Sequence[str], limit: int) -> list[tuple[str, str]]:
+    """Messages that have these words in this order, in some form of them: (id of the turn, text).
+    Any of them, at most so many."""
+    return _having(tx, scope, words, "message", "t.id, t.content", "turns t", "", (), limit)
+
+
+def answered(
     tx: Tx, scope: Scope, words: Sequence[str], before: int, limit: int
-) -> list[tuple[Kind, str, str]]:
-    """Messages, and answers from before a time, that have these words in this order, in some form
-    of them: (kind, id of the turn or the answer, text). Any of them, at most so many."""
+) -> list[tuple[str, str, int]]:
+    """The same for answers from before a time: (id, conversation, depth)."""
+    columns, older = "a.id, a.conversation_id, a.depth", " AND a.created_at < ?"
+    return _having(tx, scope, words, "answer", columns, "answers a", older, (before,), limit)
+
+
+def _having(
+    tx: Tx,
+    scope: Scope,
+    words: Sequence[str],
+    kind: Kind,
+    columns: str,
+    table: str,
+    where: str,
+    params: tuple[int, ...],
+    limit: int,
+) -> list[Row]:
     phrase = [word[:LONGEST_WORD] for word in words]
-    columns = "SELECT p.kind, p.id, COALESCE(t.content, a.text)"
-    texts = (
-        " LEFT JOIN turns t ON p.kind = 'message' AND t.user_id = p.user_id AND t.id = p.id"
-        " LEFT JOIN answers a ON p.kind = 'answer' AND a.user_id = p.user_id AND a.id = p.id"
-    )
-    last = " AND (t.id IS NOT NULL OR a.created_at < ?) LIMIT ?"
+    name = table[-1]
+    rest = f" AND p.kind = ?{where} LIMIT ?"
+    joined = f" JOIN {table} ON {name}.user_id = p.user_id AND {name}.id = p.id"
     if tx.dialect == "sqlite":
         wanted = f'"{" ".join(phrase)}"'
         return tx.all(
-            f"{columns} FROM passage_words JOIN passages p"
-            f" ON p.user_id = ? AND p.doc = passage_words.rowid{texts}"
-            f" WHERE passage_words MATCH ?{last}",
-            (scope.user, wanted, before, limit),
+            f"SELECT {columns} FROM passage_words JOIN passages p"
+            f" ON p.user_id = ? AND p.doc = passage_words.rowid{joined}"
+            f" WHERE passage_words MATCH ?{rest}",
+            (scope.user, wanted, kind, *params, limit),
         )
     return tx.all(
-        f"{columns} FROM passages p{texts} WHERE p.user_id = ? AND p.words @@"
-        f" (CAST(? AS TSQUERY) && to_tsquery('polyvox_words', CAST(? AS TEXT))){last}",
-        (scope.user, _owner(scope), " <-> ".join(phrase), before, limit),
+        f"SELECT {columns} FROM passages p{joined} WHERE p.user_id = ? AND p.words @@"
+        f" (CAST(? AS TSQUERY) && to_tsquery('polyvox_words', CAST(? AS TEXT))){rest}",
+        (scope.user, _owner(scope), " <-> ".join(phrase), kind, *params, limit),
     )
 
 
