@@ -38,7 +38,7 @@ async def asserted(nest: Nest) -> Any:
         "responseId": answer,
         "advisorName": made["advisor_name"],
         "assertions": [{"id": "x1", "text": "Is calm"}],
-        "evaluations": [{"id": "e", "results": [{"reason": f"It says {WORD} twice over"}]}],
+        "evaluations": [{"id": "e", "results": [{"reason": WORD}]}],
     }
     reply = await house.post("/api/assertions/import", {"content": json.dumps(record)})
     assert reply.json()["refused"] == [], reply.text
@@ -49,6 +49,15 @@ async def asserted(nest: Nest) -> Any:
 async def test_a_forgotten_message_is_in_no_assertion(nest: Nest) -> None:
     made = await asserted(nest)
     house = nest.house
+    await house.make(
+        "/api/assertions",
+        {
+            "answer_id": nest.ids["answer"],
+            "kind": "contains",
+            "args": {"text": WORD},
+            "tags": [WORD, "tea"],
+        },
+    )
     target = {"kind": "message", "id": f"{nest.ids['session']}#0"}
     went = await house.post("/api/memory/forget", target)
     assert went.status == 200, went.text
@@ -56,6 +65,8 @@ async def test_a_forgotten_message_is_in_no_assertion(nest: Nest) -> None:
     found = (await house.get(f"/api/assertions/{made['id']}")).json()
     assert found["text"] == f"Mentions {REDACTED}"
     assert found["source"]["user_input"] == REDACTED
+    every = (await house.get(f"/api/advisors/{made['advisor_id']}/assertions")).json()["items"]
+    assert [one["tags"] for one in every if one["tags"]] == [["tea"]]
     listed = await house.get(f"/api/advisors/{made['advisor_id']}/assertions?q={WORD}")
     assert listed.json()["items"] == []
     file = await house.get(f"/api/advisors/{made['advisor_id']}/assertions/export")

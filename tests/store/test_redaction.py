@@ -189,11 +189,22 @@ def test_long_and_monotonous_texts_cost_what_they_are_long() -> None:
 
 
 def test_stored_json_keeps_its_names() -> None:
-    data = {"quillabamba": "quillabamba", "why": ["no boathouse at Quillabamba", 7, None]}
+    data = {
+        "quillabamba": "Quillabamba.",
+        "why": ["no boathouse at Quillabamba", "boathouse", 7, None],
+        "model": "quillabamba",
+        "answerId": "quillabamba-47110",
+        "model_id": "the Quillabamba",
+    }
     clean = needles().redacted_json(msgspec.json.encode(data).decode())
     assert clean is not None
-    read = msgspec.json.decode(clean)
-    assert read == {"quillabamba": "quillabamba", "why": [f"no {REDACTED}", 7, None]}
+    assert msgspec.json.decode(clean) == {
+        "quillabamba": f"{REDACTED}.",
+        "why": [f"no {REDACTED}", REDACTED, 7, None],
+        "model": "quillabamba",
+        "answerId": "quillabamba-47110",
+        "model_id": f"the {REDACTED}",
+    }
     assert needles().redacted_json('{"a": "nothing of it"}') is None
 
 

@@ -390,7 +390,8 @@ def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]
                 user_input=_clean(source.user_input, needles, gone[0]),
                 answer=_clean(source.answer, needles, gone[1]),
             )
-        new = replace(one, source=source, user_input=asked and _clean(asked, needles))
+        tags = tuple(tag for tag in one.tags if needles.redacted(tag) is None)
+        new = replace(one, source=source, user_input=asked and _clean(asked, needles), tags=tags)
         said = [
             (old, _clean(old.text, needles), needles.redacted_json(_json(old.args)))
             for old in versions(tx, scope, one.id)
@@ -409,12 +410,13 @@ def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]
             )
         new = replace(new, text=_clean(one.text, needles))
         tx.run(
-            "UPDATE assertions SET source_input = ?, source_text = ?, user_input = ?, words = ?"
-            " WHERE user_id = ? AND id = ?",
+            "UPDATE assertions SET source_input = ?, source_text = ?, user_input = ?, tags = ?,"
+            " words = ? WHERE user_id = ? AND id = ?",
             (
                 new.source.user_input if new.source else "",
                 new.source.answer if new.source else "",
                 new.user_input,
+                _json(tags),
                 _words(new),
                 scope.user,
                 one.id,

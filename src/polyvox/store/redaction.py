@@ -19,44 +19,32 @@ as a name, a script without spaces by runs of its characters. The mark itself is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any, Protocol
 
 import msgspec
 
+from polyvox.store.comparing import (
+    PARTICLES,
+    SHORTEST_NUMBER,
+    SHORTEST_WORD,
+    Memo,
+    Part,
+    Texts,
+    names_in,
+    parts_of,
+    together,
+    unparted,
+)
 from polyvox.store.database import Tx
-from polyvox.store.folding import fold, places
 from polyvox.values import REDACTED, Scope
 
-SHORTEST_WORD = 3
-SHORTEST_NUMBER = 3
-"""Digits of one number."""
-SHORTEST_DIGITS = 4
-"""Digits of numbers that stand together: a time, a date, a part of a card's."""
-SHORTEST_FORM = 5
-"""Letters of a word that is recognised by how it begins."""
-ENDING = 3
-"""So many letters more or fewer make another form of it."""
 SHORTEST_RUN = 3
-LONGEST_SENTENCE = 24
-"""Words of one that counts as a whole: a longer one has length enough."""
 LETTERS = 10
 """In a run of ordinary words: a script without spaces has a letter where others have a word."""
-WEIGHT = 12
-"""What characters of a script without spaces must weigh together, see `_weight`."""
-AT_ONCE, NEAR = 256, 16
-"""So many words are compared at once, and more when so few are left of them."""
-MOST_PLACES = 32
-"""Of two words that stand together more often, so many places are compared."""
 EXCERPT = 160
-_WORD = re.compile(r"\S+")
-_SENTENCE = re.compile(r"[.!?…。！？｡\n]+")
-_TWO = re.compile(r"(?<![^\W_])[^\W\d_]{2}(?![^\W_])")
-_START = re.compile(r"(?:^|[.!?…:;\n])[\s\d\"'“”„«(*_#>.)-]*$")
 _SHORT = """
 ago all any ask bad big bit but bye buy did due end far few get got hmm how key lay let lot low may
 new non nor now off old one our out own per put ran run saw say see set she six sit ten too top try
@@ -78,8 +66,15 @@ _USUAL = """
 ありがとう ありません ございます しました しています ครับ
 """
 """Runs of characters that are in any text of a script without spaces."""
-_PARTICLES = "我你您他她它们們的了着是很也都就吗嗎呢吧啊呀这這那"
-_COMMON = frozenset((*_SHORT.split(), *_PARTICLES))
+_NAMES = """
+action category decision dialect field gate gate_degrade hash id intent kind model ops_source
+outcome overlay phase posture pressure prompts recipe refs risk role slug startbrief_fetch state
+status system_blocks timestamp type verdict
+"""
+_NAMING_ENDS = ("_id", "_hash", "_at", "Id", "Ids", "Hash", "At")
+"""Keys whose values are one of a few words of ours, a name that something has, or a time."""
+_NAMING = frozenset(_NAMES.split())
+_COMMON = frozenset((*_SHORT.split(), *PARTICLES))
 
 Said = Callable[[Sequence[str]], bool]
 """Whether these words, in this order, stand where nothing is forgotten: in another message of the
@@ -175,10 +170,10 @@ class Needles:
         self._faint = faint
         self._ordinary = ordinary
         self._known: dict[tuple[str, ...], bool] = {}
-        self._came = _Memo(self._came_with_it)
-        self._names = {name for text in self.texts for name in _names(text)}
-        self._own = _Texts(self.texts, stem)
-        self._all = _Texts([*self.texts, *derived], stem)
+        self._came = Memo(self._came_with_it)
+        self._names = {name for text in self.texts for name in names_in(text)}
+        self._own = Texts(self.texts, stem)
+        self._all = Texts([*self.texts, *derived], stem)
 
     def redacted(self, text: str) -> str | None:
         """A text with the mark in place of every passage that repeats forgotten words; None where
@@ -190,32 +185,33 @@ class Needles:
         """Where the passages are: (start, end) each, in order, apart from each other."""
         return [
             (offset + part.at[first][0], offset + part.at[last - 1][1])
-            for offset, part in _parts(text)
+            for offset, part in parts_of(text)
             for first, last in self._runs(part, self._own)
         ]
 
     def tells(self, text: str) -> bool:
         """Whether a text tells anything of it, or of what was derived from it: for texts that are
         dropped whole."""
-        return any(True for _, part in _parts(text) for _ in self._runs(part, self._all))
+        return any(True for _, part in parts_of(text) for _ in self._runs(part, self._all))
 
     def redacted_json(self, text: str) -> str | None:
-        """The same as `redacted` for the sentences in stored JSON; keys, names and ids stay."""
+        """The same as `redacted` for every text in stored JSON; keys stay, and so does one word
+        under a key that names or times something."""
         value = msgspec.json.decode(text)
-        new = self._redacted_value(value)
+        new = self._redacted_value(value, "")
         return None if new == value else msgspec.json.encode(new).decode()
 
-    def _redacted_value(self, value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    def _redacted_value(self, value: Any, key: str) -> Any:  # noqa: ANN401 - whatever JSON holds
         if isinstance(value, str):
-            sentence = " " in value or any(map(_unparted, value))
-            return (self.redacted(value) if sentence else None) or value
+            named = " " not in value and (key in _NAMING or key.endswith(_NAMING_ENDS))
+            return value if named else self.redacted(value) or value
         if isinstance(value, list):
-            return [self._redacted_value(one) for one in value]
+            return [self._redacted_value(one, key) for one in value]
         if isinstance(value, dict):
-            return {key: self._redacted_value(one) for key, one in value.items()}
+            return {name: self._redacted_value(one, name) for name, one in value.items()}
         return value
 
-    def _runs(self, part: _Part, texts: _Texts) -> Iterator[tuple[int, int]]:
+    def _runs(self, part: Part, texts: Texts) -> Iterator[tuple[int, int]]:
         """The stretches of a text that count: (first, behind the last) word, joined where they
         touch."""
         held: tuple[int, int] | None = None
@@ -244,21 +240,21 @@ class Needles:
         if held is not None:
             yield held
 
-    def _counts(self, part: _Part, first: int, last: int) -> bool:
+    def _counts(self, part: Part, first: int, last: int) -> bool:
         run = part.words[first:last]
         if any(
             self._came[word] or (len(word) == 2 and self._is_name(part, at))
             for at, word in enumerate(run, first)
         ):
             return True
-        if any(not self._usual(some) and not self._is_said(some) for some in _together(run)):
+        if any(not self._usual(some) and not self._is_said(some) for some in together(run)):
             return True
         own = [word for word in run if word not in self._faint]
         if len(run) < SHORTEST_RUN or len(own) < 2 or sum(map(len, run)) < LETTERS:
             return False
         return not self._is_said(tuple(run))
 
-    def _sentence(self, words: Sequence[str], at: int, texts: _Texts) -> int:
+    def _sentence(self, words: Sequence[str], at: int, texts: Texts) -> int:
         """How many words from here on are a whole sentence that is said nowhere else, with a word
         of its own."""
         for size in texts.sentence_sizes(words, at):
@@ -278,12 +274,12 @@ class Needles:
     def _is_plain(self, word: str) -> bool:
         return word in self._faint or word in _COMMON or word in self._ordinary
 
-    def _is_form(self, word: str, texts: _Texts) -> bool:
+    def _is_form(self, word: str, texts: Texts) -> bool:
         """Whether a word is another form of one that came with it."""
         forms = texts.forms(word)
         return any(self._came[one] for one in forms) and bool(self._came[word])
 
-    def _is_name(self, part: _Part, at: int) -> bool:
+    def _is_name(self, part: Part, at: int) -> bool:
         """Whether a word of two letters is a name, here or where it was said, that came with it."""
         word = part.words[at]
         if self._is_plain(word) or not (word in self._names or word in part.names):
@@ -293,7 +289,7 @@ class Needles:
     def _usual(self, run: Sequence[str]) -> bool:
         """Whether characters of a script without spaces are in any text, or in one of ours."""
         text = "".join(run)
-        if not _unparted(text[0]):
+        if not unparted(text[0]):
             return False
         return text in _USUAL or all(a + b in self._ordinary for a, b in pairwise(run))
 
@@ -301,107 +297,6 @@ class Needles:
         if words not in self._known:
             self._known[words] = self._said(words)
         return self._known[words]
-
-
-class _Part:
-    """A text, or what stands between two marks of one, by its words."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._folded = fold(text)
-        self.words = self._folded.split()
-
-    @cached_property
-    def at(self) -> list[tuple[int, int]]:
-        """Where each word stands: (start, end)."""
-        origin = places(self.text)
-        found = _WORD.finditer(self._folded)
-        return [(origin[one.start()], origin[one.end() - 1] + 1) for one in found]
-
-    @cached_property
-    def names(self) -> set[str]:
-        """Its words of two letters that are written as a name."""
-        return _names(self.text)
-
-    def is_capital(self, at: int) -> bool:
-        """Whether a word has a capital."""
-        return self.text[self.at[at][0]].isupper()
-
-
-class _Texts:
-    """Some texts by their words."""
-
-    def __init__(self, texts: Sequence[str], stem: Callable[[str], str]) -> None:
-        self._stem = stem
-        parts = [part for text in dict.fromkeys(texts) for _, part in _parts(text)]
-        self._texts = [part.words for part in parts]
-        self._words = {word for words in self._texts for word in words}
-        self._pairs: dict[tuple[str, str], list[tuple[int, int]]] = {}
-        for number, words in enumerate(self._texts):
-            for at, pair in enumerate(pairwise(words)):
-                known = self._pairs.setdefault(pair, [])
-                if len(known) < MOST_PLACES:
-                    known.append((number, at))
-        every = {tuple(fold(one).split()) for part in parts for one in _SENTENCE.split(part.text)}
-        every |= {tuple(words) for words in self._texts if len(words) <= LONGEST_SENTENCE}
-        self._sentences = {one for one in every if 2 <= len(one) <= LONGEST_SENTENCE}
-        self._sizes: dict[tuple[str, ...], set[int]] = {}
-        for one in self._sentences:
-            self._sizes.setdefault(one[:2], set()).add(len(one))
-        self._longer: dict[str, set[str]] = {}
-        self._stems: dict[str, set[str]] = {}
-        for word in self._words:
-            for shorter in _shorter(word):
-                self._longer.setdefault(shorter, set()).add(word)
-            if len(word) >= SHORTEST_WORD and word.isalpha():
-                self._stems.setdefault(stem(word), set()).add(word)
-        self._known = _Memo(self.knows)
-
-    def shared(self, words: Sequence[str]) -> list[int]:
-        """For each word, how many from it on stand in one of the texts in the same order; -1 where
-        it does not, but may be another form of one that does."""
-        found = [self._known[word] for word in words]
-        reached: dict[tuple[int, int], int] = {}
-        for at in [at for at, two in enumerate(pairwise(found)) if two == (1, 1)]:
-            for number, start in self._pairs.get((words[at], words[at + 1]), ()):
-                shift = start - at
-                end = reached.get((number, shift), 0)
-                if end < at + NEAR:
-                    text, end = self._texts[number], max(end, at + 2)
-                    most = min(len(words), len(text) - shift, at + AT_ONCE)
-                    while end < most and words[end] == text[end + shift]:
-                        end += 1
-                    reached[number, shift] = end
-                found[at] = max(found[at], end - at)
-        return found
-
-    def sentence_sizes(self, words: Sequence[str], at: int) -> list[int]:
-        """The lengths of the whole sentences of the texts that stand here, longest first."""
-        sizes = self._sizes.get(tuple(words[at : at + 2]), ())
-        return sorted(
-            (size for size in sizes if tuple(words[at : at + size]) in self._sentences),
-            reverse=True,
-        )
-
-    def forms(self, word: str) -> set[str]:
-        """The words of the texts that this may be another form of."""
-        found = self._words.intersection(_shorter(word)) | self._longer.get(word, set())
-        return found | self._stems.get(self._stem(word), set())
-
-    def knows(self, word: str) -> int:
-        """1: it is a word of the texts; -1: it may be another form of one."""
-        return 1 if word in self._words else -bool(self.forms(word))
-
-
-class _Memo(dict[str, int]):
-    """What is to be known of each word, worked out when it is first seen."""
-
-    def __init__(self, work: Callable[[str], int]) -> None:
-        self._work = work
-
-    def __missing__(self, word: str) -> int:
-        self[word] = known = self._work(word)
-        return known
 
 
 def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -423,76 +318,6 @@ def moved(offset: int, spans: Sequence[tuple[int, int]]) -> int:
             return start + shift + len(REDACTED)
         shift += len(REDACTED) - (end - start)
     return offset + shift
-
-
-def _parts(text: str) -> Iterator[tuple[int, _Part]]:
-    """What of a text is no mark, and where it begins."""
-    offset = 0
-    for one in text.split(REDACTED):
-        if one:
-            yield offset, _Part(one)
-        offset += len(one) + len(REDACTED)
-
-
-def _names(text: str) -> set[str]:
-    """The words of two letters that are written as names: in capitals, or with one where no
-    sentence begins."""
-    if text.isupper():
-        return set()
-    return {
-        fold(one[0]).strip()
-        for one in _TWO.finditer(text)
-        if one[0].isupper()
-        or (one[0].istitle() and not _START.search(text[max(0, one.start() - 12) : one.start()]))
-    }
-
-
-def _shorter(word: str) -> list[str]:
-    """What is left of a word without an ending."""
-    if not word.isalpha():
-        return []
-    least = max(SHORTEST_FORM, len(word) - ENDING)
-    return [word[:size] for size in range(least, len(word))]
-
-
-def _together(run: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """What of a run counts only together: numbers that follow each other, and the characters of a
-    script without spaces, from each on as many as weigh enough."""
-    for kind, group in groupby(run if len(run) > 1 else (), _kind):
-        some = tuple(group)
-        if kind == "number" and len(some) > 1 and sum(map(len, some)) >= SHORTEST_DIGITS:
-            yield some
-        if kind != "character":
-            continue
-        weights = [_weight(letter) for letter in some]
-        end = weight = 0
-        for start, lost in enumerate(weights):
-            while weight < WEIGHT and end < len(some):
-                weight += weights[end]
-                end += 1
-            if weight >= WEIGHT and lost:
-                yield some[start:end]
-            weight -= lost
-
-
-def _kind(word: str) -> str:
-    if word.isdecimal():
-        return "number"
-    return "character" if len(word) == 1 and _unparted(word) else "word"
-
-
-def _unparted(letter: str) -> bool:
-    """A letter of a script without spaces (one of Hangul has some)."""
-    return letter >= "\u0e00" and not "\uac00" <= letter <= "\ud7a3"
-
-
-def _weight(letter: str) -> int:
-    """Two of Han, three of Katakana, four of any other weigh enough; a particle weighs nothing."""
-    if letter in _PARTICLES:
-        return 0
-    if "\u30a0" <= letter <= "\u30ff":
-        return 4
-    return 6 if letter >= "\u3400" else 3
 
 
 def excerpt(text: str) -> str:
