@@ -120,6 +120,7 @@ def test_what_is_said_elsewhere_without_spaces_is_no_secret() -> None:
         ("I love Bo so much.", "Bo, again: what of Bo?", f"{REDACTED}, again: what of {REDACTED}?"),
         ("Bo left me.", "I am sorry that Bo did so.", f"I am sorry that {REDACTED} did so."),
         ("i like bo.", "Bo is nice. Does Bo know?", f"{REDACTED} is nice. Does {REDACTED} know?"),
+        ("My code is K7.", "The code K7 is noted.", f"The {REDACTED} is noted."),
         ("I have MS.", "With MS, rest well.", f"With {REDACTED}, rest well."),
         ("I love Bo so much.", "A bo is a staff; so is it.", None),
         ("Do go on, I have it.", "Go on, I have it. Let me see. Now go.", None),
@@ -151,12 +152,28 @@ def test_a_whole_sentence_goes_even_if_each_word_is_said_elsewhere() -> None:
         ("Falkenhor is a part.", f"{REDACTED} is a part."),
         ("They were painted.", f"They were {REDACTED}."),
         ("The painkiller helps.", None),
-        ("Falkenberg is a town, Falkenhorstenberg another.", None),
+        (
+            "Falkenberg is a town, Falkenhorstenberg another.",
+            f"Falkenberg is a town, {REDACTED} another.",
+        ),
+        (
+            "Der Falkenhorstweg und die NeueFalkenhorstsiedlung.",
+            f"Der {REDACTED} und die {REDACTED}.",
+        ),
+        ("getFalkenhorst() of FalkenhorstPassword", f"{REDACTED}() of {REDACTED}"),
     ],
 )
 def test_other_forms_of_a_word_go_too(text: str, left: str | None) -> None:
     forgotten = ("Das Projekt heisst Falkenhorst.", "We like painting")
     assert needles(*forgotten, stem=stem).redacted(text) == left
+
+
+def test_a_longer_word_that_is_said_elsewhere_stays() -> None:
+    found = needles("What an action!", said=("transaction",))
+    assert found.redacted("The transaction needs no reaction.") == (
+        f"The transaction needs no {REDACTED}."
+    )
+    assert needles("So what a case it is", said=("what",)).redacted("The suitcase, in any case")
 
 
 def test_a_form_that_is_said_elsewhere_stays() -> None:

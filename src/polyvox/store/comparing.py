@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from itertools import groupby, pairwise
 
-from polyvox.store.folding import fold, places
-from polyvox.values import REDACTED
+from polyvox.store.folding import fold
+from polyvox.store.regrouping import Regrouped
+from polyvox.store.wording import parts_of, unparted
 
 SHORTEST_WORD = 3
 SHORTEST_NUMBER = 3
@@ -17,6 +17,8 @@ SHORTEST_DIGITS = 4
 """Digits of numbers that stand together: a time, a date, a part of a card's."""
 SHORTEST_FORM = 5
 """Letters of a word that is recognised by how it begins."""
+SHORTEST_INSIDE = 6
+"""Letters of a word that is recognised inside a longer one."""
 ENDING = 3
 """So many letters more or fewer make another form of it."""
 LONGEST_SENTENCE = 24
@@ -27,36 +29,8 @@ AT_ONCE, NEAR = 256, 16
 """So many words are compared at once, and more when so few are left of them."""
 MOST_PLACES = 32
 """Of two words that stand together more often, so many places are compared."""
-_WORD = re.compile(r"\S+")
 _SENTENCE = re.compile(r"[.!?…。！？｡\n]+")
-_TWO = re.compile(r"(?<![^\W_])[^\W\d_]{2}(?![^\W_])")
-_START = re.compile(r"(?:^|[.!?…:;\n])[\s\d\"'“”„«(*_#>.)-]*$")
 PARTICLES = "我你您他她它们們的了着是很也都就吗嗎呢吧啊呀这這那"
-
-
-class Part:
-    """A text, or what stands between two marks of one, by its words."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._folded = fold(text)
-        self.words = self._folded.split()
-
-    @cached_property
-    def at(self) -> list[tuple[int, int]]:
-        """Where each word stands: (start, end)."""
-        origin = places(self.text)
-        found = _WORD.finditer(self._folded)
-        return [(origin[one.start()], origin[one.end() - 1] + 1) for one in found]
-
-    @cached_property
-    def names(self) -> set[str]:
-        """Its words of two letters that are written as a name."""
-        return names_in(self.text)
-
-    def is_capital(self, at: int) -> bool:
-        """Whether a word has a capital."""
-        return self.text[self.at[at][0]].isupper()
 
 
 class Texts:
@@ -79,11 +53,15 @@ class Texts:
         self._sizes: dict[tuple[str, ...], set[int]] = {}
         for one in self._sentences:
             self._sizes.setdefault(one[:2], set()).add(len(one))
+        self.regrouped = Regrouped(parts)
         self._longer: dict[str, set[str]] = {}
+        self._inner: dict[str, set[str]] = {}
         self._stems: dict[str, set[str]] = {}
         for word in self._words:
             for shorter in _shorter(word):
                 self._longer.setdefault(shorter, set()).add(word)
+            if len(word) >= SHORTEST_INSIDE and word.isalpha():
+                self._inner.setdefault(word[:SHORTEST_INSIDE], set()).add(word)
             if len(word) >= SHORTEST_WORD and word.isalpha():
                 self._stems.setdefault(stem(word), set()).add(word)
         self._known = Memo(self.knows)
@@ -115,8 +93,11 @@ class Texts:
         )
 
     def forms(self, word: str) -> set[str]:
-        """The words of the texts that this may be another form of."""
+        """The words of the texts that this may be another form of, or a compound with."""
         found = self._words.intersection(_shorter(word)) | self._longer.get(word, set())
+        for at in range(len(word) - SHORTEST_INSIDE + 1):
+            inner = self._inner.get(word[at : at + SHORTEST_INSIDE], ())
+            found |= {one for one in inner if word.startswith(one, at)}
         return found | self._stems.get(self._stem(word), set())
 
     def knows(self, word: str) -> int:
@@ -133,28 +114,6 @@ class Memo(dict[str, int]):
     def __missing__(self, word: str) -> int:
         self[word] = known = self._work(word)
         return known
-
-
-def parts_of(text: str) -> Iterator[tuple[int, Part]]:
-    """What of a text is no mark, and where it begins."""
-    offset = 0
-    for one in text.split(REDACTED):
-        if one:
-            yield offset, Part(one)
-        offset += len(one) + len(REDACTED)
-
-
-def names_in(text: str) -> set[str]:
-    """The words of two letters that are written as names: in capitals, or with one where no
-    sentence begins."""
-    if text.isupper():
-        return set()
-    return {
-        fold(one[0]).strip()
-        for one in _TWO.finditer(text)
-        if one[0].isupper()
-        or (one[0].istitle() and not _START.search(text[max(0, one.start() - 12) : one.start()]))
-    }
 
 
 def _shorter(word: str) -> list[str]:
@@ -189,11 +148,6 @@ def _kind(word: str) -> str:
     if word.isdecimal():
         return "number"
     return "character" if len(word) == 1 and unparted(word) else "word"
-
-
-def unparted(letter: str) -> bool:
-    """A letter of a script without spaces (one of Hangul has some)."""
-    return letter >= "\u0e00" and not "\uac00" <= letter <= "\ud7a3"
 
 
 def _weight(letter: str) -> int:

@@ -31,14 +31,11 @@ from polyvox.store.comparing import (
     SHORTEST_NUMBER,
     SHORTEST_WORD,
     Memo,
-    Part,
     Texts,
-    names_in,
-    parts_of,
     together,
-    unparted,
 )
 from polyvox.store.database import Tx
+from polyvox.store.wording import Part, names_in, parts_of, unparted
 from polyvox.values import REDACTED, Scope
 
 SHORTEST_RUN = 3
@@ -186,13 +183,13 @@ class Needles:
         return [
             (offset + part.at[first][0], offset + part.at[last - 1][1])
             for offset, part in parts_of(text)
-            for first, last in self._runs(part, self._own)
+            for first, last in self._found(part, self._own)
         ]
 
     def tells(self, text: str) -> bool:
         """Whether a text tells anything of it, or of what was derived from it: for texts that are
         dropped whole."""
-        return any(True for _, part in parts_of(text) for _ in self._runs(part, self._all))
+        return any(True for _, part in parts_of(text) for _ in self._found(part, self._all))
 
     def redacted_json(self, text: str) -> str | None:
         """The same as `redacted` for every text in stored JSON; keys stay, and so does one word
@@ -211,10 +208,31 @@ class Needles:
             return {name: self._redacted_value(one, name) for name, one in value.items()}
         return value
 
+    def _found(self, part: Part, texts: Texts) -> list[tuple[int, int]]:
+        """Where it is repeated, as it was said or in other groups: (first, behind the last) word,
+        joined where they touch."""
+        every = [*self._runs(part, texts)]
+        every += [
+            (first, last)
+            for first, last, own in texts.regrouped.found(part)
+            if self._is_regrouped(tuple(part.words[first:last]), own)
+        ]
+        found: list[tuple[int, int]] = []
+        for first, last in sorted(every):
+            if found and first <= found[-1][1]:
+                found[-1] = (found[-1][0], max(last, found[-1][1]))
+            else:
+                found.append((first, last))
+        return found
+
+    def _is_regrouped(self, run: tuple[str, ...], own: tuple[str, ...]) -> bool:
+        """Whether a stretch is something that came with it, said in these words."""
+        if not any(map(str.isdecimal, "".join(own))) and not any(self._came[one] for one in own):
+            return False
+        return not self._is_said(own) and not self._is_said(run)
+
     def _runs(self, part: Part, texts: Texts) -> Iterator[tuple[int, int]]:
-        """The stretches of a text that count: (first, behind the last) word, joined where they
-        touch."""
-        held: tuple[int, int] | None = None
+        """The stretches of a text that count: (first, behind the last) word."""
         shared = texts.shared(part.words)
         at = dull = 0
         while at < len(shared):
@@ -230,15 +248,8 @@ class Needles:
             if end == at:
                 at += 1
                 continue
-            if held is not None and held[1] == at:
-                held = (held[0], end)
-            else:
-                if held is not None:
-                    yield held
-                held = (at, end)
+            yield at, end
             at = end
-        if held is not None:
-            yield held
 
     def _counts(self, part: Part, first: int, last: int) -> bool:
         run = part.words[first:last]
@@ -268,7 +279,9 @@ class Needles:
     def _came_with_it(self, word: str) -> bool:
         if word.isdecimal():
             return len(word) >= SHORTEST_NUMBER and not self._is_said((word,))
-        least = SHORTEST_WORD - ("\uac00" <= word <= "\ud7a3")  # one letter of Hangul is a syllable
+        # One letter of Hangul is a syllable; a letter and a digit are a code.
+        mixed = not word.isalpha() and any(map(str.isdecimal, word))
+        least = SHORTEST_WORD - ("\uac00" <= word <= "\ud7a3" or mixed)
         return len(word) >= least and not self._is_plain(word) and not self._is_said((word,))
 
     def _is_plain(self, word: str) -> bool:
