@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,16 +10,29 @@ import msgspec
 import pytest
 from tests.provider import Script
 from tests.session.room import ME, Room, open_room
-from tests.session.suites import JUDGED, asked, assert_for, assert_of, evaluate, judging, outcomes
+from tests.session.suites import (
+    JUDGED,
+    asked,
+    assert_for,
+    assert_of,
+    begin,
+    evaluate,
+    finish,
+    judging,
+    outcomes,
+)
 
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import Unavailable
 from polyvox.evaluation.bench import Prompt
 from polyvox.evaluation.contexts import read
+from polyvox.memory.forget import Target
+from polyvox.memory.values import Partition
 from polyvox.session import replaying
 from polyvox.store import assertions, samples
 from polyvox.store.assertions import Wanted
 from polyvox.store.database import Tx
+from polyvox.store.redaction import Needles, redact
 from polyvox.values import Advisor, Params
 
 
@@ -260,3 +274,57 @@ async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -
     assert len(asked(room, "judge")) == judges
     kept = await room.polyvox.database.read(lambda tx: samples.of_run(tx, ME, "run"))
     assert len(kept) == 3
+
+
+@pytest.mark.parametrize(
+    ("mode", "held"), [("replay", "m1"), ("replay", "judge"), ("judge", "judge")]
+)
+async def test_what_is_forgotten_meanwhile_is_not_brought_back(
+    room: Room, mode: str, held: str
+) -> None:
+    ann = await room.advisor("Ann", Script(text="So Quillabamba it is."))
+    talk = await room.conversation(ann)
+    turn, (answer,) = await room.say(talk, "The boathouse of Quillabamba leaks.")
+    (one,) = await assert_of(room, answer.id, "It is brief.")
+    run = await begin(room, advisor=ann.slug, mode=mode)
+    if held == "judge":
+        judging(room, hold="go")
+    else:
+        room.provider.script("m1", Script(text="So Quillabamba it is.", hold="go"))
+    before = len(room.provider.log)
+    working = asyncio.create_task(finish(room, run))
+    await room.provider.arrived(before + (2 if (mode, held) == ("replay", "judge") else 1))
+    await room.polyvox.memory.forget(ME, Partition.own(ME), Target("message", turn.message_id))
+    room.provider.gate("go").set()
+    found = await working
+    assert outcomes(found) == {one.id: "error"}
+    assert "forgotten" in found.verdicts[0].reason
+
+    def words(tx: Tx) -> list[str]:
+        return [
+            repr(row)
+            for table in ("samples", "verdicts")
+            for row in tx.all(f"SELECT * FROM {table}")
+        ]
+
+    assert "quillabamba" not in repr(await room.polyvox.database.read(words)).lower()
+
+
+async def test_a_question_of_its_own_that_is_forgotten_meanwhile_is_not_answered(
+    room: Room,
+) -> None:
+    ann = await room.advisor("Ann", Script(text="Yes."))
+    (one,) = await assert_for(room, ann.id, "It is brief.", asks="Does Quillabamba leak?")
+    room.provider.script("m1", Script(text="Quillabamba does.", hold="go"))
+    run = await begin(room, assertion_ids=(one.id,))
+    working = asyncio.create_task(finish(room, run))
+    await room.provider.arrived(1)
+
+    def forget(tx: Tx) -> None:
+        redact(tx, ME, Needles(("Quillabamba",)), dry=False)
+
+    await room.polyvox.database.write(forget)
+    room.provider.gate("go").set()
+    found = await working
+    assert outcomes(found) == {one.id: "error"}
+    assert await room.polyvox.database.read(lambda tx: samples.of_run(tx, ME, run)) == []

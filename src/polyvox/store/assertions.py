@@ -198,6 +198,12 @@ def context_hashes(tx: Tx, scope: Scope, advisor_id: str) -> list[str]:
     return [row[0] for row in rows]
 
 
+def is_asked(tx: Tx, scope: Scope, question: str) -> bool:
+    """Whether some assertion has this question of its own."""
+    sql = "SELECT 1 FROM assertions WHERE user_id = ? AND user_input = ?"
+    return tx.one(sql, (scope.user, question)) is not None
+
+
 def tags_of(tx: Tx, scope: Scope, advisor_id: str) -> list[str]:
     """Every tag that an advisor's assertions have."""
     rows = tx.all(

@@ -30,7 +30,9 @@ _ANSWER = "id, text, thinking, points, failure, attempts, marks, excluded"
 
 def check_rest(tx: Tx, scope: Scope, needles: Needles) -> None:
     """Refuse while an answer is being written that was told the words, or may have been: it would
-    bring them back when it ends."""
+    bring them back when it ends. From here on nothing is stored that was made of what memory or a
+    context told (see `companions.drops_held`)."""
+    companions.drop_packets(tx, scope)
     rows = tx.all(
         "SELECT a.conversation_id, r.data FROM answers a LEFT JOIN receipts r"
         " ON r.user_id = a.user_id AND r.answer_id = a.id"
@@ -210,10 +212,8 @@ def _receipts(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
     ),
 )
 def _traces(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
-    """What was decided. What a session was told at its start is a cache, which goes as a whole;
-    the standing of a persona holds no words."""
-    if not dry:
-        companions.drop_packets(tx, scope)
+    """What was decided. What a session was told at its start is a cache, which is gone already (see
+    `check_rest`); the standing of a persona holds no words."""
     found = []
     for turn_id, answer_id, conversation_id, data in tx.all(
         "SELECT turn_id, answer_id, conversation_id, data FROM companion_traces"

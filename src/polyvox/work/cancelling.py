@@ -57,7 +57,8 @@ class Bells:
     async def _watch(self, bell: asyncio.Event, wanted: Callable[[], Awaitable[bool]]) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(bell.wait(), self.look)
+                async with asyncio.timeout(self.look):  # `wait_for` loses an end at such a moment
+                    await bell.wait()
             bell.clear()
             with contextlib.suppress(StoreError):  # the work itself will meet it
                 if not await wanted():

@@ -142,9 +142,10 @@ class Worker:
                 await self.run_due(hand.kinds)
             except PolyvoxError as error:
                 log.warning("background work has to wait: %s %s", error.message, error.hint)
-            rest = await self._rest(hand.kinds)  # first: a wait that nobody takes up is a warning
+            rest = await self._rest(hand.kinds)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(hand.bell.wait(), rest)
+                async with asyncio.timeout(rest):  # `wait_for` loses an end that comes with a bell
+                    await hand.bell.wait()
 
     async def _rest(self, kinds: Sequence[str]) -> float:
         try:
