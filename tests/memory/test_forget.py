@@ -185,6 +185,7 @@ async def test_the_preview_names_backups_and_what_would_hold_again(
         ("profile", "none", NotFound),
         ("message", "s#99", NotFound),
         ("message", "s", Invalid),
+        ("message", "s#²", Invalid),
         ("session", "none", NotFound),
     ],
 )

@@ -13,8 +13,10 @@ find the same in both, be harmless to repeat, and keep the words nowhere.
 What counts as repeating: a stretch of words that stands in a forgotten text too, if it holds a word
 that came with that text (nobody had used it before, and the person uses it nowhere else), or if the
 person says it nowhere else and it is of some length or a whole sentence. Case, accents and
-punctuation do not matter. A long word is recognised in its other forms too, one of two letters only
-as a name, a script without spaces by runs of its characters. The mark itself is never looked at.
+punctuation do not matter, nor do escapes (see `escapes`). A long word is recognised in its other
+forms and inside a longer one too, one of two letters only as a name, a script without spaces by
+runs of its characters, numbers and codes in any groups (see `regrouping`). The mark itself is never
+looked at.
 """
 
 from __future__ import annotations
