@@ -65,6 +65,13 @@ def test_what_is_said_elsewhere_stays_in_any_groups() -> None:
     assert redacted("Call 015123456789.", "0151 2345 6789", "0151 2345 6789") is None
 
 
+def test_what_is_in_our_own_texts_stays_in_any_groups() -> None:
+    found = Needles(
+        ("It is in UTF-8, take-it-all.",), ordinary={"utf8", "take", "it", "all", "in", "is"}
+    )
+    assert found.redacted("So utf8, takeitall.") is None
+
+
 def test_it_costs_what_the_text_is_long() -> None:
     asked: list[Sequence[str]] = []
 

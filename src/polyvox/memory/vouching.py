@@ -9,6 +9,8 @@ both messages in whatever repeats it.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
+from itertools import islice
 
 from polyvox.store import redacting, search
 from polyvox.store.database import Tx
@@ -28,7 +30,12 @@ class Vouching:
     def __init__(self, tx: Tx, scope: Scope, turns: Collection[str], since: int) -> None:
         self._tx, self._scope, self._turns, self._since = tx, scope, turns, since
         self.told = Told(tx, scope)
-        self.earlier = redacting.forgotten_before(tx, scope)
+
+    @cached_property
+    def earlier(self) -> dict[str, tuple[int, int]]:
+        """Where something was forgotten before: at which depth and when. To be read before anything
+        is marked."""
+        return redacting.forgotten_before(self._tx, self._scope)
 
     def has(self, run: Sequence[str]) -> bool:
         """Whether these words stand in another message, or in an older answer that vouches."""
@@ -38,9 +45,9 @@ class Vouching:
 
     def _answered(self, run: Sequence[str]) -> bool:
         rows = search.answered(self._tx, self._scope, run, self._since, MOST)
-        names = [name for name, where, depth in rows if self._is_own(where, depth, run)]
+        names = (name for name, where, depth in rows if self._is_own(where, depth, run))
         sql = "SELECT text FROM answers WHERE user_id = ? AND id"
-        found = listed(self._tx, self._scope, sql, names[:ENOUGH])
+        found = listed(self._tx, self._scope, sql, islice(names, ENOUGH))
         return any(has(fold(text).split(), run) for (text,) in found)
 
     def _is_own(self, conversation_id: str, depth: int, run: Sequence[str]) -> bool:

@@ -231,7 +231,8 @@ class Needles:
         """Whether a stretch is something that came with it, said in these words."""
         if not any(map(str.isdecimal, "".join(own))) and not any(self._came[one] for one in own):
             return False
-        return not self._is_said(own) and not self._is_said(run)
+        plain = all(map(self._is_plain, run)) or all(map(self._is_plain, own))
+        return not plain and not self._is_said(own) and not self._is_said(run)
 
     def _runs(self, part: Part, texts: Texts) -> Iterator[tuple[int, int]]:
         """The stretches of a text that count: (first, behind the last) word."""
