@@ -163,6 +163,19 @@ async def test_a_backup_made_while_the_log_is_long_is_whole(tmp_path: Path) -> N
     copy.close()
 
 
+async def test_an_update_that_fails_leaves_no_backup_of_what_is_unchanged(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'polyvox.db'}"
+    await with_a_thing(url, tmp_path)
+    kept = tmp_path / "polyvox.db.v0-20230101T000000.bak"
+    kept.touch()
+
+    for _ in range(2):
+        with pytest.raises(StoreError, match="nowhere"):
+            await at(url, tmp_path, ONE, BROKEN)
+
+    assert list(tmp_path.glob("*.bak*")) == [kept]
+
+
 async def test_no_backup_no_migration(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'polyvox.db'}"
     await with_a_thing(url, tmp_path)

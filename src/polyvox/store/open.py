@@ -79,6 +79,7 @@ def _up_to_date(connection: sqlite3.Connection, migrations: Sequence[Migration])
 def _migrate(
     connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration], clock: Clock
 ) -> None:
+    copies: list[Path] = []
     connection.execute("BEGIN IMMEDIATE")
     try:
         # The copy is made by a second connection: while this one holds the write lock, nobody
@@ -88,12 +89,16 @@ def _migrate(
             migrations,
             clock,
             f"The database {path}",
-            lambda version: backup(path, version, clock),
+            lambda version: copies.append(backup(path, version, clock)),
         )
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+        if not _up_to_date(connection, migrations):
+            # Nothing was changed: a copy for each attempt would only fill the disk.
+            for copy in copies:
+                copy.unlink(missing_ok=True)
         raise
 
 
