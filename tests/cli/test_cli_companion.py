@@ -33,7 +33,8 @@ def test_a_companion_is_talked_with_alone_and_its_talk_goes_on(
     data = here("trace", turn["turn_id"], "--json").json
     assert data["startbrief_runtime"]["userTurnsSeen"] == 2
     assert data["answer_id"] == turn["answers"][0]["answer_id"]
-    assert here("trace", "none").code == 2
+    none = here("trace", "none")
+    assert (none.code, "`polyvox conversations show last --json` has" in none.err) == (2, True)
 
 
 def test_who_is_no_companion_is_told_so(here: Here) -> None:

@@ -13,6 +13,7 @@ from tests.store.lacking import LackingTx
 
 from polyvox.cli import check_work
 from polyvox.cli.checks import Finding
+from polyvox.cli.words import when
 from polyvox.settings import Models, Settings
 from polyvox.store import jobs, vectors
 from polyvox.store.database import Database, Tx
@@ -43,7 +44,9 @@ def doctor(here: Here) -> list[dict[str, str]]:
     return [row for row in rows if row["what"].startswith("background work")]
 
 
-def test_what_waits_what_failed_and_trying_it_again(cli: Cli, here: Here) -> None:
+def test_what_waits_what_failed_and_trying_it_again(
+    cli: Cli, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "no background work" in here("jobs").err
     assert doctor(here)[0]["found"] == "nothing waits, nothing failed"
     session = ended(here)
@@ -52,6 +55,10 @@ def test_what_waits_what_failed_and_trying_it_again(cli: Cli, here: Here) -> Non
     (row,) = here("jobs", "list", "--json").json
     assert (row["id"], row["state"], row["session_id"]) == (job, "pending", session)
     assert f"remember the session {session}" in here("jobs").out
+    for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
+        monkeypatch.setenv("POLYVOX_TIMEZONE", zone)
+        assert f"due {when(row['due_at'], zone)}" in here("jobs").out
+        assert doctor(here)[0]["found"].endswith(f"since {when(row['created_at'], zone)}")
     (told,) = doctor(here)
     assert told["state"] == "ok"
     assert told["found"].startswith("1 waiting, 0 running, 0 failed; the oldest wants to remember")
@@ -88,7 +95,8 @@ def test_retrying_all_or_what_is_not_there(cli: Cli, here: Here) -> None:
     assert here("jobs", "retry", "--all").out == "2 jobs will be tried again\n"
     assert here("jobs", "retry", "--all").out == "0 jobs will be tried again\n"
     assert here("jobs", "retry", "k:z").code == 2
-    assert here("jobs", "retry", "none").code == 2
+    none = here("jobs", "retry", "none")
+    assert (none.code, "There is no job none. `polyvox jobs` lists them." in none.err) == (2, True)
     assert here("jobs", "retry").code == 2
     assert here("jobs", "retry", "k:x", "--all").code == 2
     assert "k x" in here("jobs").out

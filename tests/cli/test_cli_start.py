@@ -87,7 +87,7 @@ def test_the_package_itself_can_be_run(cli: Cli) -> None:
         (["ask", "hi", "-a", "nobody"], "Known advisors: builder"),
         (["ask", ""], "empty"),
         (["ask", "\x07"], "control character"),
-        (["receipt", "nope"], "There is no answer nope"),
+        (["receipt", "nope"], "There is no answer nope. `polyvox conversations show last` has"),
         (["advisors", "show", "nobody"], "Known advisors:"),
         (["conversations", "show", "last"], "no conversation yet"),
         (["--config", "/nonexistent.toml", "usage"], "no configuration file"),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
+
 import pytest
 from tests.cli.desk import POLYVOX, Cli, Provider
 from tests.cli.terminal import Terminal
@@ -148,10 +152,57 @@ def test_a_narrow_list_of_conversations_has_whole_ids(cli: Cli) -> None:
     id_ = cli("conversations", "list", "--json").json[0]["id"]
     with Terminal([POLYVOX, "conversations", "list"], cli.env, 60, 30) as terminal:
         assert terminal.end() == 0
-        first, second = terminal.screen.text.rstrip().splitlines()
-    assert second == f"  {id_}"
-    assert "A question" in first
-    assert len(first) <= 60
+        lines = terminal.screen.text.rstrip().splitlines()
+    assert lines[0].startswith(f"{id_}  2")
+    assert lines[1:] == [
+        "  council",
+        "  A question that is so long that it has no room beside its",
+        "  id",
+    ]
     with Terminal([POLYVOX, "conversations", "list"], cli.env, 100, 30) as terminal:
         assert terminal.end() == 0
         assert any(line.startswith(id_) for line in terminal.screen.text.splitlines())
+
+
+def test_a_table_without_room_is_drawn_as_blocks(cli: Cli) -> None:
+    said = "Is it so that a table without room for all of this is drawn in another way?"
+    cli("ask", said, "-a", "keeper")
+    (session,) = cli("sessions", "list", "--json").json
+    cli("sessions", "end", session["id"])
+    why = "The account has no credit left, so nothing could be read of what was said."
+    with closing(sqlite3.connect(cli.home / "polyvox.db")) as store:
+        store.execute("UPDATE jobs SET state = 'failed', attempts = 6, failure = ?", (why,))
+        store.commit()
+
+    for columns in (80, 120):
+        with Terminal([POLYVOX, "jobs"], cli.env, columns, 30) as terminal:
+            assert terminal.end() == 0
+            lines = terminal.screen.text.rstrip().splitlines()
+        assert max(map(len, lines)) <= columns
+        assert lines[0].startswith(f"ingest:{session['id']}")
+        assert all(line.startswith("  ") for line in lines[1:])
+        told = " ".join(" ".join(lines).split())
+        assert f"remember the session {session['id']} failed after 6 attempts {why}" in told
+
+    with Terminal([POLYVOX, "sessions"], cli.env, 80, 30) as terminal:
+        assert terminal.end() == 0
+        first, *rest = terminal.screen.text.rstrip().splitlines()
+    assert first.startswith(f"{session['id']}  2")
+    told = " ".join(" ".join(rest).split())
+    assert "(by you) messages: 1 Is it so that a table without room" in told
+    with Terminal([POLYVOX, "sessions"], cli.env, 130, 30) as terminal:
+        assert terminal.end() == 0
+        assert terminal.screen.text.splitlines()[0].split()[:4] == [
+            "session", "began", "ended", "messages",
+        ]  # fmt: skip
+
+
+def test_what_is_known_has_room_in_a_narrow_terminal(cli: Cli) -> None:
+    focus = "the exam in statistics, for which there is far too much to read"
+    cli("memory", "profile", "--set", json.dumps({"current_focus": focus}))
+    line = cli("memory", "profile", "--json").json["model"]["current_focus"]
+    with Terminal([POLYVOX, "memory", "profile"], cli.env, 80, 30) as terminal:
+        assert terminal.end() == 0
+        first, second = terminal.screen.text.rstrip().splitlines()
+    assert first.split()[1:] == ["current_focus", line["source"]]
+    assert second == f"  {focus}"

@@ -131,7 +131,7 @@ def _common(where: str, one: One, tx: Tx, settings: Settings) -> list[Finding]:
     return [
         Finding("ok", WHAT, f"{where}, tables of version {version}"),
         _cut_off(one(CUT_OFF)),
-        *background(tx, system_clock()),
+        *background(tx, system_clock(), settings.timezone),
         *embeddings(tx, settings),
     ]
 

@@ -20,8 +20,13 @@ LATE = 10 * 60_000_000
 """What has been due for longer than this waits for somebody to do it."""
 
 
-def background(tx: Tx, now: int, scope: Scope = Scope()) -> Iterator[Finding]:  # noqa: B008 - a frozen value
-    """How much waits, what failed, and why."""
+def background(
+    tx: Tx,
+    now: int,
+    zone: str = "",
+    scope: Scope = Scope(),  # noqa: B008 - a frozen value
+) -> Iterator[Finding]:
+    """How much waits, what failed, and why; times in the person's zone."""
     found = jobs.counts(tx, scope)
     if not any(found.values()):
         yield Finding("ok", WHAT, "nothing waits, nothing failed")
@@ -32,7 +37,8 @@ def background(tx: Tx, now: int, scope: Scope = Scope()) -> Iterator[Finding]:  
     then = ""
     if waiting:
         oldest = min(waiting, key=lambda one: (one.created_at, one.id))
-        told += f"; the oldest wants to {described(oldest)} since {words.when(oldest.created_at)}"
+        since = words.when(oldest.created_at, zone)
+        told += f"; the oldest wants to {described(oldest)} since {since}"
         if min(one.due_at for one in waiting) < now - LATE:
             then = "Nobody does it: start `polyvox serve` or `polyvox worker`."
     yield Finding("warn" if then or found["failed"] else "ok", WHAT, told, then)
@@ -42,7 +48,7 @@ def background(tx: Tx, now: int, scope: Scope = Scope()) -> Iterator[Finding]:  
         yield Finding(
             "warn",
             f"{WHAT}, {described(one)}",
-            f"{stands(one)}: {one.failure}",
+            f"{stands(one, zone)}: {one.failure}",
             f"Try it again with `polyvox jobs retry '{one.id}'`.",
         )
     if len(failing) > MOST:

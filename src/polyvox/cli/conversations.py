@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 group = new_group("The conversations: find, read, keep, delete.")
 
-NARROW = 90
-"""Columns of a terminal below which an id has a line of its own."""
 Which = Annotated[str, typer.Argument(metavar="ID", help="Its id, or: last.")]
 
 
@@ -47,7 +45,7 @@ def list_conversations(
 
     async def work(app: Polyvox) -> None:
         from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import console, is_terminal, note, say, say_cut, say_json, table
+        from polyvox.cli.output import note, say_json, table
         from polyvox.cli.words import one_line, when
         from polyvox.web.schemas import ConversationOut
 
@@ -60,14 +58,8 @@ def list_conversations(
             (one.id, when(one.updated_at, zone), one.recipe, one_line(one.title, 72))
             for one in page.items
         ]
-        if is_terminal() and console().width < NARROW:
-            for id_, *rest in shown:
-                say_cut("  ".join(rest))
-                say(f"  {id_}")
-            shown = []
-        if shown or not page.items:
-            empty = 'There is no conversation yet. Begin one: polyvox ask "…"'
-            table(("id", "last", "recipe", "title"), shown, empty=empty)
+        empty = 'There is no conversation yet. Begin one: polyvox ask "…"'
+        table(("id", "last", "recipe", "title"), shown, empty=empty)
         if page.next:
             note(f"There are more; --limit {limit * 5} shows them.")
 

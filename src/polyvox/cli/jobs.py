@@ -41,7 +41,8 @@ def list_jobs(json: Json = False) -> None:
         if json:
             say_json([JobOut.of(one).model_dump() for one in found])
             return
-        cells = [(one.id, described(one), stands(one), one.failure or "") for one in found]
+        zone = app.settings.timezone
+        cells = [(one.id, described(one), stands(one, zone), one.failure or "") for one in found]
         empty = "There is no background work to do."
         table(("job", "what it does", "state", "why it failed last"), cells, empty=empty)
 
@@ -101,13 +102,13 @@ def described(job: Job) -> str:
     return words.get(job.kind, f"{job.kind} {{}}").format(about)
 
 
-def stands(job: Job) -> str:
-    """How it stands with a job."""
+def stands(job: Job, zone: str) -> str:
+    """How it stands with a job, times in the person's zone."""
     from polyvox.cli.words import count, when
 
     if job.state == "pending":
         tried = f"tried {count(job.attempts, 'time')}, " if job.failure and job.attempts else ""
-        return f"{tried}due {when(job.due_at)}"
+        return f"{tried}due {when(job.due_at, zone)}"
     if job.state == "failed":
         return f"failed after {count(job.attempts, 'attempt')}"
     return job.state

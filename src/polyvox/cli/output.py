@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 WIDEST = 40
 """Columns to which a cell is padded in a pipe: one long cell must not push all others away."""
+ROOM = 30
+"""Columns that a text which wraps needs to be read."""
+_NUMBER = re.compile(r"≈?[\d,./]+")
 
 
 def harmless(text: str) -> str:
@@ -27,13 +31,6 @@ def harmless(text: str) -> str:
 def say(text: str = "") -> None:
     """A line on stdout."""
     sys.stdout.write(printable(text) + "\n")
-
-
-def say_cut(text: str) -> None:
-    """A line in a terminal that is cut where the screen ends."""
-    from rich.text import Text
-
-    console().print(Text(_flat(text)), no_wrap=True, overflow="ellipsis")
 
 
 def write(text: str) -> None:
@@ -78,19 +75,25 @@ def console() -> Console:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
-    """Rows under headings: in a terminal its last column wraps, in a pipe nothing is cut."""
+    """Rows under headings; in a terminal that has no room for them, each row is a block. The last
+    column is the text that wraps. Nothing is cut."""
     if not rows:
         note(empty)
         return
-    if is_terminal():
-        _drawn(headings, rows)
-        return
-    cells = [[_flat(cell) for cell in row] for row in (headings, *rows)]
     from rich.cells import cell_len
 
-    widths = [min(WIDEST, max(cell_len(row[at]) for row in cells)) for at in range(len(headings))]
-    for row in cells:
-        padded = [c + " " * (width - cell_len(c)) for c, width in zip(row, widths, strict=True)]
+    cells = [[_flat(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(headings, *cells, strict=True)]
+    if is_terminal():
+        *short, last = widths
+        fits = sum(short) + 2 * len(short) + min(last, ROOM) <= console().width
+        (_drawn if fits else _stacked)(headings, cells)
+        return
+    for row in ([*headings], *cells):
+        padded = [
+            cell + " " * (min(WIDEST, width) - cell_len(cell))
+            for cell, width in zip(row, widths, strict=True)
+        ]
         say("  ".join(padded).rstrip())
 
 
@@ -101,10 +104,32 @@ def _drawn(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     drawn = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     last = len(headings) - 1
     for at, heading in enumerate(headings):
-        drawn.add_column(heading, no_wrap=at < last, overflow="fold" if at == last else "ellipsis")
+        drawn.add_column(heading, no_wrap=at < last, overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(_flat(cell)) for cell in row))
+        drawn.add_row(*map(Text, row))
     console().print(drawn)
+
+
+def _stacked(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Each row a block: its short cells, as many on a line as there is room for, and its text; all
+    but the first line are indented. A bare number is told what it counts."""
+    from rich.cells import cell_len
+    from rich.padding import Padding
+    from rich.text import Text
+
+    screen = console()
+    for *short, text in rows:
+        lines: list[str] = []
+        for heading, cell in zip(headings, short, strict=False):
+            told = f"{heading}: {cell}" if _NUMBER.fullmatch(cell) else cell
+            room = screen.width - (2 if len(lines) > 1 else 0)
+            if lines and cell_len(f"{lines[-1]}  {told}") <= room:
+                lines[-1] += f"  {told}" if told else ""
+            elif told:
+                lines.append(told)
+        for at, line in enumerate([*lines, text] if text else lines):
+            style = "dim" if at < len(lines) else ""
+            screen.print(Padding(Text(line, style, overflow="fold"), (0, 0, 0, min(at, 1) * 2)))
 
 
 def _flat(cell: str) -> str:

@@ -36,6 +36,9 @@ def list_sessions(conversation: InConversation = None, json: Json = False) -> No
     async def work(app: Polyvox) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say_json, table
+        from polyvox.cli.words import one_line, when
+        from polyvox.store.database import Tx
+        from polyvox.store.sessions import first_words
         from polyvox.store.sessions import list_sessions as found_in
         from polyvox.web.sessions import listed
 
@@ -43,13 +46,18 @@ def list_sessions(conversation: InConversation = None, json: Json = False) -> No
             told = await app.database.read(lambda tx: listed(tx, SCOPE, conversation))
             say_json([one.model_dump() for one in told])
             return
-        found = await app.database.read(lambda tx: found_in(tx, SCOPE, conversation))
+
+        def read(tx: Tx) -> list[tuple[Session, int, str]]:
+            found = found_in(tx, SCOPE, conversation)
+            return [(one, count, first_words(tx, SCOPE, one)) for one, count in found]
+
+        zone = app.settings.timezone
         rows = [
-            (one.id, one.conversation_id, _when(one.started_at), _ended(one), str(count))
-            for one, count in found
+            (one.id, when(one.started_at, zone), _ended(one, zone), str(count), one_line(said, 72))
+            for one, count, said in await app.database.read(read)
         ]
         empty = "There are no sessions yet. The first message of a conversation opens one."
-        table(("session", "conversation", "began", "ended", "messages"), rows, empty=empty)
+        table(("session", "began", "ended", "messages", "first words"), rows, empty=empty)
 
     run(work)
 
@@ -62,6 +70,7 @@ def show(session: SessionId, json: Json = False) -> None:
     async def work(app: Polyvox) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say, say_json
+        from polyvox.cli.words import when
         from polyvox.store.sessions import counted, messages_in
         from polyvox.web.sessions import shown
 
@@ -75,9 +84,10 @@ def show(session: SessionId, json: Json = False) -> None:
             say_json(told.model_dump() | {"said": messages})
             return
         say(f"session {one.id} in conversation {one.conversation_id}")
-        say(f"began {_when(one.started_at)}, ended {_ended(one)}")
+        zone = app.settings.timezone
+        say(f"began {when(one.started_at, zone)}, ended {_ended(one, zone)}")
         for _, at, text in said:
-            say(f"\n{_when(at)}  {text}")
+            say(f"\n{when(at, zone)}  {text}")
 
     run(work)
 
@@ -97,14 +107,10 @@ def end(session: SessionId) -> None:
     run(work)
 
 
-def _when(micros: int | None) -> str:
+def _ended(session: Session, zone: str) -> str:
     from polyvox.cli.words import when
 
-    return when(micros)
-
-
-def _ended(session: Session) -> str:
     if session.ended_at is None:
         return "still open"
     by = "by idleness" if session.ended_by == "idle" else "by you"
-    return f"{_when(session.ended_at)} ({by})"
+    return f"{when(session.ended_at, zone)} ({by})"

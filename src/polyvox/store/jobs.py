@@ -198,7 +198,7 @@ def get(tx: Tx, scope: Scope, job_id: str) -> Job:
     """One job."""
     row = tx.one(f"SELECT {_JOB} FROM jobs WHERE user_id = ? AND id = ?", (scope.user, job_id))
     if row is None:
-        raise NotFound(f"There is no job {job_id}.")
+        raise NotFound(f"There is no job {job_id}.", "`polyvox jobs` lists them.")
     return _job(row)
 
 

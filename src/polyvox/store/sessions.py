@@ -90,7 +90,10 @@ def get(tx: Tx, scope: Scope, session_id: str) -> Session:
         f"SELECT {_SESSION} FROM sessions WHERE user_id = ? AND id = ?", (scope.user, session_id)
     )
     if row is None:
-        raise NotFound(f"There is no session {session_id}.")
+        raise NotFound(
+            f"There is no session {session_id}." if session_id else "A session's id is needed.",
+            "`polyvox sessions list` shows them.",
+        )
     return Session(*row)
 
 
@@ -148,6 +151,16 @@ def messages_in(tx: Tx, scope: Scope, session: Session) -> list[tuple[str, int |
         (scope.user, session.id),
     )
     return [(row[0], row[1], row[2]) for row in rows]
+
+
+def first_words(tx: Tx, scope: Scope, session: Session) -> str:
+    """What the person said first in a session."""
+    row = tx.one(
+        "SELECT content FROM turns WHERE user_id = ? AND session_id = ?"
+        " ORDER BY created_at, id LIMIT 1",
+        (scope.user, session.id),
+    )
+    return "" if row is None else str(row[0])
 
 
 def turns_in(tx: Tx, scope: Scope, session: Session, limit: int) -> list[str]:

@@ -103,7 +103,9 @@ def get_turn(tx: Tx, scope: Scope, turn_id: str) -> Turn:
     """One turn, or NotFound."""
     row = tx.one(f"SELECT {TURN} FROM turns WHERE user_id = ? AND id = ?", (scope.user, turn_id))
     if row is None:
-        raise NotFound(f"There is no turn {turn_id}.")
+        raise NotFound(
+            f"There is no turn {turn_id}.", "`polyvox conversations show last --json` has the ids."
+        )
     return turn_of(row)
 
 
@@ -149,7 +151,9 @@ def get_answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
         f"SELECT {ANSWER} FROM answers WHERE user_id = ? AND id = ?", (scope.user, answer_id)
     )
     if row is None:
-        raise NotFound(f"There is no answer {answer_id}.")
+        raise NotFound(
+            f"There is no answer {answer_id}.", "`polyvox conversations show last` has the ids."
+        )
     return answer_of(row)
 
 
