@@ -12,6 +12,9 @@ import pytest
 from tests.cli.desk import Here, Provider
 
 from polyvox.app import Polyvox
+from polyvox.cli.show.forgetting import REPEATS, forget_lines
+from polyvox.store.redaction import PLACES
+from polyvox.web.memory_own import SHOWN, ForgetOut
 
 SAYS = "I moved to Porto last week. I'll call the bank tomorrow. Always answer briefly."
 NOTE: dict[str, Any] = {
@@ -96,6 +99,43 @@ def test_without_a_zone_the_machines_counts(
         time.tzset()
 
 
+def test_what_is_hardly_about_a_question_stands_apart(here: Here, tmp_path: Path) -> None:
+    remember(here, tmp_path)
+    file = tmp_path / "other.json"
+    said = ("The harbour bank has a bench.", "I walk the dog by the river on Fridays.")
+    messages = [
+        {"role": "user", "text": text, "timestamp": "2024-05-11T09:00:00Z"} for text in said
+    ]
+    times = {"startedAt": "2024-05-11T09:00:00Z", "endedAt": "2024-05-11T09:05:00Z"}
+    file.write_text(json.dumps({"sessionId": "s2", **times, "messages": messages}))
+    here("memory", "ingest", str(file))
+    sure, rest = here("memory", "query", "When shall I call the bank?").out.split("\nless sure:\n")
+    assert SAYS in sure
+    assert said[0] not in sure
+    assert said[0] in rest
+    assert here("memory", "query", "the weather in Oslo by the river").out.startswith(
+        "Nothing is surely about that;"
+    )
+
+
+def test_everything_that_may_repeat_what_is_forgotten_has_a_name() -> None:
+    kinds = {"remembered", *PLACES} - set(SHOWN)
+    assert kinds == set(REPEATS)
+    shown = ForgetOut(
+        messages=[], facts=[], loops=[], profile=[], returns=[], summaries=[], days=[],
+        conversations=[], answers=[], titles=[], backups=["polyvox.db.bak"],
+        sessions=[], index_rows=0, receipts=1, elsewhere={"remembered": 3, "job": 1},
+    )  # fmt: skip
+    assert list(forget_lines(shown)) == [
+        "This repeats it, and loses those words:",
+        "  3 answers in memory",
+        "  1 failure of a job",
+        "  1 receipt, not exact any more",
+        "It stays in these backups until you delete them:",
+        "  polyvox.db.bak",
+    ]
+
+
 def test_a_query_has_a_budget_of_tokens(here: Here, tmp_path: Path) -> None:
     remember(here, tmp_path)
     assert here("memory", "query", "Porto", "--max-tokens", "1", "--json").json["facts"] == []
@@ -150,8 +190,8 @@ def test_what_is_open_and_what_is_forgotten(here: Here, tmp_path: Path, provider
     assert (none.code, "neither a fact nor a loop none" in none.err) == (2, True)
 
     shown = here("memory", "forget", "fact", fact["id"], "--preview").out
-    assert f"message: {SAYS}" in shown
-    assert "summary of s1" in shown
+    assert f"This goes, for good:\n  message: {SAYS}\n  fact: Lives in Porto.\n" in shown
+    assert "This is made anew from what is left:\n  the summary of s1\n" in shown
     assert here("memory", "forget", "fact", fact["id"]).code == 2, "nobody was asked"
     gone = here("memory", "forget", "fact", fact["id"], "--yes")
     assert gone.out.endswith("forgotten\n")

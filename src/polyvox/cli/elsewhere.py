@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polyvox.cli.choosing import SCOPE
-from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.output import say, say_json, table
 from polyvox.cli.show.briefs import known_lines, open_lines, ops_lines
-from polyvox.cli.words import when
+from polyvox.cli.show.recalled import print_recalled
 from polyvox.errors import Invalid, PolyvoxError
 from polyvox.memory.values import Partition
 from polyvox.session.remembering import RemoteService
@@ -91,16 +91,7 @@ async def query(app: Polyvox, remote: RemoteMemory, words: str, limit: int, json
             }
         )
         return
-    for one in found.items:
-        said = when(one.valid_from, app.settings.timezone)
-        sure = "  – " if one.relevance is None else f"{one.relevance:.2f}"
-        say(f"{sure}  {said}  {one.text}")
-        past = "" if one.status == "current" else ", superseded"
-        for each in one.evidence[:1]:
-            where = f"{each.role}, {each.session_id}#{each.index}"
-            say(f"      {one.source or 'memory'}{past}: {where}")
-    if not found.items:
-        note("Nothing is remembered about that.")
+    print_recalled(found.items, app.settings.timezone)
 
 
 async def loops(remote: RemoteMemory, json: bool) -> None:

@@ -72,7 +72,8 @@ def query(
     async def work(app: Polyvox) -> None:
         from polyvox.cli import elsewhere
         from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import note, say, say_json
+        from polyvox.cli.output import note, say_json
+        from polyvox.cli.show.recalled import print_recalled
         from polyvox.memory.query import Query, shape
         from polyvox.memory.values import Partition
 
@@ -95,14 +96,7 @@ def query(
         if json:
             say_json(shape(found))
             return
-        for item in found.items:
-            when = _when(app, item.valid_from)
-            past = "" if item.status == "current" else ", superseded"
-            say(f"{item.relevance:.2f}  {when}  {item.text}")
-            for one in item.evidence[:1]:
-                say(f"      {item.source}{past}: {one.role}, {one.session_id}#{one.index}")
-        if not found.items:
-            note("Nothing is remembered about that.")
+        print_recalled(found.items, app.settings.timezone)
         if found.degrade:
             note(f"Looked for by words alone ({found.degrade}).")
 
@@ -372,7 +366,7 @@ def forget(
             _tell(shown, json)
         if preview:
             return
-        sure(f"Forget this {what.value} and all of that, for good?", yes)
+        sure(f"Forget this {what.value}, with all of that, for good?", yes)
         gone = ForgetOut.of(await app.memory.forget(SCOPE, own, target))
         if json:
             _tell(gone, json)
@@ -384,29 +378,13 @@ def forget(
 
 def _tell(shown: ForgetOut, json: bool) -> None:
     from polyvox.cli.output import say, say_json
-    from polyvox.cli.words import one_line
+    from polyvox.cli.show.forgetting import forget_lines
 
     if json:
         say_json(shown.model_dump(by_alias=True))
         return
-    for name in ("messages", "facts", "loops", "profile", "returns"):
-        for one in getattr(shown, name):
-            label = {"returns": "holds again", "profile": "profile"}.get(name, name[:-1])
-            say(f"{label}: {one_line(one['text'], 100)}")
-    for session in shown.summaries:
-        say(f"summary of {session}, written anew from what is left")
-    for day in shown.days:
-        say(f"analysis of {day}, made anew from what is left")
-    for conversation in shown.conversations:
-        say(f"a mark in its place in conversation {conversation}")
-    for one in (*shown.answers, *shown.titles):
-        say(f"repeats it, and loses those words: {one_line(one['text'], 100)}")
-    if shown.receipts:
-        say(f"receipts that keep a mark in place of it: {shown.receipts}")
-    for kind, count in shown.elsewhere.items():
-        say(f"repeats it, and loses those words: {count} ({kind})")
-    for backup in shown.backups:
-        say(f"still in the backup {backup}")
+    for line in forget_lines(shown):
+        say(line)
 
 
 @command(group, "ingest")
