@@ -27,7 +27,10 @@ def test_a_companion_is_talked_with_alone_and_its_talk_goes_on(
     turn = shown["messages"][-1]
     assert [one["content"] for one in shown["messages"]] == ["Hello you.", "And again."]
     told = here("trace", turn["turn_id"]).out
-    assert "gate      lab:plain" in told
+    assert "reading   lab:plain read your message\n" in told
+    assert "posture   keeps you company, with some pressure (" in told
+    assert "attempt   lab:plain: answered (HTTP 200)\n" in told
+    assert ("hearing you" in told, "speaking" in told, "the model " in told) == (False, False, True)
     assert "blocks    persona → posture" in told
     assert "message 2" in told
     data = here("trace", turn["turn_id"], "--json").json
@@ -49,9 +52,9 @@ def test_a_turn_of_a_council_has_a_trace_too(here: Here) -> None:
     here("ask", "Is it so?", "--advisor", "keeper")
     shown = here("conversations", "show", "last", "--json").json
     told = here("trace", shown["messages"][0]["turn_id"])
-    assert "gate      none" in told.out
+    assert "reading   no model read your message beforehand" in told.out
     assert "identity → shared" in told.out
-    assert "recall    no query" in told.out
+    assert "looked up the message has no words to look for" in told.out
 
 
 def test_a_receipt_tells_what_was_remembered_and_why(here: Here, provider: Provider) -> None:
@@ -60,16 +63,18 @@ def test_a_receipt_tells_what_was_remembered_and_why(here: Here, provider: Provi
     answer = made["answers"][0]["answer"]
     told = here("receipt", answer).out
     assert "Told from memory:\n  user_context: lines of their profile, " in told
-    assert "Decided before it was asked:\n  start     message 1 of its session; fetched" in told
-    assert "  carried   nothing (nothing to say)\n" in told
-    assert "  profile   current_focus\n" in told
+    assert "Decided before it was asked:\n  start     message 1 of its session; memory told" in told
+    assert "  carried   nothing (there was nothing to say)\n" in told
+    assert "  about you current focus\n" in told
+    assert "The council as it was:" in told
     assert "--- system: memory, user_context · " in here("receipt", answer, "--texts").out
     provider.script(plain=[reading(), {"text": "Good to see you."}])
     here("chat", "--recipe", "companion", stdin="Hello you.\n")
     shown = here("conversations", "show", "last", "--json").json
     told = here("receipt", shown["messages"][0]["answers"][0]["answer_id"]).out
-    for words in ("  posture: how to meet them, ", "  posture   COMPANION, ", "  overlay   "):
+    for words in ("  posture: how to meet them, ", "  posture   keeps you ", "  brings up "):
         assert words in told
+    assert "council" not in told
 
 
 def test_in_a_terminal_alone_what_was_said_is_remembered(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import get_args
 
 import pytest
 from rich.console import Console
@@ -15,7 +16,10 @@ from polyvox.cli.people import legible as legible_color
 from polyvox.cli.show import prose
 from polyvox.cli.show.board import Board
 from polyvox.cli.show.columns import columns_for, draw, share
+from polyvox.cli.show.decided import OVERLAYS, POSTURES, PRESSURES, missing, times
 from polyvox.cli.show.receipt import cells
+from polyvox.companion.overlays import Overlay
+from polyvox.companion.reading import Level, Posture
 from polyvox.context.describe import Share
 from polyvox.events import (
     AnswerCompleted,
@@ -178,3 +182,27 @@ def test_a_name_of_which_nothing_can_be_seen() -> None:
     people = People({"x": Person("x", "slug", "\x1b", GREY)})
     assert people.get("x").name == "slug"
     assert people.get("\x9b").name == "somebody"
+
+
+@pytest.mark.parametrize(
+    ("degrade", "words"),
+    [
+        (
+            "handover: timeout",
+            "what was before is told in plain words: the model that writes it did not come in time",
+        ),
+        ("startbrief: timeout (3 s)", "what a session starts with did not come in time (3 s)"),
+        ("context: no room for handover, ops", "no room for handover, ops"),
+        ("tea: spilt", "tea spilt"),
+    ],
+)
+def test_what_is_missing_in_words(degrade: str, words: str) -> None:
+    assert missing(degrade) == words
+
+
+def test_every_decision_of_a_companion_has_words() -> None:
+    assert set(POSTURES) == set(get_args(Posture))
+    assert set(PRESSURES) == set(get_args(Level))
+    assert set(OVERLAYS) == set(get_args(Overlay))
+    timings = {"gate_ms": 0, "llm_ms": 2.5, "tts_ms": 0, "tea_ms": 1, "total_ms": None}
+    assert times(timings) == "the model 2.5 ms, tea 1 ms"

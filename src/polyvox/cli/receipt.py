@@ -35,8 +35,8 @@ def receipt(
         if json:
             say_json(as_data(seen))
             return
-        decided = await app.database.read(lambda tx: decided_for(tx, SCOPE, seen.answer))
-        print_receipt(seen, decided, texts=texts)
+        trace = await app.database.read(lambda tx: decided_for(tx, SCOPE, seen.answer))
+        print_receipt(seen, trace, texts=texts)
 
     run(work)
 

@@ -41,15 +41,17 @@ def trace(
 
 def in_words(told: dict[str, Any]) -> list[str]:
     """A trace, one decision on a line."""
-    from polyvox.session.trace import decisions
+    from polyvox.cli.show.decided import decided, times
 
     run = told["startbrief_runtime"]
     lines = [
         f"turn      {told['turn_id']} ({told['state']}, {told['model'] or 'no model'})",
         f"session   {run['session_id']}",
         f"blocks    {' → '.join(told['system_blocks']) or 'none'}",
-        *(f"{name:<9} {words}" for name, words in decisions(told)),
+        *(f"{name:<9} {words}" for name, words in decided(told)),
     ]
-    lines += [f"attempt   {one['model']}: {one['status']}" for one in told["attempts"]]
-    times = [f"{name} {ms:g}" for name, ms in told["timings"].items() if ms is not None]
-    return [*lines, f"times     {', '.join(times)}"]
+    for one in told["attempts"]:
+        why = one["message"] or one["category"] or "answered"
+        status = f" (HTTP {one['status']})" if one["status"] else ""
+        lines.append(f"attempt   {one['model']}: {why}{status}")
+    return [*lines, f"times     {times(told['timings'])}"]

@@ -83,15 +83,15 @@ def trace_of(tx: Tx, scope: Scope, turn_id: str, answer_id: str | None = None) -
     }
 
 
-def decided_for(tx: Tx, scope: Scope, answer: Answer) -> list[tuple[str, str]]:
-    """The decisions that are stored of an answer, in words."""
+def decided_for(tx: Tx, scope: Scope, answer: Answer) -> dict[str, Any] | None:
+    """What was decided for an answer, less what was not sent; None: nothing is stored of it."""
     stored = companions.traces(tx, scope, answer.turn_id).get(answer.id)
     if stored is None:
-        return []
+        return None
     turn = turns.get_turn(tx, scope, answer.turn_id)
     draft = _draft(tx, scope, answer.id)
     gone = [] if draft is None else left_out(draft)
-    return decisions(as_sent(undecided(turn) | msgspec.json.decode(stored), gone))
+    return as_sent(undecided(turn) | msgspec.json.decode(stored), gone)
 
 
 def left_out(draft: Draft) -> list[str]:
@@ -120,34 +120,6 @@ def as_sent(told: dict[str, Any], gone: Sequence[str]) -> dict[str, Any]:
         changes["recall"] = told["recall"] | {"found": 0, "entities": 0}
     changes["degrades"] = [*told["degrades"], f"context: {NO_ROOM} for {', '.join(gone)}"]
     return told | changes
-
-
-def decisions(told: dict[str, Any]) -> list[tuple[str, str]]:
-    """What was decided for an answer beside its own texts, and why: (what, in words)."""
-    run, recall, posture = told["startbrief_runtime"], told["recall"], told["posture"]
-    items = told["startbrief_items_count"]
-    known = f"{run['startbrief_fetch']}, {items} item{'' if items == 1 else 's'}"
-    found = [("start", f"message {run['userTurnsSeen'] or '?'} of its session; {known}")]
-    found.append(("gate", _because(told["gate"], told["gate_degrade"])))
-    if posture is not None:
-        stance = f"{posture['posture']}, pressure {posture['pressure']}"
-        found.append(("posture", _because(stance, posture["reason"])))
-        found.append(("overlay", _because(told["overlay"] or "none", told["overlay_reason"])))
-    carried = [name for name in ("bridge", "handover") if run[f"{name}_injected"]]
-    found.append(("carried", _because(", ".join(carried) or "nothing", told["handover_reason"])))
-    if posture is not None:
-        found.append(("ops", _because(run["ops_source"] or "none", told["ops_reason"])))
-    found.append(("profile", ", ".join(told["user_context"]) or "nothing"))
-    if recall is not None:
-        best = recall["relevance"]
-        sure = None if best is None else f"the best has a relevance of {best:g}"
-        count = f", {recall['found']} told" if recall["found"] else ""
-        found.append(("recall", _because(f"{recall['decision']}{count}", sure)))
-    return [*found, *(("degraded", one) for one in told["degrades"])]
-
-
-def _because(what: str, why: str | None) -> str:
-    return f"{what} ({why})" if why else what
 
 
 async def tell(road: Road, jobs: Sequence[Job]) -> None:

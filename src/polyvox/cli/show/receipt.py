@@ -4,10 +4,12 @@ size, what was left out and why, and what became of it on the wire."""
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from polyvox.cli import words
 from polyvox.cli.output import console, is_terminal, say
+from polyvox.cli.show.decided import decided
 from polyvox.context.describe import Description, Share, describe, memory_lines
 from polyvox.session.inspect import Inspected
 
@@ -19,9 +21,9 @@ WIDEST = 72
 
 
 def print_receipt(
-    seen: Inspected, decided: Sequence[tuple[str, str]] = (), *, texts: bool = False
+    seen: Inspected, trace: Mapping[str, Any] | None = None, *, texts: bool = False
 ) -> None:
-    """All of it; `decided` is what was decided for the answer, in words."""
+    """All of it; `trace` is what was decided for the answer."""
     told = describe(seen.receipt)
     answer = seen.answer
     say(f"{answer.advisor_name}: answer {answer.id} ({answer.state})")
@@ -33,7 +35,7 @@ def print_receipt(
     _bar(told)
     say()
     _legend(told)
-    _memory(told, decided)
+    _memory(told, trace)
     _left_out(told)
     _council(told)
     _wire(seen, told)
@@ -77,16 +79,16 @@ def _legend(told: Description) -> None:
     say(f"{FREE} {'free':<{widest}}  {free:>8,} tokens")
 
 
-def _memory(told: Description, decided: Sequence[tuple[str, str]]) -> None:
+def _memory(told: Description, trace: Mapping[str, Any] | None) -> None:
     if lines := memory_lines(told):
         say()
         say("Told from memory:")
         for line in lines:
             say(f"  {line}")
-    if decided:
+    if trace is not None:
         say()
         say("Decided before it was asked:")
-        for name, why in decided:
+        for name, why in decided(trace):
             say(f"  {name:<9} {why}")
 
 
@@ -101,7 +103,7 @@ def _left_out(told: Description) -> None:
 
 
 def _council(told: Description) -> None:
-    if not told.council:
+    if not told.council or told.recipe == "companion":
         return
     say()
     say("The council as it was:")
