@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.cli.desk import Cli, Here, Provider
+from tests.cli.desk import POLYVOX, Cli, Here, Provider
+from tests.cli.terminal import Terminal
 
 from polyvox.companion.reading import NO_GATE
+
+STANDING = "Always answer in one sentence."
 
 
 def reading() -> dict[str, str]:
@@ -18,9 +21,10 @@ def test_a_companion_is_talked_with_alone_and_its_talk_goes_on(
 ) -> None:
     provider.script(plain=[reading(), {"text": "Good to see you."}])
     first = here("chat", "--recipe", "companion", stdin="Hello you.\n")
-    assert (first.code, first.out) == (0, "Good to see you.\n")
+    assert (first.code, first.out) == (0, "## Harbor\n\nGood to see you.\n")
     provider.script(plain=[reading(), {"text": "Still here."}])
-    assert here("chat", "--persona", "harbor", stdin="And again.\n").out == "Still here.\n"
+    again = here("chat", "--persona", "harbor", stdin="And again.\n")
+    assert again.out == "## Harbor\n\nStill here.\n"
     (talk,) = here("conversations", "list", "--json").json
     shown = here("conversations", "show", talk["id"], "--json").json
     assert shown["recipe"] == "companion"
@@ -38,6 +42,93 @@ def test_a_companion_is_talked_with_alone_and_its_talk_goes_on(
     assert data["answer_id"] == turn["answers"][0]["answer_id"]
     none = here("trace", "none")
     assert (none.code, "`polyvox conversations show last --json` has" in none.err) == (2, True)
+
+
+def lines(*said: str) -> str:
+    return "".join(f"{line}\n" for line in said)
+
+
+def test_only_commands_for_one_companion_are_listed(here: Here, provider: Provider) -> None:
+    told = here("chat", "--recipe", "companion", stdin=lines("/help", "/only keeper"))
+    names = [line.split()[0] for line in told.out.splitlines()[:-1]]
+    assert names == [
+        "/help", "/new", "/retry", "/regenerate", "/exclude", "/include", "/receipt", "/why",
+        "/memory", "/veto", "/end", "/title", "/quit",
+    ]  # fmt: skip
+    assert ("SLUG" in told.out, "@slug" in told.out) == (False, False)
+    assert "There is no command /only." in told.err
+    provider.script(plain=[reading(), {"text": "Hello."}])
+    here("chat", "--recipe", "companion", stdin=lines("Hello you."))
+    later = here("chat", "-c", "last", stdin=lines("/exclude", "/exchange", "/help"))
+    assert "What Harbor said is left out of later requests." in later.err
+    assert "There is no command /exchange." in later.err
+
+
+def test_what_a_session_is_told_can_be_set_aside(here: Here, provider: Provider) -> None:
+    focus = "the exam in statistics"
+    here("memory", "profile", "--set", msgspec.json.encode({"instructions": [STANDING]}).decode())
+    here("memory", "profile", "--set", msgspec.json.encode({"current_focus": focus}).decode())
+    provider.script(plain=[reading(), {"text": "One."}, reading(), {"text": "Two."}])
+    first = here(
+        "chat", "--recipe", "companion",
+        stdin=lines("/memory", "/veto", "/veto 99", "/veto 2", "/memory", "First words.", "/memory",
+                    "/veto 2", "/memory", "Second words."),
+    )  # fmt: skip
+    lists = first.out.split("Told ")[1:]
+    rule = f"  2  you asked for this: {STANDING}"
+    assert [one.split(":")[0] for one in lists] == ["at the start"] * 2 + ["when it began"] * 2
+    assert ["(set aside)" in one for one in lists] == [False, True, True, False]
+    assert all(rule in one for one in lists)
+    assert all(
+        f"Used only if it comes up:\n  3  about you: In focus: {focus}\n" in one for one in lists
+    )
+    assert first.err.count("Which one? /veto N; /memory lists them") == 2
+    assert f"Set aside in this session: {STANDING}" in first.err
+    assert f"Used again: {STANDING}" in first.err
+    asked = [one["body"] for one in provider.log()]
+    for words, told in (("First words.", False), ("Second words.", True)):
+        bodies = [body for body in asked if _last(body) == words]
+        assert any(STANDING in body for body in bodies) == told, words
+
+
+def _last(body: str) -> str:
+    text: str = msgspec.json.decode(body)["messages"][-1]["content"]
+    return text
+
+
+def test_a_session_is_ended_and_an_answer_explained(here: Here, provider: Provider) -> None:
+    provider.script(plain=[reading(), {"text": "Good to see you."}])
+    said = lines("/end", "/why", "Hello you.", "/why", "/end", "/end")
+    run = here("chat", "--recipe", "companion", stdin=said)
+    assert "posture   keeps you company" in run.out
+    assert run.err.count("No session is going on. Your next message begins one.") == 2
+    assert "You ended it here." in run.err
+    assert "Nothing has been said yet." in run.err
+    (session,) = here("sessions", "list", "--json").json
+    assert session["ended_by"] == "person"
+
+
+@pytest.mark.slow
+def test_a_companion_in_a_terminal_says_what_it_remembers(cli: Cli, provider: Provider) -> None:
+    cli("memory", "profile", "--set", '{"current_focus": "the exam in statistics"}')
+    provider.script(plain=[reading(), {"text": "Hello."}, reading(), {"text": "Still here."}])
+    command = [POLYVOX, "chat", "--recipe", "companion"]
+    with Terminal(command, cli.env, 120, 40) as terminal:
+        start = terminal.until(lambda screen: screen.text.endswith("›"))
+        assert "I remember 2 things: 1 told now, 1 if it comes up. /memory lists them" in start
+        terminal.type("Hi.\r")
+        terminal.until("conversation 0")
+        terminal.type("And now?\r")
+        terminal.until("Still here.")
+        terminal.until(lambda screen: screen.text.endswith("›"))
+        assert terminal.screen.text.count("conversation 0") == 1
+        terminal.press("\x04", lambda screen: False)
+        assert terminal.end() == 0
+    with Terminal(command, cli.env, 120, 40) as terminal:
+        start = terminal.until(lambda screen: screen.text.endswith("›"))
+        assert "Your session goes on; /memory lists what it was told, /end ends it." in start
+        terminal.press("\x04", lambda screen: False)
+        assert terminal.end() == 0
 
 
 def test_who_is_no_companion_is_told_so(here: Here) -> None:

@@ -39,7 +39,7 @@ def chat(
         chosen = await find_conversation(app, conversation) if conversation else None
         await check_recipe(app, recipe, chosen)
         await check_council(app, council, chosen)
-        alone = None
+        alone = await _with(app, chosen) if chosen is not None else None
         if chosen is None and council is None and (persona or recipe == "companion"):
             alone, chosen = await _companion(app, persona or "harbor", recipe)
         elif persona:
@@ -51,6 +51,16 @@ def chat(
         return await Room(app, chosen, recipe=of, council=council, alone=alone).stay()
 
     run(work)
+
+
+async def _with(app: Polyvox, chosen: Conversation) -> Advisor | None:
+    """The companion whose conversation it is."""
+    from polyvox.cli.choosing import SCOPE
+
+    if chosen.recipe != "companion":
+        return None
+    everyone = await app.advisors.list(SCOPE)
+    return next((one for one in everyone if chosen.advisors == (one.id,)), None)
 
 
 async def _companion(

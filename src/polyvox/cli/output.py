@@ -19,6 +19,8 @@ WIDEST = 40
 """Columns to which a cell is padded in a pipe: one long cell must not push all others away."""
 ROOM = 30
 """Columns that a text which wraps needs to be read."""
+NARROWEST = 20
+"""Columns that a text gets, however long its name is."""
 _NUMBER = re.compile(r"≈?[\d,./]+")
 
 
@@ -31,6 +33,19 @@ def harmless(text: str) -> str:
 def say(text: str = "") -> None:
     """A line on stdout."""
     sys.stdout.write(printable(text) + "\n")
+
+
+def say_beside(lead: str, text: str) -> None:
+    """A text beside its name; where a terminal ends, its words go on below themselves."""
+    if not is_terminal():
+        say(f"{lead}{text}")
+        return
+    from rich.text import Text
+
+    screen = console()
+    wrapped = Text(printable(text)).wrap(screen, max(NARROWEST, screen.width - len(lead)))
+    for at, line in enumerate(wrapped):
+        say(f"{' ' * len(lead) if at else lead}{line.plain}".rstrip())
 
 
 def write(text: str) -> None:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from polyvox.cli.choosing import SCOPE, begin_conversation, note_unknown_mention, tiny_note
 from polyvox.cli.failing import STOPPED, report
-from polyvox.cli.output import is_terminal, note
+from polyvox.cli.output import is_terminal, note, note_kindly
 from polyvox.cli.prompting import interruptible, read_line, remember
 from polyvox.cli.show.closing import print_closing
 from polyvox.cli.show.views import view_for
+from polyvox.cli.slash_memory import greeting
 from polyvox.cli.talk import Outcome, Talk
 from polyvox.errors import PolyvoxError
+from polyvox.session.starting import COMPANION, Shown
 from polyvox.values import Advisor, Conversation
 
 if TYPE_CHECKING:
@@ -50,20 +52,27 @@ class Room:
         self.only: list[str] | None = None
         """Slugs of those who are asked; None: everyone of the conversation."""
         self.turn_id = conversation.head_id if conversation is not None else None
-        self.talk = Talk(app, view_for())
+        self.veto: set[str] = set()
+        """Ids of what the session that the next message begins shall not be told."""
+        self.listed: tuple[Shown, ...] = ()
+        """What is remembered, as it was listed last."""
+        self.talk = Talk(app, view_for(named=self.recipe == COMPANION))
         self._slugs: list[str] = []
+        self._named = ""
+        """The conversation whose id was told."""
 
     async def stay(self) -> int:
         """Talk until the person leaves; answers the exit code."""
-        from polyvox.cli.slash import NAMES
+        from polyvox.cli.slash import orders
 
         self.talk.note = await tiny_note(self.app, [self.alone.slug] if self.alone else None)
-        self._slugs = [one.slug for one in await self.app.advisors.list(SCOPE)]
+        if self.alone is None:
+            self._slugs = [one.slug for one in await self.app.advisors.list(SCOPE)]
         await self._greet()
         store = remember(
             self.app.settings.home / "chat_history",
             lambda: [
-                *(f"/{name}" for name in NAMES),
+                *(f"/{name}" for name in orders(self)),
                 *self._slugs,
                 *(f"@{s}" for s in self._slugs),
             ],
@@ -104,11 +113,12 @@ class Room:
         if self.only is None and self.alone is None:
             await note_unknown_mention(self.app, content)
         try:
-            outcome = await self.talk.send(made.id, content, self.only)
+            outcome = await self.talk.send(made.id, content, self.only, tuple(self.veto))
         except PolyvoxError:
             if new:
                 await self.app.conversations.delete(SCOPE, made.id)
             raise
+        self.veto = set()
         self.turn_id = outcome.turn_id
         self.conversation = await self.app.conversations.get(SCOPE, made.id)
         return outcome
@@ -125,7 +135,9 @@ class Room:
         if outcome.stopped:
             note("(stopped; what had come is kept)")
         elif self.conversation is not None:
-            print_closing(self.conversation.id, outcome.answers)
+            new = self.conversation.id if self.conversation.id != self._named else ""
+            self._named = self.conversation.id
+            print_closing(new, outcome.answers)
 
     async def _take(self, line: str) -> None:
         from polyvox.cli import slash
@@ -147,3 +159,5 @@ class Room:
         found = self.conversation
         going = f", going on with “{found.title}”" if found is not None and found.title else ""
         note(f"Talking with {who}{going}. /help lists the commands, Ctrl-D leaves.")
+        if self.recipe == COMPANION and (told := await greeting(self)):
+            note_kindly(told)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from polyvox.cli import slash_memory
 from polyvox.cli.choosing import SCOPE
 from polyvox.cli.output import note, say
 from polyvox.cli.people import look_up
@@ -21,25 +23,29 @@ Order = Callable[["Room", list[str]], Awaitable[None]]
 async def obey(room: Room, line: str) -> None:
     """Do what a line says."""
     name, *words = line[1:].split()
-    found = ORDERS.get(name.lower())
+    known = orders(room)
+    found = known.get(name.lower())
     if found is None:
-        near = difflib.get_close_matches(name.lower(), NAMES, 1, cutoff=0.3)
+        near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.3)
         hint = f"Did you mean /{near[0]}? " if near else ""
         raise Invalid(f"There is no command /{name}.", f"{hint}/help lists them all.")
     await found[1](room, words)
 
 
-async def _help(_room: Room, _: list[str]) -> None:
-    widest = max(len(usage) for usage, _ in ORDERS.values())
-    for usage, order in ORDERS.values():
+async def _help(room: Room, _: list[str]) -> None:
+    known = orders(room).values()
+    widest = max(len(usage) for usage, _ in known)
+    for usage, order in known:
         say(f"{usage:<{widest}}  {order.__doc__}")
-    say("Anything else is a message; @slug in it asks only that advisor, // begins one with a /.")
+    only = "" if room.alone is not None else " @slug in it asks only that advisor,"
+    say(f"Anything else is a message;{only} // begins one with a /.")
 
 
 async def _new(room: Room, _: list[str]) -> None:
     """begin a new conversation"""
     room.conversation = None
     room.turn_id = None
+    room.listed = ()
     note("A new conversation begins with your next message.")
 
 
@@ -81,7 +87,7 @@ async def _retry(room: Room, words: list[str]) -> None:
 
 
 async def _regenerate(room: Room, words: list[str]) -> None:
-    """have an answer written anew (all, without a slug)"""
+    """have the last answer written anew"""
     answers = [one for one in await _last(room, words) if one.kind == "advisor"]
     room.told(await room.talk.again(answers, retry=False))
 
@@ -97,7 +103,7 @@ async def _include(room: Room, words: list[str]) -> None:
 
 
 async def _exclusion(room: Room, words: list[str], *, excluded: bool) -> None:
-    if not words:
+    if not words and room.alone is None:
         raise Invalid("Which one?", "Name an advisor of the last turn, or write: message.")
     how = "left out of later requests" if excluded else "part of later requests again"
     if words == ["message"]:
@@ -127,10 +133,18 @@ async def _receipt(room: Room, words: list[str]) -> None:
     """what an advisor was sent in the last turn, and why"""
     from polyvox.cli.show.receipt import print_receipt
 
-    answers = await _last(room, words)
-    if len(answers) > 1 and not words:
-        raise Invalid("Whose?", "/receipt SLUG")
-    print_receipt(await room.app.receipt(SCOPE, answers[-1].id))
+    answer = await _one(room, words, "/receipt SLUG")
+    print_receipt(await room.app.receipt(SCOPE, answer.id))
+
+
+async def _why(room: Room, words: list[str]) -> None:
+    """why the last answer is as it is, step by step"""
+    from polyvox.cli.trace import print_trace
+    from polyvox.session.trace import trace_of
+
+    answer = await _one(room, words, "/why SLUG")
+    told = await room.app.database.read(lambda tx: trace_of(tx, SCOPE, answer.turn_id, answer.id))
+    print_trace(told)
 
 
 async def _title(room: Room, words: list[str]) -> None:
@@ -167,10 +181,25 @@ ORDERS: dict[str, tuple[str, Order]] = {
     "synthesize": ("/synthesize", _synthesize),
     "exchange": ("/exchange [N]", _exchange),
     "receipt": ("/receipt [SLUG]", _receipt),
+    "why": ("/why [SLUG]", _why),
+    "memory": ("/memory", slash_memory.list_memory),
+    "veto": ("/veto N", slash_memory.veto),
+    "end": ("/end", slash_memory.end),
     "title": ("/title TEXT", _title),
     "quit": ("/quit", _quit),
 }
-NAMES: Sequence[str] = tuple(ORDERS)
+OF_A_COUNCIL = ("advisors", "only", "all", "synthesize", "exchange")
+
+
+def orders(room: Room) -> dict[str, tuple[str, Order]]:
+    """The commands that make sense here: who is alone has nobody to choose from."""
+    if room.alone is None:
+        return ORDERS
+    return {
+        name: (re.sub(r" \[?SLUG.*", "", usage), order)
+        for name, (usage, order) in ORDERS.items()
+        if name not in OF_A_COUNCIL
+    }
 
 
 def _conversation(room: Room) -> str:
@@ -183,6 +212,13 @@ def _turn(room: Room) -> str:
     if room.turn_id is None:
         raise Invalid("Nothing has been said yet.", "Send a message first.")
     return room.turn_id
+
+
+async def _one(room: Room, words: list[str], usage: str) -> Answer:
+    answers = await _last(room, words)
+    if len(answers) > 1 and not words:
+        raise Invalid("Whose?", usage)
+    return answers[-1]
 
 
 async def _last(room: Room, words: list[str]) -> list[Answer]:

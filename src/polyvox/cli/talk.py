@@ -56,13 +56,17 @@ class Talk:
         self.warming: asyncio.Task[None] | None = None
 
     async def send(
-        self, conversation_id: str, content: str, advisors: Sequence[str] | None = None
+        self,
+        conversation_id: str,
+        content: str,
+        advisors: Sequence[str] | None = None,
+        veto: Sequence[str] = (),
     ) -> Outcome:
-        """A message and its answers."""
+        """A message and its answers; `veto` is what its session shall not be told."""
 
         async def begin() -> str:
             begun = await self.app.turns.send(
-                SCOPE, conversation_id, content, advisors=advisors, model=self.model
+                SCOPE, conversation_id, content, advisors=advisors, model=self.model, veto=veto
             )
             return begun.turn.id
 

@@ -26,32 +26,32 @@ def trace(
 
     async def work(app: Polyvox) -> None:
         from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json
+        from polyvox.cli.output import say_json
         from polyvox.session.trace import trace_of
 
         told = await app.database.read(lambda tx: trace_of(tx, SCOPE, turn, answer))
         if json:
             say_json(told)
             return
-        for line in in_words(told):
-            say(line)
+        print_trace(told)
 
     run(work)
 
 
-def in_words(told: dict[str, Any]) -> list[str]:
+def print_trace(told: dict[str, Any]) -> None:
     """A trace, one decision on a line."""
+    from polyvox.cli.output import say_beside
     from polyvox.cli.show.decided import decided, times
 
-    run = told["startbrief_runtime"]
     lines = [
-        f"turn      {told['turn_id']} ({told['state']}, {told['model'] or 'no model'})",
-        f"session   {run['session_id']}",
-        f"blocks    {' → '.join(told['system_blocks']) or 'none'}",
-        *(f"{name:<9} {words}" for name, words in decided(told)),
+        ("turn", f"{told['turn_id']} ({told['state']}, {told['model'] or 'no model'})"),
+        ("session", told["startbrief_runtime"]["session_id"]),
+        ("blocks", " → ".join(told["system_blocks"]) or "none"),
+        *decided(told),
     ]
     for one in told["attempts"]:
         why = one["message"] or one["category"] or "answered"
         status = f" (HTTP {one['status']})" if one["status"] else ""
-        lines.append(f"attempt   {one['model']}: {why}{status}")
-    return [*lines, f"times     {times(told['timings'])}"]
+        lines.append(("attempt", f"{one['model']}: {why}{status}"))
+    for name, words in (*lines, ("times", times(told["timings"]))):
+        say_beside(f"{name:<9} ", words)

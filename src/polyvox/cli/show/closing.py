@@ -10,11 +10,12 @@ from polyvox.values import Answer
 
 
 def print_closing(conversation_id: str, answers: Sequence[Answer]) -> None:
-    """In a terminal only: a pipe gets the answers and nothing else."""
+    """In a terminal only: a pipe gets the answers and nothing else. No id: it was told before."""
     if not is_terminal():
         return
     screen = console()
-    parts = [part for part in (total(answers), f"conversation {conversation_id}") if part]
+    named = f"conversation {conversation_id}" if conversation_id else ""
+    parts = [part for part in (total(answers), named) if part]
     between = " · " if sum(map(len, parts)) + 3 <= screen.width else "\n"
     screen.print(between.join(parts), style="dim", soft_wrap=True)
 

@@ -151,7 +151,8 @@ def decided(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if recall is not None:
         yield "looked up", _recalled(recall)
     for one in told["degrades"]:
-        yield "missing", missing(one)
+        if not one.startswith("gate: "):  # that is told already
+            yield "missing", missing(one)
 
 
 def times(timings: Mapping[str, float | None]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from polyvox.cli import words
-from polyvox.cli.output import console, is_terminal, say
+from polyvox.cli.output import console, is_terminal, say, say_beside
 from polyvox.cli.show.decided import decided
 from polyvox.context.describe import Description, Share, describe, memory_lines
 from polyvox.session.inspect import Inspected
@@ -89,7 +89,7 @@ def _memory(told: Description, trace: Mapping[str, Any] | None) -> None:
         say()
         say("Decided before it was asked:")
         for name, why in decided(trace):
-            say(f"  {name:<9} {why}")
+            say_beside(f"  {name:<9} ", why)
 
 
 def _left_out(told: Description) -> None:

@@ -65,7 +65,8 @@ class Silent:
 class Plain:
     """For a pipe: each answer whole, in their order, the first one as it comes."""
 
-    def __init__(self) -> None:
+    def __init__(self, named: bool = False) -> None:
+        self._named = named
         self._spoke = False
 
     def begin(self, people: People, turn_id: str, waiting: Callable[[], str]) -> None:
@@ -115,7 +116,7 @@ class Plain:
         if self._spoke:
             write("\n")
         self._spoke = True
-        if len(places) > 1 or place.kind == "synthesis":
+        if self._named or len(places) > 1 or place.kind == "synthesis":
             again = f" (round {place.round})" if place.kind == "exchange" else ""
             write(f"## {place.person.name}{again}\n\n")
         self._headed = True
@@ -191,6 +192,6 @@ def print_board(board: Board) -> None:
     screen.print()
 
 
-def view_for(json: bool = False) -> View:
-    """The way that fits where the output goes."""
-    return Silent() if json else Drawn() if is_terminal() else Plain()
+def view_for(json: bool = False, named: bool = False) -> View:
+    """The way that fits where the output goes; `named`: one who answers alone has its name, too."""
+    return Silent() if json else Drawn() if is_terminal() else Plain(named)
