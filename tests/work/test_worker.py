@@ -330,6 +330,33 @@ async def test_it_can_be_closed_while_it_looks_when_the_next_job_is_due(
     gc.collect()
 
 
+async def test_it_can_be_closed_just_when_it_is_rung(
+    database: Database, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: asyncio.Queue[None] = asyncio.Queue()
+    loop, next_due = asyncio.get_running_loop(), jobs.next_due
+
+    def seen(tx: Tx, kinds: Sequence[str]) -> int | None:
+        loop.call_soon_threadsafe(looks.put_nowait, None)
+        return next_due(tx, kinds)
+
+    async def task(job: Job) -> None:
+        pass
+
+    monkeypatch.setattr(jobs, "next_due", seen)
+    work = worker(database, runner, Clock(), task)
+    work.start()
+    for _ in range(2):  # whether anything is due, and how long it may rest
+        await looks.get()
+    for _ in range(5):
+        await database.read(lambda tx: None)  # by now it rests
+    work.ring()
+    closing = asyncio.create_task(work.close())
+    ended, _ = await asyncio.wait({closing}, timeout=10)
+    closing.cancel()
+    assert ended, "it goes on resting"
+
+
 async def test_ringing_wakes_it(database: Database, runner: Runner) -> None:
     done = asyncio.Event()
 
