@@ -204,6 +204,35 @@ async def test_another_value_at_a_place_for_one_is_no_rewording(desk: Desk) -> N
     assert await traces(desk, "zorbcorp") == {}
 
 
+async def lives_in(desk: Desk, *cities: str) -> dict[str, str]:
+    """One session for each city, a day apart; the ids of what was noted of each."""
+    for number, city in enumerate(cities):
+        note = {"n": 0, "quote": f"I live in {city}", "subject": "user", "attribute": "home",
+                "text": f"The user lives in {city}."}  # fmt: skip
+        desk.reply({**EMPTY, "facts": [note]})
+        await desk.ingest(city, f"I live in {city} now.", at=number * DAY)
+        await desk.work()
+    known = await desk.memory.facts(ME, PART, include_history=True)
+    return {str(one.fact.session_id): one.fact.id for one in known}
+
+
+async def test_what_a_correction_leaves_of_a_note_is_not_the_persons(desk: Desk) -> None:
+    desk.clock.now += 9 * DAY
+    ids = await lives_in(desk, "Braga", "Aveiro", "Coimbra")
+    new = await desk.memory.change_fact(ME, PART, ids["Coimbra"], text="The user lives in Faro.")
+    alone = await desk.memory.preview(ME, PART, Target("fact", new.fact.id))
+    assert [one.text for one in alone.going.facts] == ["The user lives in Faro."]
+
+    went = await forgotten(desk, Target("fact", ids["Coimbra"]))
+
+    texts = {one.text for one in went.going.facts}
+    assert texts == {"The user lives in Coimbra.", "The user lives in Faro."}
+    assert [one.text for one in went.going.returns] == ["The user lives in Aveiro."]
+    assert went.going.anew == ()
+    left = await desk.memory.facts(ME, PART, include_history=True)
+    assert {one.fact.id for one in left} == {ids["Braga"], ids["Aveiro"]}
+
+
 async def test_no_file_holds_what_was_retold(sqlite_database: Database, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

@@ -256,7 +256,8 @@ class _Walk:
             names = ("text", "quote", "value")
             texts = [text for name in names if (text := getattr(one, name, None))]
             said += texts
-            spoken += texts if one.session_id is None else []
+            if one.session_id is None:
+                spoken += repeats.put_in(self.tx, self.scope, self.partition, one, texts)
         made = [one.text for one in summaries]
         made += [text for day in days for text in (*day.themes, day.steering_note or "")]
         made += [one.text for one in chosen.messages if one.role == "assistant"]

@@ -18,7 +18,7 @@ from polyvox.memory import stemming
 from polyvox.memory.values import Episode, Partition
 from polyvox.memory.vouching import ENOUGH, Vouching, has
 from polyvox.memory.words import STOP, words_of
-from polyvox.store import episodes, redacting, shelves
+from polyvox.store import episodes, facts, profiles, redacting, shelves
 from polyvox.store.database import Tx
 from polyvox.store.facts import Fact
 from polyvox.store.folding import fold
@@ -129,6 +129,26 @@ def retold(
         one
         for (one, hits), name in zip(suspects, places, strict=True)
         if name is None or name not in said or not hits <= set(words_of(said[name].text))
+    ]
+
+
+def put_in(
+    tx: Tx, scope: Scope, partition: Partition, one: Derived, texts: Sequence[str]
+) -> list[str]:
+    """What a person put in by hand, without the words that notes have at its place: whoever
+    corrects a note leaves most of it as it was, so these are not theirs."""
+    noted: list[str] = []
+    if isinstance(one, Fact):
+        line = facts.of_lines(tx, scope, partition, (one.line,))
+        noted = [each.text for each in line if each.session_id is not None]
+    elif isinstance(one, Entry):
+        every = profiles.entries(tx, scope, partition)
+        here = [each for each in every if each.field == one.field]
+        noted = [each.value for each in here if each.session_id is not None]
+    known = {word for text in noted for word in fold(text).split()}
+    return [
+        " ".join(word for word in text.split() if not known.issuperset(fold(word).split()))
+        for text in texts
     ]
 
 
