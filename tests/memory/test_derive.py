@@ -145,6 +145,7 @@ async def test_the_model_sees_the_persons_words_as_data_and_nothing_else(desk: D
             "was cut off before its end",
         ),
         (["[]", '"facts"'], "holds no such data"),
+        ([{"facts": "none"}, {"facts": [[[]]]}], "holds no such data"),
         ([Script(fault="refusal")], ""),
         ([Script(status=500)], ""),
         ([Script(empty=True)], ""),
@@ -205,9 +206,7 @@ async def test_one_repair_is_asked_for_and_taken(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        {"facts": "none"},
-        {"facts": ["I moved"], "loops": {"a": 1}, "profile": [None, 3]},
-        {"facts": [{"quote": "I moved to Porto", "text": 7}]},
+        {"facts": [{"quote": "I moved to Porto", "text": 7}, "I moved"], "loops": None},
         {"facts": [{"quote": ["I moved"], "text": "x"}]},
         {"facts": [{"quote": "Porto", "text": "One word shows nothing."}]},
         {"facts": [{"quote": "..", "text": "Nor do dots."}]},

@@ -78,6 +78,17 @@ async def test_what_rules_find_is_kept_and_the_failure_shows(desk: Desk) -> None
     assert done == 0, "it does not count as worked through"
 
 
+@pytest.mark.parametrize(
+    "reply", [{"facts": "none"}, {"facts": [[[]]]}, {**EMPTY, "loops": {"text": "Call Ann"}}]
+)
+async def test_a_reply_without_lists_is_none(desk: Desk, reply: dict[str, Any]) -> None:
+    desk.always(reply)
+    await desk.ingest("s", SAYS)
+    await give_up(desk)
+    (loop,) = await desk.memory.loops(ME, PART)
+    assert loop.text == "Call Ann tomorrow", "it does not take away what rules found"
+
+
 async def test_a_later_retry_gives_what_there_would_have_been_at_once(desk: Desk) -> None:
     more = [f"I need to {what}." for what in ("mend the fence", "sell my boat", "buy new paint")]
     await desk.ingest("s", SAYS, *more)

@@ -7,7 +7,7 @@ the job that asked. What a call used is noted whether it helped or not.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -62,20 +62,29 @@ class Asker:
         """Whether what a model is told leaves this machine."""
         return not self.models.stays_here(name)
 
-    async def ask(self, scope: Scope, model: str, system: str, data: str, has: str) -> Table:
-        """The object that a model replies with; it must have the key `has`."""
+    async def ask(
+        self,
+        scope: Scope,
+        model: str,
+        system: str,
+        data: str,
+        has: str,
+        lists: Sequence[str] = (),
+    ) -> Table:
+        """The object that a model replies with; it must have the key `has`, and rows in `lists`,
+        where it has these."""
         request = Request(
             (SystemPart(system),),
             (ChatMessage("user", data),),
             Params(max_tokens=self.models.facts(model).max_tokens or MAX_TOKENS, temperature=0),
         )
-        text, wrong = await self._reply(scope, model, request, has)
+        text, wrong = await self._reply(scope, model, request, has, lists)
         if isinstance(text, dict):
             return text
         said = ChatMessage("assistant", text[:SHOWN_AGAIN] or "…")
         again = ChatMessage("user", prompt("again").replace("{wrong}", wrong))
         second = Request(request.system, (*request.messages, said, again), request.params)
-        text, wrong = await self._reply(scope, model, second, has)
+        text, wrong = await self._reply(scope, model, second, has, lists)
         if isinstance(text, dict):
             return text
         raise ProtocolError(
@@ -84,7 +93,7 @@ class Asker:
         )
 
     async def _reply(
-        self, scope: Scope, model: str, request: Request, has: str
+        self, scope: Scope, model: str, request: Request, has: str, lists: Sequence[str]
     ) -> tuple[Table | str, str]:
         """The data, or the text and what is wrong with it."""
         await self.check_cap(scope)
@@ -101,7 +110,7 @@ class Asker:
         text = "".join(pieces)
         if finish == "length":
             return text, "was cut off before its end"
-        found = read(text, has)
+        found = read(text, has, lists)
         return (text, "holds no such data") if found is None else (found, "")
 
     async def check_cap(self, scope: Scope) -> None:
@@ -129,13 +138,24 @@ class Asker:
         await self.database.write(write)
 
 
-def read(reply: str, has: str) -> Table | None:
-    """The first whole object in a reply that has this key, however it is wrapped."""
-    text = _THOUGHT.sub("", reply[:LONGEST_REPLY])
-    for value in objects(text):
-        if has in value:
+def read(reply: str, has: str, lists: Sequence[str] = ()) -> Table | None:
+    """The first whole object in a reply that has this key and such lists, however it is wrapped."""
+    for value in objects(without_thoughts(reply[:LONGEST_REPLY])):
+        if has in value and all(_is_list(value, name) for name in lists):
             return value
     return None
+
+
+def without_thoughts(reply: str) -> str:
+    """A reply without what a model says to itself."""
+    return _THOUGHT.sub("", reply)
+
+
+def _is_list(data: Mapping[str, Any], name: str) -> bool:
+    """Whether there is a list that is empty or has a row. A word in its place ("none"), or rows
+    that are none, are no such reply: it would count as one that found nothing."""
+    found = data.get(name)
+    return found is None or (isinstance(found, list) and (not found or bool(rows_of(data, name))))
 
 
 def rows_of(data: Mapping[str, Any], name: str) -> list[Table]:

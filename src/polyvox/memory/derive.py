@@ -340,8 +340,9 @@ class Deriving:
         shown = [one for one in said if one.cloud or not away]
         kept = extract.by_rules([one for one in said if one not in shown], zone)
         if shown:
+            told = extract.as_data(shown, zone)
             data = await self.asker.ask(
-                scope, name, prompt("extract"), extract.as_data(shown, zone), "facts"
+                scope, name, prompt("extract"), told, "facts", extract.LISTS
             )
             noted, heard = (
                 extract.by_model(data, shown, zone),

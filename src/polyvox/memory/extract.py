@@ -30,6 +30,8 @@ BATCH_MESSAGES = 60
 MOST_ROWS = 60
 """Of each kind, from one batch: a model that notes more is only copying."""
 MOST_TAGS = 8
+LISTS = ("facts", "loops", "profile", "instructions")
+"""What a model notes."""
 _FOLDED = str.maketrans("’‘‚‛“”„‟«»–—\u00a0", '\'\'\'\'""""""-- ')
 _PROFILE = ("north_star", "current_focus", "work_context", "key_relationships", "patterns")
 _TYPES: dict[object, LoopType] = {one: one for one in get_args(LoopType)}
@@ -125,13 +127,13 @@ def as_data(said: Sequence[Said], zone: tzinfo | None = UTC) -> str:
 def by_model(data: Table, said: Sequence[Said], zone: tzinfo | None = UTC) -> Found:
     """What a model noted, as far as it can be shown."""
     found = Found()
-    readers: dict[str, Callable[[Found, Table, Said, str], bool]] = {
-        "facts": partial(_fact, zone),
-        "loops": partial(_loop, zone),
-        "profile": _entry,
-        "instructions": _instruction,
-    }
-    for name, note in readers.items():
+    readers: tuple[Callable[[Found, Table, Said, str], bool], ...] = (
+        partial(_fact, zone),
+        partial(_loop, zone),
+        _entry,
+        _instruction,
+    )
+    for name, note in zip(LISTS, readers, strict=True):
         for row in rows_of(data, name)[:MOST_ROWS]:
             shown = _shown(row, said)
             if shown is None or not note(found, row, *shown):
