@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from polyvox.errors import Invalid, NotFound
-from polyvox.memory import derive, facts, loops, repeats
+from polyvox.memory import derive, facts, loops, profile, repeats
 from polyvox.memory.profile import LISTS
 from polyvox.memory.repeats import Derived, Words
 from polyvox.memory.statements import plain
@@ -320,7 +320,7 @@ class _Walk:
 
     def _lines(self, entry_id: str) -> list[Entry]:
         """An entry, and everything that was ever entered at its place."""
-        every = profiles.entries(self.tx, self.scope, self.partition)
+        every = profile.entries(self.tx, self.scope, self.partition)
         for one in every:
             if one.id == entry_id:
                 return [e for e in every if (e.field, e.item) == (one.field, one.item)]

@@ -24,7 +24,7 @@ def add(
 ) -> Profile:
     """Write a line at a place; where there is room for one only, in place of what stood there.
     `item` is the domain of a north star or the name of a person."""
-    lines = profile.lines_of(rows.entries(tx, scope, partition))
+    lines = profile.lines_of(profile.entries(tx, scope, partition))
     name = _item(place, item, _checked(place, text))
     there = lines.get(place, ())
     old = next((one for one in there if one.item == name), None)
@@ -66,7 +66,7 @@ def take_back(tx: Tx, scope: Scope, partition: Partition, line_id: str, now: int
 
 
 def _find(tx: Tx, scope: Scope, partition: Partition, line_id: str) -> tuple[str, Line]:
-    for place, lines in profile.lines_of(rows.entries(tx, scope, partition)).items():
+    for place, lines in profile.lines_of(profile.entries(tx, scope, partition)).items():
         for one in lines:
             if one.id == line_id:
                 return place, one
@@ -78,7 +78,7 @@ def _find(tx: Tx, scope: Scope, partition: Partition, line_id: str) -> tuple[str
 
 def _moment(tx: Tx, scope: Scope, partition: Partition, now: int) -> int:
     """Later than everything that stands in the profile: a change by hand holds."""
-    return max([now, *(one.said_at + 1 for one in rows.entries(tx, scope, partition))])
+    return max([now, *(one.said_at + 1 for one in profile.entries(tx, scope, partition))])
 
 
 def _entry(place: str, item: str, text: str | None, at: int, *, cloud: bool = True) -> Entry:

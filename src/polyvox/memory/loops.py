@@ -268,11 +268,14 @@ def listed(
     domain: str | None = None,
     limit: int | None = None,
     zone: tzinfo | None = UTC,
+    said_by: int | None = None,
+    without: str | None = None,
 ) -> list[Loop]:
-    """The loops in these states, by priority."""
+    """The loops in these states, by priority; as far as they were spoken of by a time, and not in
+    one session."""
     found = [
         one
-        for one in _all(tx, scope, partition, now, statuses, zone)
+        for one in _all(tx, scope, partition, now, statuses, zone, said_by, without)
         if domain is None or one.domain == domain
     ]
     return found if limit is None else found[:limit]
@@ -380,12 +383,20 @@ def _all(
     now: int,
     statuses: Collection[LoopStatus] = ALL,
     zone: tzinfo | None = UTC,
+    said_by: int | None = None,
+    without: str | None = None,
 ) -> list[Loop]:
     out = episodes.kept_out(tx, scope, partition)
+
+    def heard(one: Sighting | Ended) -> bool:
+        late = said_by is not None and one.said_at > said_by
+        return one.session_id is None or not (late or one.session_id == without)
+
     seen = [
         one
         for one in rows.sightings(tx, scope, partition)
-        if (one.session_id, one.index) not in out
+        if (one.session_id, one.index) not in out and heard(one)
     ]
     since = min((one.said_at for one in seen), default=0)
-    return view(seen, rows.endings(tx, scope, partition, since=since), now, statuses, zone)
+    over = [one for one in rows.endings(tx, scope, partition, since=since) if heard(one)]
+    return view(seen, over, now, statuses, zone)

@@ -2,13 +2,13 @@
 
 Sessions are those that were ingested and, in the person's own memory, those of the account too: one
 that ended a second ago counts before it is ingested. The session that begins is none of them. Only
-the person's own words are read and what was derived from them; what they excluded, and (for a cloud
-model) what must never leave, is not.
+the person's own words are read and what was derived from them, as far as they were said by then;
+what they excluded, and (for a cloud model) what must never leave, is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, timedelta, tzinfo
 from itertools import islice
@@ -56,28 +56,37 @@ def read(
 ) -> Found:
     """What is known as a session starts. `cloud`: it may be shown to a cloud model. Without
     `whole`, as much as a startbrief needs: no facts and no summaries."""
-    past = _past(tx, scope, partition, session_id)
     stored = episode_rows.persons_words(tx, scope, partition, now + 1, MESSAGES)
     said = tuple(
         Said(one.id, one.session_id, one.text, at)
         for one, at, may_leave in reversed(stored)
         if one.session_id != session_id and (may_leave or not cloud)
     )
-    person = profile.read(tx, scope, partition, now, cloud=cloud)
+    new = derived.unread(tx, scope, partition, [(one.session_id, one.index) for one, *_ in stored])
+    unread = {f"{name}#{index}" for name, index in new}
+    person = profile.read(tx, scope, partition, now, cloud=cloud, without=session_id)
     focus = person.one("current_focus")
     known = Known(
         now=now,
         zone=zone,
-        sessions=past,
+        sessions=_past(
+            tx,
+            scope,
+            partition,
+            session_id,
+            now,
+            {one.session_id: at for one, at, _ in stored[::-1]},
+        ),
         said=said,
-        facts=_facts(tx, scope, partition, now, cloud) if whole else (),
+        facts=_facts(tx, scope, partition, now, session_id, cloud) if whole else (),
         focus=None if focus is None else focus.text,
         hints=tuple(line.text for place in HINTS for line in person.all(place)[-1:]),
-        summaries=_summaries(tx, scope, partition, session_id, cloud) if whole else (),
+        summaries=_summaries(tx, scope, partition, now, session_id, cloud) if whole else (),
         yesterday=_yesterday(tx, scope, partition, at(now, zone).date()),
     )
-    live = live_loops(tx, scope, partition, now, cloud=cloud, zone=zone)
-    return Found(replace(known, loops=_loops(tx, scope, partition, known, live)), live, person)
+    live = live_loops(tx, scope, partition, now, cloud=cloud, zone=zone, session_id=session_id)
+    fresh = [one for one in said if one.id in unread]
+    return Found(replace(known, loops=_loops(known, fresh, live)), live, person)
 
 
 def live_loops(
@@ -88,10 +97,11 @@ def live_loops(
     *,
     cloud: bool,
     zone: tzinfo | None = UTC,
+    session_id: str | None = None,
 ) -> list[loops.Loop]:
-    """The loops that may be told, by priority. Of those whose every word was excluded there are
-    none."""
-    live = loops.listed(tx, scope, partition, now, zone=zone)
+    """The loops that may be told as a session starts, by priority. Of those whose every word was
+    excluded there are none."""
+    live = loops.listed(tx, scope, partition, now, zone=zone, said_by=now, without=session_id)
     return [one for one in live if one.cloud or not cloud]
 
 
@@ -123,13 +133,11 @@ def spoken_loops(
 
 
 def _loops(
-    tx: Tx, scope: Scope, partition: Partition, known: Known, live: Iterable[loops.Loop]
+    known: Known, unread: Iterable[Said], live: Iterable[loops.Loop]
 ) -> tuple[OpenLoop, ...]:
-    """Those that are pinned; then those of sessions that nobody has worked through yet, read off by
+    """Those that are pinned; then those of messages that nobody has worked through yet, read off by
     the plain rules; then the others that are kept, by priority."""
     kept = [_open(one) for one in live]
-    fresh = derived.untouched(tx, scope, partition, {one.session_id for one in known.said})
-    unread = [one for one in known.said if one.session_id in fresh]
     new = [loop for _, loop in spoken_loops(unread, known.now, known.zone)]
     newest = {loops.topic_of(one.text): one for one in reversed(new)}
     pins = [one for one in kept if one.pinned]
@@ -156,21 +164,25 @@ def _open(one: loops.Loop) -> OpenLoop:
     )
 
 
-def _facts(tx: Tx, scope: Scope, partition: Partition, now: int, cloud: bool) -> tuple[str, ...]:
+def _facts(
+    tx: Tx, scope: Scope, partition: Partition, now: int, session_id: str | None, cloud: bool
+) -> tuple[str, ...]:
     """What holds, of what belongs to nobody's private memory."""
-    found = facts.newest(tx, scope, partition, now)
+    found = (one.fact for one in facts.newest(tx, scope, partition, now))
     told = (
-        one.fact.text
+        one.text
         for one in found
-        if one.fact.advisor_id is None and (one.fact.cloud or not cloud)
+        if one.advisor_id is None
+        and (one.cloud or not cloud)
+        and (one.session_id is None or one.session_id != session_id)
     )
     return tuple(islice(told, FACTS))
 
 
 def _summaries(
-    tx: Tx, scope: Scope, partition: Partition, session_id: str | None, cloud: bool
+    tx: Tx, scope: Scope, partition: Partition, now: int, session_id: str | None, cloud: bool
 ) -> tuple[str, ...]:
-    found = derived.list_summaries(tx, scope, partition, "session", SUMMARIES + 1)
+    found = derived.list_summaries(tx, scope, partition, "session", SUMMARIES + 1, now)
     return tuple(
         one.text for one in found if one.subject != session_id and (one.cloud or not cloud)
     )[:SUMMARIES]
@@ -193,18 +205,26 @@ def _yesterday(tx: Tx, scope: Scope, partition: Partition, today: date) -> Daily
     )
 
 
-def _past(tx: Tx, scope: Scope, partition: Partition, session_id: str | None) -> tuple[Past, ...]:
-    found = {
-        one.session_id: Past(one.session_id, one.started_at, one.ended_at)
-        for one in episodes.list_transcripts(tx, scope, partition, SESSIONS)
-    }
+def _past(
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    session_id: str | None,
+    now: int,
+    spoken: Mapping[str, int],
+) -> tuple[Past, ...]:
+    """The sessions before this one. What is not over yet, or claims to end later, lasts until the
+    person's last word by now (`spoken`, by session)."""
+    found = {name: Past(name, time, time) for name, time in spoken.items()}
+    for one in episodes.list_transcripts(tx, scope, partition, SESSIONS, now + 1):
+        found[one.session_id] = Past(one.session_id, one.started_at, one.ended_at)
     if partition == Partition.own(scope):
         newest = sessions.newest(tx, scope, SESSIONS)
         gone = episodes.forgotten_of(tx, scope, partition, [one.id for one in newest])
         for session in newest:
-            if session.id not in gone:
-                # While it is open, it lasts until the person's last word.
+            if session.id not in gone and session.started_at <= now:
                 end = session.last_user_at if session.ended_at is None else session.ended_at
+                end = end if end <= now else spoken.get(session.id, session.started_at)
                 found[session.id] = Past(session.id, session.started_at, end)
     found.pop(session_id or "", None)
     return tuple(sorted(found.values(), key=lambda one: (one.ended_at, one.session_id)))

@@ -18,7 +18,7 @@ from polyvox.memory.instructions import wishes_in
 from polyvox.memory.statements import Statement, current, plain
 from polyvox.memory.values import Episode, Evidence, Partition
 from polyvox.memory.words import words_of
-from polyvox.store import episodes
+from polyvox.store import derived, episode_rows, episodes
 from polyvox.store import profiles as rows
 from polyvox.store.database import Tx
 from polyvox.store.facts import Source
@@ -36,6 +36,10 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 FRESH_DAYS = 30
 """So long after its last change a profile is not called stale."""
 DAY = 86_400_000_000
+MESSAGES = 100
+"""So many of the last messages may wait to be worked through."""
+EVER = 1 << 62
+"""Later than anything."""
 _DOMAIN_OF: dict[Domain, tuple[str, ...]] = {
     "relationships": ("north_star/relationships", "key_relationships"),
     "work": ("north_star/work", "work_context", "current_focus"),
@@ -96,22 +100,55 @@ class Profile:
 
 
 def read(
-    tx: Tx, scope: Scope, partition: Partition, as_of: int | None = None, *, cloud: bool = False
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    as_of: int | None = None,
+    *,
+    cloud: bool = False,
+    without: str | None = None,
 ) -> Profile:
-    """The profile; `cloud`: for a cloud model, without what must not go there."""
+    """The profile; `cloud`: for a cloud model, without what must not go there; `without` a session:
+    as if nothing had been said in it."""
     version, updated_at = rows.version(tx, scope, partition)
-    return Profile(lines(tx, scope, partition, as_of, cloud=cloud), version, updated_at)
+    told = lines(tx, scope, partition, as_of, cloud=cloud, without=without)
+    return Profile(told, version, updated_at)
 
 
 def lines(
-    tx: Tx, scope: Scope, partition: Partition, as_of: int | None = None, *, cloud: bool = False
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    as_of: int | None = None,
+    *,
+    cloud: bool = False,
+    without: str | None = None,
 ) -> dict[str, tuple[Line, ...]]:
     """What the profile says, by place; not by what was excluded."""
-    told = rows.entries(tx, scope, partition)
+    told = entries(tx, scope, partition)
     if any(one.session_id is not None for one in told):
         out = episodes.kept_out(tx, scope, partition)
-        told = [one for one in told if (one.session_id, one.index) not in out]
+        told = [
+            one
+            for one in told
+            if (one.session_id, one.index) not in out
+            and (one.session_id is None or one.session_id != without)
+        ]
     return lines_of(told, as_of, cloud)
+
+
+def entries(tx: Tx, scope: Scope, partition: Partition) -> list[Entry]:
+    """Everything that was ever entered, and what plain rules hear in messages that nobody has
+    worked through yet: an instruction holds at once, however slow a model is."""
+    stored = rows.entries(tx, scope, partition)
+    said = episode_rows.persons_words(tx, scope, partition, EVER, MESSAGES)
+    places = derived.unread(tx, scope, partition, [(one.session_id, one.index) for one, *_ in said])
+    found = {one.id: one for one in stored}
+    for one, at, cloud in said:
+        if (one.session_id, one.index) in places:
+            last = {(each.field, each.item): each for each in heard(one, at, cloud)}
+            found |= {each.id: each for each in last.values() if each.id not in found}
+    return list(found.values())
 
 
 def lines_of(
@@ -199,7 +236,7 @@ def patch(
     tx: Tx, scope: Scope, partition: Partition, change: Mapping[str, Any], now: int
 ) -> Profile:
     """Change the profile by hand. A null takes back what stands at a place."""
-    before = rows.entries(tx, scope, partition)
+    before = entries(tx, scope, partition)
     at = max([now, *(one.said_at + 1 for one in before if one.source == "manual")])
     wanted = _wanted(change)
     lines = lines_of(before)

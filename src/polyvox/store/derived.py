@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from polyvox.store.database import Row, Tx
+from polyvox.store.database import Row, Tx, Value
 from polyvox.store.remembered import Partition
 from polyvox.values import Scope
 
@@ -67,16 +67,26 @@ def extracted(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> in
     return upto
 
 
-def untouched(tx: Tx, scope: Scope, partition: Partition, session_ids: Collection[str]) -> set[str]:
-    """Those of these sessions of which nothing was worked through yet."""
-    if not session_ids:
+def unread(
+    tx: Tx, scope: Scope, partition: Partition, places: Collection[tuple[str, int]]
+) -> set[tuple[str, int]]:
+    """Those of these messages (session, index) that nobody has worked through yet."""
+    sessions = sorted({session_id for session_id, _ in places})
+    if not sessions:
         return set()
     rows = tx.all(
-        "SELECT DISTINCT session_id FROM extractions WHERE user_id = ? AND part = ?"
-        f" AND session_id IN ({', '.join('?' * len(session_ids))})",
-        (scope.user, partition.key, *session_ids),
+        "SELECT session_id, first_index, last_index FROM extractions WHERE user_id = ? AND part = ?"
+        f" AND session_id IN ({', '.join('?' * len(sessions))})",
+        (scope.user, partition.key, *sessions),
     )
-    return set(session_ids) - {row[0] for row in rows}
+    done: dict[str, list[range]] = {}
+    for session_id, first, last in rows:
+        done.setdefault(session_id, []).append(range(first, last + 1))
+    return {
+        (name, index)
+        for name, index in places
+        if not any(index in one for one in done.get(name, ()))
+    }
 
 
 def keep_extraction(
@@ -156,13 +166,19 @@ def find_summary(
 
 
 def list_summaries(
-    tx: Tx, scope: Scope, partition: Partition, kind: SummaryKind, limit: int
+    tx: Tx,
+    scope: Scope,
+    partition: Partition,
+    kind: SummaryKind,
+    limit: int,
+    told_by: int | None = None,
 ) -> list[Summary]:
-    """Summaries, the last told first."""
+    """Summaries, the last told first; only of what was told by a time."""
+    time: tuple[Value, ...] = () if told_by is None else (told_by,)
     rows = tx.all(
         f"SELECT {_SUMMARY} FROM summaries WHERE user_id = ? AND part = ? AND kind = ?"
-        " ORDER BY told_at DESC, subject LIMIT ?",
-        (scope.user, partition.key, kind, limit),
+        f"{'' if told_by is None else ' AND told_at <= ?'} ORDER BY told_at DESC, subject LIMIT ?",
+        (scope.user, partition.key, kind, *time, limit),
     )
     return [_summary(row) for row in rows]
 

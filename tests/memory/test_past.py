@@ -1,0 +1,267 @@
+"""What a brief draws on is read from the store: only what was said by then, elsewhere, by them."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from tests.memory.house import Counted
+from tests.memory.test_startbrief import DAY, HOUR, LISBON, ME, MINE, NOW, YOU, of
+
+from polyvox.memory import facts, loops, past, profile
+from polyvox.memory.brief import brief
+from polyvox.memory.ingest import ingest
+from polyvox.memory.lines import take_back
+from polyvox.memory.moment import MINUTE
+from polyvox.memory.startbrief import Known
+from polyvox.memory.values import Episode, Message, Partition
+from polyvox.session.lifecycle import placed
+from polyvox.store import derived, episodes, profiles
+from polyvox.store import loops as loop_rows
+from polyvox.store.database import Database, Tx
+from polyvox.store.derived import Daily as StoredDaily
+from polyvox.store.derived import Summary
+from polyvox.store.facts import Fact
+from polyvox.values import Scope
+
+
+async def remember(
+    database: Database,
+    session: str,
+    *texts: str,
+    ago: int = HOUR,
+    cloud: bool = True,
+    part: Partition = MINE,
+    scope: Scope = ME,
+) -> None:
+    end = NOW - ago
+    messages = [Message("user", text, end - len(texts) + at) for at, text in enumerate(texts)]
+    messages.append(Message("assistant", "I advise you to sell the boat", end, "advisor"))
+    await database.write(
+        lambda tx: ingest(
+            tx, scope, part, session, None, end - 10 * MINUTE, end, messages, cloud=cloud
+        )
+    )
+
+
+async def read(database: Database, session: str | None = None, **more: bool) -> Known:
+    return await database.read(
+        lambda tx: past.read(tx, ME, MINE, NOW, LISBON, session, **more).known
+    )
+
+
+async def test_the_store_tells_sessions_words_and_loops(database: Database) -> None:
+    await remember(database, "old", "We sailed to the island", ago=DAY)
+    await remember(database, "new", "I will call the harbour office tomorrow.", "Thank you")
+    seen = await read(database)
+    assert [one.session_id for one in seen.sessions] == ["old", "new"]
+    assert [one.text for one in seen.said] == [
+        "We sailed to the island",
+        "I will call the harbour office tomorrow.",
+        "Thank you",
+    ]
+    (loop,) = seen.loops
+    assert (loop.type, loop.due) == ("commitment", date(2026, 5, 14))
+    told = await of(seen)
+    assert "sell the boat" not in repr(told), "advisors' answers are not for everybody"
+    assert told.handover_depth == "today"
+    assert past.spoken_loops(seen.said, NOW + 5 * DAY, LISBON) == (), "for today, so it goes stale"
+
+
+async def test_a_start_asks_no_more_where_more_was_left_open(database: Database) -> None:
+    async def statements() -> int:
+        def look(tx: Tx) -> int:
+            counted = Counted(tx)
+            past.read(counted, ME, MINE, NOW, LISBON)
+            return counted.statements
+
+        return await database.read(look)
+
+    asked = []
+    for number in range(12):
+        session, text = (
+            f"s{number}",
+            f"I will paint the boat {'abcdefghijkl'[number] * 5} some day.",
+        )
+        await remember(database, session, text, ago=number * HOUR)
+        episode = Episode(session, 0, "user", None, text, NOW - number * HOUR)
+        seen, ended = loops.found_in(episode, NOW - number * HOUR, True)
+        assert seen
+        await database.write(lambda tx, s=seen, e=ended: loops.add(tx, ME, MINE, s, e))  # type: ignore[misc]  # bound now
+        asked.append(await statements())
+    assert asked[0] == asked[-1]
+
+
+async def test_the_store_keeps_partitions_and_people_apart(database: Database) -> None:
+    await remember(database, "s", "My secret is a canoe", part=Partition("other", "anna"))
+    await remember(database, "s", "My secret is a raft", scope=YOU, part=Partition.own(YOU))
+    seen = await read(database)
+    assert (seen.sessions, seen.said) == ((), ())
+
+
+async def test_what_must_not_leave_or_was_excluded_is_not_told(database: Database) -> None:
+    await remember(database, "s", "The safe is behind the stove", cloud=False)
+    await remember(database, "t", "The stove is behind the house", ago=2 * HOUR)
+    assert [one.session_id for one in (await read(database)).said] == ["t"]
+    everything = await read(database, cloud=False)
+    assert [one.session_id for one in everything.said] == ["t", "s"]
+    await database.write(lambda tx: episodes.mark(tx, ME, MINE, "t", 0, excluded=True))
+    assert (await read(database)).said == ()
+
+
+async def test_a_session_counts_before_it_is_ingested_and_the_one_that_begins_does_not(
+    database: Database,
+) -> None:
+    ended = await database.write(lambda tx: placed(tx, ME, "c", NOW - HOUR, 5).session_id)
+    begun = await database.write(lambda tx: placed(tx, ME, "c", NOW, 5).session_id)
+    seen = await read(database, begun)
+    assert [one.session_id for one in seen.sessions] == [ended]
+    assert seen.moment.gap_minutes == 60
+    assert seen.moment.earlier_today == 1
+    await database.write(lambda tx: episodes.remove_session(tx, ME, MINE, ended))
+    assert (await read(database, begun)).sessions == (), "forgotten is forgotten"
+
+
+async def test_a_session_does_not_hear_of_itself(database: Database) -> None:
+    await remember(database, "s", "I will call the harbour office tomorrow.")
+    seen = await read(database, "s")
+    assert (seen.sessions, seen.said, seen.loops) == ((), (), ())
+
+
+async def test_what_was_derived_is_told_too(database: Database) -> None:
+    await remember(database, "s", "I will call the harbour office tomorrow.", ago=DAY)
+    (episode, _) = await database.read(lambda tx: episodes.episodes_of(tx, ME, MINE, "s"))
+    sightings, _ = loops.found_in(episode, NOW - DAY, True)
+    done = Fact("f1", "l1", "Anna", "boat", "Anna owns a boat", NOW - DAY)
+    secret = Fact("f2", "l2", "Anna", "safe", "Anna owns a safe", NOW - DAY, cloud=False)
+    private = Fact("f3", "l3", "Anna", "cat", "Anna owns a cat", NOW - DAY, advisor_id="a")
+
+    def write(tx: Tx) -> None:
+        loop_rows.add(tx, ME, MINE, sightings, ())
+        derived.keep_extraction(tx, ME, MINE, "s", 0, 1, "", NOW)
+        facts.remember(tx, ME, MINE, [done, secret, private])
+        profile.patch(tx, ME, MINE, {"current_focus": "the survey", "work_context": "a yard"}, NOW)
+        for name, cloud in (("s", True), ("t", False)):
+            summary = Summary("session", name, f"About {name}.", (), "", cloud, NOW - DAY, NOW)
+            derived.put_summary(tx, ME, MINE, summary)
+        day = "2026-05-12"
+        derived.put_daily(
+            tx, ME, MINE, StoredDaily(day, ("boats",), {}, "Go slow.", 0.9, "ok", ("s",), "m", NOW)
+        )
+
+    await database.write(write)
+    seen = await read(database)
+    (loop,) = seen.loops
+    assert (loop.text, loop.due) == ("Call the harbour office tomorrow", date(2026, 5, 13))
+    assert loop.quote == "I will call the harbour office tomorrow."
+    assert seen.facts == ("Anna owns a boat",)
+    assert (seen.focus, seen.hints) == ("the survey", ("a yard",))
+    assert seen.summaries == ("About s.",)
+    told = await of(seen)
+    assert told.ops_context is not None
+    assert told.ops_context.top_loops_today == ("Call the harbour office tomorrow",)
+    assert told.ops_context.yesterday_themes == ("boats",)
+    assert told.ops_context.steering_note == "Go slow."
+    assert told.evidence is not None
+    assert told.evidence.loop_ids == (loop.id,)
+    assert brief(seen).facts == ("Anna owns a boat",)
+    everything = await read(database, cloud=False)
+    assert set(everything.facts) == {"Anna owns a boat", "Anna owns a safe"}
+    assert len(everything.summaries) == 2
+    await database.write(lambda tx: loops.end(tx, ME, MINE, loop.id, "done", NOW))
+    assert (await read(database)).loops == (), "what is done is not read off again"
+    await remember(database, "u", "I will paint the boat shed this spring.")
+    (new,) = (await read(database)).loops
+    assert new.text == "Paint the boat shed this spring", "before anybody has worked through it"
+
+
+async def worked_through(database: Database, session: str, at: int) -> None:
+    """What rules find in a session's first message, and a fact and a summary, are kept."""
+    (episode, *_) = await database.read(lambda tx: episodes.episodes_of(tx, ME, MINE, session))
+    sightings, _ = loops.found_in(episode, at, True)
+    fact = Fact(f"f{session}", f"l{session}", "Anna", "x", episode.text, at, session_id=session)
+    summary = Summary("session", session, f"About {session}.", (), "", True, at, at)
+
+    def write(tx: Tx) -> None:
+        loop_rows.add(tx, ME, MINE, sightings, ())
+        derived.keep_extraction(tx, ME, MINE, session, 0, 1, "", NOW)
+        facts.remember(tx, ME, MINE, [fact])
+        profiles.add(tx, ME, MINE, profile.heard(episode, at, True), NOW)
+        focus = profile.said(
+            episode, at, place="current_focus", text=session, quote=episode.text, cloud=True
+        )
+        profiles.add(tx, ME, MINE, [focus], NOW)
+        derived.put_summary(tx, ME, MINE, summary)
+
+    await database.write(write)
+
+
+@pytest.mark.parametrize("own", [True, False])
+async def test_nothing_is_told_that_was_said_later_or_in_the_same_session(
+    database: Database, own: bool
+) -> None:
+    ago = HOUR if own else -HOUR
+    await remember(database, "before", "I will paint the boat.", ago=2 * HOUR)
+    await remember(database, "s", "I will call the harbour office.", ago=ago)
+    for session, at in (("before", NOW - 2 * HOUR), ("s", NOW - ago)):
+        await worked_through(database, session, at)
+    seen = await read(database, "s" if own else None)
+    assert [one.session_id for one in seen.sessions] == ["before"]
+    assert [one.text for one in seen.loops] == ["Paint the boat"]
+    assert (seen.facts, seen.summaries) == (("I will paint the boat.",), ("About before.",))
+    assert seen.focus == "before"
+    assert "harbour" not in repr(await of(seen))
+
+
+async def test_what_ended_later_is_still_open_then(database: Database) -> None:
+    await remember(database, "before", "I will paint the boat.", ago=2 * HOUR)
+    await worked_through(database, "before", NOW - 2 * HOUR)
+    over = loops.ended(
+        Episode("s", 0, "user", None, "", NOW), NOW + HOUR, status="done", text="Paint the boat",
+        quote="I painted the boat.",
+    )  # fmt: skip
+    await database.write(lambda tx: loop_rows.add(tx, ME, MINE, (), [over]))
+    assert [one.text for one in (await read(database)).loops] == ["Paint the boat"]
+
+
+async def test_a_session_that_claims_to_end_later_lasts_until_its_last_word(
+    database: Database,
+) -> None:
+    said = [Message("user", "We sailed to the island", NOW - 3 * HOUR)]
+    await database.write(
+        lambda tx: ingest(tx, ME, MINE, "s", None, NOW - 4 * HOUR, NOW + 999 * DAY, said)
+    )
+    seen = await read(database)
+    assert [(one.session_id, one.ended_at) for one in seen.sessions] == [("s", NOW - 3 * HOUR)]
+    assert seen.moment.gap == "3 hours"
+
+
+async def test_sessions_of_a_year_before_are_told_then(database: Database) -> None:
+    await remember(database, "then", "We sailed to the island", ago=HOUR)
+    for number in range(past.SESSIONS):
+        await remember(database, f"s{number}", "We stayed", ago=-DAY - number * HOUR)
+    assert [one.session_id for one in (await read(database)).sessions] == ["then"]
+
+
+async def test_an_instruction_holds_before_anybody_has_worked_through_it(
+    database: Database,
+) -> None:
+    await remember(database, "s", "Never mention pineapples.", "Call me Bo. Call me Jo.")
+    lines = await database.read(lambda tx: profile.lines(tx, ME, MINE))
+    assert [one.text for one in lines["instructions"]] == ["Never mention pineapples"]
+    assert [one.text for one in lines["preferences.avoid"]] == ["pineapples"]
+    assert [one.text for one in lines["name"]] == ["Jo"]
+
+    def again(tx: Tx) -> dict[str, tuple[profile.Line, ...]]:
+        said = episodes.episodes_of(tx, ME, MINE, "s")
+        heard = [e for one in said for e in profile.heard(one, one.said_at or 0, True)]
+        profiles.add(tx, ME, MINE, [one for one in heard if one.value != "Bo"], NOW)
+        derived.keep_extraction(tx, ME, MINE, "s", 0, 2, "", NOW)
+        return profile.lines(tx, ME, MINE)
+
+    assert await database.write(again) == lines, "and is the same line afterwards"
+    (line,) = lines["name"]
+    await database.write(lambda tx: derived.drop_extractions(tx, ME, MINE, "s"))
+    await database.write(lambda tx: profiles.remove(tx, ME, MINE, [line.id], NOW))
+    await database.write(lambda tx: take_back(tx, ME, MINE, line.id, NOW))
+    assert "name" not in await database.read(lambda tx: profile.lines(tx, ME, MINE))
