@@ -44,17 +44,51 @@ def test_commitments_become_loops(part: str, capsys: pytest.CaptureFixture[str])
         ("I'll call the vet in two weeks", "2024-05-24", "ongoing"),
         ("Tonight I'll call the vet about Rex", "2024-05-10", "today"),
         ("I'll call the vet some time", None, "ongoing"),
+        ("I'll call the vet the day after tomorrow", "2024-05-12", "this_week"),
+        ("I'll call the vet by 30 November", "2024-11-30", "ongoing"),
+        ("I'll call the vet by November 30th, at last", "2024-11-30", "ongoing"),
+        ("I'll call the vet on 3 May", "2025-05-03", "ongoing"),
+        ("I'll call the vet on 29 February", "2028-02-29", "ongoing"),
+        ("I'll call the vet by 2024-05-14", "2024-05-14", "this_week"),
+        ("I'll call the vet on Friday 24 May", "2024-05-24", "ongoing"),
+        ("I'll call the vet on the 20th", "2024-05-20", "ongoing"),
+        ("I'll call the vet by the 9th, not later", "2024-06-09", "ongoing"),
+        ("I'll call the vet on the 20th floor", None, "ongoing"),
+        ("I'll call the vet by the 45th", None, "ongoing"),
+        ("I'll call the vet by the end of the month", "2024-05-31", "ongoing"),
+        ("I'll call the vet by the end of this week", "2024-05-12", "this_week"),
+        ("I'll call every vet by Monday", "2024-05-13", "this_week"),
     ],
 )
 def test_due_days_count_from_when_it_was_said(said: str, due: str | None, horizon: str) -> None:
     (found,) = loops_in(said, FRIDAY)
     assert (found.due and found.due.isoformat(), found.horizon) == (due, horizon)
-    assert horizon_of(found.due, FRIDAY) == horizon
+    assert horizon_of(found.due, FRIDAY, said) == horizon
 
 
-def test_what_one_wants_to_do_every_day_is_a_habit() -> None:
-    (found,) = loops_in("I'll walk to work every day.", FRIDAY)
-    assert (found.type, found.horizon) == ("habit", "ongoing")
+@pytest.mark.parametrize("day", [date(2024, 5, 11), date(2024, 5, 12)])
+@pytest.mark.parametrize("said", ["this week", "by the end of the week", "next week"])
+def test_a_week_is_a_week_on_its_last_days_too(day: date, said: str) -> None:
+    (found,) = loops_in(f"I'll call the vet {said}.", day)
+    assert found.horizon == "this_week"
+    assert found.due is not None
+    assert 0 <= (found.due - day).days <= 2
+
+
+@pytest.mark.parametrize("often", ["every day", "every Sunday", "every other week", "each morning"])
+def test_what_one_wants_to_do_every_day_is_a_habit_and_never_due(often: str) -> None:
+    (found,) = loops_in(f"I'll walk to work {often}.", FRIDAY)
+    assert (found.type, found.horizon, found.due) == ("habit", "ongoing", None)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I must have lost my keys.", "I must have already sent the form.", "I must have slept."],
+)
+def test_what_must_have_been_is_no_commitment(said: str) -> None:
+    assert list(loops_in(said, FRIDAY)) == []
+    (kept,) = loops_in("I must have the report ready by Monday.", FRIDAY)
+    assert kept.text == "Have the report ready by Monday"
 
 
 @pytest.mark.parametrize(

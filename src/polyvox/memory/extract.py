@@ -233,7 +233,7 @@ def _loop(zone: tzinfo | None, found: Found, row: Table, one: Said, quote: str) 
         found.endings.append(over)
         return True
     today = date_of(one.at, zone)
-    due = _day(text_of(row, "due")) or rules.due_in(quote, today)
+    due = _due(text_of(row, "due"), quote, today)
     domain = text_of(row, "domain")
     found.sightings.append(
         loops.sighting(
@@ -242,7 +242,7 @@ def _loop(zone: tzinfo | None, found: Found, row: Table, one: Said, quote: str) 
             type_=_TYPES.get(text_of(row, "type"), "commitment"),
             text=text,
             quote=quote,
-            horizon=_HORIZONS.get(text_of(row, "horizon")) or rules.horizon_of(due, today),
+            horizon=_HORIZONS.get(text_of(row, "horizon")) or rules.horizon_of(due, today, quote),
             due=due,
             cloud=one.cloud,
             domain=domain if domain in profile.DOMAINS else "general",
@@ -297,8 +297,11 @@ def _tags(value: object) -> list[str]:
     return [tag for tag in (text_of({"tag": one}, "tag", 40) for one in given) if tag][:MOST_TAGS]
 
 
-def _day(value: str) -> date | None:
+def _due(given: str, quote: str, today: date) -> date | None:
+    """The day that a model names; where it names none, that of what the words say is to be done.
+    A habit, or what was, has none, whichever day they speak of."""
     try:
-        return date.fromisoformat(value)
+        return date.fromisoformat(given)
     except ValueError:
-        return None
+        day = rules.due_in(given, today)
+    return day or next((one.due for one in rules.loops_in(quote, today)), None)

@@ -70,7 +70,7 @@ def about(words: str, said_at: int, zone: tzinfo | None = UTC) -> tuple[Span, Pr
     if spans:
         days = round((spans[0].end - spans[0].start) / DAY)  # one may have 23 or 25 hours
         return spans[0], next((name for most, name in _PRECISIONS if days <= most), "year")
-    due = rules.due_in(words, date_of(said_at, zone))
+    due = rules.day_in(words, date_of(said_at, zone))
     if due is None:
         return None
     return Span(midnight(due, zone), midnight(due + timedelta(days=1), zone)), "day"

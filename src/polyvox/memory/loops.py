@@ -340,7 +340,8 @@ def correct(
     every = [each for each in rows.sightings(tx, scope, partition) if each.topic in one.topics]
     last = max(every, key=lambda each: (each.said_at, each.index, each.id))
     wanted = None if clear_due else last.due if due is None else due.isoformat()
-    horizon = last.horizon if wanted == last.due else _horizon(wanted, date_of(now, zone))
+    day = None if wanted is None else date.fromisoformat(wanted)
+    horizon = rules.horizon_of(day, date_of(now, zone)) if wanted != last.due else last.horizon
     words = last.text if text is None else text
     if (words, wanted) == (last.text, last.due):
         return one
@@ -363,13 +364,6 @@ def correct(
 
 def _is_over() -> Conflict:
     return Conflict("This loop is over.", "Take it up again first.")
-
-
-def _horizon(due: str | None, today: date) -> Horizon:
-    if due is None:
-        return "ongoing"
-    left = (date.fromisoformat(due) - today).days
-    return "today" if left <= 1 else "this_week" if left <= 7 else "ongoing"
 
 
 def _manual(tx: Tx, scope: Scope, partition: Partition) -> Iterator[Ended]:

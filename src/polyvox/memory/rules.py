@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
+from polyvox.memory.times import month_end, next_date
 from polyvox.store.loops import Horizon, LoopType
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
@@ -34,6 +35,8 @@ _HOLLOW = (
     "|love|manage|miss|need|never|not|not be|probably|regret|remember|say|see|sit|sleep|stand"
     "|stay|stop you|survive|take that|think|try to be|understand|wait|want|wish|wonder"
 )
+_NOT_PERFECT = r"(?!\s+have\s+(?!(?:the|an?|my|our|his|her|their|this|that|it|to)\b))"
+"""Not as in "must have lost", which says what was."""
 _WHAT = rf"(?P<what>(?!(?:{_HOLLOW})\b)\w.+)"
 _PATTERNS: tuple[tuple[LoopType, str, str], ...] = (
     # (what it is, words of which a sentence must hold one to be looked at more closely, the rule)
@@ -50,7 +53,7 @@ _PATTERNS: tuple[tuple[LoopType, str, str], ...] = (
         "commitment",
         "need must have got remind",
         (
-            r"(?P<lead>i\s+(?:(?:really|still|also|just)\s+)?(?:need\s+to|must)"
+            rf"(?P<lead>i\s+(?:(?:really|still|also|just)\s+)?(?:need\s+to|must{_NOT_PERFECT})"
             r"|i\s+(?:really|still|also)\s+have\s+to"
             rf"|i['’]?ve\s+(?:still\s+)?got\s+to|i\s+gotta|remind\s+me\s+to)\s+{_WHAT}"
         ),
@@ -144,6 +147,12 @@ _DAY = re.compile(rf"\b(?:(next)\s+)?({'|'.join(_DAYS)})\b", re.IGNORECASE)
 _IN = re.compile(
     r"\bin\s+(?:(a|one|two|three|four|five|six|\d{1,2})\s+)(day|week)s?\b", re.IGNORECASE
 )
+_ORDINAL = re.compile(
+    r"\b(?:on|by|for|until|before)\s+the\s+(\d{1,2})(?:st|nd|rd|th)\b"
+    r"(?=\s*(?:$|[^\w\s-])|\s+(?:and|at|because|but|for|from|if|in|so|to|when|with)\b)"
+)
+_END = re.compile(r"\bend\s+of\s+(?:(?:the|this)\s+)?(week|month)\b")
+_WEEK = re.compile(r"\b(?:this|next|end\s+of(?:\s+the)?)\s+week\b", re.IGNORECASE)
 _NUMBERS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _TIMES = re.compile(
     r"\b(?:(?:on|by|before|until|from|for|over|next|this|the|in)\s+)*"
@@ -152,7 +161,12 @@ _TIMES = re.compile(
     r"|\bthis\s+(?:morning|afternoon|evening)\b|\bin\s+\w+\s+(?:day|week|month)s?\b",
     re.IGNORECASE,
 )
-_HABITUAL = re.compile(r"\bevery\s+\w+|\b(?:daily|weekly|each\s+\w+)\b", re.IGNORECASE)
+_HABITUAL = re.compile(
+    r"\b(?:every|each)\s+(?:(?:single|other|second|third|few|two|three)\s+)?"
+    rf"(?:day|morning|afternoon|evening|night|week|weekend|month|year|time|{'|'.join(_DAYS)})s?\b"
+    r"|\b(?:daily|weekly)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +203,10 @@ def _loop(sentence: str, said_on: date) -> Found | None:
         what = _TRAIL.sub("", match["what"]).strip()
         if len(what) < 4 or len(what.split()) < 2:
             return None
-        due = due_in(sentence[match.start() :], said_on)
         type_: LoopType = "habit" if kind == "commitment" and _HABITUAL.search(what) else kind
-        horizon = "ongoing" if type_ == "habit" else horizon_of(due, said_on)
+        rest = sentence[match.start() :]
+        due = None if type_ == "habit" else due_in(rest, said_on)
+        horizon = horizon_of(due, said_on, rest)
         return Found(type_, what[0].upper() + what[1:], sentence, horizon, due)
     return None
 
@@ -230,32 +245,61 @@ def without_times(text: str) -> str:
 
 
 def due_in(text: str, said_on: date) -> date | None:
-    """The day that a text names, seen from the day it was said."""
+    """The day by which something is to be done, seen from the day it was said."""
+    lower = text.lower()
+    if (day := day_in(lower, said_on)) is not None:
+        return day
+    if (found := _END.search(lower)) is not None:
+        return month_end(said_on) if found[1] == "month" else _sunday(said_on)
+    if (found := _ORDINAL.search(lower)) is not None:
+        return _next_ordinal(int(found[1]), said_on)
+    return None
+
+
+def day_in(text: str, said_on: date) -> date | None:
+    """The day ahead that a text names, whatever is to be on it."""
     lower = text.lower()
     if re.search(r"\b(?:today|tonight|this\s+(?:morning|afternoon|evening))\b", lower):
         return said_on
+    if re.search(r"\bday\s+after\s+tomorrow\b", lower):
+        return said_on + timedelta(days=2)
     if re.search(r"\btomorrow\b", lower):
         return said_on + timedelta(days=1)
     if (found := _IN.search(lower)) is not None:
         count = _NUMBERS.get(found[1]) or int(found[1])
         return said_on + timedelta(days=count * (7 if found[2] == "week" else 1))
+    if (day := next_date(lower, said_on)) is not None:
+        return day
     if (found := _DAY.search(lower)) is not None:
         ahead = (_DAYS.index(found[2]) - said_on.weekday()) % 7 or 7
         return said_on + timedelta(days=ahead)
     if re.search(r"\b(?:this|the)\s+weekend\b", lower):
         return said_on + timedelta(days=(5 - said_on.weekday()) % 7)
     if re.search(r"\b(?:this\s+week|end\s+of\s+the\s+week)\b", lower):
-        return said_on + timedelta(days=(6 - said_on.weekday()) % 7)
+        return _sunday(said_on)
     if re.search(r"\bnext\s+week\b", lower):
         return said_on + timedelta(days=7 - said_on.weekday())
     return None
 
 
-def horizon_of(due: date | None, said_on: date) -> Horizon:
-    """How near a day is."""
+def _sunday(day: date) -> date:
+    """The end of its week."""
+    return day + timedelta(days=6 - day.weekday())
+
+
+def _next_ordinal(number: int, today: date) -> date | None:
+    """The next day with this number; none, where no month has so many."""
+    if not 1 <= number <= 31:
+        return None
+    days = (today + timedelta(days=ahead) for ahead in range(62))
+    return next(day for day in days if day.day == number)
+
+
+def horizon_of(due: date | None, said_on: date, words: str = "") -> Horizon:
+    """How near a day is. "This week" and "next week" mean a week, on its last day too."""
     if due is None:
         return "ongoing"
     days = (due - said_on).days
-    if days <= 1:
+    if days <= 1 and not _WEEK.search(words):
         return "today"
     return "this_week" if days <= 7 else "ongoing"

@@ -80,6 +80,25 @@ def times_in(text: str, now: int, zone: tzinfo | None = UTC) -> Times:
     return Times(tuple(dict.fromkeys(spans)), tuple(words), rest)
 
 
+def next_date(text: str, today: date) -> date | None:
+    """The first day of the calendar that a text names ("3 December", "2026-12-01"); without a year,
+    the next such day."""
+    for pattern in (_ISO, _DAY_FIRST, _MONTH_FIRST):
+        for match in pattern.finditer(text.lower()):
+            found = match.groupdict()
+            years = [int(found["year"])] if found["year"] else range(today.year, today.year + 9)
+            for year in years if found["day"] else ():
+                try:
+                    day = date(
+                        year, MONTHS.get(found["month"]) or int(found["month"]), int(found["day"])
+                    )
+                except ValueError:
+                    continue  # the 29th of February, the 31st of June
+                if found["year"] or day >= today:
+                    return day
+    return None
+
+
 def date_of(at: int, zone: tzinfo | None = UTC) -> date:
     """The day of a time there; None: where this machine is."""
     return datetime.fromtimestamp(at // 1_000_000, zone).date()
@@ -98,7 +117,7 @@ def _calendar(match: re.Match[str], today: date) -> tuple[date, date]:
     for candidate in [int(year)] if year else _years_back(today):
         first = date(candidate, month, int(day or 1))
         if year or first <= today:
-            return first, first if day else _month_end(first)
+            return first, first if day else month_end(first)
     raise ValueError(match[0])
 
 
@@ -106,7 +125,8 @@ def _years_back(today: date) -> Iterator[int]:
     yield from range(today.year, today.year - 5, -1)
 
 
-def _month_end(first: date) -> date:
+def month_end(first: date) -> date:
+    """The last day of a month."""
     return (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
 
 
@@ -133,7 +153,7 @@ def _relative(match: re.Match[str], today: date) -> tuple[date, date]:
     if unit == "month":
         first = today.replace(day=1)
         first = (first - timedelta(days=1)).replace(day=1) if last else first
-        return first, _month_end(first)
+        return first, month_end(first)
     return date(today.year - last, 1, 1), date(today.year - last, 12, 31)
 
 
