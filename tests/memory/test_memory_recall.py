@@ -209,7 +209,7 @@ async def test_a_long_text_is_told_in_part(database: Database) -> None:
 async def test_a_time_and_nothing_else(database: Database) -> None:
     await tell(database, "a", talk("I had soup.", "Good.", at=START))
     await tell(database, "b", talk("I had rice.", "Fine.", at=START + DAY))
-    tomorrow = START + DAY
+    tomorrow = START + DAY + DAY // 24
 
     assert await texts(database, "What did we say yesterday?", reference_time=tomorrow) == [
         "I had soup.",
@@ -238,6 +238,15 @@ async def test_the_time_that_is_asked_for_comes_first(database: Database) -> Non
 
     assert (await texts(database, "the trip in November 2023"))[0].endswith("lake.")
     assert (await texts(database, "the trip in February 2024"))[0].endswith("coast.")
+    # In that time, not soon after, nor what was said since.
+    told = ("I met Olga at the market.", "I helped Olga move into her flat.", "Olga cooked for us.")
+    for n, one in enumerate(told):
+        await tell(database, one, talk(one, at=START + (700 + 30 * n) * DAY))
+    asked = {"in October 2025": 0, "in November": 1, "in December": 2, "this month": 1}
+    for when, n in asked.items():
+        at = START + (732 if when == "this month" else 800) * DAY
+        found = await texts(database, f"What did I do with Olga {when}?", reference_time=at)
+        assert found[0] == told[n]
 
 
 async def test_excluded_and_pinned(database: Database) -> None:

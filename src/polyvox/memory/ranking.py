@@ -43,8 +43,9 @@ SATURATION = 1.2
 DAMPING = 0.4
 SPEAKING = 1.3
 """A text whose label names somebody from the question."""
-IN_TIME = 1.5
-"""A text said in the time that the question names, or within two weeks after."""
+IN_TIME, SOON_AFTER = 1.5, 1.3
+"""A text said in the time that the question names, or within two weeks after: that is when much of
+it is told, but what was said in that time stands above."""
 TOLD_AFTER = 14 * 86_400 * 1_000_000
 PINNED = 1.1
 HALF, NEARLY, TEN = 0.5, 0.75, 10
@@ -298,10 +299,18 @@ def _favour(question: Question, text: Text, speakers: set[str]) -> float:
             if term in speakers:
                 favour *= SPEAKING
                 break
+    return favour * _timely(question, text)
+
+
+def _timely(question: Question, text: Text) -> float:
+    """What a text is worth by when it was said."""
+    found = 1.0
     for span in question.spans:
-        if span.start <= text.at < span.end + TOLD_AFTER:
-            return favour * IN_TIME
-    return favour
+        if span.start <= text.at < span.end:
+            return IN_TIME
+        if span.end <= text.at < span.end + TOLD_AFTER:
+            found = SOON_AFTER
+    return found
 
 
 def _best(scores: Mapping[int, float], most: int) -> list[int]:
@@ -312,23 +321,25 @@ def _best(scores: Mapping[int, float], most: int) -> list[int]:
 def newest_first(question: Question, scores: Sequence[Score], most: int = 100) -> list[Score]:
     """What says the same thing anew rises to where the older statement stands, and above it. Two
     texts speak of the same thing if the newer has half of what the older has of the question, and
-    answers it nearly as well. Nothing rises above what is pinned, nor out of its ten, so nothing is
-    pushed out of sight. Only the first so many are looked at."""
-    weights = question.weights
+    answers it nearly as well. Nothing rises above what is pinned, nor above what was said in the
+    time that is asked about, nor out of its ten, so nothing is pushed out of sight. Only the first
+    so many are looked at."""
     ordered: list[Score] = []
     for start in range(0, min(len(scores), most), TEN):
         some = scores[start : start + TEN]
-        ordered += sorted([_raised(weights, one, some) for one in some], key=_best_first)
+        ordered += sorted([_raised(question, one, some) for one in some], key=_best_first)
     return [*ordered, *scores[len(ordered) :]]
 
 
-def _raised(weights: Mapping[str, float], newer: Score, some: Sequence[Score]) -> Score:
+def _raised(question: Question, newer: Score, some: Sequence[Score]) -> Score:
     """What the newer of two is worth beside the older, of all who are older."""
-    value, text = newer.value, newer.text
+    value, text, weights = newer.value, newer.text, question.weights
     for older in some:
         if older.value <= value or older.text.at >= text.at or newer.value < NEARLY * older.value:
             continue
         if older.text.pinned and not text.pinned:
+            continue
+        if question.spans and _timely(question, older.text) > _timely(question, text):
             continue
         theirs = sum([weights[word] for word in older.own])
         shared = sum([weights[word] for word in older.own if word in newer.own])

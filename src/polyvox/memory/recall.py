@@ -170,19 +170,23 @@ def recall_all(
     if not sights:
         return found
     times, terms = times_in(query, reference_time, zone), terms_of(query)
+    # "This month" has not come further than the day on which it is said.
+    spans = [
+        replace(one, end=min(one.end, max(one.start, reference_time) + 1)) for one in times.spans
+    ]
     look = Look(
         tx,
         scope,
         partition,
         terms,
-        times.spans,
+        tuple(spans),
         as_of,
         include_history,
         frozenset(sources or ()),
     )
     if times.spans and all(term.weight < 1 for term in terms_of(times.rest)):
         for number, sight in sights.items():
-            told = _said_in(look, sight, times.spans)
+            told = _said_in(look, sight, spans)
             found[number] = _cut(told, wishes[number], max_tokens)
         return found
     # Readers with nothing of their own see the same: they are looked for once.
