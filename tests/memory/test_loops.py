@@ -85,6 +85,22 @@ def test_what_is_due_comes_first() -> None:
     ]
 
 
+def test_what_is_overdue_comes_first_however_long_ago_it_was_said() -> None:
+    found = seen(
+        said("I'll call the bank on 7 June."),
+        said("I need to learn some Greek.", 0, 1),
+        said("I'm waiting for the insurance to answer.", 27 * DAY),
+        said("I'll pay the rent on 7 June.", 24 * DAY, 1),
+        now=31 * DAY,
+    )
+    assert [(one.text, one.status) for one in found] == [
+        ("Pay the rent on 7 June", "open"),
+        ("Call the bank on 7 June", "needs_review"),
+        ("The insurance to answer", "open"),
+        ("Learn some Greek", "needs_review"),
+    ]
+
+
 def test_what_is_over_comes_last_by_when_it_ended() -> None:
     """However pressing it was."""
     found = seen(

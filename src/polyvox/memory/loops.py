@@ -36,8 +36,7 @@ _IMPORTANCE: dict[LoopType, int] = {
 }  # fmt: skip
 LIVE: tuple[LoopStatus, ...] = ("open", "needs_review")
 OVER: tuple[LoopStatus, ...] = ("done", "dropped")
-_ORDER: tuple[LoopStatus, ...] = (*LIVE, "stale")
-ALL: tuple[LoopStatus, ...] = (*_ORDER, *OVER)
+ALL: tuple[LoopStatus, ...] = (*LIVE, "stale", *OVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +158,9 @@ def view(
     statuses: Collection[LoopStatus] = ALL,
     zone: tzinfo | None = UTC,
 ) -> list[Loop]:
-    """Every loop in these states, by priority: what is open first, of it what is pinned, then by
-    how soon and how much it matters; what is over last, by when it ended, the newest first."""
+    """Every loop in these states, by priority: of those that live what is pinned, then what is due,
+    then what is open before what needs a review, each by how soon and how much it matters; then
+    what is stale; what is over last, by when it ended, the newest first."""
     ends = Endings(endings)
     found = []
     for group in groups(sightings):
@@ -223,19 +223,25 @@ def _after(one: Ended, last: Sighting) -> bool:
     return (one.said_at, one.index or 0) > (last.said_at, last.index)
 
 
-def _rank(one: Loop, today: date) -> tuple[int, bool, int, int, int, str]:
+def _rank(one: Loop, today: date) -> tuple[int, bool, bool, bool, int, int, int, str]:
+    last = one.last_seen_at
     if one.ended_at is not None:
-        return len(_ORDER), True, -one.ended_at, -one.last_seen_at, -one.importance, one.id
-    urgency = one.urgency
+        return 2, True, True, True, -one.ended_at, -last, -one.importance, one.id
+    urgency, due = one.urgency, False
     if one.due is not None:
         left = (date.fromisoformat(one.due) - today).days
         urgency = 6 if left < 0 else 5 if left <= 1 else max(urgency, 3) if left <= 7 else urgency
+        due = left <= 0
     weight = 2 * urgency + one.importance + one.salience
+    # What is due presses, however long ago it was spoken of.
+    quiet = one.status == "needs_review" and not due
     return (
-        _ORDER.index(one.status),
+        int(one.status not in LIVE),
         not one.pinned,
+        not due,
+        quiet,
         -weight,
-        -one.last_seen_at,
+        -last,
         -one.importance,
         one.id,
     )
