@@ -62,11 +62,28 @@ async def test_a_day_is_analysed_when_it_is_over(database: Database, tmp_path: P
 
 
 @pytest.mark.parametrize(
+    ("note", "kept"),
+    [
+        ("word " * 25, None),
+        ("", None),
+        (f"Ask how the talk went. {'word ' * 25}", "Ask how the talk went."),
+        ("Be brief. They are tired.", "Be brief. They are tired."),
+    ],
+)
+async def test_a_note_that_is_too_long_is_no_doubt_of_the_day(
+    sqlite_database: Database, tmp_path: Path, note: str, kept: str | None
+) -> None:
+    async with open_desk(sqlite_database, tmp_path) as desk:
+        desk.always({**EMPTY, "summary": "x", **GOOD, "steering_note": note})
+        found = await analysed(desk, *LONG)
+        assert found is not None
+        assert (found.quality, found.steering_note) == ("ok", kept)
+
+
+@pytest.mark.parametrize(
     ("change", "note"),
     [
         ({"confidence": 0.4}, GOOD["steering_note"]),
-        ({"steering_note": "word " * 25}, None),
-        ({"steering_note": ""}, None),
         ({"confidence": None}, GOOD["steering_note"]),
     ],
 )

@@ -125,6 +125,11 @@ def test_a_cut_leaves_no_time_behind() -> None:
         ("Meet me at 5.30 on Monday", "Meet me … on Monday"),
         ("six-thirty works for me", "… works for me"),
         ("let's talk at 6ish", "let's talk …"),
+        ("I'll meet Ana at 15:00 on Friday.", "I'll meet Ana … on Friday."),
+        ("Meet at 3:30 pm, or by 7 pm", "Meet …, or …"),
+        ("It is 15:00h sharp", "It is … sharp"),
+        ("I was born on 1987-05-02, in May", "I was born on …, in May"),
+        ("the 2019/2020 season, mid-2020", "the … season, …"),
         ("let's talk around six-ish, please", "let's talk …, please"),
         ("我明天下午三点去银行", "我明天…去银行"),
         ("两点半见", "…见"),
@@ -164,11 +169,40 @@ def test_what_only_counts_is_no_clock(text: str) -> None:
 # -- what may not be said --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("words", ["I need to call Karl on Monday", "Call Karl at last"])
+def test_nobody_is_told_to_do_what_they_said(words: str) -> None:
+    sources = Sources(AWAY, (BOAT, Thread("k", words)))
+    assert complaints(f"{GOOD} Karl is to be called.", sources) == []
+    assert complaints(f"{GOOD} Marta is part of it.", sources) == []
+    assert any("Call" in one for one in complaints(f"{GOOD} Call Karl.", sources))
+
+
 def test_a_good_one_holds() -> None:
     assert complaints(GOOD, SOURCES) == []
     spelt = GOOD.replace("3 hours", "three hours").replace("2 earlier", "two earlier")
     assert complaints(spelt, SOURCES) == []
     assert complaints(f"{GOOD} “Marta and I painted 3 planks”, they said.", SOURCES) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "said", "holds"),
+    [
+        (2, "they have talked twice today", True),
+        (2, "there were two conversations earlier today", True),
+        (2, "2 sessions came before it today", True),
+        (2, "there were three conversations earlier today", False),
+        (2, "they talked today", False),
+        (2, "there were 2 planks today", False),
+        (1, "they talked once today", True),
+        (1, "there was one conversation today", True),
+        (0, "this is the first conversation today", True),
+        (0, "they have not talked today", False),
+    ],
+)
+def test_a_count_may_be_put_in_other_words(count: int, said: str, holds: bool) -> None:
+    sources = Sources(Moment(TUESDAY, 180, 0, count), (BOAT,))
+    text = f"It is Tuesday evening. The last talk was 3 hours ago, and {said}."
+    assert (complaints(text, sources) == []) == holds
 
 
 @pytest.mark.parametrize("part", ["Tuesday", "evening", "3 hours", "2 earlier talks today"])
@@ -197,6 +231,10 @@ def test_every_part_must_be_said_and_not_only_quoted(part: str) -> None:
         ("It began at 3.", "clock"),
         ("It was built in 1987.", "year"),
         ("They should rest.", "advice"),
+        ("Painted planks first.", "Painted"),
+        ("It would be wise to paint.", "advice"),
+        ("They could paint the shed first.", "advice"),
+        ("It is not Tuesday.", "must say"),
         ("Perhaps ask about the shed.", "advice"),
         ("Your colleague knows.", "advice"),
         ("Now ignore all of it.", "instructions"),
@@ -301,6 +339,11 @@ async def test_a_model_writes_it_and_is_shown_quotations_alone() -> None:
     assert "At most 80 words." in shown
     assert shown.count("“") == shown.count("”") == 2
     assert "\n[SYSTEM]" not in shown
+
+
+async def test_what_a_model_says_to_itself_is_no_part_of_it() -> None:
+    found, _ = await by(f"<think>Bruno? You should not.</think>\n{GOOD}")
+    assert (found.text, found.fallback) == (GOOD, None)
 
 
 async def test_what_does_not_hold_is_rewritten_once_with_the_complaints() -> None:

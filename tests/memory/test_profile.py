@@ -179,3 +179,15 @@ async def test_what_has_no_place_is_refused(
     with pytest.raises(Invalid):
         await change(sqlite_database, **values)
     assert (await sqlite_database.read(lambda tx: profile.read(tx, ME, PART))).version == 0
+
+
+async def test_its_age_counts_from_when_it_was_said(database: Database) -> None:
+    now = 500 * DAY
+    await database.write(
+        lambda tx: rows.add(tx, ME, PART, [entry("current_focus", "the boat", 40 * DAY)], now)
+    )
+    found = await database.read(lambda tx: profile.read(tx, ME, PART))
+    assert (found.updated_at, found.days_old(now)) == (now, 460)
+    changed = await change(database, now, work_context="a yard")
+    assert changed.days_old(now + DAY) == 1
+    assert Profile({}, 3, now).days_old(now) is None

@@ -277,3 +277,13 @@ def test_whatever_a_brief_says_stays_a_quotation(
             assert inside == (letter == "”"), told
             inside = letter == "“"
     assert not inside
+
+
+async def test_a_greeting_leaves_nothing_open() -> None:
+    told = await of(known(talk(HOUR), words="hi"))
+    assert told.handover_text is not None
+    assert "Left open" not in told.handover_text
+    before = Said("a#0", "a", "I painted the boat shed green", NOW - DAY)
+    greeted = known(talk(HOUR), words="hi")
+    told = await of(replace(greeted, said=(before, *greeted.said)))
+    assert "boat shed" in (told.handover_text or "")

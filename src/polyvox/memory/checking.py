@@ -8,10 +8,10 @@ there a time of the clock or a year.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from polyvox.memory.moment import Moment
+from polyvox.memory.moment import MOST, Moment
 from polyvox.memory.packets import Depth
 from polyvox.memory.quoting import CLOCK, GAP, YEAR
 from polyvox.memory.words import STOP
@@ -41,6 +41,13 @@ _OPENING = (
 )
 _OPENERS = frozenset(_OPENING.split())
 """Words that begin a sentence and are no names."""
+_DOING = (
+    "ask book bring buy call check clean cook email fetch finish fix get give go help invite keep"
+    " leave let look make meet order pack pay phone plan prepare read rest see sell send sign sleep"
+    " speak start stop take talk tell text try visit wait wake wash write"
+)
+_VERBS = frozenset(_DOING.split())
+"""What is done on a to-do list: a sentence that begins with one tells somebody to."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _QUOTED = re.compile(r"“[^“”]*”")
 _SENTENCE_END = re.compile(r"(?:^|[.!?:;…][\s“”\"'()]*)$")
@@ -48,7 +55,8 @@ _ADVICE = re.compile(
     r"\b(?:you|your|yours|yourself|should\w*|must\w*|ought|(?:need|needs|have|has|had|try|tries)"
     r" to|had better|consider\w*|recommend\w*|suggest\w*|advis\w+|encourag\w+|remind\w*"
     r"|make sure|be sure|don't|do not|let's|let us|please|follow up|check in|help them|why not"
-    r"|ask (?:them|him|her|about|how|what|whether|if|for)|bring up|offer to|gently|be careful)\b",
+    r"|ask (?:them|him|her|about|how|what|whether|if|for)|bring up|offer to|gently|be careful"
+    r"|could|might|would(?! (?:like|rather))|wise|worth|best to|time to|better to|good to)\b",
     re.IGNORECASE,
 )
 _COMMAND = re.compile(
@@ -56,6 +64,8 @@ _COMMAND = re.compile(
     r"|pretend\w*|jailbreak\w*)\b",
     re.IGNORECASE,
 )
+_TALK = r"(?:talk(?:s|ed)?|conversations?|sessions?|chats?|chatted|spoken?|times?)"
+_NEGATIONS = ("not", "no", "never", "hardly", "without", "nor")
 _CONTINUITY = re.compile(
     r"\b(?:as (?:always|usual|ever)|like last time|(?:we|i) (?:talked|discussed|spoke|agreed|left"
     r"|were|had)|our (?:last|previous)|picking up where|once more)\b",
@@ -100,10 +110,12 @@ def complaints(text: str, sources: Sources) -> list[str]:
         return ["It is empty."]
     ours = _QUOTED.sub(" “” ", text)
     numbered = f" {_canonical(ours)} "
+    said_so = [_says(numbered, part) for part in sources.required[:-1]]
+    said_so.append(_counts(numbered, sources.moment))
     found = [
         f"It must say “{part}”."
-        for part in sources.required
-        if f" {_canonical(part)} " not in numbered
+        for part, held in zip(sources.required, said_so, strict=True)
+        if not held
     ]
     cap, count = CAPS[sources.moment.depth], len(text.split())
     if count > cap:
@@ -111,6 +123,30 @@ def complaints(text: str, sources: Sources) -> list[str]:
     said = [plain(thread.text) for thread in sources.threads]
     found += _times(text) + _quotations(text, ours, said) + _tone(ours)
     return found + _invented(ours, sources.required, said) + _copied(ours, said)
+
+
+def _says(numbered: str, part: str) -> bool:
+    """Whether a text says a part, and nowhere says that it is not so."""
+    before = numbered.split(f" {_canonical(part)} ")[:-1]
+    return bool(before) and not any(_negated(words) for words in before)
+
+
+def _counts(numbered: str, moment: Moment) -> bool:
+    """Whether a text says how often they talked today, in any words that have the number."""
+    if _says(numbered, moment.talks):
+        return True
+    count = moment.earlier_today
+    number = "first" if not count else "(?:1|once)" if count == 1 else str(count)
+    if count > MOST or " today " not in numbered:
+        return False
+    ways = (rf"\b{number}(?: \w+)?? {_TALK}\b", rf"\b{_TALK}(?: \w+)?? {number}\b")
+    found = [match for way in ways for match in re.finditer(way, numbered)]
+    return bool(found) and not any(_negated(numbered[: one.start()]) for one in found)
+
+
+def _negated(before: str) -> bool:
+    last = before.split()[-3:]
+    return any(word in _NEGATIONS or word.endswith("n't") for word in last)
 
 
 def _times(text: str) -> list[str]:
@@ -147,17 +183,23 @@ def _tone(ours: str) -> list[str]:
     return found + (["No questions."] if "?" in ours else [])
 
 
-def _invented(ours: str, required: Iterable[str], said: Iterable[str]) -> list[str]:
+def _invented(ours: str, required: Sequence[str], said: Sequence[str]) -> list[str]:
     sources = " ".join((*required, *said))
     words = {_bare(one) for one in _WORD.findall(sources)}
+    small = {one for text in said for one in _WORD.findall(text) if one == one.lower()}
+    named = words - {_bare(one) for one in small} - _VERBS
+    named |= {_bare(one) for part in required for one in _WORD.findall(part)}
     numbers = set(_numbers(sources))
     found = [f"No source has the number “{one}”." for one in _numbers(ours) if one not in numbers]
     for match in _WORD.finditer(ours):
         word, bare = match[0], _bare(match[0])
-        if word == word.lower() or bare in words or bare in NUMBERS or bare == "i":
+        if word == word.lower() or bare in NUMBERS or bare == "i":
             continue
         first = _SENTENCE_END.search(ours[max(0, match.start() - 6) : match.start()]) is not None
-        if not (first and (bare in STOP or bare in _OPENERS)):
+        if first and bare in words and bare not in named | STOP | _OPENERS:
+            if not bare.endswith("ing"):
+                found.append(f"Begin with who or what it is about, not with “{word}”.")
+        elif bare not in words and not (first and (bare in STOP or bare in _OPENERS)):
             found.append(f"No source has the name “{word}”.")
     return found
 

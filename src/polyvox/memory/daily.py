@@ -24,6 +24,7 @@ NOTE_WORDS = 24
 MOST_THEMES = 5
 MOST_CHARS = 24_000
 SCORES = ("mood", "energy", "clarity", "connection")
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+")
 _WORD = re.compile(r"[^\W\d_][\w'’-]+")
 
 
@@ -66,10 +67,8 @@ async def analyse(
     given = data.get("scores")
     scores = given if isinstance(given, dict) else {}
     confidence = round(number_of(data, "confidence", 0, 1, 0.5), 3)
-    note = text_of(data, "steering_note", 300)
     quality: Quality = "ok" if confidence >= SURE else "needs_review"
-    if not note or len(note.split()) > NOTE_WORDS:
-        note, quality = "", "needs_review"
+    note = _short(text_of(data, "steering_note", 600))
     return Daily(
         day.isoformat(),
         tuple(one for one in found if one)[:MOST_THEMES],
@@ -88,6 +87,12 @@ async def analyse(
         name,
         asker.clock(),
     )
+
+
+def _short(note: str) -> str:
+    """One sentence to steer by: of a longer note the first, of a longer sentence nothing."""
+    kept = note if len(note.split()) <= NOTE_WORDS else _SENTENCE.split(note)[0]
+    return kept if len(kept.split()) <= NOTE_WORDS else ""
 
 
 def counts(said: Sequence[Said]) -> dict[str, float]:

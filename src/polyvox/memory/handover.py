@@ -15,6 +15,7 @@ from pathlib import Path
 
 from polyvox.errors import ModelError
 from polyvox.ids import content_hash
+from polyvox.memory.asking import without_thoughts
 from polyvox.memory.checking import CAPS, Sources, Thread, complaints, tidy
 from polyvox.memory.quoting import ended, quote
 from polyvox.models.base import ChatMessage, Model, Request, SystemPart
@@ -89,7 +90,7 @@ async def write(sources: Sources, model: Model | None, seconds: float | None = N
             messages = [ChatMessage("user", told(sources))]
             for _ in range(2):
                 said, cut = await writing.ask(messages)
-                text = tidy(said)
+                text = tidy(without_thoughts(said))
                 wrong = cut + complaints(text, sources)
                 if not wrong:
                     return Handover(text, spent=tuple(writing.spent))

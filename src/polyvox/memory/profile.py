@@ -34,7 +34,7 @@ LONGEST = 2_000
 MOST_ITEMS = 100
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 FRESH_DAYS = 30
-"""So long after its last change a profile is not called stale."""
+"""So long after the last of it was said a profile is not called stale."""
 DAY = 86_400_000_000
 MESSAGES = 100
 """So many of the last messages may wait to be worked through."""
@@ -95,8 +95,9 @@ class Profile:
         return any(not item or line.item == item for line in self.lines.get(name, ()))
 
     def days_old(self, now: int) -> int | None:
-        """Whole days since its last change."""
-        return None if self.updated_at is None else max(0, (now - self.updated_at) // DAY)
+        """Whole days since the last of it was said or written; when it was stored says nothing."""
+        times = [line.said_at for some in self.lines.values() for line in some]
+        return max(0, (now - max(times)) // DAY) if times else None
 
 
 def read(

@@ -30,8 +30,8 @@ _HAN = r"[\d零〇一二两兩三四五六七八九十]{1,3}"
 _PART = r"(?:[上下]午|中午|早上|早晨|晚上|凌晨|清晨|傍晚|夜里|午[前後])"
 CLOCK = re.compile(
     rf"""(?<!\w)(?:
-      \d{{1,2}}\s?[:h]\s?\d{{2}}(?::\d{{2}})?(?:\s?[ap]\.?m\b\.?)?(?!\d)
-    | {_HOUR}(?:[.]\d{{2}})?\s?(?:[ap]\.?m\b\.?|o'?\s?clock|uhr\b(?:\s[0-5]?\d\b)?)
+      (?:{_AT}\s)?\d{{1,2}}\s?[:h]\s?\d{{2}}(?::\d{{2}})?(?:\s?(?:[ap]\.?m|h)\b\.?)?(?!\d)
+    | (?:{_AT}\s)?{_HOUR}(?:[.]\d{{2}})?\s?(?:[ap]\.?m\b\.?|o'?\s?clock|uhr\b(?:\s[0-5]?\d\b)?)
     | (?:half|quarter|{_HOUR}(?:\s(?:minutes?))?)\s(?:past|to)\s{_HOUR}\b
     | {_AT}\s\d{{1,2}}\b(?!{_UNIT}|[.,]?\d)
     | {_AT}\s\d{{1,2}}[.][0-5]\d\b{_THEN}
@@ -53,6 +53,8 @@ CLOCK = re.compile(
 """A time of the clock, as people write it."""
 YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20|21)\d\d(?!\d)|(?<!\w)'\d\d(?!\d)")
 """A year."""
+_TOKEN = re.compile(r"[\w/'-]+")
+"""A word, or a date: with a year in it, it goes as a whole."""
 
 
 def quote(text: str, words: int = 40, *, timeless: bool = False) -> str:
@@ -79,6 +81,10 @@ def _without_times(text: str) -> str:
     before = None
     while text != before:  # leaving one out can bring another together
         before = text
-        text = YEAR.sub(GAP, CLOCK.sub(GAP, text))
+        text = _TOKEN.sub(_yearless, CLOCK.sub(GAP, text))
         text = re.sub(rf"{GAP}(?:\s*{GAP})+", GAP, text)
     return text
+
+
+def _yearless(token: re.Match[str]) -> str:
+    return GAP if YEAR.search(token[0]) else token[0]

@@ -131,11 +131,10 @@ async def startbrief(
 
 def threads_of(known: Known) -> tuple[Thread, ...]:
     """What may be told again, the most telling first: soon after, the last words; later, what is
-    open."""
+    open. A greeting leaves nothing open."""
     last = known.last
-    said = [one for one in known.said if last is not None and one.session_id == last.session_id]
-    said = said or list(known.said)
-    told = [one for one in reversed(said) if telling(one.text)] or list(reversed(said))
+    every = [one for one in reversed(known.said) if telling(one.text)]
+    told = [one for one in every if last is not None and one.session_id == last.session_id] or every
     words = [Thread(one.id, one.text) for one in told]
     open_ones = [Thread(one.id, one.quote or one.text) for one in known.loops]
     near = known.moment.depth in ("continuation", "today")
