@@ -104,7 +104,8 @@ async def test_whatever_is_named_everything_goes_with_it(desk: Desk, kind: Kind)
         "claims", "daily_analyses", "episodes", "facts", "loop_sightings", "profile_entries",
         "shelf_words", "summaries",
     }  # fmt: skip
-    target = Target(kind, (await targets(desk))[kind])
+    named = await targets(desk)
+    target = Target(kind, named[kind])
     before = await rows(desk)
     shown = await desk.memory.preview(ME, PART, target)
     assert await rows(desk) == before, "a preview changes nothing"
@@ -112,6 +113,7 @@ async def test_whatever_is_named_everything_goes_with_it(desk: Desk, kind: Kind)
     assert "s#0" in [one.id for one in going.messages]
     assert len(going.facts) == 2, "the statement and its correction"
     assert (len(going.sightings), len(going.endings)) == (1, 1)
+    assert [name for name, _ in going.loops] == [named["loop"]], "as loops are listed"
     assert [one.item for one in going.entries] == [SECRET]
     assert [one.subject for one in going.summaries] == ["s"]
     assert [one.day for one in going.days] == ["2024-05-10"]

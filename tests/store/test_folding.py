@@ -19,6 +19,7 @@ from polyvox.store.folding import fold, places
         ("हिन्दी", ["हिन्दी"]),
         ("x² ½ ﬁn", ["x2", "1", "2", "fin"]),
         ("…—“”\n\t", []),
+        ("pass\u200bport, so\u00adft", ["passport", "soft"]),
     ],
 )
 def test_words(text: str, words: list[str]) -> None:

@@ -71,6 +71,8 @@ class Going:
     """Conversations in which a message becomes a mark."""
     repeats: tuple[Found, ...]
     """Where the words become a mark: messages, answers that repeat them, titles, receipts …"""
+    loops: tuple[tuple[str, str], ...] = ()
+    """(id, text) of the loops that the sightings are of."""
     anew: tuple[tuple[str, int], ...] = ()
     """Messages (session, index) that are worked through again: something that goes was theirs."""
 
@@ -162,6 +164,7 @@ class _Walk:
             self._returning(list(gone.values())),
             _conversations(repeated),
             tuple(repeated),
+            loops.named(tx, scope, part, sightings),
             tuple(sorted((name, at) for name, at in anew if name is not None and at is not None)),
         )
 

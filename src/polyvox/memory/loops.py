@@ -287,6 +287,21 @@ def listed(
     return found if limit is None else found[:limit]
 
 
+def named(
+    tx: Tx, scope: Scope, partition: Partition, sightings: Collection[Sighting]
+) -> tuple[tuple[str, str], ...]:
+    """Sightings as (id, text), by the id of the loop that each belongs to."""
+    wanted = {one.id for one in sightings}
+    return tuple(
+        dict.fromkeys(
+            (id_of("loop", group.sightings[0].topic), one.text)
+            for group in groups(rows.sightings(tx, scope, partition))
+            for one in group.sightings
+            if one.id in wanted
+        )
+    )
+
+
 def find(tx: Tx, scope: Scope, partition: Partition, loop_id: str, now: int) -> Loop:
     """One loop."""
     for one in _all(tx, scope, partition, now):

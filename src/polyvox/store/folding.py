@@ -37,6 +37,8 @@ def _fold_one(letter: str) -> str:
     code = ord(letter)
     if 0x0300 <= code <= 0x036F:  # an accent on its own
         return ""
+    if unicodedata.category(letter) == "Cf":  # nothing to be seen: it parts no word
+        return ""
     if not unicodedata.category(letter).startswith(("L", "N", "M")):
         return " "
     if any(first <= code <= last for first, last in _UNPARTED):
