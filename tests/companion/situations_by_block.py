@@ -100,6 +100,15 @@ OPS = [
         trace={"ops_reason": "not about doing"},
     ),
     Situation(
+        "in a crisis, also where the gate fails at the next message",
+        talk(
+            {"risk": "CRISIS", "pressure": "HIGH", "posture": "PRACTICAL", "posture_confidence": 1},
+            Script(status=500),
+        ),
+        "",
+        trace={"ops_reason": "crisis", "overlay_reason": "crisis"},
+    ),
+    Situation(
         "suppressed by what was recalled",
         talk(MOVING | AMBIENT),
         f"{OPENING} supplemental_context",

@@ -4,18 +4,21 @@ which is which, and the provider's log shows it."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.companion.lounge import Lounge, open_lounge, reading_text
-from tests.companion.situations import NOON
+from tests.companion.lounge import Lounge, Told, open_lounge, reading_text
+from tests.companion.situations import FULL, LONG, NOON
 from tests.provider import Script
 
 from polyvox.memory import profile
 from polyvox.memory.ingest import ingest
 from polyvox.memory.values import Episode, Message, Partition
+from polyvox.session.remembering import Start
+from polyvox.session.starting import strip
 from polyvox.store import profiles
 from polyvox.values import Scope
 
@@ -201,3 +204,35 @@ async def test_what_was_said_elsewhere_is_called_so(lounge: Lounge) -> None:
     sources = [one["source"] for one in (await look(lounge, "recipe=council"))["items"]]
     here = {one["session_id"]: one["elsewhere"] for one in sources}
     assert here == {"before": True, session["id"]: False, None: False}
+
+
+@dataclass
+class Asked(Told):
+    """A memory that notes whether what it tells may leave this machine."""
+
+    away: list[bool] = field(default_factory=list)
+
+    async def start(self, *args: Any, cloud: bool, **more: Any) -> Start:
+        self.away.append(cloud)
+        return await super().start(*args, cloud=cloud, **more)
+
+
+@pytest.mark.parametrize(("gate", "away"), [("lab:gate", False), ("far:gate", True)])
+async def test_a_gate_elsewhere_reads_what_was_answered(
+    tmp_path: Path, gate: str, away: bool
+) -> None:
+    """So what is never to leave this machine is told to no companion that has one, though its own
+    model is here. An estimate asks no gate, and tells what would be told."""
+    far = {"far": {"base_url": "http://models.example/v1", "api_key": "k"}}
+    async with open_lounge(tmp_path, models={"gate": gate}, providers=far) as lounge:
+        memory = Asked(FULL)
+        lounge.remember(memory)
+        persona = await lounge.house.advisor("lab:talker")
+        alone = await lounge.house.conversation(persona, recipe="companion")
+        council = await lounge.house.conversation(persona)
+        for talk in (alone, council):
+            path = f"/api/conversations/{talk}"
+            assert (await lounge.house.post(f"{path}/estimate", {"content": LONG})).status == 200
+            recipe = "companion" if talk == alone else "council"
+            await strip(lounge.house.polyvox.road, ME, recipe, talk)
+        assert memory.away == [away, away, False, False], "a council has no gate"

@@ -215,6 +215,15 @@ def test_loops_are_read_from_a_packet_or_a_list() -> None:
     assert normalise.loops({"loops": [row]}) == ()
 
 
+@pytest.mark.parametrize("status", ["done", "Dropped", "closed", "completed", "resolved", "stale"])
+def test_what_is_over_is_no_open_loop(status: str) -> None:
+    row = {"kind": "loop", "text": "Swim", "status": status}
+    assert normalise.loops([row]) == ()
+    assert normalise.startbrief({"handover_text": "It is Monday.", "items": [row]}).items == ()
+    waits = row | {"status": "needs_review"}
+    assert [one.text for one in normalise.loops([row, waits])] == ["Swim"]
+
+
 def test_a_profile_is_read() -> None:
     told = normalise.user_model(
         {

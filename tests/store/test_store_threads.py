@@ -18,8 +18,10 @@ from polyvox.store.threads import (
     Reach,
     count_answers,
     count_said,
+    last_said,
     path,
     read_threads,
+    was_answered,
     words_of,
 )
 from polyvox.store.turns import NewTurn
@@ -51,6 +53,9 @@ class Tree:
         mine = [a for a in self.answers if a.turn_id == turn.id and a.speaks]
         mine = [a for a in mine if a.kind != "synthesis"]
         return sorted(mine, key=lambda a: (a.round, a.position, a.id))
+
+    def answered(self, turn: Turn) -> bool:
+        return any(a.text.strip() for a in self.answers if a.turn_id == turn.id)
 
     def said(self, turn: Turn, who: Advisor, *, whole: bool) -> Said:
         spoken = self.spoken(turn)
@@ -201,7 +206,10 @@ async def test_threads_equal_a_simple_reading(database: Database, steps: list[St
                 assert count_answers(tx, ME, turn, who.id) == want
                 assert count_answers(tx, ME, turn, who.id, 2) == min(2, want)
             mine = [one for one in tree.before(turn) if one.session_id == turn.session_id]
+            mine = [one for one in mine if tree.answered(one)]
             assert count_said(tx, ME, turn) == len(mine), "excluded or not"
+            assert last_said(tx, ME, turn) == (mine[-1].content if mine else None)
+            assert was_answered(tx, ME, turn.id) == tree.answered(turn)
             segments = path(tx, ME, turn.branch_id, turn.depth)
             on_path = turns.on_path(tx, ME, tree.conversation, segments)
             assert [one.id for one in on_path] == [

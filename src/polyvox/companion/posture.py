@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from polyvox.companion.reading import Level, Posture, Reading
+from polyvox.companion.reading import Level, Posture, Reading, Risk
 
 SURE = 0.75
 HOURS = 3
@@ -28,13 +28,17 @@ class Stance:
     """Of the reading that the pressure is of, also where its posture was not taken."""
     suggested: Posture | None = None
     at: int = 0
+    risk: Risk = "LOW"
+    """As it was read last: where a message cannot be read, nobody is out of danger by that."""
 
 
 def settle(before: Stance, reading: Reading, now: int) -> tuple[Stance, str]:
     """The stance after a message, and why it is so."""
     before = rested(before, now)
     wanted = reading.posture
-    fresh = Stance(before.posture, reading.pressure, reading.posture_confidence, wanted, now)
+    fresh = Stance(
+        before.posture, reading.pressure, reading.posture_confidence, wanted, now, reading.risk
+    )
     if wanted == before.posture:
         return fresh, "unchanged"
     if reading.posture_confidence >= SURE:

@@ -45,6 +45,10 @@ MOST = 200
 DOMAINS = ("relationships", "work", "health", "spirituality", "general")
 CONFIDENCE = {"high": 0.9, "medium": 0.6, "med": 0.6, "low": 0.3}
 """What a service means that says it in a word."""
+_OVER = """done dropped closed complete completed finished resolved stale cancelled canceled
+abandoned archived expired"""
+OVER = frozenset(_OVER.split())
+"""Of a loop: that nothing is open any more. An unknown word is no reason to forget it."""
 NEWER = (
     "handover_text",
     "handover_depth",
@@ -100,7 +104,7 @@ def brief(data: object) -> Brief:
 
 
 def loops(data: object) -> tuple[LoopRow, ...]:
-    """The loops of a list, or of a packet that has one."""
+    """The open loops of a list, or of a packet that has one."""
     rows = data if isinstance(data, list) else _get(_table(data), "items")
     return _rows(rows, _loop)
 
@@ -218,7 +222,7 @@ def _item(row: object) -> BriefItem | None:
     text = _text(_get(table, "text"))
     kinds: tuple[Kind, ...] = get_args(Kind)
     kind = next((one for one in kinds if one == _get(table, "kind")), None)
-    if text is None or kind is None:
+    if text is None or kind is None or _is_over(_text(_get(table, "status"))):
         return None
     return BriefItem(
         kind=kind,
@@ -257,14 +261,14 @@ def _evidence(data: object) -> BriefEvidence | None:
 
 def _loop(row: object) -> LoopRow | None:
     table = _table(row)
-    text = _text(_get(table, "text"))
-    if text is None:
+    text, status = _text(_get(table, "text")), _text(_get(table, "status"))
+    if text is None or _is_over(status):
         return None
     return LoopRow(
         text=text,
         id=_text(_get(table, "id")),
         type=_text(_get(table, "type")),
-        status=_text(_get(table, "status")),
+        status=status,
         salience=_number(_get(table, "salience")),
         time_horizon=_text(_get(table, "time_horizon")),
         due_date=_date(_get(table, "due_date")),
@@ -274,6 +278,10 @@ def _loop(row: object) -> LoopRow | None:
         urgency=_number(_get(table, "urgency")),
         tags=_texts(_get(table, "tags")),
     )
+
+
+def _is_over(status: str | None) -> bool:
+    return status is not None and status.lower() in OVER
 
 
 def _recalled(row: object) -> Recalled | None:

@@ -18,7 +18,6 @@ import msgspec
 
 from polyvox.companion import blocks, deferred, gate, handover, ops, overlays, posture
 from polyvox.companion.blocks import Parts
-from polyvox.companion.deferred import Profile
 from polyvox.companion.gate import Gated
 from polyvox.companion.kernel import kernel
 from polyvox.companion.overlays import Moment, Rites
@@ -27,16 +26,17 @@ from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.errors import CapReached, PolyvoxError
 from polyvox.memory.moment import at, zone_of
-from polyvox.memory.packets import QueryReply, UserModel
+from polyvox.memory.packets import QueryReply
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remote import LATE, Got
 from polyvox.models.base import ChatMessage
 from polyvox.session import starting
 from polyvox.session.council import params_for, voiced
 from polyvox.session.earlier import heard_of, unread_of
+from polyvox.session.excerpts import brief_of, loops_of, ops_of, profile_of
 from polyvox.session.recalling import Librarian, Sought
 from polyvox.session.recollecting import in_vain
-from polyvox.session.remembering import Lookup, MemoryService, NoMemory, Start, as_handover
+from polyvox.session.remembering import Lookup, MemoryService, NoMemory
 from polyvox.session.road import Job, Road
 from polyvox.session.spending import check_caps
 from polyvox.session.starting import Opened
@@ -44,7 +44,14 @@ from polyvox.session.trace import left_out
 from polyvox.store import companions, conversations, ratios, usage
 from polyvox.store.companions import Kept, Mark, Marks
 from polyvox.store.database import Tx
-from polyvox.store.threads import Need, Reach, count_said, read_threads
+from polyvox.store.threads import (
+    Need,
+    Reach,
+    count_said,
+    last_said,
+    read_threads,
+    was_answered,
+)
 from polyvox.thread import Thread
 from polyvox.values import Recall, Scope
 
@@ -74,7 +81,9 @@ class _Seen:
     marks: Marks
     recall: Recall
     number: int
-    """Which message of its session the turn is, from 1."""
+    """Which message of its session the turn is, from 1; those without an answer do not count."""
+    first: str
+    """The first message of it, as far as that matters: where the turn is the second."""
 
 
 @dataclass(slots=True)
@@ -90,7 +99,7 @@ class _Clocked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class Ready:
     """What is to be kept of a turn that was made ready."""
 
     seen: _Seen
@@ -99,9 +108,11 @@ class _Ready:
     marks: Sequence[Mark]
     states: Sequence[State]
     traces: Sequence[dict[str, Any]]
+    unsaid: Sequence[State]
+    """The states, where nothing is answered."""
 
 
-async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> None:
+async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> Ready:
     """Decide what each job's persona is told in this turn (`Job.memory`), and keep why. `models`
     are those that the jobs will be asked with."""
     clock = _Clocked()
@@ -135,6 +146,28 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> N
             )
 
     await road.database.write(write)
+    return made
+
+
+async def take_back(road: Road, jobs: Sequence[Job], made: Ready) -> None:
+    """What was laid over or brought back in a turn that got no word of an answer was never said, so
+    it may still be. What the person said in it counts."""
+    if any(_spoke(job) for job in jobs):
+        return
+    scope, turn, now = jobs[0].scope, jobs[0].turn, road.clock()
+
+    def write(tx: Tx) -> None:
+        if was_answered(tx, scope, turn.id):  # by an earlier version
+            return
+        companions.unmark(tx, scope, turn, "reinjected")
+        for job, was, state in zip(jobs, made.seen.states, made.unsaid, strict=True):
+            companions.put_state(tx, scope, job.advisor.id, turn, _json(was), _json(state), now)
+
+    await road.database.write(write)
+
+
+def _spoke(job: Job) -> bool:
+    return bool("".join(job.received).strip())
 
 
 async def foresee(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> None:
@@ -144,11 +177,11 @@ async def foresee(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> Non
 
 async def _ready(
     road: Road, jobs: Sequence[Job], models: Sequence[str], clock: _Clocked, *, ask: bool
-) -> _Ready:
+) -> Ready:
     """`ask`: whether the gate is asked."""
     seen = await road.database.read(lambda tx: _see(tx, jobs, models))
     clock.mark("session", clock.began)
-    cloud = any(starting.is_cloud(road, model) for model in models)
+    cloud = starting.leaves(road, jobs[0].recipe, models)
     memory = starting.memory_for(road, jobs[0].recipe)
     gated, opened = await asyncio.gather(
         _gate(road, jobs[0], seen.threads[0], models[0], clock, ask=ask),
@@ -164,9 +197,9 @@ async def _ready(
     used = replace(start, startbrief=None, brief=None, daily=None) if corrected else start
     again = seen.marks.reinjected
     until = asyncio.get_running_loop().time() + road.settings.memory.recall_seconds
-    here = _Place(seen.number, look, until)
-    unsaid = blocks.left_out(standing)
-    states, traces = [], []
+    here = _Place(seen.number, seen.first, look, until)
+    cut = blocks.left_out(standing)
+    states, traces, unsaid = [], [], []
     told = replace(opened, start=used)
     for job, model, thread, state in zip(jobs, models, seen.threads, seen.states, strict=True):
         decided = await _decide(
@@ -176,18 +209,19 @@ async def _ready(
         if decided.reinjected:
             made.add("reinjected")
         states.append(decided.state)
+        unsaid.append(decided.unsaid)
         trace = decided.trace
         trace["startbrief_runtime"]["startbrief_fetch"] = "invalidated" if corrected else opened.how
         trace["startbrief_fallback"] = start.startbrief is None and start.brief is not None
         trace["degrades"] = [
             *opened.degrades,
             *([standing_degrade] if standing_degrade else []),
-            *([unsaid] if unsaid else []),
+            *([cut] if cut else []),
             *([f"gate: {gated.degrade}"] if gated.degrade else []),
             *([trace["recall"]["degrade"]] if trace["recall"]["degrade"] else []),
         ]
         traces.append(trace)
-    return _Ready(seen, gated, opened, sorted(made), states, traces)
+    return Ready(seen, gated, opened, sorted(made), states, traces, unsaid)
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
@@ -211,7 +245,8 @@ def _see(tx: Tx, jobs: Sequence[Job], models: Sequence[str]) -> _Seen:
     kept = companions.session(tx, scope, turn.session_id or turn.id) or Kept()
     recall = conversations.recall_of(tx, scope, turn.conversation_id)
     number = count_said(tx, scope, turn) + 1
-    return _Seen(threads, states, kept, companions.marks(tx, scope, turn), recall, number)
+    first = (last_said(tx, scope, turn) if number == 2 else None) or turn.content
+    return _Seen(threads, states, kept, companions.marks(tx, scope, turn), recall, number, first)
 
 
 # -- the two calls -------------------------------------------------------------------------------
@@ -275,6 +310,8 @@ def _now(road: Road, job: Job) -> int:
 class _Decided:
     memory: tuple[tuple[str, str], ...]
     state: State
+    unsaid: State
+    """The state, where nothing is answered."""
     trace: dict[str, Any]
     reinjected: bool
 
@@ -284,6 +321,7 @@ class _Place:
     """Where a turn stands, and what it may look up."""
 
     number: int
+    first: str
     look: MemoryService | None
     """Where to look things up, if anywhere."""
     until: float
@@ -312,26 +350,26 @@ async def _decide(
     clock: _Clocked,
 ) -> _Decided:
     """`again`: the handover was brought back before."""
-    turn, reading, start = job.turn, gated.reading, opened.start
+    turn, start = job.turn, opened.start
     number, look = here.number, here.look
     now, zone = _now(road, job), zone_of(road.settings.timezone)
     local = at(now, zone)
     messages = _messages(thread)
     mine = [one for one in thread.past if one.session_id == turn.session_id]
     stance, posture_why = _stance(state.stance, gated, now)
-    top = next(iter(_loops(start)), None)
+    reading = msgspec.structs.replace(gated.reading, risk=stance.risk)
+    top = next(iter(loops_of(start)), None)
     moment = Moment(turn.session_id or turn.id, number, local, top)
     overlay = overlays.choose(moment, reading, state.rites, gated=gated.open)
-    brief = _brief(start)
-    first = mine[0].text if mine else turn.content
-    carried = handover.carry(brief, number, first, reading, again)
+    brief = brief_of(start)
+    carried = handover.carry(brief, number, here.first, reading, again)
     daily = start.daily
     steering = ""
     if number == 1 and daily is not None and daily.exists:
         sure = 0.0 if daily.confidence is None else daily.confidence
         steering = blocks.steering(daily.steering_note or "", sure, daily.quality_flag or "")
     lines = deferred.lines(
-        _profile(start.user_model), number, reading, stance.posture, turn.content
+        profile_of(start.user_model), number, reading, stance.posture, turn.content
     )
     before = next((one.text for one in reversed(messages) if one.role == "assistant"), "")
     parts = Parts(
@@ -370,7 +408,7 @@ async def _decide(
     if look is not None:
         sought = await librarian.seek(turn.content, gated)
     snippet = ops.snippet(
-        reading, stance, _ops(start), _loops(start), (), supplemental=bool(sought.text)
+        reading, stance, ops_of(start), loops_of(start), (), supplemental=bool(sought.text)
     )
     if snippet.reason == ops.NO_THREAD and look is not None and not sought.looked:
         threads, degrade = await librarian.threads(turn.content)
@@ -380,7 +418,8 @@ async def _decide(
     made = blocks.assemble(replace(parts, ops=snippet, supplemental=sought.text))
     memory = tuple((block.name, block.text) for block in made if block.name != "persona")
     gone = _unsent(road, job, model, replace(thread, memory=memory))
-    rites = overlays.heard(moment, reading, state.rites) if "overlay" in gone else overlay.rites
+    heard = overlays.heard(moment, reading, state.rites)
+    rites = heard if "overlay" in gone else overlay.rites
     reinjected = carried.reinjected and "handover" not in gone
     trace: dict[str, Any] = {
         "startbrief_used": start.startbrief is not None,
@@ -414,7 +453,7 @@ async def _decide(
         "user_context": [name for name, _ in lines],
         "recall": sought.as_trace(),
     }
-    return _Decided(memory, State(stance, rites), trace, reinjected)
+    return _Decided(memory, State(stance, rites), State(stance, heard), trace, reinjected)
 
 
 def _unsent(road: Road, job: Job, model: str, thread: Thread) -> Sequence[str]:
@@ -445,46 +484,3 @@ def _read(gated: Gated) -> dict[str, Any] | None:
     free = ("mood", "energy", "tone")
     told: dict[str, Any] = msgspec.to_builtins(gated.reading)
     return {name: value for name, value in told.items() if name not in free}
-
-
-def _brief(start: Start) -> handover.Brief:
-    text, found = as_handover(start), start.startbrief
-    if found is None:
-        return handover.Brief(text)
-    resume, times = found.resume, found.time_context
-    return handover.Brief(
-        text,
-        found.handover_depth or "",
-        None if times is None else times.gap_minutes,
-        (resume.bridge_text or "") if resume is not None else "",
-        resume is not None and resume.use_bridge,
-    )
-
-
-def _loops(start: Start) -> list[str]:
-    """Open loops: those that the service lists, else those of the startbrief."""
-    listed = [one.text for one in start.loops if one.text.strip()]
-    if listed or start.startbrief is None:
-        return listed
-    return [one.text for one in start.startbrief.items if one.kind == "loop"]
-
-
-def _ops(start: Start) -> list[str]:
-    found = start.startbrief.ops_context if start.startbrief is not None else None
-    return [] if found is None else [*found.top_loops_today, *found.waiting_on]
-
-
-def _profile(model: UserModel | None) -> Profile:
-    if model is None:
-        return Profile({})
-    star = model.north_star.get("general") or next(iter(model.north_star.values()), None)
-    heading = (star.vision or star.goal) if star is not None else None
-    tone = [model.tone.text] if model.tone is not None else []
-    tone += [f"avoid {', '.join(model.avoid)}"] if model.avoid else []
-    return Profile(
-        {one.name: one.about for one in model.key_relationships},
-        [one.text for one in model.patterns],
-        model.work_context.text if model.work_context is not None else "",
-        heading.text if heading is not None else "",
-        "; ".join(tone),
-    )

@@ -112,6 +112,14 @@ def is_cloud(road: Road, model: str) -> bool:
     return not all(road.models.stays_here(name) for name in names)
 
 
+def leaves(road: Road, recipe: Recipe, models: Iterable[str]) -> bool:
+    """Whether what these models are told may leave this machine. A companion's answers are read by
+    its gate, so what it is told may come there too."""
+    gate = road.settings.models.gate
+    also = (gate,) if recipe.name == COMPANION and gate else ()
+    return any(is_cloud(road, model) for model in (*models, *also))
+
+
 def unwritten(start: Start) -> list[str]:
     """Why a handover is the plain one though a model was to write it."""
     brief = start.startbrief
@@ -402,7 +410,7 @@ def add_veto(
 
 
 async def _fresh(road: Road, scope: Scope, place: _Place, veto: Veto) -> Packet:
-    cloud = any(is_cloud(road, model) for model in place.models)
+    cloud = leaves(road, place.recipe, place.models)
     session = place.session.id if place.session is not None else ""
     asked = road.memory.start(scope, session, road.clock(), cloud=cloud, veto=veto, written=False)
     return Packet(await _within(road, road.memory, asked), cloud)

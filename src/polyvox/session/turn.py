@@ -60,13 +60,16 @@ async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
     """Ask every job's advisor at the same time; return when each answer has ended, however."""
     scope, turn, recipe = jobs[0].scope, jobs[0].turn, jobs[0].recipe
     with_companion = recipe.name == companion.RECIPE
+    ready = None
     if with_companion and not round_:
-        await _while_wanted(jobs, companion.get_ready(road, jobs, models_of(road, jobs)))
+        ready = await _while_wanted(jobs, companion.get_ready(road, jobs, models_of(road, jobs)))
     found = await _read(road, jobs, round_)
     remembered = None
     if _remembers(road, recipe):
         remembered = await _while_wanted(jobs, _recollect(road, jobs, found))
     await make_calls(road, jobs, await _compile(road, jobs, found), remembered)
+    if ready is not None:
+        await companion.take_back(road, jobs, ready)
     if remembered is not None or (with_companion and not round_):
         await trace.tell(road, jobs)
     if road.settings.memory.judge and turn.session_id is not None:
@@ -133,9 +136,10 @@ async def _compile(road: Road, jobs: Sequence[Job], found: _Found) -> list[Call]
 
 
 def _said_before(tx: Tx, scope: Scope, turn: Turn, thread: Thread) -> int:
-    """How many messages of its session stand before a turn, whether or not they are in a thread."""
-    if len(thread.past) == turn.depth - 1:  # all of them are
-        return sum(one.session_id == turn.session_id for one in thread.past)
+    """How many answered messages of its session stand before a turn, in a thread or not."""
+    mine = [one for one in thread.past if one.session_id == turn.session_id]
+    if len(thread.past) == turn.depth - 1 and all(one.own for one in mine):  # all are there
+        return len(mine)
     return count_said(tx, scope, turn)
 
 

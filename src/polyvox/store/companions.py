@@ -201,6 +201,15 @@ def put_marks(tx: Tx, scope: Scope, turn: Turn, made: Iterable[Mark]) -> None:
     )
 
 
+def unmark(tx: Tx, scope: Scope, turn: Turn, mark: Mark) -> None:
+    """It did not happen in that turn after all."""
+    tx.run(
+        "DELETE FROM companion_marks WHERE user_id = ? AND session_id = ? AND turn_id = ?"
+        " AND mark = ?",
+        (scope.user, turn.session_id or turn.id, turn.id, mark),
+    )
+
+
 def session(tx: Tx, scope: Scope, session_id: str) -> Kept | None:
     """What a session started with, as far as that is known. None is the same as `Kept()`: nothing
     is, and nothing was ever dropped."""

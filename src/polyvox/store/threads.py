@@ -23,6 +23,11 @@ SPEAKS = (
     f" AND (a.state = 'completed' OR (a.state = 'stopped' AND TRIM(a.text, '{BLANK}') <> ''))"
 )
 """`Answer.speaks`, for the database."""
+ANSWERED = (
+    "EXISTS (SELECT 1 FROM answers a WHERE a.user_id = t.user_id AND a.turn_id = t.id"
+    f" AND (a.state IN ('pending', 'streaming') OR TRIM(a.text, '{BLANK}') <> ''))"
+)
+"""Whether a turn got a word of an answer, in any version of it, or may still get one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,22 +304,50 @@ def count_answers(
     return _count(tx, scope, turn, segments, enough, advisor_id, "'advisor'")
 
 
+def was_answered(tx: Tx, scope: Scope, turn_id: str) -> bool:
+    """Whether a turn got a word of an answer, or may still get one."""
+    row = tx.one(
+        f"SELECT 1 FROM turns t WHERE t.user_id = ? AND t.id = ? AND {ANSWERED}",
+        (scope.user, turn_id),
+    )
+    return row is not None
+
+
 def count_said(tx: Tx, scope: Scope, turn: Turn) -> int:
-    """How many messages of its session, excluded or not, stand before a turn on its branch."""
+    """How many messages of its session that were answered stand before a turn on its branch,
+    excluded or not. One whose answer never came began nothing."""
     found = 0
-    segments = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
-    for stretch in _stretches(segments):
+    for stretch in _stretches(_before(tx, scope, turn)):
         row = tx.one(
-            "SELECT COUNT(*), COUNT(CASE WHEN COALESCE(session_id, '') = ? THEN 1 END) FROM turns"
-            " WHERE user_id = ? AND conversation_id = ? AND branch_id = ? AND depth > ?"
-            " AND depth <= ?",
-            (turn.session_id or "", *_place(scope, turn, stretch)),
+            "SELECT COUNT(*), COUNT(CASE WHEN COALESCE(t.session_id, '') = ? THEN 1 END),"
+            f" COUNT(CASE WHEN COALESCE(t.session_id, '') = ? AND {ANSWERED} THEN 1 END)"
+            " FROM turns t WHERE t.user_id = ? AND t.conversation_id = ? AND t.branch_id = ?"
+            " AND t.depth > ? AND t.depth <= ?",
+            (*[turn.session_id or ""] * 2, *_place(scope, turn, stretch)),
         )
-        read, mine = (int(row[0]), int(row[1])) if row else (0, 0)
-        found += mine
+        read, mine, answered = map(int, row) if row else (0, 0, 0)
+        found += answered
         if mine < read:  # the session began here
             break
     return found
+
+
+def last_said(tx: Tx, scope: Scope, turn: Turn) -> str | None:
+    """The last message of its session that was answered before a turn, excluded or not."""
+    for stretch in _stretches(_before(tx, scope, turn)):
+        row = tx.one(
+            "SELECT t.content FROM turns t WHERE t.user_id = ? AND t.conversation_id = ?"
+            " AND t.branch_id = ? AND t.depth > ? AND t.depth <= ?"
+            f" AND COALESCE(t.session_id, '') = ? AND {ANSWERED} ORDER BY t.depth DESC LIMIT 1",
+            (*_place(scope, turn, stretch), turn.session_id or ""),
+        )
+        if row is not None:
+            return str(row[0])
+    return None
+
+
+def _before(tx: Tx, scope: Scope, turn: Turn) -> list[Segment]:
+    return path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
 
 
 def _unread(
