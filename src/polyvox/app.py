@@ -108,7 +108,7 @@ class Polyvox:
         """Open the database (making or migrating it), close what a crash left open, get ready."""
         settings = self.settings = with_kept(self.settings)
         check_recipes(settings)
-        models = Models(settings, self._transport, self._env)
+        models = Models(settings, self._transport, self._env, clock=self.clock)
         models.check_settings()
         self.database = await open_database(settings.database_url, settings.home)
         try:

@@ -159,7 +159,7 @@ async def open_lounge(home: Path, **more: Any) -> AsyncIterator[Lounge]:
     clock = [1]
     models = {"default": "lab:talker", "gate": "lab:gate", **more.pop("models", {})}
     async with ProviderServer() as provider:
-        settings = settings_for(home, provider, models=models, timezone="UTC", **more)
+        settings = settings_for(home, provider, models=models, **{"timezone": "UTC", **more})
         async with Polyvox(settings, env={}, clock=lambda: clock[0]) as polyvox:
             sock = bind("127.0.0.1", 0)
             url = address_of(sock)

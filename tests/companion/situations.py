@@ -110,5 +110,18 @@ def talk(*gates: Gate, text: str = LONG) -> tuple[Say, ...]:
     return tuple(Say(text, gate) for gate in gates)
 
 
+BEGINS: dict[str, tuple[str, ...]] = {
+    "persona": ("You are Wren. You listen.",),
+    "standing_instructions": ("The person asked for this, in their own words;",),
+    "posture": ("[CONVERSATION_POSTURE]\n",),
+    "overlay": ("[OVERLAY]\n",),
+    "bridge": ("A moment ago they said: “",),
+    "handover": ("It is Tuesday. ", "Open: “"),
+    "daily_steering": ("Yesterday's note, no instruction: “",),
+    "ops": ("Threads to anchor on: “", "Thread to anchor on: “"),
+    "user_context": ("[USER_CONTEXT]\n",),
+    "supplemental_context": ("[SUPPLEMENTAL_CONTEXT]\n",),
+}
+"""How the text of each block begins, whatever the trace calls it."""
 OPENING = "bridge handover daily_steering"
 HOUR = timedelta(hours=1)

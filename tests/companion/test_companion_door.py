@@ -203,6 +203,45 @@ async def test_the_debug_headers_need_the_servers_consent(tmp_path: Path) -> Non
     assert told["debug"]["prompt"] == wire
 
 
+@pytest.mark.parametrize("name", ["context", "prompt"])
+async def test_each_debug_header_adds_its_own(tmp_path: Path, name: str) -> None:
+    async with open_lounge(tmp_path, debug="debug") as lounge:
+        lounge.set(NOON)
+        lounge.remember(Told(FULL))
+        lounge.house.provider.script("gate", Script(text=reading_text({})))
+        body = {"personaId": "harbor", "text": LONG}
+        asked = {f"x-debug-{name}": "1"}
+        told = (await lounge.house.post("/api/chat", body, headers=asked)).json()
+        assert list(told["debug"]) == [name]
+        wire = lounge.house.provider.requests("talker")[-1].json()
+        if name == "prompt":
+            assert told["debug"][name] == wire
+        else:
+            system = [one["content"] for one in wire["messages"] if one["role"] == "system"]
+            assert [one["text"] for one in told["debug"][name]] == system
+        no = (await lounge.house.post("/api/chat", body, headers={f"x-debug-{name}": "0"})).json()
+        assert "debug" not in no
+
+
+async def test_times_are_measured_by_one_clock(lounge: Lounge) -> None:
+    """The lounge's, which stands still until the model has begun to speak."""
+    house = lounge.house
+    house.provider.script("talker", Script(text="one two three four", gates={2: "wait"}))
+    asked = asyncio.create_task(house.post("/api/chat", {"personaId": "harbor", "text": LONG}))
+    jobs = house.polyvox.turns.conductor.jobs
+    await house.until(lambda: any(job.received for job in jobs.values()))
+    lounge.set(NOON + timedelta(milliseconds=250))
+    house.provider.gate("wait").set()
+    said = (await asked).json()
+    timing = said["timing"]
+    assert (timing["llm_ms"], timing["stt_ms"], timing["tts_ms"]) == (250, 0, 0)
+    assert timing["total_ms"] > 0
+    told = (await house.get(f"/api/turns/{said['requestId']}/trace")).json()
+    assert (told["timings"]["llm_ms"], told["timings"]["total_ms"]) == (250, 250)
+    assert all(value is not None and value >= 0 for value in told["timings"].values())
+    assert told["attempts"][0]["started_at"] == round(NOON.timestamp() * 1_000_000)
+
+
 async def test_a_turn_that_is_written_again_stands_where_it_stood(lounge: Lounge) -> None:
     lounge.remember(Told(FULL))
     lounge.set(TUESDAY)

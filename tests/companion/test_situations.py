@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from tests.companion.lounge import Lounge, open_lounge
-from tests.companion.situations import Situation
+from tests.companion.situations import BEGINS, Situation
 from tests.companion.situations_by_block import GATES, OPS, POSTURES, PROFILE, RECALL
 from tests.companion.situations_by_turn import LATER, START
 
@@ -60,6 +60,8 @@ async def test_situation(lounge: Lounge, situation: Situation) -> None:
     place = 2 if "standing_instructions" in expected else 1
     expected.insert(place, "posture")
     assert list(heard.blocks) == expected, heard.trace
+    for name, text in zip(expected, heard.system, strict=True):
+        assert text.startswith(BEGINS[name]), name
     assert heard.blocks["persona"] == "You are Wren. You listen."
     for name, text in situation.texts.items():
         assert text in heard.blocks[name]

@@ -70,8 +70,7 @@ async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
     await make_calls(road, jobs, await _compile(road, jobs, found), remembered)
     if ready is not None:
         await companion.take_back(road, jobs, ready)
-    if remembered is not None or (with_companion and not round_):
-        await trace.tell(road, jobs)
+    await trace.tell(road, jobs)
     if road.settings.memory.judge and turn.session_id is not None:
         await _judge(road, scope, turn.session_id)
 
