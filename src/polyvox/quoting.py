@@ -16,9 +16,12 @@ _SHOWN = _MARKS | _BRACKETS
 _STRUCTURE = re.compile(
     r"""[\[【［]\s*/?\s*[A-Z][^\]】］]*[\]】］]        # [OVERLAY], [/INST]
     |   [<＜⟨〈《][/!?|]?\w[^>＞⟩〉》]*[>＞⟩〉》]      # <system>, <|im_start|>
-    |   [\[{<]{2,}|[\]}>]{2,}                    # [[, {{ and their like""",
+    |   [\[{<]{2,}|[\]}>]{2,}                    # [[, {{ and their like
+    |   (?<!\w)(?i:system|assistant|developer|human|user)\s*[:：]  # who speaks in a template
+    |   (?<!\S)\#{1,6}(?=\s)|`{3,}               # a heading, a fence""",
     re.VERBOSE,
 )
+_DEFUSED = _BRACKETS | str.maketrans(":：#`", ",,  ")
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
@@ -29,8 +32,10 @@ def plain(text: str) -> str:
 
 def unstructured(text: str) -> str:
     """A text that is told as it is, on one line: only what could pose as structure (a block's name,
-    a tag, a template's mark) loses its brackets. What it quotes stays quoted."""
-    return _STRUCTURE.sub(lambda found: found[0].translate(_BRACKETS), _line(text))
+    a tag, a template's mark, a role, a heading) loses what makes it so. What it quotes stays
+    quoted."""
+    defused = _STRUCTURE.sub(lambda found: found[0].translate(_DEFUSED), _line(text))
+    return " ".join(defused.split())
 
 
 def _line(text: str) -> str:

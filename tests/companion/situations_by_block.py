@@ -181,6 +181,8 @@ RECALL = [
         "asked for, but there is nothing to look for",
         talk(ASKED, text="Do you remember that?"),
         f"{OPENING} supplemental_context",
+        texts={"supplemental_context": "named nothing that could be looked up, so nothing was."},
+        lacks=("nothing was found",),
         trace={"recall.decision": "no query"},
     ),
     Situation(

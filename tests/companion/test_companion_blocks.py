@@ -13,7 +13,7 @@ from polyvox.companion.blocks import STANDING_CHARS, Parts, assemble, left_out, 
 from polyvox.companion.deferred import Profile, lines
 from polyvox.companion.handover import Said
 from polyvox.companion.ops import WORDS, Ops, snippet
-from polyvox.companion.overlays import Choice, Rites
+from polyvox.companion.overlays import Choice, Open, Rites
 from polyvox.companion.posture import Stance
 
 NONE = Parts(
@@ -33,7 +33,7 @@ NONE = Parts(
 FULL = replace(
     NONE,
     standing=("Call me Ada.",),
-    overlay=Choice("accountability_tug", "", Rites(), 'Call "the bank"'),
+    overlay=Choice("accountability_tug", "", Rites(), Open('Call "the bank"')),
     carried=Said("Bridge.", "Handover."),
     steering="Steering.",
     ops=Ops("Ops."),
@@ -174,6 +174,37 @@ def test_each_line_of_the_profile_has_its_own_reason() -> None:
     everything = {"message": "Maria", "avoidance": True, "asks_about_style": True}
     assert len(parts_of(**everything)) == 2
     assert parts_of(turn=1, **everything) == []
+
+
+@pytest.mark.parametrize(
+    ("tracked", "message", "named"),
+    [
+        ("Maria Lopez", "Maria called me back today", True),
+        ("Maria Lopez", "maria lopez called", True),
+        ("Maria Lopez", "Lopez called", False),
+        ("Dr. Wu", "The dr. was late", False),
+        ("Will", "I will go, it may rain", False),
+        ("Will", "Will you come along?", False),
+        ("Will", "I met Will at the market", True),
+        ("May", "and then May called", True),
+        ("Jo", "jo called", True),
+    ],
+)
+def test_whom_a_message_names(tracked: str, message: str, named: bool) -> None:
+    found = lines(Profile({tracked: "a friend"}), 2, reading(), "COMPANION", message)
+    assert bool(found) is named
+
+
+def test_a_line_of_the_profile_is_not_endless() -> None:
+    who = Profile({"Jo": "x" * 3000}, work_context="y" * 3000)
+    for _, line in lines(who, 2, reading(intent="momentum"), "COMPANION", "Jo called"):
+        assert len(line) < 300
+
+
+@pytest.mark.parametrize("words", ["a\u200bb c\u200bd " * 10, "word — " * 30])
+def test_the_snippet_has_few_words_whatever_parts_them(words: str) -> None:
+    told = snippet(reading(intent="momentum"), Stance(), [words], [], [], supplemental=False)
+    assert 0 < len(told.text.split()) <= WORDS
 
 
 def test_the_snippet_is_one_short_sentence_about_doing() -> None:

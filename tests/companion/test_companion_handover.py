@@ -71,6 +71,10 @@ def test_it_comes_back_on_nothing_less(changes: dict[str, object]) -> None:
         ("ok then fine", True),
         ("", True),
         ("history of the highway", False),
+        ("Hey there, what’s up?", True),
+        ("Hey, how's it going?", True),
+        ("你好", True),
+        ("今天我在公司和老板吵架了心情很差", False),
         ("hello, my mother fell yesterday", False),
     ],
 )

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from polyvox.companion.kernel import FOLDER, embodied, kernel, kernel_hash, opening, shipped
+from polyvox.companion import kernel as kernels
+from polyvox.companion.kernel import (
+    FALLBACK,
+    FOLDER,
+    embodied,
+    kernel,
+    kernel_hash,
+    opening,
+    openings,
+    shipped,
+)
 from polyvox.companion.texts import FOLDER as TEXTS
+from polyvox.ids import content_hash
 from polyvox.values import Advisor
 
 
@@ -28,6 +44,48 @@ def test_what_the_person_wrote_is_the_kernel() -> None:
     assert kernel(advisor(description="A ferry captain.")) == "A ferry captain."
     assert kernel(advisor(slug="wren", description="A bird.")) == "A bird."
     assert kernel_hash(advisor(prompt="One.")) != kernel_hash(advisor(prompt="Two."))
+
+
+@pytest.mark.parametrize("slug", ["flint", "harbor", "margin"])
+def test_every_opening_is_named(slug: str) -> None:
+    assert (slug, content_hash(opening(slug))) in openings(), "add it, and keep the others"
+
+
+@pytest.fixture
+def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Personas of another release."""
+    for path in FOLDER.rglob("*"):
+        if path.is_file():
+            copy = tmp_path / path.relative_to(FOLDER)
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+    monkeypatch.setattr(kernels, "FOLDER", tmp_path)
+    for cached in (shipped, openings):
+        cached.cache_clear()
+    yield tmp_path
+    for cached in (shipped, openings):
+        cached.cache_clear()
+
+
+def test_a_persona_met_in_an_earlier_release_keeps_all_of_it(moved: Path) -> None:
+    met = advisor(description=opening("harbor"))
+    (moved / "harbor" / "10-who.md").write_text("You are Harbor, put differently.", "utf-8")
+    assert kernel(met) == shipped()["harbor"]
+    assert "put differently" in kernel(met)
+    assert kernel(replace(met, description="Mine.")) == "Mine."
+
+
+def test_where_fragments_are_missing_it_is_still_somebody(moved: Path) -> None:
+    met, nobody = advisor(description=opening("harbor")), advisor(slug="wren")
+    for path in (moved / "harbor").iterdir():
+        path.unlink()
+    assert kernel(met) == met.description
+    assert "harbor" not in shipped()
+    assert (kernel(nobody), opening("harbor")) == (FALLBACK.format(name="H"), "")
+    shutil.rmtree(moved)
+    for cached in (shipped, openings):
+        cached.cache_clear()
+    assert (kernel(met), shipped()) == (met.description, {})
 
 
 def test_no_sentence_of_a_kernel_is_a_runtime_text_too() -> None:

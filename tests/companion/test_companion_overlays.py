@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.companion.readings import reading
 
-from polyvox.companion.overlays import Choice, Moment, Rites, choose
+from polyvox.companion.overlays import Choice, Moment, Open, Rites, choose
 
 MONDAY = datetime(2026, 11, 16, 8, 30, tzinfo=UTC)
 SUNDAY = MONDAY - timedelta(days=1)
@@ -17,8 +17,8 @@ EVENING = TUESDAY.replace(hour=20)
 NOON = TUESDAY.replace(hour=14)
 
 
-def at(local: datetime, turn: int = 1, loop: str | None = None, session: str = "s") -> Moment:
-    return Moment(session, turn, local, loop)
+def at(local: datetime, turn: int = 1, loop: str = "", session: str = "s") -> Moment:
+    return Moment(session, turn, local, Open(loop) if loop else None)
 
 
 def pick(moment: Moment, rites: Rites | None = None, **changes: Any) -> Choice:
@@ -82,7 +82,7 @@ def test_precedence_of_those_that_need_a_talk() -> None:
     assert pick(at(NOON, 2, "Call"), **everything).overlay == "conflict_regulation"
     assert pick(at(NOON, 2, "Call"), story_worth_exploring=True).overlay == "curiosity_spiral"
     tug = pick(at(NOON, 2, "Call"))
-    assert (tug.overlay, tug.loop) == ("accountability_tug", "Call")
+    assert (tug.overlay, tug.loop) == ("accountability_tug", Open("Call"))
     assert pick(at(NOON, 2)).reason == "no open loop"
 
 

@@ -74,4 +74,10 @@ def test_without_certainty_no_single_suggestion_moves_it(suggested: list[str]) -
 def test_the_last_question_and_the_night() -> None:
     assert last_question("Well. Did you call? Good. And did you sleep?") == "And did you sleep?"
     assert last_question("Well done.") == last_question(None) == ""
+    assert last_question("Good. Did you call Dr. Smith?") == "Did you call Dr. Smith?"
+    assert last_question("好。你睡了吗？") == "你睡了吗？"
+    assert last_question("See https://a.b/?x=1. Fine.") == ""
+    assert last_question("Did you see https://a.b/?x=1 today?") == (
+        "Did you see https://a.b/?x=1 today?"
+    )
     assert [hour for hour in range(24) if is_night(hour)] == [0, 1, 2, 3, 4]

@@ -36,6 +36,17 @@ NOW = round(datetime(2026, 11, 17, tzinfo=UTC).timestamp() * 1_000_000)
         ("Do you remember that?", ""),
         ("", ""),
         ("What was it yesterday?", "yesterday"),
+        ("Didn't you say I'd go?", ""),
+        ("Didn’t you say I’d go?", ""),
+        ("You’re right, that’s what I’ve said", ""),
+        ("Does He still like it?", ""),
+        ("and HE said no to Them", ""),
+        ("What did IT say about the laptop?", "IT laptop"),
+        ("Who is Will?", "Will"),
+        ("my ex", "ex"),
+        ("What about 42?", "42"),
+        ("Remember 9/11?", "9/11"),
+        ("My dog’s vet", "dog vet"),
     ],
 )
 def test_names_come_first_then_topics_then_times(message: str, query: str) -> None:

@@ -44,11 +44,12 @@ async def traced(lounge: Lounge, talk: str, turn: str) -> Any:
     return (await lounge.house.get(f"/api/turns/{turn}/trace")).json()
 
 
-async def again(lounge: Lounge, number: int, gate: Mapping[str, Any]) -> Any:
+async def again(lounge: Lounge, number: int, gate: Mapping[str, Any] | Script) -> Any:
     """Have the answer to a message written again."""
-    lounge.house.provider.script("gate", Script(text=reading_text(gate)))
+    script = gate if isinstance(gate, Script) else Script(text=reading_text(gate))
+    lounge.house.provider.script("gate", script)
     talk, said = await messages(lounge)
-    answer = said[number]["answers"][0]["answer_id"]
+    answer = said[number]["answers"][-1]["answer_id"]
     assert (await lounge.house.post(f"/api/answers/{answer}/regenerate")).status == 202
     return await traced(lounge, talk, said[number]["turn_id"])
 
@@ -85,7 +86,7 @@ async def test_an_older_answer_written_again_starts_from_before_its_turn(lounge:
     trace = await again(lounge, 2, STORY)
     assert (trace["overlay"], trace["posture"]) == ("curiosity_spiral", third.trace["posture"])
     assert await newest(lounge) == before, "the same again, from where it started"
-    assert before.rites.spiral_turns == 1
+    assert [one.spiral_turns for one in before.rites.sessions] == [1]
 
 
 async def test_a_first_message_that_is_edited_has_its_ritual_again(lounge: Lounge) -> None:
@@ -112,6 +113,19 @@ async def test_a_correction_that_was_edited_away_no_longer_counts(lounge: Lounge
     trace = await edited(lounge, 2, "What did we talk about before?", ASKED)
     assert trace["startbrief_runtime"]["startbrief_fetch"] == "cached"
     assert trace["handover_reason"] == "asked for"
+
+
+async def test_a_correction_that_was_misread_is_taken_back(lounge: Lounge) -> None:
+    lounge.remember(Told(FULL))
+    persona = await lounge.house.advisor("lab:talker")
+    await lounge.say(persona, LONG, at=NOON, gate=WRONG)
+    trace = await again(lounge, 0, Script(status=500))
+    assert trace["startbrief_runtime"]["startbrief_fetch"] == "invalidated", "as it was read before"
+    trace = await again(lounge, 0, {})
+    assert trace["startbrief_runtime"]["startbrief_fetch"] == "cached"
+    assert "handover" in trace["system_blocks"]
+    heard = await lounge.say(persona, LONG, at=NOON)
+    assert heard.trace["startbrief_runtime"]["startbrief_fetch"] == "cached"
 
 
 async def test_a_handover_is_brought_back_once_on_each_branch(lounge: Lounge) -> None:

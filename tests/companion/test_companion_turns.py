@@ -60,6 +60,45 @@ async def test_what_was_excluded_still_counts(lounge: Lounge) -> None:
     assert list(heard.blocks) == ["persona", "posture"], "the start does not come again"
 
 
+async def test_a_first_message_that_was_excluded_was_the_first_all_the_same(
+    lounge: Lounge,
+) -> None:
+    lounge.remember(Told(FULL))
+    persona = await lounge.house.advisor("lab:talker")
+    first = await lounge.say(persona, LONG, at=NOON)
+    seen = (await lounge.house.get(f"/api/conversations/{first.trace['conversation_id']}")).json()[
+        "messages"
+    ]
+    await lounge.house.patch(f"/api/messages/{seen[0]['id']}", {"excluded": True})
+    heard = await lounge.say(persona, "ok fine", at=NOON + MINUTE)
+    assert heard.trace["handover_reason"] == "continued"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_a_memory_that_hangs_everywhere_costs_one_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    """In the turn that waits for its start."""
+
+    class Hanging(Told):
+        async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:
+            standing.append(scope)
+            await asyncio.Event().wait()
+            return await super().standing(scope, cloud=cloud)
+
+    standing: list[Scope] = []
+    monkeypatch.setattr(Hanging, "starts_whole", whole)
+    async with open_lounge(tmp_path, memory={"budget": 0.1}) as lounge:
+        memory = lounge.remember(Hanging(FULL, silent=True))
+        persona = await lounge.house.advisor("lab:talker")
+        heard = await lounge.say(persona, LONG, at=NOON, gate=ASKED)
+        start, told, query = heard.trace["degrades"]
+        assert start.startswith("startbrief: timeout")
+        assert told.startswith("standing: not asked" if whole else "standing: timeout")
+        assert query == "query: not asked (the session's start timed out)"
+        assert (len(standing), memory.lookups) == (0 if whole else 1, [])
+
+
 async def test_turns_count_on_where_the_session_is_not_read_so_far(
     lounge: Lounge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -152,14 +152,15 @@ def test_the_older_startbrief_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["handover_text", "handover_depth", "time_context", "resume", "ops_context", "evidence"]
+    "name", ["handover_text", "handover_depth", "time_context", "resume", "ops_context"]
 )
 def test_any_part_of_the_newer_shape_tells_it(name: str) -> None:
     nothing: dict[str, Any] = dict.fromkeys(PACKET)
-    alone = normalise.startbrief({**nothing, name: PACKET[name]})
+    some: dict[str, Any] = {"items": PACKET["items"], "bridgeText": "They were busy."}
+    alone = normalise.startbrief({**nothing, **some, name: PACKET[name]})
     whole = normalise.startbrief(PACKET)
-    assert alone == dataclasses.replace(StartBrief(), **{name: getattr(whole, name)})
-    assert alone != StartBrief()
+    told = {"items": whole.items, name: getattr(whole, name)}
+    assert alone == dataclasses.replace(StartBrief(), **told), "no older bridge"
     assert normalise.startbrief({**nothing, **OLDER}) == normalise.startbrief(OLDER)
 
 
@@ -213,6 +214,30 @@ def test_loops_are_read_from_a_packet_or_a_list() -> None:
     )
     assert normalise.loops([row]) == (loop,)
     assert normalise.loops({"loops": [row]}) == ()
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [
+        {"time_context": {}},
+        {"handover_text": None, "handover_depth": "multi_day", "items": None},
+        {"items": [], "evidence": {"session_ids": ["a"]}, "resume": {"use_bridge": True}},
+    ],
+)
+def test_a_startbrief_without_words_is_none(packet: dict[str, object]) -> None:
+    assert normalise.startbrief(packet) == StartBrief()
+
+
+def test_an_older_startbrief_may_name_its_evidence() -> None:
+    told = normalise.startbrief(
+        {
+            "bridgeText": "You were at sea.",
+            "timeGapHuman": "2 days",
+            "evidence": {"quality": "good"},
+        }
+    )
+    assert (told.handover_text, told.handover_depth) == ("You were at sea.", "multi_day")
+    assert told.evidence is not None
 
 
 @pytest.mark.parametrize("status", ["done", "Dropped", "closed", "completed", "resolved", "stale"])

@@ -161,7 +161,7 @@ async def test_marks_count_on_their_branch_of_their_session(database: Database) 
         companions.put_marks(tx, A, wrong, ["corrected", "reinjected"])
         companions.put_marks(tx, A, wrong, ["corrected"])
         assert seen(first) == Marks()
-        assert seen(wrong) == Marks(reinjected=False, corrected=True)
+        assert seen(wrong) == Marks(corrected_here=True)
         assert seen(say()) == Marks(reinjected=True, corrected=True)
         assert seen(say(session="next")) == Marks()
         edit = say(edits=wrong)
@@ -171,6 +171,10 @@ async def test_marks_count_on_their_branch_of_their_session(database: Database) 
         turns.move_head(tx, A, wrong.conversation_id, wrong.id)
         assert seen(say()) == Marks(reinjected=True, corrected=True), "back on that branch"
         assert companions.marks(tx, B, wrong) == Marks()
+        companions.unmark(tx, B, wrong, "corrected")
+        assert seen(wrong) == Marks(corrected_here=True)
+        companions.unmark(tx, A, wrong, "corrected")
+        assert seen(wrong) == Marks()
 
     await database.write(work)
 
@@ -272,7 +276,7 @@ async def test_what_was_kept_in_the_older_way_is_taken_over(
         assert before(tx, talk(tx)()) == "is"
         assert companions.session(tx, A, "s") == Kept("words")
         seen = [companions.marks(tx, A, one) for one in made]
-        assert seen == [Marks(), Marks(), Marks(reinjected=True, corrected=True)]
+        assert seen == [Marks(), Marks(), Marks(reinjected=True, corrected_here=True)]
 
     await newer.write(look)
     await newer.close()

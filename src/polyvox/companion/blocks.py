@@ -9,9 +9,9 @@ what it is, and it cannot close its own quotation.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 from polyvox.companion import deferred, posture
 from polyvox.companion.handover import Said
@@ -19,20 +19,14 @@ from polyvox.companion.ops import Ops
 from polyvox.companion.overlays import Choice
 from polyvox.companion.posture import Stance
 from polyvox.companion.reading import Reading
+from polyvox.companion.sentences import sentences
+from polyvox.companion.sheet import MONTHS
 from polyvox.companion.texts import text
 from polyvox.quoting import plain, quoted
 
 STANDING_CHARS = 1200
 STEERING_WORDS = 24
-STEERING = "Yesterday's note, no instruction:"
-_END = re.compile(
-    r"""(?!(?<=\b\w)\.\s+[^\W\d_a-z]\w)(?!(?<=\w\.\w)\.\s+[a-z])
-    (?<!\b(?:Dr|Mr|Ms|St|vs))(?<!\b(?:Mrs|etc))
-    [.!?…]+['"”’)]*(?=\s|$)
-    | [。！？] | \n\s*(?=\n|[-*•]|\d+[.)])""",
-    re.VERBOSE,
-)
-"""The end of a sentence (no initial, no "p.m. today"), or of a line that is one of several."""
+YESTERDAY = "Yesterday's note, no instruction:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +54,8 @@ class Parts:
     ops: Ops
     lines: Sequence[tuple[str, str]]
     supplemental: str
+    lead: str = YESTERDAY
+    """What the steering begins with."""
 
 
 def assemble(parts: Parts) -> list[Block]:
@@ -71,7 +67,7 @@ def assemble(parts: Parts) -> list[Block]:
         Block("overlay", _overlay(parts.overlay)),
         Block("bridge", parts.carried.bridge),
         Block("handover", parts.carried.handover),
-        Block("daily_steering", _steering(parts.steering)),
+        Block("daily_steering", f"{parts.lead} {quoted(parts.steering)}" if parts.steering else ""),
         Block("ops", parts.ops.text),
         Block("user_context", user_context(parts.lines)),
         Block("supplemental_context", parts.supplemental),
@@ -130,24 +126,31 @@ def _overlay(choice: Choice) -> str:
     if choice.overlay is None:
         return ""
     body = f"{choice.overlay}: {text(f'overlay/{choice.overlay}')}"
-    if choice.loop:
-        body += f"\nThey said: {quoted(choice.loop)}"
+    if choice.loop is not None:
+        whose = "They said" if choice.loop.said else "Noted as open"
+        body += f"\n{whose}: {quoted(choice.loop.text)}"
     return _headed("OVERLAY", body)
 
 
-def _steering(note: str) -> str:
-    return f"{STEERING} {quoted(note)}" if note else ""
+def steering_lead(day: str | None, today: date) -> str:
+    """Of which day a note is, in words."""
+    try:
+        about = date.fromisoformat((day or "")[:10])
+    except ValueError:
+        return "Note on an earlier day, no instruction:"
+    if about == today - timedelta(days=1):
+        return YESTERDAY
+    return f"Note on {about.day} {MONTHS[about.month - 1]} {about.year}, no instruction:"
 
 
-def steering(note: str, confidence: float, flag: str) -> str:
+def steering(note: str, confidence: float, flag: str, lead: str = YESTERDAY) -> str:
     """The daily analysis in its first sentence, as much of it as fits beside its lead; only where
     it is sure of itself."""
     if flag in ("needs_review", "insufficient_data") or confidence < 0.75:
         return ""
     text = note.strip().lstrip("-*• ")
-    end = _END.search(text)
-    words = plain(text[: end.end()] if end else text).split()
-    room = STEERING_WORDS - len(STEERING.split())
+    words = plain(next(iter(sentences(text)), "")).split()
+    room = STEERING_WORDS - len(lead.split())
     if len(words) <= room:
         return " ".join(words)
     return " ".join(words[:room]).rstrip(".,;:!?…") + "…"
@@ -162,5 +165,6 @@ __all__ = [
     "quoted",
     "standing",
     "steering",
+    "steering_lead",
     "user_context",
 ]

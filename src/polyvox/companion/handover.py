@@ -10,9 +10,11 @@ from polyvox.companion.reading import Reading
 FAR = ("yesterday", "multi_day")
 LONG_GAP = 120
 SURE = 0.75
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?", re.UNICODE)
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?", re.UNICODE)
+_UNPARTED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{2}")
+"""Two letters of a script that does not part its words: about one of them."""
 _GREETING = """hi hey hello yo hiya heya howdy greetings good morning afternoon evening day there
-again sup whats what's up how are you doing back"""
+again sup whats what's up how hows how's are you doing it going is everything back"""
 GREETINGS = frozenset(_GREETING.split())
 
 
@@ -25,6 +27,8 @@ class Brief:
     gap_minutes: int | None = None
     bridge: str = ""
     use_bridge: bool = False
+    first_talk: bool = False
+    """Nobody has talked before: to say so once is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,8 @@ class Said:
 
 def low_signal(text: str) -> bool:
     """Whether a message says next to nothing: at most three words, or only a greeting."""
-    words = [word.lower() for word in _WORD.findall(text)]
+    parted = _UNPARTED.sub(r"\g<0> ", text).replace("’", "'")
+    words = [word.lower() for word in _WORD.findall(parted)]
     return len(words) <= 3 or all(word in GREETINGS for word in words)
 
 
@@ -61,6 +66,8 @@ def carry(brief: Brief, turn: int, first_message: str, reading: Reading, reinjec
 
 
 def _second(brief: Brief, first_message: str) -> str:
+    if brief.first_talk:
+        return ""
     if brief.depth in FAR:
         return f"depth {brief.depth}"
     if brief.gap_minutes is not None and brief.gap_minutes >= LONG_GAP:

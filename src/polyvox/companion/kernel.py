@@ -14,22 +14,36 @@ from polyvox.ids import content_hash
 from polyvox.values import Advisor
 
 FOLDER = Path(__file__).parent / "personas"
+OPENINGS = "openings.md"
+"""A slug and a hash in each line: every opening that was ever shipped, those of today too."""
+FALLBACK = "You are {name}, a companion. You listen, and you answer plainly and kindly."
+"""Where nothing else says who a persona is."""
 
 
 @functools.cache
 def shipped() -> dict[str, str]:
     """The kernels that come with the program, by slug."""
     found = {}
-    for folder in sorted(path for path in FOLDER.iterdir() if path.is_dir()):
+    for folder in sorted(path for path in FOLDER.glob("*") if path.is_dir()):
         parts = [path.read_text("utf-8").strip() for path in sorted(folder.glob("*.md"))]
-        found[folder.name] = "\n\n".join(part for part in parts if part)
+        if any(parts):
+            found[folder.name] = "\n\n".join(part for part in parts if part)
     return found
+
+
+@functools.cache
+def openings() -> frozenset[tuple[str, str]]:
+    """Which descriptions are a shipped persona's own, by slug and hash. Whoever has one of them has
+    changed nothing, though it be of an earlier release."""
+    path = FOLDER / OPENINGS
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    return frozenset((slug, known) for slug, _, known in (one.partition(" ") for one in lines))
 
 
 def opening(slug: str) -> str:
     """Who a shipped persona is, in its first fragment: the description of its advisor."""
-    first = min((FOLDER / slug).glob("*.md"))
-    return first.read_text("utf-8").strip()
+    first = min((FOLDER / slug).glob("*.md"), default=None)
+    return "" if first is None else first.read_text("utf-8").strip()
 
 
 def kernel(advisor: Advisor) -> str:
@@ -37,9 +51,9 @@ def kernel(advisor: Advisor) -> str:
     if advisor.prompt and advisor.prompt.strip():
         return advisor.prompt.strip()
     described = advisor.description.strip()
-    if advisor.slug in shipped() and described == opening(advisor.slug):
-        return shipped()[advisor.slug]
-    return described
+    own = (advisor.slug, content_hash(described)) in openings()
+    whole = shipped().get(advisor.slug) if own else None
+    return whole or described or FALLBACK.format(name=advisor.name)
 
 
 def embodied(advisor: Advisor) -> Advisor:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from polyvox.companion.posture import Stance
 from polyvox.companion.reading import Reading
-from polyvox.quoting import quoted
+from polyvox.quoting import plain, quoted
 
 WORDS = 22
 SURE = 0.70
@@ -45,7 +45,8 @@ def snippet(
     if not doing and not pressed:
         return Ops(reason="not about doing")
     for source, threads in (("startbrief", brief), ("loops", loops), ("recall", recalled)):
-        named = [" ".join(thread.split()).rstrip(".") for thread in threads if thread.strip()][:2]
+        shown = (plain(thread).rstrip(".") for thread in threads)
+        named = [thread for thread in shown if thread][:2]
         if named:
             return Ops(_sentence(named), source, "about doing" if doing else "pressure")
     return Ops(reason=NO_THREAD)

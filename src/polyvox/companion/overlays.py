@@ -26,9 +26,23 @@ YOUNG = 2
 """A talk of fewer user messages than this is too young for anything but a ritual."""
 SPIRAL_TURNS = 4
 FRICTION_TURNS = 2
+SESSIONS = 8
+"""So many of them are remembered."""
 DISMISSED = timedelta(hours=48)
 MORNING = range(5, 12)
 EVENING = range(18, 24)
+
+
+@dataclass(frozen=True, slots=True)
+class InSession:
+    """What was done in one session."""
+
+    session_id: str
+    spiral_turns: int = 0
+    spiral_last: int = 0
+    """The last turn that was one of them."""
+    friction_until: int = 0
+    """The last turn that a correction still weighs on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +55,27 @@ class Rites:
     """ISO year and week."""
     tug_on: date | None = None
     tug_dismissed_at: datetime | None = None
-    spiral_session: str | None = None
-    spiral_turns: int = 0
-    spiral_last: int = 0
-    """The last turn of that session that was one of them."""
-    friction_session: str | None = None
-    friction_until: int = 0
-    """The last turn of that session that a correction still weighs on."""
+    sessions: tuple[InSession, ...] = ()
+    """The last few of them: a persona may be talked to in two conversations at once."""
+
+    def of(self, session_id: str) -> InSession:
+        """What was done in a session."""
+        mine = (one for one in self.sessions if one.session_id == session_id)
+        return next(mine, InSession(session_id))
+
+    def with_(self, done: InSession) -> Rites:
+        """The same, with that for a session."""
+        others = [one for one in self.sessions if one.session_id != done.session_id]
+        return replace(self, sessions=(*others, done)[-SESSIONS:])
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """An open loop."""
+
+    text: str
+    said: bool = False
+    """Whether these are the person's own words; else somebody noted it so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +86,8 @@ class Moment:
     turn: int
     """Which user message of the session it is, from 1."""
     local: datetime
-    loop: str | None = None
-    """The top open loop."""
+    loop: Open | None = None
+    """The top open loop that somebody may be asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +97,7 @@ class Choice:
     overlay: Overlay | None
     reason: str
     rites: Rites
-    loop: str | None = None
+    loop: Open | None = None
 
 
 def choose(moment: Moment, reading: Reading, rites: Rites, *, gated: bool = True) -> Choice:
@@ -95,11 +123,12 @@ def choose(moment: Moment, reading: Reading, rites: Rites, *, gated: bool = True
 
 def heard(moment: Moment, reading: Reading, rites: Rites) -> Rites:
     """What the message itself changes, whatever is laid over it: a correction weighs on the next
-    turns, a dismissal keeps the tug away."""
+    turns, a dismissal keeps away the tug that came before it."""
     if reading.correction:
-        until = moment.turn + FRICTION_TURNS
-        rites = replace(rites, friction_session=moment.session_id, friction_until=until)
-    if reading.dismissal:
+        here = rites.of(moment.session_id)
+        rites = rites.with_(replace(here, friction_until=moment.turn + FRICTION_TURNS))
+    tugged = rites.tug_on is not None and (moment.local.date() - rites.tug_on).days <= 1
+    if reading.dismissal and tugged:
         rites = replace(rites, tug_dismissed_at=moment.local)
     return rites
 
@@ -113,7 +142,7 @@ def _unwelcome(moment: Moment, reading: Reading, rites: Rites) -> str | None:
         return "output task"
     if reading.direct_request and reading.intent not in ("momentum", "learning"):
         return "direct request"
-    if rites.friction_session == moment.session_id and moment.turn <= rites.friction_until:
+    if moment.turn <= rites.of(moment.session_id).friction_until:
         return "friction"
     return None
 
@@ -151,22 +180,20 @@ def _spirals(moment: Moment, reading: Reading, rites: Rites) -> bool:
     without it ends it."""
     if not reading.story_worth_exploring:
         return False
-    if rites.spiral_session != moment.session_id:
+    here = rites.of(moment.session_id)
+    if not here.spiral_turns:
         return True
-    return rites.spiral_turns < SPIRAL_TURNS and moment.turn == rites.spiral_last + 1
+    return here.spiral_turns < SPIRAL_TURNS and moment.turn == here.spiral_last + 1
 
 
 def _spun(moment: Moment, rites: Rites) -> Rites:
-    under_way = rites.spiral_session == moment.session_id
-    turns = rites.spiral_turns + 1 if under_way else 1
-    return replace(
-        rites, spiral_session=moment.session_id, spiral_turns=turns, spiral_last=moment.turn
-    )
+    here = rites.of(moment.session_id)
+    return rites.with_(replace(here, spiral_turns=here.spiral_turns + 1, spiral_last=moment.turn))
 
 
 def _tugs(moment: Moment, rites: Rites) -> str | None:
     """Why the top loop is not brought up; None: it is."""
-    if not moment.loop:
+    if moment.loop is None:
         return "no open loop"
     if rites.tug_on == moment.local.date():
         return "tugged today"

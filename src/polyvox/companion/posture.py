@@ -6,16 +6,15 @@ running; after three hours without a word it is forgotten.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from polyvox.companion.reading import Level, Posture, Reading, Risk
+from polyvox.companion.sentences import sentences
 
 SURE = 0.75
 HOURS = 3
 HOUR = 3_600_000_000
 REST: Posture = "COMPANION"
-_QUESTION = re.compile(r"[^.!?\n]*\?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,8 @@ def rested(stance: Stance, now: int) -> Stance:
 
 def last_question(text: str | None) -> str:
     """The last question in what the companion said before: not to be asked again at once."""
-    found = _QUESTION.findall(text or "")
-    return found[-1].strip() if found else ""
+    asked = [one for one in sentences(text or "") if one.rstrip("'\"”’)").endswith(("?", "？"))]
+    return asked[-1] if asked else ""
 
 
 def is_night(hour: int) -> bool:

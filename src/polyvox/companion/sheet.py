@@ -51,6 +51,11 @@ def nothing() -> str:
     return f"{HEAD}\n{text('recall/nothing')}"
 
 
+def not_sought() -> str:
+    """Asked for, in words that nothing can be looked up by."""
+    return f"{HEAD}\n{text('recall/not_sought')}"
+
+
 def unreachable() -> str:
     """Asked for, and memory could not be asked."""
     return f"{HEAD}\n{text('recall/unreachable')}"

@@ -55,7 +55,6 @@ NEWER = (
     "time_context",
     "resume",
     "ops_context",
-    "evidence",
 )
 """What an older startbrief does not have; any of them tells the shape."""
 _UNITS = {"minute": 1, "hour": 60, "day": 1440, "week": 10_080, "month": 43_200}
@@ -67,8 +66,17 @@ Table = Mapping[str, object]
 
 def startbrief(data: object) -> StartBrief:
     """A startbrief of either shape. Where only the older one is told, its bridge is the handover's
-    text, and a bridge too where the talk goes on."""
-    table = _table(data)
+    text, and a bridge too where the talk goes on. One that has no words of any kind is empty,
+    whatever it says of the time."""
+    found = _startbrief(_table(data))
+    bridge = found.resume is not None and found.resume.bridge_text
+    named = found.ops_context is not None and any(
+        (*found.ops_context.top_loops_today, *found.ops_context.waiting_on)
+    )
+    return found if found.handover_text or bridge or found.items or named else StartBrief()
+
+
+def _startbrief(table: Table) -> StartBrief:
     items = _rows(_get(table, "items"), _item)
     if all(_get(table, name) is None for name in NEWER):
         return _older(table, items)
@@ -188,6 +196,7 @@ def _older(table: Table, items: tuple[BriefItem, ...]) -> StartBrief:
         time_context=context,
         resume=resume,
         items=items,
+        evidence=_evidence(_get(table, "evidence")),
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from polyvox.companion import blocks, deferred, gate, handover, ops, overlays, posture
+from polyvox.companion import blocks, deferred, handover, ops, overlays
 from polyvox.companion.blocks import Parts
 from polyvox.companion.gate import Gated
 from polyvox.companion.kernel import kernel
@@ -24,21 +24,18 @@ from polyvox.companion.overlays import Moment, Rites
 from polyvox.companion.posture import Stance
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
-from polyvox.errors import CapReached, PolyvoxError
 from polyvox.memory.moment import at, zone_of
 from polyvox.memory.packets import QueryReply
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remote import LATE, Got
-from polyvox.models.base import ChatMessage
 from polyvox.session import starting
 from polyvox.session.council import params_for, voiced
 from polyvox.session.earlier import heard_of, unread_of
-from polyvox.session.excerpts import brief_of, loops_of, ops_of, profile_of
+from polyvox.session.excerpts import brief_of, loops_of, ops_of, profile_of, tug_of
+from polyvox.session.gating import judged, messages_of, read_message, stance_after
 from polyvox.session.recalling import Librarian, Sought
-from polyvox.session.recollecting import in_vain
 from polyvox.session.remembering import Lookup, MemoryService, NoMemory
 from polyvox.session.road import Job, Road
-from polyvox.session.spending import check_caps
 from polyvox.session.starting import Opened
 from polyvox.session.trace import left_out
 from polyvox.store import companions, conversations, ratios, usage
@@ -60,8 +57,14 @@ PURPOSE = "gate"
 """Under this name the gate's usage is summed, among the advisors too."""
 WINDOW = 8
 """Messages of the session that the request holds: they are not recalled."""
+TRIES = 3
+"""So often what was decided is decided anew because another conversation was quicker."""
 REACH = 60_000
 """Characters of the session that are read here; the rest is only counted by its turns."""
+
+
+Begun = tuple[Opened, tuple[tuple[str, ...], str]]
+"""What a session started with, and what is standing, or why that is not known."""
 
 
 class State(msgspec.Struct, frozen=True):
@@ -104,7 +107,7 @@ class Ready:
 
     seen: _Seen
     gated: Gated
-    opened: Opened
+    begun: Begun
     marks: Sequence[Mark]
     states: Sequence[State]
     traces: Sequence[dict[str, Any]]
@@ -116,15 +119,32 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> R
     """Decide what each job's persona is told in this turn (`Job.memory`), and keep why. `models`
     are those that the jobs will be asked with."""
     clock = _Clocked()
-    scope, turn = jobs[0].scope, jobs[0].turn
     made = await _ready(road, jobs, models, clock, ask=True)
-    clock.mark("context", clock.began)
-    now = road.clock()
-    after = replace(made.seen.kept, packet=made.opened.packet)
+    for last in (*[False] * TRIES, True):
+        if await _keep(road, jobs, made, clock, last=last):
+            break
+        seen = await road.database.read(lambda tx: _see(tx, jobs, models))
+        made = await _decide_all(road, jobs, models, seen, made.gated, made.begun, clock)
+    return made
 
-    def write(tx: Tx) -> None:
+
+async def _keep(
+    road: Road, jobs: Sequence[Job], made: Ready, clock: _Clocked, *, last: bool
+) -> bool:
+    """Keep what was decided; but for the `last` time not where a state that it rests on is another
+    by now: the same persona was talked to elsewhere, and may have done there what is done once a
+    day."""
+    scope, turn, now = jobs[0].scope, jobs[0].turn, road.clock()
+    clock.mark("context", clock.began)
+    after = replace(made.seen.kept, packet=made.begun[0].packet)
+
+    def write(tx: Tx) -> bool:
+        if not last and _states(tx, jobs) != made.seen.states:
+            return False
         session = turn.session_id or turn.id
         companions.put_session(tx, scope, session, turn.conversation_id, after, now)
+        if "corrected" not in made.marks:  # it may have been read so the first time
+            companions.unmark(tx, scope, turn, "corrected")
         companions.put_marks(tx, scope, turn, made.marks)
         for job, was, state in zip(jobs, made.seen.states, made.states, strict=True):
             companions.put_state(tx, scope, job.advisor.id, turn, _json(was), _json(state), now)
@@ -144,9 +164,9 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> R
                 conversation_id=turn.conversation_id,
                 purpose=PURPOSE,
             )
+        return True
 
-    await road.database.write(write)
-    return made
+    return await road.database.write(write)
 
 
 async def take_back(road: Road, jobs: Sequence[Job], made: Ready) -> None:
@@ -183,16 +203,30 @@ async def _ready(
     clock.mark("session", clock.began)
     cloud = starting.leaves(road, jobs[0].recipe, models)
     memory = starting.memory_for(road, jobs[0].recipe)
-    gated, opened = await asyncio.gather(
-        _gate(road, jobs[0], seen.threads[0], models[0], clock, ask=ask),
+    gated, begun = await asyncio.gather(
+        _gate(road, jobs[0], seen.threads[0], models[0], clock) if ask else _no_gate(),
         _start(road, memory, jobs[0], seen.kept, cloud, clock),
     )
-    start, scope = opened.start, jobs[0].scope
-    wishes, standing_degrade = await starting.standing(road, memory, scope, opened, cloud=cloud)
-    standing = opened.allowed(wishes)
-    source = _Late() if in_vain(memory, opened) else memory
+    return await _decide_all(road, jobs, models, seen, gated, begun, clock)
+
+
+async def _decide_all(
+    road: Road,
+    jobs: Sequence[Job],
+    models: Sequence[str],
+    seen: _Seen,
+    gated: Gated,
+    begun: Begun,
+    clock: _Clocked,
+) -> Ready:
+    opened, (wishes, standing_degrade) = begun
+    start, standing = opened.start, opened.allowed(wishes)
+    memory = starting.memory_for(road, jobs[0].recipe)
+    late = opened.in_vain or standing_degrade == starting.TIMED_OUT
+    source = _Late() if late else memory
     look = source if starting.looks_up(road, seen.recall) else None
-    made: set[Mark] = {"corrected"} if gated.reading.correction else set()
+    held = seen.marks.corrected_here and not gated.open
+    made: set[Mark] = {"corrected"} if gated.reading.correction or held else set()
     corrected = seen.marks.corrected or bool(made)
     used = replace(start, startbrief=None, brief=None, daily=None) if corrected else start
     again = seen.marks.reinjected
@@ -221,7 +255,7 @@ async def _ready(
             *([trace["recall"]["degrade"]] if trace["recall"]["degrade"] else []),
         ]
         traces.append(trace)
-    return Ready(seen, gated, opened, sorted(made), states, traces, unsaid)
+    return Ready(seen, gated, begun, sorted(made), states, traces, unsaid)
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
@@ -238,63 +272,43 @@ def _see(tx: Tx, jobs: Sequence[Job], models: Sequence[str]) -> _Seen:
         replace(one, past=(*unread_of(tx, scope, turn, one), *one.past))
         for one in read_threads(tx, scope, turn, Reach(session_only=True), needs, {})
     ]
-    states = []
-    for job in jobs:
-        stored = companions.state(tx, scope, job.advisor.id, turn)
-        states.append(State() if stored is None else msgspec.json.decode(stored, type=State))
     kept = companions.session(tx, scope, turn.session_id or turn.id) or Kept()
     recall = conversations.recall_of(tx, scope, turn.conversation_id)
     number = count_said(tx, scope, turn) + 1
     first = (last_said(tx, scope, turn) if number == 2 else None) or turn.content
-    return _Seen(threads, states, kept, companions.marks(tx, scope, turn), recall, number, first)
+    marks = companions.marks(tx, scope, turn)
+    return _Seen(threads, _states(tx, jobs), kept, marks, recall, number, first)
+
+
+def _states(tx: Tx, jobs: Sequence[Job]) -> list[State]:
+    """The state before the turn, with each persona."""
+    stored = [companions.state(tx, job.scope, job.advisor.id, job.turn) for job in jobs]
+    return [State() if one is None else msgspec.json.decode(one, type=State) for one in stored]
 
 
 # -- the two calls -------------------------------------------------------------------------------
 
 
-async def _gate(
-    road: Road, job: Job, thread: Thread, model: str, clock: _Clocked, *, ask: bool
-) -> Gated:
-    """Have the message read, where there is a model for it."""
-    name = road.settings.models.gate or ("" if model.startswith("local:") else model)
-    if not name or not ask:
-        return Gated()
-    since, limits, turn = time.perf_counter(), road.settings.limits, job.turn
-    try:
-        if limits.capped:
-            await road.database.read(
-                lambda tx: check_caps(
-                    tx, job.scope, limits, turn.conversation_id, turn.id, road.clock()
-                )
-            )
-        seconds = road.settings.memory.gate_seconds
-        return await gate.ask(road.models.get(name), _messages(thread), turn.content, seconds)
-    except CapReached:
-        return Gated(model=name, degrade="cap")
-    except PolyvoxError as error:
-        return Gated(model=name, degrade=error.code)
-    finally:
+async def _gate(road: Road, job: Job, thread: Thread, model: str, clock: _Clocked) -> Gated:
+    since = time.perf_counter()
+    found = await read_message(road, job, thread, model)
+    if found.model is not None:
         clock.mark("gate", since)
-
-
-def _messages(thread: Thread) -> list[ChatMessage]:
-    """The session so far, as this persona knows it."""
-    found = []
-    for said in thread.past:
-        if said.session_id == thread.current.session_id:
-            found.append(ChatMessage("user", said.text))
-            found += [ChatMessage("assistant", one.text) for one in said.own]
     return found
+
+
+async def _no_gate() -> Gated:
+    return Gated()
 
 
 async def _start(
     road: Road, memory: MemoryService, job: Job, kept: Kept | None, cloud: bool, clock: _Clocked
-) -> Opened:
+) -> Begun:
     since, session = time.perf_counter(), job.turn.session_id or job.turn.id
-    found = await starting.opened(
+    found = await starting.begun(
         road, memory, job.scope, session, _now(road, job), kept, cloud=cloud
     )
-    if found.how != "cached":
+    if found[0].how != "cached":
         clock.mark("brief", since)
     return found
 
@@ -354,20 +368,20 @@ async def _decide(
     number, look = here.number, here.look
     now, zone = _now(road, job), zone_of(road.settings.timezone)
     local = at(now, zone)
-    messages = _messages(thread)
+    messages = messages_of(thread)
     mine = [one for one in thread.past if one.session_id == turn.session_id]
-    stance, posture_why = _stance(state.stance, gated, now)
+    stance, posture_why = stance_after(state.stance, gated, now)
     reading = msgspec.structs.replace(gated.reading, risk=stance.risk)
-    top = next(iter(loops_of(start)), None)
-    moment = Moment(turn.session_id or turn.id, number, local, top)
+    moment = Moment(turn.session_id or turn.id, number, local, tug_of(start))
     overlay = overlays.choose(moment, reading, state.rites, gated=gated.open)
     brief = brief_of(start)
     carried = handover.carry(brief, number, here.first, reading, again)
     daily = start.daily
-    steering = ""
+    steering, lead = "", blocks.YESTERDAY
     if number == 1 and daily is not None and daily.exists:
         sure = 0.0 if daily.confidence is None else daily.confidence
-        steering = blocks.steering(daily.steering_note or "", sure, daily.quality_flag or "")
+        lead = blocks.steering_lead(daily.analysis_date, local.date())
+        steering = blocks.steering(daily.steering_note or "", sure, daily.quality_flag or "", lead)
     lines = deferred.lines(
         profile_of(start.user_model), number, reading, stance.posture, turn.content
     )
@@ -385,6 +399,7 @@ async def _decide(
         ops.Ops(),
         lines,
         "",
+        lead,
     )
     texts = [one.text for one in messages[-WINDOW:]]
     texts += [block.text for block in blocks.assemble(parts)]
@@ -439,7 +454,7 @@ async def _decide(
         "system_blocks": [block.name for block in made],
         "gate": gated.model or "none",
         "gate_degrade": gated.degrade,
-        "reading": _read(gated),
+        "reading": judged(gated),
         "posture": {
             "posture": stance.posture,
             "pressure": stance.pressure,
@@ -466,21 +481,3 @@ def _unsent(road: Road, job: Job, model: str, thread: Thread) -> Sequence[str]:
     except TooLong:
         return [name for name, _ in thread.memory]
     return left_out(made.draft)
-
-
-def _stance(before: Stance, gated: Gated, now: int) -> tuple[Stance, str]:
-    if gated.open:
-        return posture.settle(before, gated.reading, now)
-    if gated.model is None:
-        return Stance(at=now), "no gate"
-    rested = posture.rested(before, now)
-    return replace(rested, at=now), "held: the gate did not read"
-
-
-def _read(gated: Gated) -> dict[str, Any] | None:
-    """The judgements without the words that a model chose freely."""
-    if not gated.open:
-        return None
-    free = ("mood", "energy", "tone")
-    told: dict[str, Any] = msgspec.to_builtins(gated.reading)
-    return {name: value for name, value in told.items() if name not in free}

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from polyvox.companion import handover
 from polyvox.companion.deferred import Profile
+from polyvox.companion.overlays import Open
+from polyvox.memory.moment import depth_of
+from polyvox.memory.normalise import gap_in
 from polyvox.memory.packets import UserModel
+from polyvox.quoting import unstructured
 from polyvox.session.remembering import Start, as_handover
+
+TUGGED = ("commitment", "decision", "habit")
 
 
 def brief_of(start: Start) -> handover.Brief:
     """The handover and the bridge, and when they are told."""
     text, found = as_handover(start), start.startbrief
     if found is None:
-        return handover.Brief(text)
+        told = start.brief.time_gap_description if start.brief is not None else None
+        gap = gap_in(told or "")
+        return handover.Brief(text, "" if gap is None else depth_of(gap), gap)
+    if found.evidence is not None and found.evidence.quality == "empty":
+        return handover.Brief(text, first_talk=True)
     resume, times = found.resume, found.time_context
     return handover.Brief(
         text,
         found.handover_depth or "",
         None if times is None else times.gap_minutes,
-        (resume.bridge_text or "") if resume is not None else "",
+        unstructured(resume.bridge_text or "") if resume is not None else "",
         resume is not None and resume.use_bridge,
     )
 
@@ -29,6 +39,20 @@ def loops_of(start: Start) -> list[str]:
     if listed or start.startbrief is None:
         return listed
     return [one.text for one in start.startbrief.items if one.kind == "loop"]
+
+
+def tug_of(start: Start) -> Open | None:
+    """The first loop that somebody may be asked about, as they put it where that is known: what
+    they have promised, decided or taken up, no worry and no mere topic."""
+    quotes = {one.text: one.quote for one in start.items if one.kind == "loop" and one.quote}
+    rows = [(one.type, one.text) for one in start.loops]
+    if not rows and start.startbrief is not None:
+        rows = [(one.type, one.text) for one in start.startbrief.items if one.kind == "loop"]
+    for kind, text in rows:
+        if text.strip() and kind in (None, *TUGGED):
+            quote = quotes.get(text)
+            return Open(quote, said=True) if quote else Open(text)
+    return None
 
 
 def ops_of(start: Start) -> list[str]:

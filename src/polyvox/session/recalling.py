@@ -31,7 +31,18 @@ from polyvox.values import Scope
 
 EXPLICIT, AMBIENT = 0.55, 0.80
 MOST_EARLIER = 6
-_TOKEN = re.compile(r"[^\W_][\w'’-]*")
+_TOKEN = re.compile(r"\d+(?:[/.:]\d+)+|[^\W_][\w'’-]*")
+_ENDING = re.compile(r"['’](?:s|t|d|m|ll|re|ve)?$", re.IGNORECASE)
+"""What a contraction, or whose it is, adds to a word."""
+_PRONOUN = """i me my mine myself we us our ours ourselves you your yours yourself yourselves he him
+his himself she her hers herself it its itself they them their theirs themselves this that these
+those"""
+_PRONOUNS = frozenset(_PRONOUN.split())
+_NOUNS = ("IT", "US")
+"""Written so, these are none."""
+_SHORT = """uh um eh ah yo ya id im ive vs eg ie re du er es ja zu da wo ob je tu te le la de un en
+et el lo se si mi"""
+"""Of the words of two letters those that name nothing."""
 _ABOUT_US = """assistant ai bot chatbot companion model yourself yours you remember recall recalled
 remind reminded memory memories mention mentioned forget forgot talk talked talking tell told
 telling say said saying speak spoke know known knew think thought ask asked asking discuss
@@ -43,7 +54,8 @@ helping happen happened happening become became seem seemed use used using start
 stopped mean means meant guess hope hoped really maybe still always never often something anything
 nothing everything thing things stuff lot much many more most good great nice bad well right sure
 one ones way even ever now today tonight tomorrow only other others same than today's"""
-DROPPED = STOP | frozenset(_ABOUT_US.split()) | frozenset(_VERBS.split())
+_CONTRACTED = "mustn needn mightn shan let"
+DROPPED = STOP.union(*(one.split() for one in (_ABOUT_US, _VERBS, _SHORT, _CONTRACTED)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +137,7 @@ class Librarian:
 
     def no_query(self, explicit: bool = False) -> Sought:
         """What came of a message that names nothing."""
-        return Sought(sheet.nothing() if explicit else "", "no query", explicit)
+        return Sought(sheet.not_sought() if explicit else "", "no query", explicit)
 
     def sought(
         self, words: str, reply: QueryReply | None, degrade: str | None, *, explicit: bool = False
@@ -255,18 +267,32 @@ def compile_query(message: str, now: int, name: str = "") -> str:
     """The words to look for: names first, then topics, then times. Nothing, where nothing of a
     message can be looked for."""
     ours = {word.casefold() for word in _TOKEN.findall(name)}
-    entities = [one for one in names_in(message) if one.casefold() not in ours]
+    names = (_without_pronouns(one) for one in names_in(message))
+    entities = [one for one in names if one and one.casefold() not in ours]
     taken = {word.casefold() for one in entities for word in _TOKEN.findall(one)} | ours
     rest = times_in(message, now).rest
     topics = []
     for token in _TOKEN.findall(rest):
-        word = re.sub(r"['’]s?$", "", token)
+        word = _ENDING.sub("", token)
         plain = word.casefold()
-        if plain not in taken and plain not in DROPPED and len(plain) > 2:
+        tells = len(plain) > 1 or plain.isdigit()
+        if tells and plain not in taken and (word in _NOUNS or plain not in DROPPED):
             taken.add(plain)
             topics.append(word)
     times = _removed(message, rest)
     return " ".join([*entities, *topics, *times])
+
+
+def _without_pronouns(name: str) -> str:
+    """A name without what only looks like one, being written large."""
+    kept = []
+    for word in name.split():
+        bare = _ENDING.sub("", word)
+        plain = bare.casefold()
+        contracted = bare != word and plain in STOP
+        if bare in _NOUNS or not (contracted or plain in _PRONOUNS):
+            kept.append(word)
+    return " ".join(kept)
 
 
 def words_for(message: str, now: int, people: Sequence[str]) -> list[str]:

@@ -30,8 +30,8 @@ from polyvox.models.base import ModelFacts
 from polyvox.quoting import quoted
 from polyvox.session import starting
 from polyvox.session.earlier import heard_of
+from polyvox.session.excerpts import brief_of
 from polyvox.session.recalling import Librarian, Sought, words_for
-from polyvox.session.remembering import MemoryService, RemoteService, as_handover
 from polyvox.session.road import Job, Road
 from polyvox.session.starting import Opened
 from polyvox.store import companions
@@ -102,7 +102,7 @@ async def recollect(
     steps = {"brief_ms": 0.0, "recall_ms": 0.0}
 
     async def ask_brief() -> tuple[Opened, tuple[tuple[str, ...], str]]:
-        told = await starting.begun(road, scope, session, now, kept, cloud=cloud)
+        told = await starting.begun(road, road.memory, scope, session, now, kept, cloud=cloud)
         steps["brief_ms"] = _ms(time.perf_counter() - began)
         return told
 
@@ -163,14 +163,8 @@ def _first(thread: Thread) -> str:
 def _brief(opened: Opened) -> handover.Brief:
     """The handover, where it tells something. There is no bridge: a council reads on anyway."""
     start = opened.start
-    text = as_handover(start) if starting.tells_something(start) else ""
-    found = start.startbrief
-    times = found.time_context if found is not None else None
-    return handover.Brief(
-        text,
-        (found.handover_depth or "") if found is not None else "",
-        None if times is None else times.gap_minutes,
-    )
+    known = replace(brief_of(start), bridge="", use_bridge=False)
+    return known if starting.tells_something(start) else replace(known, handover="")
 
 
 def _told(
@@ -187,13 +181,6 @@ def _told(
 
 
 # -- recall --------------------------------------------------------------------------------------
-
-
-def in_vain(memory: MemoryService, opened: Opened) -> bool:
-    """Whether a turn has just waited for a service elsewhere and got nothing: it is not asked once
-    more in the same turn."""
-    remote = isinstance(memory, RemoteService)
-    return remote and opened.how != "cached" and opened.start.timed_out
 
 
 async def _look_up(
@@ -233,7 +220,7 @@ async def _look_up(
         )
     words_of = words_for(message, now, [one.name for one in librarians])
     asked = list(zip(librarians, words_of, strict=True))
-    degrade = str(LATE) if opened is not None and in_vain(road.memory, opened) else ""
+    degrade = str(LATE) if opened is not None and opened.in_vain else ""
     wanted = [one.lookup(words) for one, words in asked if words and not degrade]
     try:
         async with asyncio.timeout(road.settings.memory.recall_seconds):

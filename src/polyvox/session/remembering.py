@@ -37,6 +37,7 @@ from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
 from polyvox.memory.startbrief import Known, startbrief
 from polyvox.memory.values import Item, Partition
 from polyvox.memory.veto import NO_VETO, Veto
+from polyvox.quoting import unstructured
 from polyvox.store.database import Database, Tx
 from polyvox.values import Scope
 
@@ -326,9 +327,10 @@ class RemoteService:
 
 
 def as_handover(start: Start) -> str:
-    """What fills the handover's place: the startbrief's own text, else what the brief says."""
+    """What fills the handover's place: the startbrief's own text, else what the brief says. A model
+    wrote it, or a service: it is told as it is, but it cannot pose as structure."""
     if start.startbrief is not None:
-        return start.startbrief.handover_text or ""
+        return unstructured(start.startbrief.handover_text or "")
     return briefs.as_handover(start.brief) if start.brief is not None else ""
 
 

@@ -49,6 +49,10 @@ SMALL_STANDING = 240
 """Characters of instructions that a small model is told: it reads slowly, its window is small."""
 
 
+TIMED_OUT = "standing: timeout"
+NOT_ASKED = "standing: not asked (the session's start timed out)"
+
+
 class Packet(msgspec.Struct, frozen=True):
     """What is kept of a session's start, and whether it may go to a cloud model."""
 
@@ -70,6 +74,12 @@ class Opened:
     def packet(self) -> str:
         """As it is kept. One that failed is kept too: its time is lost once in a session."""
         return msgspec.json.encode(Packet(self.start, self.cloud)).decode()
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether a turn has just waited for it and got nothing: memory is not asked once more in
+        the same turn."""
+        return self.how != "cached" and self.start.timed_out
 
     @property
     def degrades(self) -> list[str]:
@@ -160,10 +170,17 @@ async def opened(
 
 
 async def begun(
-    road: Road, scope: Scope, session_id: str, now: int, kept: Kept | None, *, cloud: bool
+    road: Road,
+    memory: MemoryService,
+    scope: Scope,
+    session_id: str,
+    now: int,
+    kept: Kept | None,
+    *,
+    cloud: bool,
 ) -> tuple[Opened, tuple[tuple[str, ...], str]]:
-    """What a session started with, and what is standing now (or why that is not known)."""
-    memory = road.memory
+    """What a session started with, and what is standing now (or why that is not known), together
+    within one budget."""
     asked = opened(road, memory, scope, session_id, now, kept, cloud=cloud)
     if not memory.starts_whole:
         return await asyncio.gather(asked, _standing(road, memory, scope, cloud=cloud))
@@ -191,6 +208,8 @@ async def standing(
     session started with: nobody is asked for what it says."""
     if isinstance(memory, RemoteService):
         return memory.standing_in(told.start), ""
+    if told.in_vain:
+        return (), NOT_ASKED
     if memory.starts_whole and told.how == "fetched":  # just now, so what it tells is what stands
         return tuple(one.text for one in told.start.items if one.kind == "instruction"), ""
     return await _standing(road, memory, scope, cloud=cloud)
@@ -203,7 +222,7 @@ async def _standing(
         async with asyncio.timeout(road.settings.memory.budget):
             return await memory.standing(scope, cloud=cloud), ""
     except TimeoutError:
-        return (), "standing: timeout"
+        return (), TIMED_OUT
     except PolyvoxError as error:
         return (), f"standing: {error.code}"
 

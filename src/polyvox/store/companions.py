@@ -41,7 +41,9 @@ class Marks:
     reinjected: bool = False
     """Before the turn."""
     corrected: bool = False
-    """Before the turn or in it."""
+    """Before the turn."""
+    corrected_here: bool = False
+    """In it, when it was answered the first time."""
 
 
 # -- the state -----------------------------------------------------------------------------------
@@ -188,11 +190,12 @@ def marks(tx: Tx, scope: Scope, turn: Turn) -> Marks:
         return Marks()
     way = path(tx, scope, turn.branch_id, turn.depth)
     found = {(row[0], row[1] == turn.id) for row in rows if _leads(way, row[2], row[3])}
-    return Marks(("reinjected", False) in found, "corrected" in {mark for mark, _ in found})
+    wanted = (("reinjected", False), ("corrected", False), ("corrected", True))
+    return Marks(*(one in found for one in wanted))
 
 
 def put_marks(tx: Tx, scope: Scope, turn: Turn, made: Iterable[Mark]) -> None:
-    """What happened in a turn; it stays so when the turn is written again."""
+    """What happened in a turn; it stays so when the turn is written again, till it is unmarked."""
     session = turn.session_id or turn.id
     tx.many(
         "INSERT INTO companion_marks (user_id, session_id, turn_id, mark, conversation_id)"
