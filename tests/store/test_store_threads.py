@@ -21,7 +21,7 @@ from polyvox.store.threads import (
     last_said,
     path,
     read_threads,
-    was_answered,
+    went_unanswered,
     words_of,
 )
 from polyvox.store.turns import NewTurn
@@ -209,7 +209,7 @@ async def test_threads_equal_a_simple_reading(database: Database, steps: list[St
             mine = [one for one in mine if tree.answered(one)]
             assert count_said(tx, ME, turn) == len(mine), "excluded or not"
             assert last_said(tx, ME, turn) == (mine[-1].content if mine else None)
-            assert was_answered(tx, ME, turn.id) == tree.answered(turn)
+            assert went_unanswered(tx, ME, turn.id) != tree.answered(turn)
             segments = path(tx, ME, turn.branch_id, turn.depth)
             on_path = turns.on_path(tx, ME, tree.conversation, segments)
             assert [one.id for one in on_path] == [

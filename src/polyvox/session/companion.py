@@ -47,7 +47,7 @@ from polyvox.store.threads import (
     count_said,
     last_said,
     read_threads,
-    was_answered,
+    went_unanswered,
 )
 from polyvox.thread import Thread
 from polyvox.values import Recall, Scope
@@ -124,6 +124,7 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> R
         if await _keep(road, jobs, made, clock, last=last):
             break
         seen = await road.database.read(lambda tx: _see(tx, jobs, models))
+        seen = replace(seen, kept=made.seen.kept)  # what the packet was read with
         made = await _decide_all(road, jobs, models, seen, made.gated, made.begun, clock)
     return made
 
@@ -177,7 +178,7 @@ async def take_back(road: Road, jobs: Sequence[Job], made: Ready) -> None:
     scope, turn, now = jobs[0].scope, jobs[0].turn, road.clock()
 
     def write(tx: Tx) -> None:
-        if was_answered(tx, scope, turn.id):  # by an earlier version
+        if not went_unanswered(tx, scope, turn.id):  # there is an earlier version, or it is gone
             return
         companions.unmark(tx, scope, turn, "reinjected")
         for job, was, state in zip(jobs, made.seen.states, made.unsaid, strict=True):

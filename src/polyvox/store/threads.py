@@ -304,10 +304,10 @@ def count_answers(
     return _count(tx, scope, turn, segments, enough, advisor_id, "'advisor'")
 
 
-def was_answered(tx: Tx, scope: Scope, turn_id: str) -> bool:
-    """Whether a turn got a word of an answer, or may still get one."""
+def went_unanswered(tx: Tx, scope: Scope, turn_id: str) -> bool:
+    """Whether a turn is there that got no word of an answer, and will get none as it is."""
     row = tx.one(
-        f"SELECT 1 FROM turns t WHERE t.user_id = ? AND t.id = ? AND {ANSWERED}",
+        f"SELECT 1 FROM turns t WHERE t.user_id = ? AND t.id = ? AND NOT {ANSWERED}",
         (scope.user, turn_id),
     )
     return row is not None
