@@ -8,8 +8,8 @@ nothing stored, for an assertion made by hand, the road compiles what a first me
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -17,7 +17,7 @@ from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.context.rebuild import Receipt
 from polyvox.context.recipe import BUILT_IN
-from polyvox.errors import EmptyAnswer, Invalid
+from polyvox.errors import EmptyAnswer, Invalid, NotFound
 from polyvox.evaluation.bench import Prompt, Sample
 from polyvox.evaluation.calls import Afford, Calls, Note
 from polyvox.evaluation.checks import check
@@ -32,8 +32,8 @@ from polyvox.session.road import Road
 from polyvox.session.spending import check_caps
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import assertions as assertion_rows
+from polyvox.store import companions, ratios, samples, turns, verdicts
 from polyvox.store import contexts as context_rows
-from polyvox.store import ratios, samples, verdicts
 from polyvox.store.database import Tx
 from polyvox.store.samples import StoredSample
 from polyvox.store.verdicts import CODE
@@ -42,6 +42,9 @@ from polyvox.values import Advisor, Scope, Usage
 
 FRESH_RECIPE = "council"
 """How an advisor is asked what nobody has asked it yet."""
+MEANWHILE = (
+    "Something of this was forgotten while it was judged. Run what could not be judged again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ class RoadBench:
         model = self._model(context)
         key = self.key(prompt, context_hash, repeat)
         async with self._locks.setdefault(key, asyncio.Lock()):
-            kept = await self.road.database.read(lambda tx: samples.find(tx, self.scope, key))
+            kept = await self.road.database.read(lambda tx: self._kept(tx, key, context_hash))
             if kept is None:
                 return await self._ask(prompt, context_hash, repeat, model, asked.request())
         return _sample(kept)
@@ -183,40 +186,55 @@ class RoadBench:
         }
         open_ = [one for one in assertions if not _same(found.get(one.id), one)]
         coded = [_checked(one, subject.answer) for one in open_ if one.kind != "judge"]
-        await self.keep(about, coded, repeat, coded=True)
+        coded = await self.keep(about, coded, repeat, coded=True, subject=subject)
         worded = [one for one in open_ if one.kind == "judge"]
         judged = await self.judge_.judge(subject, worded, repeat) if worded else []
-        await self.keep(about, judged, repeat)
+        judged = await self.keep(about, judged, repeat, subject=subject)
         found |= {one.assertion_id: one for one in (*coded, *judged)}
         return [found[one.id] for one in assertions]
 
     async def keep(
-        self, about: About, judged: Iterable[Judged], repeat: int, *, coded: bool = False
-    ) -> None:
-        """Store what was found out, before anybody goes on."""
+        self,
+        about: About,
+        judged: Sequence[Judged],
+        repeat: int,
+        *,
+        coded: bool = False,
+        subject: Subject | None = None,
+    ) -> list[Judged]:
+        """Store what was found out, before anybody goes on; answers what was stored. A reason may
+        quote its subject: where something of that was forgotten meanwhile, it is an error."""
         now = self.road.clock()
-        rows = [
-            Verdict(
-                new_id(),
-                self.run_id,
-                one.assertion_id,
-                one.number,
-                about.answer_id,
-                about.sample,
-                about.prompt_hash,
-                about.context_hash,
-                about.model,
-                CODE if coded else self.judge_.model or "",
-                "" if coded else judge_hash(),
-                repeat,
-                one.reason,
-                one.outcome,
-                created_at=now,
-            )
-            for one in judged
-        ]
-        if rows:
-            await self.road.database.write(lambda tx: verdicts.put(tx, self.scope, rows))
+        judge = (CODE, "") if coded else (self.judge_.model or "", judge_hash())
+
+        def store(tx: Tx) -> list[Judged]:
+            companions.drops_held(tx, self.scope)
+            found = list(judged)
+            if subject is not None and not self._stands(tx, about, subject):
+                found = [replace(one, reason=MEANWHILE, outcome="error") for one in judged]
+            rows = [
+                Verdict(
+                    new_id(),
+                    self.run_id,
+                    one.assertion_id,
+                    one.number,
+                    about.answer_id,
+                    about.sample,
+                    about.prompt_hash,
+                    about.context_hash,
+                    about.model,
+                    *judge,
+                    repeat,
+                    one.reason,
+                    one.outcome,
+                    created_at=now,
+                )
+                for one in found
+            ]
+            verdicts.put(tx, self.scope, rows)
+            return found
+
+        return await self.road.database.write(store) if judged else []
 
     async def _ask(
         self, prompt: Prompt, context_hash: str, repeat: int, model: str, request: Request
@@ -234,8 +252,37 @@ class RoadBench:
             reply.text,
             self.road.clock(),
         )
-        await self.road.database.write(lambda tx: samples.put(tx, self.scope, made))
+
+        def store(tx: Tx) -> None:
+            companions.drops_held(tx, self.scope)
+            self._kept(tx, made.key, context_hash)
+            samples.put(tx, self.scope, made)
+
+        await self.road.database.write(store)
         return _sample(made, reply.usage)
+
+    def _kept(self, tx: Tx, key: str, context_hash: str) -> StoredSample | None:
+        """A sample that is stored, unless something of its context was forgotten since it was
+        read: that is refused."""
+        stored = context_rows.find(tx, self.scope, context_hash)
+        asked = self._context(context_hash).asked
+        if stored.redacted if stored else not assertion_rows.is_asked(tx, self.scope, asked):
+            raise _forgotten()
+        return samples.find(tx, self.scope, key)
+
+    def _stands(self, tx: Tx, about: About, subject: Subject) -> bool:
+        """Whether what was judged is stored as it was read."""
+        try:
+            if about.sample:
+                kept = self._kept(tx, about.sample, about.context_hash)
+                return kept is not None and kept.text == subject.answer
+            answer = turns.get_answer(tx, self.scope, about.answer_id or "")
+        except Invalid:
+            return False
+        except NotFound:  # its conversation is gone: the assertion keeps what it was drawn from
+            return True
+        asked = turns.get_turn(tx, self.scope, answer.turn_id).content
+        return (asked, answer.text) == (subject.question, subject.answer)
 
     def _context(self, context_hash: str) -> Context:
         found = self.places.contexts.get(context_hash)
@@ -249,10 +296,7 @@ class RoadBench:
     def _with(self, context: Context, prompt: Prompt) -> Context:
         """The context with this prompt in it, and the advisor's own where it is a phase's."""
         if context.redacted:
-            raise Invalid(
-                "Something in this context was forgotten, so it cannot be replayed.",
-                "Make the assertion again from another answer.",
-            )
+            raise _forgotten()
         advisor = self.places.advisors.get(context.advisor_id)
         if prompt.phase is None:
             return with_prompt(context, prompt.text, _field(advisor, prompt.text))
@@ -329,6 +373,13 @@ def _field(advisor: Advisor | None, text: str) -> Field | None:
     if advisor is None:
         return None
     return "description" if not advisor.prompt and advisor.description == text else "prompt"
+
+
+def _forgotten() -> Invalid:
+    return Invalid(
+        "Something in this context was forgotten, so it cannot be replayed.",
+        "Make the assertion again from another answer.",
+    )
 
 
 def _same(found: Judged | None, assertion: Assertion) -> bool:
