@@ -114,6 +114,30 @@ async def test_a_companion_tells_why(house: House, desk: Desk, size: Size) -> No
     )
 
 
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+@alone
+async def test_the_end_of_it_is_the_end_of_the_sheet(house: House, desk: Desk, size: Size) -> None:
+    """Read to its end, its title and the way out are still there."""
+    there, _ = await talk(house, "Good evening.", {})
+    page = await desk.open(f"/c/{there}", size=size)
+    if size == "desktop":
+        await page.set_viewport_size({"width": 1440, "height": 600})
+    here = await opened(page, page.get_by_role("article", name="Harbor"), size)
+    await here.locator(".sheet-body").focus()
+    for _ in range(3):  # what is left to scroll when the end is reached would be the sheet itself
+        await page.keyboard.press("End")
+    await expect(here.get_by_text("Who was asked")).to_be_in_viewport()
+    await expect(tool(here, "Close")).to_be_in_viewport(ratio=1)
+    inner, outer = await here.evaluate("(one) => [one.scrollHeight, one.clientHeight]")
+    assert inner <= outer, "the sheet is longer than what is in it"
+    if size == "phone":
+        box = await here.bounding_box()
+        assert box is not None
+        assert (box["x"], box["width"]) == (0, 390)
+    await tool(here, "Close").click()
+    await expect(sheet(page)).to_have_count(0)
+
+
 @alone
 async def test_what_did_not_work_is_said(house: House, desk: Desk) -> None:
     there, trace = await talk(house, "Good evening.", Script(text="No form today."))

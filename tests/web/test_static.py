@@ -75,12 +75,25 @@ async def test_who_does_not_want_a_page_is_told_in_plain_text(house: House, acce
 
 
 @pytest.mark.parametrize(
-    "path", ["/nowhere", "/c", "/c/a/b", "/advisors/a/b", "/page", "/index.html", "/favicon.ico"]
+    "path", ["/nowhere", "/c", "/c/a/b", "/advisors/a/b", "/index.html", "/favicon.ico"]
 )
-async def test_elsewhere_there_is_no_page(house: House, path: str) -> None:
+async def test_elsewhere_the_page_says_so(house: House, path: str) -> None:
     reply = await house.get(path, headers=BROWSER)
     assert reply.status == 404
-    assert reply.error["code"] == "not_found"
+    assert reply.text.startswith("<!doctype html>")
+    check_headers(reply)
+    known = {**BROWSER, "If-None-Match": reply.headers["ETag"]}
+    assert (await house.get(path, headers=known)).status == 404
+    for accept in ("*/*", "application/json"):
+        reply = await house.get(path, headers={"Accept": accept})
+        assert (reply.status, reply.error["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("path", ["/api/nowhere", "/v1/nowhere", "/page/nowhere.js", "/page/"])
+async def test_who_calls_the_api_is_told_in_its_words(house: House, path: str) -> None:
+    reply = await house.get(path, headers=BROWSER)
+    assert (reply.status, reply.error["code"]) == (404, "not_found")
+    assert (await house.ask("POST", "/nowhere", {}, headers=BROWSER)).error["code"] == "not_found"
 
 
 async def test_the_page_has_nothing_inline(house: House) -> None:

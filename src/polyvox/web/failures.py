@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Route
 
 from polyvox.errors import ContextTooLong, ModelError, PolyvoxError, RateLimited, Refused
+from polyvox.web import static
 
 log = logging.getLogger("polyvox.web")
 
@@ -125,6 +126,8 @@ def install(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
         codes = {404: "not_found", 405: "method_not_allowed"}
         hints = {404: "GET /openapi.json lists every path.", 405: "See /openapi.json."}
         status = error.status_code
+        if status == 404 and static.wants_page(request):
+            return await static.send_nowhere(request)
         answer = _plain(
             codes.get(status, "bad_input"), f"{error.detail}.", hints.get(status, ""), status
         )

@@ -206,17 +206,19 @@ def accepts(header: str, wanted: str) -> bool:
     return False
 
 
-def send(request: Request, file: File, given: Mapping[str, str] = FILE) -> Response:
+def send(
+    request: Request, file: File, given: Mapping[str, str] = FILE, status: int = 200
+) -> Response:
     """A file as this client wants it: compressed, or not at all because it has it."""
     packed = file.packed if accepts(request.headers.get("accept-encoding", ""), "gzip") else None
     tag = f'"{file.tag}-gz"' if packed is not None else f'"{file.tag}"'
     headers = {"Vary": "Accept-Encoding", **given, "ETag": tag}
-    if _matches(request.headers.get("if-none-match", ""), tag):
+    if status == 200 and _matches(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=304, headers=headers)
     if packed is not None:
         headers["Content-Encoding"] = "gzip"
     headers["Content-Type"] = file.kind
-    return Response(file.plain if packed is None else packed, headers=headers)
+    return Response(file.plain if packed is None else packed, status, headers=headers)
 
 
 router = APIRouter(include_in_schema=False)
@@ -226,6 +228,18 @@ _page = Page()
 async def send_index(request: Request) -> Response:
     """The page."""
     return send(request, await asyncio.to_thread(_page.index), DOCUMENT)
+
+
+def wants_page(request: Request) -> bool:
+    """Whether somebody looks with a browser for a place of the page, also for one that is not."""
+    machines = request.url.path.startswith(("/api/", "/v1/", "/page/"))
+    html_wanted = accepts(request.headers.get("accept", ""), "text/html")
+    return request.method in ("GET", "HEAD") and html_wanted and not machines
+
+
+async def send_nowhere(request: Request) -> Response:
+    """The page, which says that nothing is at this address."""
+    return send(request, await asyncio.to_thread(_page.index), DOCUMENT, status=404)
 
 
 for _path in PAGES:

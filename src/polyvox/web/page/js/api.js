@@ -19,6 +19,9 @@ const AWAY = { code: "offline", message: "The server cannot be reached.", hint: 
 /** Whether a failure may be over in a moment. */
 export const passing = ({ status }) => status === 0 || status === 429 || status >= 500;
 
+/** The failure of the last request, if the server could not be reached. */
+export const away = signal(null);
+
 /** Whether the server asked for a token that we do not have. */
 export const locked = signal(false);
 
@@ -44,8 +47,10 @@ export async function request(method, path, { body, signal: abort, headers } = {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Failure(0, AWAY);
+    away.value = new Failure(0, AWAY);
+    throw away.value;
   }
+  away.value = null;
   if (response.ok) return response;
   if (response.status === 401) locked.value = true;
   const said = await response.json().catch(() => ({}));

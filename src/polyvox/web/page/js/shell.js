@@ -1,5 +1,6 @@
 // The frame: conversations and rooms at the left, one of them open.
 import { locked, unlock } from "./api.js";
+import { Away } from "./away.js";
 import { conversations, moreConversations, olderConversations } from "./conversations.js";
 import { Notices, Question, tellFailure } from "./dialog.js";
 import { Help } from "./help.js";
@@ -7,6 +8,7 @@ import { useModule } from "./lazy.js";
 import { Failed } from "./load.js";
 import { openPalette, Palette } from "./palette.js";
 import { models } from "./models.js";
+import { Nowhere } from "./nowhere.js";
 import { ROOMS } from "./rooms.js";
 import { route } from "./router.js";
 import { html, useEffect, useState } from "./ui.js";
@@ -64,6 +66,11 @@ function Room({ room, parts }) {
   return html`<p class="hush" role="status">Opening …</p>`;
 }
 
+/** What stays in sight over a room: its name where the window is narrow, and that the server is away. */
+function Over({ name }) {
+  return html`<div class="top of-room" aria-hidden="true"><b>${name}</b></div><${Away} />`;
+}
+
 function Locked() {
   const [token, setToken] = useState("");
   const enter = (event) => { event.preventDefault(); unlock(token); window.location.reload(); };
@@ -78,7 +85,7 @@ export function Shell() {
   const { parts } = route.value;
   const room = ROOMS.find((one) => one.path === parts[0]);
   if (locked.value) return html`<${Locked} />`;
-  const known = room || parts.length === 0 || parts[0] === "c";
+  const talk = parts.length === 0 || (parts[0] === "c" && parts.length === 2);
   return html`
     <a class="skip" href="#main">To the content</a>
     <div class="frame">
@@ -86,7 +93,7 @@ export function Shell() {
       <button type="button" class=${open ? "veil open" : "veil"} aria-label="Close the list" tabindex=${open ? undefined : "-1"} onClick=${() => setOpen(false)}></button>
       <main class="main" id="main" tabindex="-1">
         <button type="button" class="menu" aria-label="Conversations and rooms" aria-expanded=${open} aria-controls="nav" onClick=${() => setOpen(true)}>☰</button>
-        ${room ? html`<${Room} key=${room.path} room=${room} parts=${parts.slice(1)} />` : known ? html`<${ConversationRoom} />` : html`<div class="room"><header><h1>Nothing is here</h1><p>This address leads nowhere. <a href="/">Begin a conversation</a>.</p></header></div>`}
+        ${talk ? html`<${ConversationRoom} />` : html`<${Over} name=${room?.name ?? "Polyvox"} />${room ? html`<${Room} key=${room.path} room=${room} parts=${parts.slice(1)} />` : html`<div class="room"><${Nowhere} /></div>`}`}
       </main>
     </div>
     <${Palette} /><${Help} /><${Question} /><${Notices} />`;

@@ -1,9 +1,11 @@
 // The room everything is about: a conversation, or the beginning of one.
 import { api } from "../api.js";
+import { AwayLine } from "../away.js";
 import { advisors } from "../council.js";
 import { conversations, loadConversations } from "../conversations.js";
 import { tellFailure } from "../dialog.js";
 import { laterHint } from "../load.js";
+import { Nowhere } from "../nowhere.js";
 import { pref } from "../prefs.js";
 import { go, route } from "../router.js";
 import { html, useEffect, useMemo, useState } from "../ui.js";
@@ -57,7 +59,7 @@ function Connection({ live }) {
   const state = live.connection.value;
   if (state === "gone") return html`<p class="err" role="alert"><b>This conversation was deleted.</b></p>`;
   if (state !== "away") return null;
-  return html`<p class="away" role="status">The server is away. What you see is stored; the page catches up by itself.</p>`;
+  return html`<${AwayLine} />`;
 }
 
 function Conversation({ id }) {
@@ -76,6 +78,7 @@ function Conversation({ id }) {
   }, [live]);
   const details = live.details.value;
   const failure = live.failure.value;
+  if (failure?.status === 404 && !details) return html`<header class="top"></header><div class="room"><${Nowhere}>${failure.message}<//></div>`;
   if (!details) return html`<p class="hush" role="status">${failure ? html`<b>${failure.message}</b> ${laterHint(failure)}` : "Opening …"}</p>`;
   const chosen = details.advisors ?? active();
   const choose = async (ids) => {

@@ -1,7 +1,8 @@
 // Memory: what is remembered and from where, what is open, who you are to it, what days were about.
 import { tellFailure } from "../dialog.js";
+import { Nowhere } from "../nowhere.js";
 import { usePlace } from "../place.js";
-import { html, useEffect, useState } from "../ui.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../ui.js";
 import { Days } from "./memory-days.js";
 import { Remembered } from "./memory-list.js";
 import { Loops } from "./memory-loops.js";
@@ -24,8 +25,13 @@ const PARTS = [
 const place = (path) => (path ? `/memory/${path}` : "/memory");
 
 function Contents({ here }) {
+  const box = useRef(null);
+  useLayoutEffect(() => { // on a narrow phone the line is wider than the window
+    const current = box.current.querySelector("[aria-current]");
+    box.current.scrollLeft = current.offsetLeft + current.offsetWidth / 2 - box.current.clientWidth / 2;
+  }, [here]);
   return html`
-    <nav class="tools contents" aria-label="Parts of memory">
+    <nav class="tools contents" ref=${box} aria-label="Parts of memory">
       ${PARTS.map(({ path, name }) => html`<a key=${path} href=${place(path)} aria-current=${path === here ? "page" : undefined}>${name}</a>`)}
     </nav>`;
 }
@@ -54,7 +60,7 @@ function Part({ part }) {
 }
 
 export default function Memory({ parts }) {
-  const part = PARTS.find(({ path }) => path === (parts[0] ?? "")) ?? PARTS[0];
+  const part = PARTS.find(({ path }) => path === parts.join("/"));
   useEffect(forgetPlaces, []); // a conversation may have been deleted since
-  return html`<div class="room memory"><${Part} key=${part.path} part=${part} /></div>`;
+  return html`<div class="room memory">${part ? html`<${Part} key=${part.path} part=${part} />` : html`<${Nowhere}>Memory has no such part. <a href="/memory">See what is remembered</a>.<//>`}</div>`;
 }
