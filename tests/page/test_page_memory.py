@@ -96,8 +96,12 @@ async def test_a_fact_is_put_rightly(house: House, desk: Desk) -> None:
     await expect(field).to_be_focused()
     await expect(field).to_have_value(HOUSE)
     await field.fill("Lives on a boat on the river.")
-    await page.reload()
-    await press(entry(page, HOUSE), "Correct").click()
+    await page.reload()  # whoever comes back finds it as it was left
+    await expect(field).to_have_value("Lives on a boat on the river.")
+    days = page.get_by_role("link", name="Days", exact=True)
+    await days.click()
+    await expect(days).to_have_attribute("aria-current", "page")
+    await page.get_by_role("link", name="Remembered", exact=True).click()
     await expect(field).to_have_value("Lives on a boat on the river.")
     await tool(page, "Save").click()
     mine = entry(page, "Lives on a boat on the river.")
@@ -240,9 +244,11 @@ async def test_more_in_the_preview_than_the_page_knows(house: House, desk: Desk)
         more = {"staleAnswers": [{"id": "a1", "text": "You live by a river."}], "rows": 7,
                 "redactedReceipts": ["r1"], "note": None, "empty": [], "receipts": 2,
                 "answers": [{"id": "a2", "text": "By the river, you say."}],
-                "elsewhere": {"trace": 3, "event": 0}, "backups": ["old.db.v6.bak"]}  # fmt: skip
+                "elsewhere": {"trace": 3, "event": 0, "remembered": 1, "page": 2},
+                "backups": ["old.db.v6.bak"]}  # fmt: skip
         await route.fulfill(response=response, json={**told, **more})
 
+    desk.allow("status of 404")  # a2 is nobody's answer
     page = await desk.open("/memory")
     await page.route("**/api/memory/forget*", richer)
     await press(entry(page, HOUSE), "Forget").click()
@@ -253,7 +259,11 @@ async def test_more_in_the_preview_than_the_page_knows(house: House, desk: Desk)
     await expect(dialog.get_by_text("empty", exact=False)).to_have_count(0)
     await expect(dialog.get_by_role("heading", name="1 answer that repeats it")).to_be_visible()
     await expect(dialog.get_by_text("2 receipts keep a mark")).to_be_visible()
-    await expect(dialog.get_by_text("In 3 traces.")).to_be_visible()
+    await expect(
+        dialog.get_by_text(
+            "In 3 accounts of why answers came about, 1 answer that memory keeps, 2 pages."
+        )
+    ).to_be_visible()
     await expect(dialog.locator(".stays")).to_contain_text("old.db.v6.bak")
 
 
@@ -263,8 +273,15 @@ async def test_asking_ones_memory(house: House, desk: Desk) -> None:
     conversation, turn = await talked(house)
     page = await desk.open("/memory", size="phone")
     field = page.get_by_role("searchbox", name="Ask your memory")
-    await field.press_sequentially("bakery")
+    await field.press_sequentially("bak")
+    await expect(page).to_have_url(f"{house.url}/memory?q=bak")
+    await field.press_sequentially("ery")
     await expect(page).to_have_url(f"{house.url}/memory?q=bakery")
+    await page.go_back()  # to the list, not out of the room
+    await expect(page).to_have_url(f"{house.url}/memory")
+    await expect(field).to_have_value("")
+    await page.go_forward()
+    await expect(field).to_have_value("bakery")
     old = entry(page, "Lives above the bakery.")
     await expect(old.locator(".marks")).to_contain_text("superseded")
     said = entry(page, "I live above the bakery.")
@@ -440,3 +457,86 @@ async def test_the_way_here(house: House, desk: Desk) -> None:
         await page.keyboard.press(key)
     assert await known(house) == before
     await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+@reads
+async def test_what_repeats_it_is_told_once_with_all_who_said_it(house: House, desk: Desk) -> None:
+    """And what is left of a forgotten message can be said anew, nothing else."""
+    replies(house.provider, facts=[fact("I live in a house by the river", HOUSE, "home")])
+    again = "You live in a house by the river, and that is good company."
+    voices = await house.voices(again, again, "And then?")
+    there = await house.conversation(*voices)
+    turn = await house.say(there, SAID)
+    (session,) = (await house.get("/api/sessions")).json()
+    await house.post(f"/api/sessions/{session['id']}/end")
+    await worked(house)
+    page = await desk.open("/memory")
+    await press(entry(page, HOUSE), "Forget").click()
+    dialog = page.get_by_role("dialog")
+    repeats = dialog.locator("section").filter(has_text="2 answers that repeat it")
+    await expect(repeats.locator("li")).to_have_count(1)
+    await expect(repeats).to_contain_text("2 times")
+    for voice in voices[:2]:
+        await expect(repeats.get_by_role("link", name=voice["name"])).to_have_attribute(
+            "href", f"/c/{there}#turn-{turn['turn_id']}"
+        )
+    await tool(dialog, "Forget for good").click()
+    await expect(page.get_by_text("Forgotten.")).to_be_visible()
+
+    await page.goto(f"/c/{there}")
+    here = page.locator(".turn")
+    await expect(here.locator(".stamp").first).to_contain_text("forgotten")
+    for gone in ("Edit", "Include", "Exclude", "Copy"):
+        await expect(here.locator(".ask-tools").get_by_role("button", name=gone)).to_have_count(0)
+    await expect(here.get_by_role("article").first).to_be_visible()
+    for gone in ("Regenerate", "Edit prompt", "Instruct this advisor"):
+        await expect(tool(page, gone)).to_have_count(0)
+    await expect(tool(page, "Bring the answers together")).to_have_count(0)
+    await tool(here, "Say it anew").click()
+    field = dialog.get_by_role("textbox", name="Your message")
+    await expect(field).to_have_value("")
+    await expect(dialog).to_contain_text("cannot be brought back")
+    await field.fill("I live by the sea.")
+    await tool(dialog, "Ask").click()
+    await expect(page.get_by_role("heading", name="I live by the sea.")).to_be_visible()
+
+
+@reads
+async def test_a_long_fact_ends_at_a_word_and_says_that_there_is_more(
+    house: House, desk: Desk
+) -> None:
+    long = "They argued about the garden and the boat. " * 13
+    said = "We argued about the garden."
+    notes = [
+        fact(said, long.strip(), "argument"),
+        fact(said, f"{'So it went on, ' * 18}and the", "x"),
+    ]
+    await remember(house, "s1", said, facts=notes)
+    page = await desk.open("/memory")
+    one = entry(page, "They argued")
+    await expect(one.locator(".statement")).to_contain_text(re.compile(r"\w …\s+more$"))
+    await tool(one, "more").click()
+    await expect(one.locator(".statement")).to_contain_text(long.strip())
+    await tool(one, "less").click()
+    await expect(entry(page, "So it went on").locator(".statement")).to_have_text(
+        re.compile("and the …$")
+    )
+
+
+@reads
+async def test_what_is_less_sure_is_counted_by_itself(house: House, desk: Desk) -> None:
+    await talked(house)
+    page = await desk.open("/memory")
+
+    async def found(route: Route) -> None:
+        response = await route.fetch()
+        (one, *_) = (await response.json())["items"]
+        items = [
+            {**one, "relevance": fits, "fact": {**one["fact"], "id": f"f{number}"}}
+            for number, fits in enumerate((0.9, 0.8, 0.3))
+        ]
+        await route.fulfill(response=response, json={"items": items, "next": None})
+
+    await page.route("**/api/memory/items?*q=*", found)
+    await page.get_by_role("searchbox").fill("river")
+    await expect(page.locator(".count")).to_have_text("2 things about “river”, and 1 less sure")

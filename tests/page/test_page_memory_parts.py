@@ -265,7 +265,6 @@ async def test_lines_are_written_by_hand(house: House, desk: Desk) -> None:
     await tool(rules, "Add: Standing instructions").click()
     await rules.get_by_role("textbox").fill("Be brief.")
     await page.reload()
-    await tool(rules, "Add: Standing instructions").click()
     await expect(rules.get_by_role("textbox")).to_have_value("Be brief.")
     await tool(rules, "Save").click()
     await expect(rules.locator(".statement")).to_have_text(["Never use bullet points", "Be brief."])
@@ -369,6 +368,29 @@ async def test_days_and_their_sessions(house: House, desk: Desk, size: Size) -> 
 
 
 @reads
+async def test_a_day_is_doubted_only_where_the_model_doubts_it(house: House, desk: Desk) -> None:
+    now = datetime.now(UTC)
+    said = "I wrote two pages of the letter before breakfast, and it went well enough for once. "
+    for days, sure in ((3, 0.9), (4, 0.4)):
+        await remember(
+            house, f"s{days}", *[said * 2] * 3, at=now - timedelta(days=days), confidence=sure,
+        )  # fmt: skip
+    await remember(house, "s5", "Hm.", at=now - timedelta(days=5))
+    page = await desk.open("/memory/days")
+    days_ = page.locator(".day-entry")
+    await expect(days_).to_have_count(3)
+    told = (await house.get("/api/memory/days")).json()["items"]
+    flags = [one["analysis"]["metadata"]["quality_flag"] for one in told]
+    assert flags == ["needs_review", "needs_review", "insufficient_data"], "neither has a note"
+    doubt = "The model was not sure of this day."
+    await expect(days_.nth(0)).not_to_contain_text(doubt)
+    await expect(days_.nth(1)).to_contain_text(doubt)
+    await expect(days_.nth(2)).to_contain_text("Too little to say more")
+    assert told[2]["analysis"]["themes"] == []
+    await expect(days_.nth(2)).not_to_contain_text("The themes are")
+
+
+@reads
 async def test_earlier_days_come_on_request(house: House, desk: Desk) -> None:
     now = datetime.now(UTC)
     replies(house.provider)
@@ -395,6 +417,9 @@ async def test_work_that_did_not_go_well_is_tried_again(house: House, desk: Desk
     await expect(line).to_contain_text("Noting what a session says did not go well")
     await expect(line).to_contain_text("its reply holds no such data")
     await expect(line).to_contain_text("It is tried again at")
+    await expect(line.get_by_role("link", name="Settings → Models")).to_have_attribute(
+        "href", "/settings#models"
+    )
     facts = [fact("I live by the river", "Lives by the river.", "home")]
     replies(house.provider, gates={0: "again"}, facts=facts)
     await press(line, "Try again now").click()

@@ -121,7 +121,7 @@ async def test_a_long_list_stays_as_long_and_where_it_is(house: House, desk: Des
     for days in (3, 9, 20):
         await noted(house, *(f"thing {days}-{number}" for number in range(45)), days=days)
     page = await desk.open("/memory")
-    for many in (30, 60, 90, 120):
+    for many in (30, 130):
         await expect(page.locator(".memo")).to_have_count(many)
         first = page.locator(".memo").nth(many)
         await tool(page, "Show older ones").press("Enter")
@@ -287,9 +287,8 @@ async def test_a_day_that_is_typed_is_kept_like_the_words(house: House, desk: De
     await correct.click()
     await page.get_by_label("Due").fill("2031-05-04")
     await page.reload()
-    await correct.click()
     await expect(page.get_by_label("Due")).to_have_value("2031-05-04")
-    await page.keyboard.press("Escape")
+    await page.get_by_label("Due").press("Escape")
     await correct.click()
     await expect(page.get_by_label("Due")).to_have_value("")
     await page.get_by_label("Due").fill("2031-05-04")

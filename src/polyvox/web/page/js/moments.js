@@ -14,13 +14,18 @@ export function partOfDay(date) {
   return hour < 12 ? "morning" : hour < 18 ? "afternoon" : "evening";
 }
 
-/** "this morning", "yesterday evening", "Thursday night", "5 November, in the evening". */
+/** The day that somebody who is still awake lives in: it lasts until five in the morning. */
+const awake = (date) => midnight(new Date(date.getTime() - 5 * 3_600_000));
+
+/** "this morning", "tonight", "last night", "yesterday evening", "Thursday night", "5 November, in the evening". */
 export function moment(micros, now = new Date()) {
-  const date = new Date(micros / 1000);
-  const part = partOfDay(date);
-  const days = Math.round((midnight(now) - midnight(date)) / 86_400_000);
-  if (days <= 0) return part === "night" ? (date.getHours() < 5 ? "last night" : "tonight") : `this ${part}`;
-  if (days === 1) return `yesterday ${part}`;
+  const exact = new Date(micros / 1000);
+  const part = partOfDay(exact);
+  const late = part === "night" || part === "evening"; // a night belongs to the day it began on
+  const [date, today] = late ? [awake(exact), awake(now)] : [midnight(exact), midnight(now)];
+  const days = Math.round((today - date) / 86_400_000);
+  if (days <= 0) return part === "night" ? "tonight" : `this ${part}`;
+  if (days === 1) return part === "night" ? "last night" : `yesterday ${part}`;
   if (days < 7) return `${date.toLocaleDateString("en-GB", { weekday: "long" })} ${part}`;
   const year = date.getFullYear() === now.getFullYear() ? {} : { year: "numeric" };
   return `${date.toLocaleDateString("en-GB", { day: "numeric", month: "long", ...year })}, ${part === "night" ? "at night" : `in the ${part}`}`;

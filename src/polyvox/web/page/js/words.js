@@ -49,3 +49,10 @@ export function monogram(name) {
   const [first] = bare;
   return first ? first.toUpperCase() : "?";
 }
+
+/** Few enough words of a text to name something by it. */
+export function few(text, most = 60) {
+  const line = text.replace(/\s+/g, " ").trim();
+  const chars = Array.from(line);
+  return chars.length > most ? `${chars.slice(0, most - 1).join("").trimEnd()}…` : line;
+}

@@ -4,13 +4,16 @@ import { html } from "../ui.js";
 import { plural } from "../words.js";
 import { More, useKeptFocus } from "./memory-focus.js";
 import { Path } from "./memory-source.js";
-import { moment, usePages } from "./memory-state.js";
+import { Long, moment, usePages } from "./memory-state.js";
 
 const MOODS = ["mood", "energy", "clarity", "connection"];
-const QUALITY = {
-  needs_review: "The model was not sure of this day.",
-  insufficient_data: "Too little to say more: few words, or no model to read them. The themes are words that came back.",
-};
+const SURE = 0.75; // below it the server wants a day looked at; it wants that of others, too
+
+/** How far an analysis is to be trusted. */
+function trust({ confidence, themes, metadata: { quality_flag: flag } }) {
+  if (flag === "insufficient_data") return `Too little to say more: few words, or no model to read them.${themes.length ? " The themes are words that came back." : ""}`;
+  return flag === "needs_review" && confidence < SURE ? "The model was not sure of this day." : "";
+}
 
 const long = (day) => new Date(`${day}T12:00:00`).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 
@@ -29,13 +32,13 @@ function Analysis({ told }) {
     ${told.themes.length > 0 && html`<p class="themes">${told.themes.map((theme) => html`<span key=${theme}><bdi>${theme}</bdi></span>`)}</p>`}
     ${told.steeringNote && html`<p class="note"><span class="label">For whoever speaks with you next</span> <span class="noted" dir="auto">${told.steeringNote}</span></p>`}
     <${Scores} scores=${told.scores} />
-    <p class="soft small">${messages > 0 && `${plural(messages, "message")} of yours. `}${QUALITY[told.metadata.quality_flag] ?? ""}</p>`;
+    <p class="soft small">${messages > 0 && `${plural(messages, "message")} of yours. `}${trust(told)}</p>`;
 }
 
 function Summary({ one }) {
   const index = Number((one.covers[0] ?? "").split("#").at(-1)) || 0;
   return html`
-    <li><p class="quote" dir="auto">${one.text}</p>
+    <li><p class="quote" dir="auto"><${Long} text=${one.text} /></p>
       <p class="whence"><time class="stamp" datetime=${one.toldAt}>${moment(one.toldAt).slice(11)}</time><${Path} sessionId=${one.sessionId} index=${index} />
         <span class="soft">${one.model ? `summed up by ${one.model}` : "in your own words: no model summed it up"}</span></p></li>`;
 }

@@ -68,5 +68,5 @@ export function More({ busy = false, toNew, onMore, children }) {
     toNew(event.currentTarget);
     onMore();
   };
-  return html`<button type="button" class="plain" aria-disabled=${busy ? "true" : undefined} onClick=${press}>${busy ? "Reading on …" : children}</button>`;
+  return html`<button type="button" class="plain onward" aria-disabled=${busy ? "true" : undefined} onClick=${press}>${busy ? "Reading on …" : children}</button>`;
 }

@@ -8,6 +8,7 @@ import { plural } from "../words.js";
 import { changed, few } from "./memory-state.js";
 
 const LONG = 320;
+const NAMED = 24;
 const GOES = [
   ["messages", "message"], ["facts", "fact"], ["loops", "mention of a loop", "mentions of loops"],
   ["profile", "line of the profile", "lines of the profile"],
@@ -19,6 +20,13 @@ const KNOWN = new Set([...GOES.map(([name]) => name), "sessions", "summaries", "
 /** Whatever an entry says of itself. */
 const wordsOf = (one) => (typeof one === "string" ? one : one?.text ?? one?.quote ?? one?.title ?? one?.name ?? one?.id ?? "");
 const listOf = (value) => (Array.isArray(value) ? value.filter((one) => wordsOf(one) !== "") : []);
+/** What is told by its number alone, as people call it. */
+const ELSEWHERE = {
+  remembered: ["answer that memory keeps", "answers that memory keeps"], trace: ["account of why an answer came about", "accounts of why answers came about"],
+  summary: ["running summary of a conversation", "running summaries of conversations"], past_run: ["earlier try of an answer", "earlier tries of answers"],
+  assertion: ["assertion"], context: ["question kept for an assertion", "questions kept for assertions"], sample: ["answer of an evaluation", "answers of evaluations"],
+  verdict: ["reason of a verdict", "reasons of verdicts"], optimisation: ["improvement of a prompt", "improvements of prompts"], job: ["note of failed work", "notes of failed work"],
+};
 /** "staleAnswers" → "stale answers": what this page does not know yet is shown all the same. */
 const spelled = (name) => name.replace(/[_-]/g, " ").replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 
@@ -32,6 +40,29 @@ function Group({ title, list }) {
   return html`
     <section><h3>${title}</h3>
       <ul>${list.map((one, at) => html`<li key=${one.id ?? at}><${Text} text=${String(wordsOf(one))} /></li>`)}</ul>
+    </section>`;
+}
+
+/** Entries that say the same, together: `[text, entries]`. */
+function alike(list) {
+  const found = new Map();
+  for (const one of list) found.set(wordsOf(one), [...(found.get(wordsOf(one)) ?? []), one]);
+  return [...found];
+}
+
+/** Whose answers they are and where; of many, the first ones. What cannot be told is left out. */
+const whose = (list) => Promise.all(list.slice(0, NAMED).map(({ id }) => api.get(`/api/answers/${encodeURIComponent(id)}`).catch(() => null)));
+
+/** Answers that repeat it: the same words once, with everybody who said them. */
+function Answers({ title, list }) {
+  const [known] = useLoaded(() => whose(list), [list]);
+  const by = new Map((known ?? []).filter(Boolean).map((one) => [one.answer_id, one]));
+  if (!list.length) return null;
+  return html`
+    <section><h3>${title}</h3>
+      <ul>${alike(list).map(([text, same]) => html`
+        <li key=${same[0].id}><${Text} text=${String(text)} />
+          <p class="soft by-whom">${same.length > 1 && html`<span>${same.length} times</span>`}${same.map(({ id }) => by.get(id)).filter(Boolean).map((one) => html`<a key=${one.answer_id} href=${`/c/${one.conversation_id}#turn-${one.turn_id}`}><bdi>${one.name}</bdi></a>`)}</p></li>`)}</ul>
     </section>`;
 }
 
@@ -50,7 +81,7 @@ function Conversations({ ids }) {
 
 /** What is told by its number alone: how many receipts, and whatever else repeats it. */
 function Counted({ receipts, elsewhere }) {
-  const others = Object.entries(elsewhere ?? {}).filter(([, count]) => count > 0).map(([kind, count]) => plural(count, spelled(kind)));
+  const others = Object.entries(elsewhere ?? {}).filter(([, count]) => count > 0).map(([kind, count]) => plural(count, ...(ELSEWHERE[kind] ?? [spelled(kind)])));
   if (!receipts && !others.length) return null;
   return html`
     <section><h3>Also repeated</h3>
@@ -78,7 +109,7 @@ function Preview({ going }) {
   const others = Object.keys(going).filter((name) => !KNOWN.has(name) && listOf(going[name]).length);
   return html`
     ${going.sessions?.length > 0 && html`<p>${plural(going.sessions.length, "whole session")} will be forgotten, with everything said in ${going.sessions.length === 1 ? "it" : "them"}.</p>`}
-    ${GOES.map(([name, one, many]) => html`<${Group} key=${name} title=${plural(listOf(going[name]).length, one, many)} list=${listOf(going[name])} />`)}
+    ${GOES.map(([name, one, many]) => html`<${name === "answers" ? Answers : Group} key=${name} title=${plural(listOf(going[name]).length, one, many)} list=${listOf(going[name])} />`)}
     ${others.map((name) => html`<${Group} key=${name} title=${`${listOf(going[name]).length} ${spelled(name)}`} list=${listOf(going[name])} />`)}
     <${Conversations} ids=${listOf(going.conversations)} />
     <${Counted} receipts=${going.receipts ?? 0} elsewhere=${going.elsewhere} />

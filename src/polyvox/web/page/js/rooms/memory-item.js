@@ -7,7 +7,7 @@ import { Failed, useLoaded, Waiting } from "../load.js";
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
 import { plural } from "../words.js";
 import { Origin, Quotes } from "./memory-source.js";
-import { changed, dayOf, few, moment } from "./memory-state.js";
+import { changed, dayOf, few, Long, moment } from "./memory-state.js";
 
 const SOURCES = { user_stated: "", manual: "written by you", inferred: "inferred" };
 
@@ -56,7 +56,11 @@ export function Reword({ name, label, text, max, onSave, onClose, children }) {
   const draft = draftOf(name, { text });
   const [failure, setFailure] = useState(null);
   const [busy, setBusy] = useState(false);
-  useLayoutEffect(() => { box.current.focus(); box.current.setSelectionRange(9e9, 9e9); }, []);
+  useLayoutEffect(() => {
+    if (draft.fields.length) return; // found again, not just opened
+    box.current.focus();
+    box.current.setSelectionRange(9e9, 9e9);
+  }, []);
   const close = () => { draft.forget(); onClose(); };
   const save = async (event) => {
     event.preventDefault();
@@ -86,6 +90,9 @@ export function Reword({ name, label, text, max, onSave, onClose, children }) {
       </div>
     </form>`;
 }
+
+/** Whether there is something of this name that was typed and not saved. */
+export const unsaved = (name, saved) => draftOf(name, saved).fields.length > 0;
 
 /** The focus goes back to the button that opened something when it closes. */
 export function useWayBack(open) {
@@ -121,14 +128,14 @@ function MarkTools({ marked, name, mark }) {
 }
 
 /** Whether a part of an entry is unfolded: kept in `unfolded`, so that the entry can move. */
-function useUnfolded(unfolded, part) {
-  const [open, setOpen] = useState(unfolded[part] ?? false);
+function useUnfolded(unfolded, part, otherwise = false) {
+  const [open, setOpen] = useState(unfolded[part] ?? otherwise);
   return [open, (now) => { unfolded[part] = now; setOpen(now); }];
 }
 
 export function Fact({ name: entry, item, unfolded, put, onForget }) {
   const { fact, before, others } = item;
-  const [editing, setEditing] = useUnfolded(unfolded, "correct");
+  const [editing, setEditing] = useUnfolded(unfolded, "correct", unsaved(`fact.${fact.id}`, { text: fact.text }));
   const [open, setOpen] = useUnfolded(unfolded, "history");
   const back = useWayBack(editing);
   const name = few(fact.text);
@@ -152,7 +159,7 @@ export function Fact({ name: entry, item, unfolded, put, onForget }) {
         ${editing
           ? html`<${Reword} name=${`fact.${fact.id}`} label="Put it rightly" text=${fact.text} max="2000" onSave=${correct} onClose=${() => setEditing(false)}>
               <p class="soft small"><del dir="auto">${fact.text}</del> stays in its history; what you write holds from now on.</p><//>`
-          : html`<p class="statement" dir="auto">${fact.text}</p>`}
+          : html`<p class="statement" dir="auto"><${Long} text=${fact.text} /></p>`}
         ${!editing && before && (fact.corrects === before.id || holds) && html`<p class="was"><span class="aside">Before: </span><del dir="auto">${before.text}</del> <span class="stamp">${fact.corrects ? "corrected by you" : "until"} ${dayOf(fact.saidAt)}</span></p>`}
         <${Marks} fact=${fact} />
         <${Quotes} list=${fact.evidence} day=${dayOf(fact.saidAt)} />

@@ -3,12 +3,14 @@ import { api } from "../api.js";
 import { sure, tell, tellFailure } from "../dialog.js";
 import { draftOf } from "../draft.js";
 import { Failed } from "../load.js";
-import { html, useId, useState } from "../ui.js";
-import { Reword, useWayBack } from "./memory-item.js";
+import { html, useId, useRef, useState } from "../ui.js";
+import { Reword, unsaved, useWayBack } from "./memory-item.js";
 import { Quotes } from "./memory-source.js";
-import { changed, few } from "./memory-state.js";
+import { changed, few, Long } from "./memory-state.js";
 
 const REMOVED = "It does not hold any more, and is not inferred again. The words it was taken from stay; Forget takes those, too.";
+
+const EMPTY = { text: "", who: "" };
 
 function source({ source: from, confidence }) {
   if (from === "manual") return "written by you";
@@ -17,7 +19,7 @@ function source({ source: from, confidence }) {
 }
 
 function Line({ line, label, put, onForget }) {
-  const [editing, setEditing] = useState(false);
+  const [editing, setEditing] = useState(unsaved(`line.${line.id}`, { text: line.text }));
   const back = useWayBack(editing);
   const name = `${label}, ${few(line.name || line.text)}`;
   const path = `/api/memory/profile/lines/${line.id}`;
@@ -35,7 +37,7 @@ function Line({ line, label, put, onForget }) {
     <dd class="profile-line" data-entry=${line.id}>
       ${editing
         ? html`<${Reword} name=${`line.${line.id}`} label="In other words" text=${line.text} max="2000" onSave=${save} onClose=${() => setEditing(false)} />`
-        : html`<p class="statement" dir="auto">${line.name && line.name !== line.text && html`<b dir="auto">${line.name}</b> `}${line.text}</p>`}
+        : html`<p class="statement" dir="auto">${line.name && line.name !== line.text && html`<b dir="auto">${line.name}</b> `}<${Long} text=${line.text} /></p>`}
       <p class="marks"><span>${source(line)}</span></p>
       <${Quotes} list=${line.evidence} />
       <div class="tools">
@@ -48,7 +50,7 @@ function Line({ line, label, put, onForget }) {
 
 function Add({ place, item, label, hint, named, put, onClose }) {
   const id = useId();
-  const draft = draftOf(`place.${place}.${item}`, { text: "", who: "" });
+  const draft = draftOf(`place.${place}.${item}`, EMPTY);
   const [failure, setFailure] = useState(null);
   const [busy, setBusy] = useState(false);
   const { text, who } = draft.now;
@@ -71,7 +73,8 @@ function Add({ place, item, label, hint, named, put, onClose }) {
     if (event.key === "Escape") { event.preventDefault(); close(); }
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.currentTarget.requestSubmit(); }
   };
-  const first = (box) => box && !box.dataset.met && (box.dataset.met = "yes", box.focus());
+  const found = useRef(draft.fields.length > 0); // not just opened
+  const first = (box) => box && !box.dataset.met && (box.dataset.met = "yes", found.current || box.focus());
   return html`
     <form class="reword" data-tool="add" onSubmit=${save} onKeyDown=${keys}>
       ${named && html`<label class="field"><span>Name</span><input type="text" ref=${first} dir="auto" maxlength="200" value=${who} onInput=${(event) => draft.set("who", event.target.value)} /></label>`}
@@ -87,7 +90,7 @@ function Add({ place, item, label, hint, named, put, onClose }) {
 
 /** `single`: there is room for one; `item`: which one of several; `named`: each is of somebody. */
 export function Place({ place, label, lines, hint, single = false, item = "", named = false, put, onForget }) {
-  const [adding, setAdding] = useState(false);
+  const [adding, setAdding] = useState(unsaved(`place.${place}.${item}`, EMPTY));
   const back = useWayBack(adding);
   const room = !single || lines.length === 0;
   return html`

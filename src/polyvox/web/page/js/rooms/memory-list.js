@@ -4,7 +4,7 @@ import { Failed, useLoaded, Waiting } from "../load.js";
 import { go, route } from "../router.js";
 import { asQuery } from "../snippet.js";
 import { html, useEffect, useRef, useState } from "../ui.js";
-import { dayGroup, plural } from "../words.js";
+import { dayGroup, number, plural } from "../words.js";
 import { Forget } from "./memory-forget.js";
 import { More, useKeptFocus } from "./memory-focus.js";
 import { Fact, Message } from "./memory-item.js";
@@ -94,8 +94,9 @@ function Nothing({ only, asked, overview, onAll }) {
 
 function told({ items, next }, only, asked) {
   const names = { current: ["statement", "statements"], pinned: ["pinned one", "pinned ones"], excluded: ["excluded one", "excluded ones"], superseded: ["superseded statement", "superseded statements"] };
-  const sure = items.some(({ relevance }) => relevance >= SURE);
-  if (asked) return html`${items.length >= FOUND ? "The best " : ""}${plural(items.length, "thing")} ${sure ? "about" : "that may be about"} “<bdi>${asked}</bdi>”`;
+  const sure = items.filter(({ relevance }) => relevance >= SURE).length;
+  const rest = sure ? items.length - sure : 0;
+  if (asked) return html`${items.length >= FOUND ? "The best " : ""}${plural(items.length - rest, "thing")} ${sure ? "about" : "that may be about"} “<bdi>${asked}</bdi>”${rest > 0 && `, and ${number(rest)} less sure`}`;
   return `${next ? "The newest " : ""}${plural(items.length, ...names[only])}`;
 }
 
@@ -154,10 +155,11 @@ export function Remembered() {
     await Promise.all([pages.again(), look()]);
     room.current?.querySelector(".count, [role=status]")?.focus(); // the entry that had it is no more
   };
-  const to = (next) => go(addressOf({ only: only === "current" ? "" : only, q: asked, ...next }), { replace: true });
+  // The first words of a question are a place of their own: from there, back leads to the list.
+  const to = (next, { replace = true } = {}) => go(addressOf({ only: only === "current" ? "" : only, q: asked, ...next }), { replace });
   return html`
     <div ref=${room}>
-      <${Line} asked=${asked} onAsk=${(words) => to({ q: words })} />
+      <${Line} asked=${asked} onAsk=${(words) => to({ q: words }, { replace: Boolean(asked) || !words })} />
       ${!asked && html`<${Filter} legend="What is shown" value=${only} options=${FILTERS} onChange=${(key) => to({ only: key === "current" ? "" : key })} />`}
       <${List} pages=${pages} asked=${asked} only=${only} overview=${overview} onForget=${setTarget} onAll=${() => go("/memory")} toNew=${toNew} />
       ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}

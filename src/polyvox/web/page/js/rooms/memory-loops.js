@@ -9,9 +9,9 @@ import { html, useId, useRef, useState } from "../ui.js";
 import { plural } from "../words.js";
 import { More, useKeptFocus } from "./memory-focus.js";
 import { Forget } from "./memory-forget.js";
-import { attempt, PinTool, Reword, useWayBack } from "./memory-item.js";
+import { attempt, PinTool, Reword, unsaved, useWayBack } from "./memory-item.js";
 import { Quotes } from "./memory-source.js";
-import { changed, dayOf, few, Filter, useNews } from "./memory-state.js";
+import { changed, dayOf, few, Filter, Long, useNews } from "./memory-state.js";
 
 const STEP = 50;
 const FILTERS = [["open", "Open"], ["done", "Done"], ["dropped", "Dropped"]];
@@ -47,7 +47,8 @@ function Marks({ loop }) {
 }
 
 /** What is typed of a loop and not saved yet: its words, and the day it is due. */
-const draftFor = (loop) => draftOf(`loop.${loop.id}`, { text: loop.text, day: loop.dueDate ?? "" });
+const savedOf = (loop) => ({ text: loop.text, day: loop.dueDate ?? "" });
+const draftFor = (loop) => draftOf(`loop.${loop.id}`, savedOf(loop));
 
 function DayField({ loop }) {
   const id = useId();
@@ -56,7 +57,7 @@ function DayField({ loop }) {
 }
 
 function Loop({ loop, put, onForget }) {
-  const [editing, setEditing] = useState(false);
+  const [editing, setEditing] = useState(unsaved(`loop.${loop.id}`, savedOf(loop)));
   const back = useWayBack(editing);
   const name = few(loop.text);
   const over = ["done", "dropped"].includes(loop.status);
@@ -78,7 +79,7 @@ function Loop({ loop, put, onForget }) {
         ${editing
           ? html`<${Reword} name=${`loop.${loop.id}`} label="Put it rightly" text=${loop.text} max="300" onSave=${correct} onClose=${() => setEditing(false)}>
               <${DayField} loop=${loop} /><//>`
-          : html`<p class="statement" dir="auto">${loop.text}</p>`}
+          : html`<p class="statement" dir="auto"><${Long} text=${loop.text} /></p>`}
         <${Marks} loop=${loop} />
         <${Quotes} list=${loop.evidence} day=${dayOf(loop.lastSeenAt)} />
         <div class="tools">
@@ -128,7 +129,7 @@ export function Loops() {
       ${list?.length > 0 && html`
         <p class="stamp count" role="status" tabindex="-1">${plural(list.length, "loop")}, ${ORDERS[kind === "open" && list[0].pinned ? "pinned" : kind]}</p>
         <ol class="memos">${list.slice(0, many).map((loop) => html`<${Loop} key=${loop.id} loop=${now(loop)} put=${put} onForget=${setTarget} />`)}</ol>`}
-      ${list?.length > many && html`<${More} toNew=${toNew} onMore=${() => setMany(many + STEP)}>Show more<//>`}
+      ${list?.length > many && html`<${More} toNew=${toNew} onMore=${() => setMany(many + 2 * STEP)}>Show more<//>`}
       ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}
     </div>`;
 }

@@ -5,6 +5,8 @@ import { reading, useReading } from "../place.js";
 import { html, signal, useCallback, useEffect, useRef, useState } from "../ui.js";
 import { stamp } from "../words.js";
 
+export { few } from "../words.js";
+
 const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("polyvox.memory") : null;
 const news = signal(0);
 channel?.addEventListener("message", refresh);
@@ -26,6 +28,7 @@ export function useNews(again) {
 }
 
 const STEP = 30;
+const FURTHER = 100; // whoever asks for more has found nothing in the first ones
 const MOST = 100;
 
 /**
@@ -77,7 +80,7 @@ export function usePages(address, inputs, nameOf) {
   };
   const more = () => {
     setState((now) => ({ ...now, busy: true }));
-    return going.current ? read(shown.current + STEP, null) : read(STEP, state.next);
+    return going.current ? read(shown.current + FURTHER, null) : read(FURTHER, state.next);
   };
   return { ...state, again, set, more };
 }
@@ -87,11 +90,19 @@ export const moment = (iso) => (iso ? stamp(Date.parse(iso) * 1000) : "");
 /** Its day alone. */
 export const dayOf = (iso) => moment(iso).slice(0, 10);
 
-/** Few enough words of a text to name something by it. */
-export function few(text, most = 60) {
-  const line = text.replace(/\s+/g, " ").trim();
-  const chars = Array.from(line);
-  return chars.length > most ? `${chars.slice(0, most - 1).join("").trimEnd()}…` : line;
+const LONG = 420;
+const ENDED = /[.!?…:;)\]}"'”’»。！？؟]$/u;
+
+/** A long text that breaks off was cut where it was noted: that is shown. */
+const marked = (text) => (text.length < LONG / 2 || ENDED.test(text.trimEnd()) ? text : `${text.trimEnd()} …`);
+
+/** A text of any length: of a long one the beginning, to a whole word, and the rest a press away. */
+export function Long({ text }) {
+  const [open, setOpen] = useState(false);
+  if (text.length <= LONG * 1.25) return marked(text);
+  const start = text.slice(0, LONG);
+  const cut = start.slice(0, Math.max(start.search(/\s\S*$/), LONG / 2)).trimEnd();
+  return html`${open ? marked(text) : `${cut} …`} <button type="button" class="quiet rest" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "less" : "more"}</button>`;
 }
 
 /** Takes a file from the server, with whatever the server asks of us for it. */

@@ -64,9 +64,10 @@ function useWork() {
 function Job({ job, onRetry }) {
   const name = doing(job);
   const later = job.state === "pending" && ` It is tried again at ${moment(new Date(job.due_at / 1000).toISOString())}.`;
+  const model = /\bmodels?\b/.test(job.failure ?? "");
   return html`
     <li>
-      <p>${name[0].toUpperCase() + name.slice(1)} ${job.state === "failed" ? "failed" : "did not go well"}: ${job.failure || "no reason was kept."}${later}</p>
+      <p>${name[0].toUpperCase() + name.slice(1)} ${job.state === "failed" ? "failed" : "did not go well"}: ${job.failure || "no reason was kept."}${later}${model && html` <a href="/settings#models">Settings → Models</a>`}</p>
       <button type="button" class="quiet" aria-label=${`Try again now: ${name}`} onClick=${() => onRetry([job])}>Try again now</button>
     </li>`;
 }
