@@ -79,6 +79,8 @@ async def test_a_companion_is_met_heard_and_left(house: House, desk: Desk) -> No
     card = page.get_by_role("article", name="Flint")
     await expect(card.locator(".prose")).to_contain_text("Where")
     await state(card, "streaming")
+    await expect(tool(page, "Stop Flint")).to_be_visible()
+    await expect(tool(page, "Stop all"), "there is only one").to_have_count(0)
     house.provider.gate("on").set()
     await state(card, "completed")
     await expect(card.locator(".prose")).to_have_text("Where did it begin?")
@@ -201,3 +203,61 @@ async def test_nobody_of_that_name(house: House, desk: Desk) -> None:
     page = await desk.open("/?with=nobody")
     await expect(page.get_by_role("heading", name="Nobody of that name is here")).to_be_visible()
     assert (await house.get("/api/conversations")).json()["items"] == []
+
+
+@alone
+async def test_who_is_talked_to_alone_sits_in_no_council_unasked(house: House, desk: Desk) -> None:
+    """And what it was told has a name each in its receipt."""
+    scripted(house, "Where did it begin?", "Then begin there.")
+    page = await desk.open("/")
+    await begun(house, page, "Flint", "I keep circling it.")
+    await answered(page, "Flint")
+    await ask(page, "At the door.")
+    await answered(page, "Flint", 2)
+    here = page.get_by_role("article", name="Flint").last
+    answer = (await here.get_attribute("id") or "").removeprefix("answer-")
+    receipt = (await house.get(f"/api/answers/{answer}/receipt")).json()
+    names = [
+        one["sources"][0] for one in receipt["description"]["spans"] if one["kind"] == "memory"
+    ]
+    assert len(names) > 0
+    await tool(here, "Receipt").click()
+    sheet = page.get_by_role("dialog", name="What Flint saw")
+    await expect(sheet.locator("summary code")).to_have_text(names)
+    await expect(sheet.locator("summary").filter(has_text="posture")).to_contain_text(
+        "memory: How to hold itself"
+    )
+    await tool(sheet, "Close").click()
+
+    await page.get_by_role("link", name="New conversation").click()
+    chips = page.get_by_role("group", name="Who is asked")
+    await expect(chips.get_by_role("button")).not_to_have_count(0)
+    await expect(chips.get_by_role("button", name="Flint")).to_have_count(0)
+    flint = (await house.get("/api/advisors/flint")).json()
+    there = await house.conversation(flint)
+    await page.goto(f"/c/{there}")
+    chip = chips.get_by_role("button", name="Flint")
+    await chip.click()
+    await expect(chip).to_have_attribute("aria-pressed", "false")
+
+
+async def test_a_night_lasts_until_the_morning(desk: Desk) -> None:
+    page = await desk.open("/settings")
+    told = await page.evaluate(
+        """async () => {
+          const { moment } = await import("/page/js/moments.js");
+          const at = (day, hour) => new Date(2026, 10, day, hour, 30);
+          const say = (then, now) => moment(then.getTime() * 1000, now);
+          return [
+            say(at(17, 1), at(17, 2)), say(at(16, 23), at(17, 2)), say(at(16, 20), at(17, 2)),
+            say(at(16, 23), at(16, 23)), say(at(17, 2), at(17, 10)), say(at(16, 23), at(17, 10)),
+            say(at(16, 2), at(17, 10)), say(at(16, 20), at(17, 10)), say(at(16, 9), at(17, 2)),
+            say(at(17, 9), at(17, 10)), say(at(6, 2), at(17, 10)),
+          ];
+        }"""
+    )
+    assert told == [
+        *("tonight", "tonight", "this evening", "tonight", "last night", "last night"),
+        *("Sunday night", "yesterday evening", "yesterday morning", "this morning"),
+        "5 November, at night",
+    ]

@@ -13,7 +13,7 @@ from aiohttp import web
 from playwright.async_api import Browser, Locator, Page, expect
 from tests.page.desk import Desk, Size, spill
 from tests.page.house import House, open_house
-from tests.page.notes import READS, replies, worked
+from tests.page.notes import READS, fact, loop, replies, worked
 from tests.page.talk import tool
 from tests.provider import Script
 
@@ -35,7 +35,12 @@ async def only(house: House, conversation: str) -> Any:
 
 @reads
 async def test_a_session_is_ended_and_remembered(house: House, desk: Desk) -> None:
-    replies(house.provider, summary="They talked about a boat.")
+    replies(
+        house.provider,
+        summary="They talked about a boat.",
+        facts=[fact("the boat", "Has a boat.", "boat")],
+        loops=[loop("sell the boat", "Sell the boat")],
+    )
     one, two = await house.voices("Yes.", "No.")
     boat = await house.conversation(one, two, title="The boat")
     first = await house.say(boat, "Shall I sell the boat?")
@@ -44,6 +49,7 @@ async def test_a_session_is_ended_and_remembered(house: House, desk: Desk) -> No
 
     page = await desk.open("/sessions")
     await expect(row(page, "The boat")).to_contain_text("2 messages · still going on")
+    await expect(row(page, "The boat").locator(".began")).to_have_text("Shall I sell the boat?")
     await expect(row(page, "Another matter")).to_contain_text("1 message · still going on")
     await tool(page, "End the session in The boat").click()
     await expect(row(page, "The boat")).to_contain_text("ended by you")
@@ -65,6 +71,15 @@ async def test_a_session_is_ended_and_remembered(house: House, desk: Desk) -> No
     for kind in ("Kept", "Facts and open ends", "A summary"):
         step = page.locator(".work > li").filter(has_text=kind)
         await expect(step).to_have_attribute("data-state", "done")
+    await expect(turns.first.locator(".heard .began")).to_have_text(["Yes.", "No."])
+    noted = page.locator(".noted-of")
+    await expect(noted).to_contain_text("They talked about a boat.")
+    await expect(noted.get_by_role("link", name="Sell the boat")).to_have_attribute(
+        "href", "/memory/open-loops"
+    )
+    await expect(noted.get_by_role("link", name="Has a boat.")).to_have_attribute(
+        "href", "/memory?q=Has%20a%20boat."
+    )
     await turns.first.get_by_role("link").click()
     await expect(page).to_have_url(f"{house.url}/c/{boat}#turn-{first['turn_id']}")
     await expect(page.get_by_role("heading", name="Shall I sell the boat?")).to_be_in_viewport()

@@ -56,7 +56,7 @@ def row(where: Locator, words: str) -> Locator:
 
 
 async def sheet_of(page: Page) -> Locator:
-    await page.get_by_text("Rename, export …").click()
+    await page.get_by_text("Conversation …").click()
     await tool(page, "What is remembered here …").click()
     sheet = page.get_by_role("dialog", name="What I remember and use here")
     await expect(sheet.locator(".items").first).to_be_visible()
@@ -69,7 +69,9 @@ async def test_what_is_told_now_stands_apart(house: House, desk: Desk, size: Siz
     await lived(house)
     (one,) = await house.voices("Yes.")
     page = await desk.open("/", size=size)
-    await expect(strip(page)).to_contain_text(re.compile(r"\d told now, 3 if they come up"))
+    await expect(strip(page)).to_contain_text(
+        re.compile(r"\d told at the start, 3 if they come up")
+    )
     assert await spill(page) == []
     await unfold(page)
     now = strip(page).get_by_role("list", name="Told at the start")
@@ -169,11 +171,11 @@ async def test_the_focus_comes_back_from_the_sheet(house: House, desk: Desk) -> 
     await house.say(there, "One.")
     await sheet_of(page)
     await page.keyboard.press("Escape")
-    await expect(page.get_by_text("Rename, export …")).to_be_focused()
+    await expect(page.get_by_text("Conversation …")).to_be_focused()
     await page.keyboard.press("Enter")
     await tool(page, "Rename").click()
     await page.keyboard.press("Escape")
-    await expect(page.get_by_text("Rename, export …")).to_be_focused()
+    await expect(page.get_by_text("Conversation …")).to_be_focused()
 
 
 @reads

@@ -83,11 +83,14 @@ async def test_a_companion_tells_why(house: House, desk: Desk, size: Size) -> No
     looked = decision(here, "Looking things up")
     await expect(looked).to_contain_text("You asked it to remember. It found 1 thing")
     await expect(looked.locator("pre")).to_contain_text("the Osprey")
+    await expect(looked).to_contain_text("As Harbor was told")
     await expect(decision(here, "From before")).to_contain_text("It was told what was before")
-    await expect(decision(here, "Posture")).to_have_text(
+    await expect(decision(here, "Its manner")).to_have_text(
         "It keeps you company, with some pressure: as before."
     )
-    await expect(decision(here, "Overlay")).to_have_text("None: you asked for something directly.")
+    await expect(decision(here, "A task of its own")).to_have_text(
+        "None: you asked for something directly."
+    )
     await expect(decision(here, "Your message")).to_contain_text("lab:gate read your message")
 
     steps = here.get_by_role("table", name="Each step of the turn")
@@ -144,9 +147,10 @@ async def test_what_did_not_work_is_said(house: House, desk: Desk) -> None:
     assert trace["degrades"] == ["gate: unreadable"]
     page = await desk.open(f"/c/{there}")
     here = await opened(page, page.get_by_role("article", name="Harbor"))
-    await expect(here).to_contain_text("Not all went well.")
+    await expect(here).to_contain_text("One thing was done another way.")
+    await expect(here.locator(".err")).to_have_count(0)
     await expect(here).to_contain_text("Reading your message gave a reply that cannot be read.")
-    await expect(decision(here, "Posture")).to_contain_text("could not be read")
+    await expect(decision(here, "Its manner")).to_contain_text("could not be read")
 
 
 async def test_a_council_tells_it_too(house: House, desk: Desk) -> None:

@@ -132,6 +132,17 @@ def speech(number: int) -> str:
     return "\n\n".join(f"Voice {number} has reason {n}. It is a long one." for n in range(1, 21))
 
 
+async def test_short_answers_take_only_the_room_they_need(house: House, desk: Desk) -> None:
+    voices = await house.voices("Yes.", "No.", speech(1), Script(text="Perhaps.", gates={0: "go"}))
+    there = await house.conversation(*voices[:3])
+    await house.say(there, "Is it so?")
+    page = await desk.open(f"/c/{there}", size="tablet")
+    short, long = (card(page, voices[n]).locator(".words") for n in (0, 2))
+    await expect(tool(card(page, voices[2]), "more")).to_be_visible()
+    heights = [await one.evaluate("(one) => one.offsetHeight") for one in (short, long)]
+    assert heights[0] < 80 < 200 < heights[1], heights
+
+
 async def test_many_voices_are_folded_and_can_be_jumped_to(house: House, desk: Desk) -> None:
     voices = await house.voices(*(speech(n) for n in range(20)))
     six = await house.conversation(*voices[:6])

@@ -18,7 +18,7 @@ GATED = Script(pieces=("One", ", two", "."), gates={1: "on", 2: "over"})
 
 async def rename(page: Page, title: str) -> None:
     """Give the conversation another title."""
-    await page.get_by_text("Rename, export …").click()
+    await page.get_by_text("Conversation …").click()
     await tool(page, "Rename").click()
     await page.get_by_label("Title").fill(title)
     await page.keyboard.press("Enter")

@@ -153,14 +153,15 @@ def messages_in(tx: Tx, scope: Scope, session: Session) -> list[tuple[str, int |
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-def first_words(tx: Tx, scope: Scope, session: Session) -> str:
-    """What the person said first in a session."""
-    row = tx.one(
-        "SELECT content FROM turns WHERE user_id = ? AND session_id = ?"
-        " ORDER BY created_at, id LIMIT 1",
-        (scope.user, session.id),
+def first_words(tx: Tx, scope: Scope, ids: Collection[str], most: int) -> dict[str, str]:
+    """What sessions began with, by their ids: the beginning of the person's first message."""
+    rows = tx.all(
+        "SELECT s.id, (SELECT SUBSTR(t.content, 1, ?) FROM turns t WHERE t.user_id = s.user_id"
+        " AND t.session_id = s.id ORDER BY t.created_at, t.id LIMIT 1) FROM sessions s"
+        f" WHERE s.user_id = ? AND s.id IN ({', '.join('?' * len(ids)) or 'NULL'})",
+        (most, scope.user, *ids),
     )
-    return "" if row is None else str(row[0])
+    return {str(row[0]): str(row[1] or "") for row in rows}
 
 
 def turns_in(tx: Tx, scope: Scope, session: Session, limit: int) -> list[str]:

@@ -22,6 +22,8 @@ router = APIRouter(tags=["sessions"])
 Few = Annotated[int, Query(ge=1, le=200)]
 LONGEST = 600
 """Characters of a message in the list of a session's turns."""
+FIRST = 200
+"""Characters of what a session, or an answer, begins with."""
 
 
 class SessionOut(BaseModel):
@@ -38,28 +40,35 @@ class SessionOut(BaseModel):
     title: str = ""
     """Of its conversation."""
     recipe: str = ""
+    first: str = ""
+    """What it began with: the beginning of the first message."""
 
     @classmethod
     def of(
-        cls, session: Session, messages: int, conversation: Conversation | None = None
+        cls,
+        session: Session,
+        messages: int,
+        conversation: Conversation | None = None,
+        first: str = "",
     ) -> SessionOut:
         """From the values."""
-        given = {"messages", "title", "recipe"}
+        given = {"messages", "title", "recipe", "first"}
         names = [name for name in cls.model_fields if name not in given]
         said = {name: getattr(session, name) for name in names}
         if conversation is not None:
             said |= {"title": conversation.title, "recipe": conversation.recipe}
-        return cls(**said, messages=messages)
+        return cls(**said, messages=messages, first=first)
 
 
 class VoiceOut(BaseModel):
-    """An answer of a turn, without its text."""
+    """An answer of a turn, with the beginning of its text."""
 
     answer_id: str
     advisor_id: str
     name: str
     kind: str
     state: Literal["pending", "streaming", "completed", "failed", "stopped", "interrupted"]
+    first: str = ""
 
     @classmethod
     def of(cls, answer: Answer) -> VoiceOut:
@@ -70,6 +79,7 @@ class VoiceOut(BaseModel):
             name=answer.advisor_name,
             kind=answer.kind,
             state=answer.state,
+            first=answer.text.strip()[:FIRST],
         )
 
 
@@ -178,13 +188,19 @@ def listed(
     found = sessions.list_sessions(tx, who, conversation, limit, after)
     ids = {session.conversation_id for session, _ in found}
     known = {one: conversations.find(tx, who, one) for one in ids}
-    return [SessionOut.of(*row, known[row[0].conversation_id]) for row in found]
+    first = sessions.first_words(tx, who, [session.id for session, _ in found], FIRST)
+    return [
+        SessionOut.of(session, messages, known[session.conversation_id], first[session.id])
+        for session, messages in found
+    ]
 
 
 def shown(tx: Tx, who: Scope, session_id: str) -> SessionOut:
     """One of them."""
     session, messages = sessions.counted(tx, who, session_id)
-    return SessionOut.of(session, messages, conversations.find(tx, who, session.conversation_id))
+    talk = conversations.find(tx, who, session.conversation_id)
+    first = sessions.first_words(tx, who, [session_id], FIRST)
+    return SessionOut.of(session, messages, talk, first[session_id])
 
 
 def _session_of(job: Job) -> str | None:

@@ -3,7 +3,7 @@ import { colorOf } from "../council.js";
 import { copy, Dialog } from "../dialog.js";
 import { lazy } from "../lazy.js";
 import { Prose } from "../markdown.js";
-import { html, useState } from "../ui.js";
+import { html, useRef, useState } from "../ui.js";
 import { money, monogram, number, seconds, short } from "../words.js";
 import { AssertedMark } from "../evaluation/asserted.js";
 import { wantAssertions } from "./selection.js";
@@ -16,6 +16,7 @@ const Instruct = lazy(import.meta.resolve("./instruct.js"), "Instruct");
 const EditPrompt = lazy(import.meta.resolve("./edit-prompt.js"), "EditPrompt");
 
 const FOLD = 340;
+const FORGOTTEN = "[redacted]"; // all that is left of a text: it can be in no request
 const STATES = { pending: "waiting", streaming: "writing", failed: "failed", stopped: "stopped", interrupted: "interrupted" };
 const CATEGORIES = {
   authentication: "The key was not accepted", quota: "The account has no credit left", rate_limit: "Too many requests", timeout: "No answer in time",
@@ -113,7 +114,7 @@ function toolsOf({ answer, data, onRead, onReceipt, onTrace, onEdit, onInstruct 
     ended && text && ["Assert", () => wantAssertions(answer.id)],
     ["Instruct", onInstruct],
     ["Edit prompt", onEdit],
-    ended && text && [data.excluded ? "Include" : "Exclude", () => exclude(answer, !data.excluded), data.excluded],
+    ended && text && text !== FORGOTTEN && [data.excluded ? "Include" : "Exclude", () => exclude(answer, !data.excluded), data.excluded],
     ["Why", onTrace],
     ["Receipt", onReceipt],
   ].filter(Boolean);
@@ -123,6 +124,7 @@ const LATER = ["Copy", "Read", "Regenerate", "Assert", "Instruct", "Edit prompt"
 
 const LONGER = { Why: "Why this answer", Assert: "Assert how it should answer", Instruct: "Instruct this advisor" };
 const ITS_PROMPT = new Set(["Edit prompt", "Instruct"]); // only of an advisor that is there
+const ANEW = new Set(["Regenerate", "Retry", ...ITS_PROMPT]); // only where there is still a message to answer
 const named = (answer, { name, advisor_id }) => ({ id: answer.id, turn: answer.turn, name, advisor: advisor_id }); // whom a trace is about
 
 /** The two sheets behind an answer, each a press away from the other: what it saw, and why. */
@@ -132,7 +134,7 @@ export function Behind({ over, answer, onOver }) {
   return over === "trace" ? html`<${Trace} key="trace" answer=${named(answer, answer.data.value)} onClose=${close} onReceipt=${() => onOver("receipt")} />` : null;
 }
 
-export function Card({ slot, advisor, index, count, folds, onRead }) {
+export function Card({ slot, advisor, index, count, folds, forgotten, onRead }) {
   const newest = current(slot);
   const [picked, pick] = useState(null);
   const [open, setOpen] = useState(false);
@@ -143,9 +145,12 @@ export function Card({ slot, advisor, index, count, folds, onRead }) {
   const running = answer.running;
   const tools = [
     ...toolsOf({ answer, data, onRead: () => onRead(slot.key), onReceipt: () => setOver("receipt"), onTrace: () => setOver("trace"), onEdit: () => setOver("prompt"), onInstruct: () => setOver("instruct") }),
-  ].filter(([name]) => advisor || !ITS_PROMPT.has(name));
+  ].filter(([name]) => (advisor || !ITS_PROMPT.has(name)) && !(forgotten && ANEW.has(name)));
   const buttons = tools.map(([name, act, pressed]) => html`<button type="button" key=${name} aria-label=${LONGER[name]} aria-pressed=${pressed} onClick=${() => { setOver(null); act(); }}>${name}</button>`);
-  const folded = folds && !open;
+  // What was seen to grow keeps the height it had then; what is short and stood there already needs none.
+  const grew = useRef(running);
+  grew.current ||= running;
+  const folded = folds && !open && (grew.current || data.state === "failed" || tall(answer.said.text.value));
   const trouble = html`<${Trouble} data=${data} slug=${advisor?.slug} />`; // in a folded card it comes first: what is below may be cut off
   return html`
     <article class=${`card${folded ? " folded" : ""}${data.excluded ? " out" : ""}`} id=${`answer-${answer.id}`} data-answer=${answer.id} data-c data-state=${data.state}

@@ -1,5 +1,6 @@
 // The prompt line: who is asked, what is asked, what it will cost.
 import { api } from "../api.js";
+import { conversations } from "../conversations.js";
 import { advisors, colorOf } from "../council.js";
 import { pref, enterSends } from "../prefs.js";
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
@@ -10,9 +11,13 @@ import { stopAll } from "./verbs.js";
 const PAUSE = 450;
 
 function Chips({ chosen, onChange }) {
-  const everyone = advisors.value;
   const on = new Set(chosen);
-  const toggle = (id) => onChange(everyone.filter((one) => (one.id === id ? !on.has(id) : on.has(one.id))).map((one) => one.id));
+  const ever = useRef(new Set()); // who was once chosen here can be chosen again
+  for (const id of chosen) ever.current.add(id);
+  // Somebody who is talked to alone sits in no council, unless it was put there.
+  const apart = new Set(conversations.value.filter(({ recipe }) => recipe === "companion").flatMap((one) => one.advisors ?? []));
+  const everyone = advisors.value.filter(({ id, active }) => active || ever.current.has(id) || !apart.has(id));
+  const toggle = (id) => onChange(advisors.value.filter((one) => (one.id === id ? !on.has(id) : on.has(one.id))).map((one) => one.id));
   return html`
     <div class="chips" role="group" aria-label="Who is asked">
       ${everyone.map((one) => html`
@@ -145,7 +150,7 @@ export function Composer({ draft, chosen, onChoose, estimate, send, live, prefil
         ${found.length > 0 && html`<${Completion} found=${found} at=${picked} id=${list} onPick=${pick} />`}
         <${Price} price=${price} asked=${chosen.length} who=${who} />
         ${COMPOSER_SIDES.map((side) => side())}
-        ${running > 0 && html`<button type="button" class="plain" onClick=${() => stopAll(live)}>Stop all</button>`}
+        ${running > (who ? 1 : 0) && html`<button type="button" class="plain" onClick=${() => stopAll(live)}>Stop all</button>`}
         <button type="submit" class="solid send" disabled=${!text.trim() || sending}>${running ? "Queue" : "Send"}</button>
       </div>
       <p class="hint">${enterSends.value ? "Enter sends, Shift+Enter breaks the line" : "Shift+Enter sends, Enter breaks the line"}${running ? ` · a message sent now waits for ${who ? "this answer, then sees it" : "these answers, then sees them"}` : ""}</p>

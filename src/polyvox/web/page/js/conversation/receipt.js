@@ -4,6 +4,7 @@ import { copy, Dialog, tellFailure } from "../dialog.js";
 import { Failed, useLoaded } from "../load.js";
 import { html } from "../ui.js";
 import { number, plural } from "../words.js";
+import { blockName } from "./trace-words.js";
 
 const ABSENT = { omitted: "earlier turns", reference: "what the others said", memory: "memory" }; // left out, they have no share to be named by
 
@@ -26,11 +27,12 @@ function Bar({ told }) {
 
 function Span({ span, names }) {
   const label = names.get(span.kind) ?? ABSENT[span.kind] ?? span.kind;
+  const block = span.kind === "memory" && span.sources[0]; // memory tells several things: each by its name
   const size = span.tokens > 0 || span.included ? `${number(span.tokens)} tokens` : "";
   const measure = span.included ? `${span.role} · ${size}` : [size, "left out"].filter(Boolean).join(" · ");
   return html`
     <details class=${span.included ? "span" : "span out"}>
-      <summary><span class=${`swatch kind k-${span.kind}`} aria-hidden="true"></span> ${label} <span class="num">${measure}</span></summary>
+      <summary><span class=${`swatch kind k-${span.kind}`} aria-hidden="true"></span> ${block ? html`${label}: ${blockName(block)} <code>${block}</code>` : label} <span class="num">${measure}</span></summary>
       ${span.reason && html`<p class="soft">${span.reason}</p>`}
       ${(span.text || span.included) && html`<pre class="raw">${span.text || "(empty)"}</pre>`}
     </details>`;

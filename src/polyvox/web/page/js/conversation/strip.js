@@ -34,19 +34,27 @@ function glimpse(text) {
   return cut.replace(/[.;,]$/, "");
 }
 
-/** How much is told at once, how much only if it comes up, and how much was set aside. */
-function sentence(items, out) {
+/** One of each: what rests on the same words is one thing, whatever lines it is told in. */
+function things(items) {
+  const found = new Map();
+  for (const item of items) if (!found.has(item.id) || item.when === "start") found.set(item.id, item);
+  return [...found.values()];
+}
+
+/** How much is told at the start, how much only if it comes up, and how much was set aside. */
+function sentence(lines, out) {
+  const items = things(lines);
   const used = items.filter(({ id }) => !out.includes(id));
   const now = used.filter(({ when }) => when === "start").length;
   const later = used.length - now;
   const aside = items.length - used.length;
-  const things = `I remember ${plural(items.length, "thing")}`;
+  const known = `I remember ${plural(items.length, "thing")}`;
   const one = items.length === 1;
-  if (now === items.length) return `${things} and will use ${one ? "it" : "them"}`;
-  if (later === items.length) return `${things}, for when ${one ? "it comes" : "they come"} up`;
-  if (aside === items.length) return `${things} and will use none`;
-  const parts = [now && `${now} told now`, later && `${later} if ${later === 1 ? "it comes" : "they come"} up`, aside && `${aside} set aside`];
-  return `${things}: ${parts.filter(Boolean).join(", ")}`;
+  if (now === items.length) return `${known} and will use ${one ? "it" : "them"}`;
+  if (later === items.length) return `${known}, for when ${one ? "it comes" : "they come"} up`;
+  if (aside === items.length) return `${known} and will use none`;
+  const parts = [now && `${now} told at the start`, later && `${later} if ${later === 1 ? "it comes" : "they come"} up`, aside && `${aside} set aside`];
+  return `${known}: ${parts.filter(Boolean).join(", ")}`;
 }
 
 /** Where it comes from; words that stand in the text already are not said twice. */

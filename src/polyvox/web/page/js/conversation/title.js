@@ -100,7 +100,7 @@ export function Title({ live }) {
       <span class=${isCompanion(details) ? "title alone" : "title"}><${Mark} details=${details} /><h1 dir="auto">${details.title || "Untitled"}</h1> <span class="more">· ${plural(turns, "turn")}${running ? " · answering" : ""}${details.recipe !== "council" ? ` · ${details.recipe}` : ""}</span></span>
       <span class="row tools">
         ${spent?.cost > 0 && html`<a class="num spent" href="/usage">${money(spent.cost)}</a>`}
-        <details class="menu-box" ref=${menu}><summary>Rename, export …</summary>
+        <details class="menu-box" ref=${menu}><summary>Conversation …</summary>
           <div class="menu-list">
             <button type="button" onClick=${() => setRenaming(true)}>Rename</button>
             ${FORMATS.map(([format, name]) => html`<button type="button" key=${format} onClick=${() => take(format)}>Export as ${name}</button>`)}

@@ -36,9 +36,9 @@ function Decision({ name, children }) {
   return html`<div><dt>${name}</dt><dd>${children}</dd></div>`;
 }
 
-function Recall({ recall, blocks }) {
+function Recall({ recall, blocks, name }) {
   const found = recall.decision === "found" && textOf(blocks, "supplemental_context");
-  return html`${recallTold(recall)}${found && html`<pre class="raw" tabindex="0" aria-label="What was found">${found}</pre>`}`;
+  return html`${recallTold(recall)}${found && html`<p class="label as-told">As ${name} was told</p><pre class="raw" tabindex="0" aria-label=${`What was found, as ${name} was told`}>${found}</pre>`}`;
 }
 
 function Reading({ reading }) {
@@ -50,7 +50,7 @@ function Reading({ reading }) {
     </details>`;
 }
 
-function Decisions({ trace, blocks }) {
+function Decisions({ trace, blocks, name }) {
   const run = trace.startbrief_runtime;
   const asked = run.startbrief_fetch !== "none";
   if (!trace.posture && !trace.recall && !asked) return html`<p class="soft">Nothing had to be decided: it was asked with its recipe's own words, and memory was not used.</p>`;
@@ -58,12 +58,12 @@ function Decisions({ trace, blocks }) {
   return html`
     <dl class="decided">
       ${asked && html`<${Decision} name="From before">${fetchedTold(trace)} ${handoverTold(trace)}<//>`}
-      ${trace.recall && html`<${Decision} name="Looking things up"><${Recall} recall=${trace.recall} blocks=${blocks} /><//>`}
+      ${trace.recall && html`<${Decision} name="Looking things up"><${Recall} recall=${trace.recall} blocks=${blocks} name=${name} /><//>`}
       ${trace.posture && html`
         <${Decision} name="Your message">${gateTold(trace)} <${Reading} reading=${trace.reading} /><//>
-        <${Decision} name="Posture">${postureTold(trace.posture)}<//>
-        <${Decision} name="Overlay">${overlayTold(trace)}<//>
-        <${Decision} name="Threads">${opsTold(trace)}<//>`}
+        <${Decision} name="Its manner">${postureTold(trace.posture)}<//>
+        <${Decision} name="A task of its own">${overlayTold(trace)}<//>
+        <${Decision} name="What is open">${opsTold(trace)}<//>`}
       ${(trace.posture || lines.length > 0) && html`<${Decision} name="About you">${lines.length ? `It was reminded of ${lines.join(" and ")}.` : "Nothing of your profile was needed."}<//>`}
     </dl>`;
 }
@@ -87,12 +87,12 @@ function Attempts({ trace, going }) {
       <li key=${i}><span class="num">${one.model}</span> ${one.category ? html`failed: ${one.message || one.category}` : html`answered${one.first_byte_ms === null ? "" : `, first byte after ${number(one.first_byte_ms)} ms`}`}</li>`)}</ul>`;
 }
 
-function Told({ trace, blocks, going }) {
+function Told({ trace, blocks, going, name }) {
   return html`
     ${trace.degrades.length > 0 && html`
-      <div class="err"><p><b>Not all went well.</b> The answer was given all the same.</p>
+      <div class="aslant"><p><b>${trace.degrades.length === 1 ? "One thing was" : "Some things were"} done another way.</b> The answer was given all the same.</p>
         <ul class="plain-list">${trace.degrades.map((one, i) => html`<li key=${i}>${degradeTold(one)}</li>`)}</ul></div>`}
-    <section><h3>What was decided</h3><${Decisions} trace=${trace} blocks=${blocks} /></section>
+    <section><h3>What was decided</h3><${Decisions} trace=${trace} blocks=${blocks} name=${name} /></section>
     <section><h3>What it was told, in this order</h3><${Blocks} names=${trace.system_blocks} blocks=${blocks} /></section>
     <section><h3>How long it took</h3><${Steps} timings=${trace.timings} /></section>
     <section><h3>Who was asked</h3><${Attempts} trace=${trace} going=${going} /></section>`;
@@ -112,8 +112,8 @@ export function Trace({ answer, onReceipt, onClose }) {
         ${!failure && !found && html`<p class="soft" role="status">Looking at how it came about …</p>`}
         ${found && !trace && html`<p class="soft">${found.going ? "It is being decided what it is told …" : "How this answer came about was not kept."}</p>`}
         ${trace && html`
-          <p class="soft whose"><b>${answer.name}</b>${trace.model && html` · <span class="num">${trace.model}</span>`} · told ${plural(trace.system_blocks.length, "block")}${session && html` · <a href=${`/sessions/${session}`} onClick=${onClose}>its session</a>`}</p>
-          <${Told} trace=${trace} blocks=${found.blocks} going=${found.going} />`}
+          <p class="soft whose"><b>${answer.name}</b>${trace.model && html` · <span class="num">${trace.model}</span>`} · told ${plural(trace.system_blocks.length, "thing")} beside the conversation${session && html` · <a href=${`/sessions/${session}`} onClick=${onClose}>its session</a>`}</p>
+          <${Told} trace=${trace} blocks=${found.blocks} going=${found.going} name=${answer.name} />`}
       </div>
     <//>`;
 }

@@ -29,7 +29,8 @@ function Branches({ live, turn }) {
 }
 
 function Rewrite({ live, message, onClose }) {
-  const [text, setText] = useState(message.content);
+  const forgotten = message.redacted;
+  const [text, setText] = useState(forgotten ? "" : message.content);
   const [failure, setFailure] = useState(null);
   const send = async () => {
     try {
@@ -40,10 +41,10 @@ function Rewrite({ live, message, onClose }) {
     }
   };
   return html`
-    <${Dialog} title="Ask it in other words" onClose=${onClose}>
+    <${Dialog} title=${forgotten ? "Say it anew" : "Ask it in other words"} onClose=${onClose}>
       <label class="field"><span class="aside">Your message</span>
         <textarea class="box" dir="auto" value=${text} onInput=${(event) => setText(event.target.value)} autofocus></textarea>
-        <small>This begins a branch from here. What was said before stays, one press away.</small></label>
+        <small>${forgotten ? "What stood here was forgotten and cannot be brought back. What you write begins a branch in its place, and is remembered like anything you say." : "This begins a branch from here. What was said before stays, one press away."}</small></label>
       ${failure && html`<p class="err"><b>${failure.message}</b> ${failure.hint}</p>`}
       <div class="row end"><button type="button" class="plain" onClick=${onClose}>Cancel</button>
         <button type="button" class="solid" disabled=${!text.trim() || text === message.content} onClick=${send}>Ask</button></div>
@@ -57,13 +58,14 @@ function Question({ live, turn }) {
   const long = message.content.length > LONG;
   const cut = message.content.length > VERY_LONG && !whole;
   return html`
-    <div class="stamp">${stamp(message.said_at ?? message.created_at)}${message.excluded ? " · left out of later requests" : ""}${message.state === "queued" ? " · waits for the answers above" : ""}</div>
+    <div class="stamp">${stamp(message.said_at ?? message.created_at)}${message.redacted ? " · forgotten, and in no later request" : message.excluded ? " · left out of later requests" : ""}${message.state === "queued" ? " · waits for the answers above" : ""}</div>
     <h2 dir="auto" class=${`ask${long ? " long" : ""}${message.excluded ? " out" : ""}`}>${cut ? `${message.content.slice(0, VERY_LONG)} …` : message.content}</h2>
     <div class="tools ask-tools">
       ${message.content.length > VERY_LONG && html`<button type="button" onClick=${() => setWhole(!whole)}>${whole ? "Show less" : "Show all of it"}</button>`}
-      <button type="button" onClick=${() => setOver(true)}>Edit</button>
-      <button type="button" onClick=${() => copy(message.content, "Message copied.")}>Copy</button>
-      <button type="button" aria-pressed=${message.excluded} onClick=${() => excludeMessage(live, message, !message.excluded)}>${message.excluded ? "Include" : "Exclude"}</button>
+      <button type="button" onClick=${() => setOver(true)}>${message.redacted ? "Say it anew" : "Edit"}</button>
+      ${!message.redacted && html`
+        <button type="button" onClick=${() => copy(message.content, "Message copied.")}>Copy</button>
+        <button type="button" aria-pressed=${message.excluded} onClick=${() => excludeMessage(live, message, !message.excluded)}>${message.excluded ? "Include" : "Exclude"}</button>`}
       <${Branches} live=${live} turn=${turn} />
     </div>
     ${over && html`<${Rewrite} live=${live} message=${message} onClose=${() => setOver(false)} />`}`;
@@ -82,17 +84,18 @@ function Strip({ slots }) {
     </nav>`;
 }
 
-export function Columns({ slots, onRead }) {
+/** `forgotten`: nobody can answer the message any more. */
+export function Columns({ slots, forgotten, onRead }) {
   const folds = slots.length > columns.value; // rows under rows: see the style sheet
   return html`
     <div class=${`cols of-${Math.min(slots.length, SIDE_BY_SIDE)}`} tabindex=${slots.length > 1 ? "0" : undefined} role="group" aria-label="Answers">
-      ${slots.map((slot, index) => html`<${Card} key=${slot.key} slot=${slot} advisor=${byId.value.get(slot.advisor)} index=${index} count=${slots.length} folds=${folds} onRead=${onRead} />`)}
+      ${slots.map((slot, index) => html`<${Card} key=${slot.key} slot=${slot} advisor=${byId.value.get(slot.advisor)} index=${index} count=${slots.length} folds=${folds} forgotten=${forgotten} onRead=${onRead} />`)}
     </div>`;
 }
 
 function Further({ turn, slots, rounds, synthesis }) {
   const heard = slots.filter((slot) => ["completed", "stopped"].includes(current(slot).data.value.state)).length;
-  if (turn.running || heard < 2) return null;
+  if (turn.running || heard < 2 || turn.message.value.redacted) return null;
   return html`
     <div class="tools further">
       ${!synthesis && html`<button type="button" onClick=${() => synthesize(turn)}>Bring the answers together</button>`}
@@ -105,13 +108,14 @@ export function TurnView({ live, turn, last }) {
   const { advisors: slots, rounds, synthesis } = arrange(turn.answers.value);
   const names = new Map(slots.map((slot) => [slot.advisor, current(slot).data.value.name]));
   for (const one of advisors.value) if (!names.has(one.id)) names.set(one.id, one.name);
+  const forgotten = turn.message.value.redacted;
   const readable = [...slots, ...rounds.flat()];
   return html`
     <${Question} live=${live} turn=${turn} />
     ${slots.length > SIDE_BY_SIDE && html`<${Strip} slots=${slots} />`}
-    <${Columns} slots=${slots} onRead=${setReading} />
+    <${Columns} slots=${slots} forgotten=${forgotten} onRead=${setReading} />
     ${rounds.map((round, i) => html`
-      <section key=${i} class="round" aria-label=${`Round ${i + 1}`}><h3 class="label">Round ${i + 1}: they respond to each other</h3><${Columns} slots=${round} onRead=${setReading} /></section>`)}
+      <section key=${i} class="round" aria-label=${`Round ${i + 1}`}><h3 class="label">Round ${i + 1}: they respond to each other</h3><${Columns} slots=${round} forgotten=${forgotten} onRead=${setReading} /></section>`)}
     ${synthesis && html`<${Synthesis} slot=${synthesis} names=${names} />`}
     <${Further} turn=${turn} slots=${slots} rounds=${rounds} synthesis=${synthesis} />
     ${last && isCompanion(live.details.value) && html`<${Farewell} live=${live} turn=${turn} />`}

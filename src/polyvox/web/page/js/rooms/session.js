@@ -6,7 +6,8 @@ import { Failed, Waiting, useLoaded, useReturning, useWatching } from "../load.j
 import { fullDay, hour, span } from "../moments.js";
 import { usePlace } from "../place.js";
 import { html, useState } from "../ui.js";
-import { plural } from "../words.js";
+import { few, plural } from "../words.js";
+import { Noted } from "./session-noted.js";
 import { Work, unsettled, useEnding, whyEnded } from "./session-work.js";
 
 const Trace = lazy(import.meta.resolve("../conversation/trace.js"), "Trace");
@@ -31,6 +32,7 @@ function Voice({ answer, turn, onWhy }) {
     <li data-c style=${{ "--c": colorOf(answer.advisor_id) }}>
       <span class="name">${answer.name}</span>${aside && html` <span class="soft">${aside}</span>`}
       <button type="button" class="quiet" aria-label=${`Why ${answer.name} answered so`} onClick=${() => onWhy({ id: answer.answer_id, turn, name: answer.name, advisor: answer.advisor_id })}>why this answer</button>
+      ${answer.first && html`<p class="began" dir="auto">${few(answer.first, 110)}</p>`}
     </li>`;
 }
 
@@ -52,7 +54,8 @@ function When({ session }) {
 function Became({ session, jobs, again }) {
   if (session.ended_at === null) return html`<p class="soft lead">Nothing yet: it still goes on. When it has ended, what was said is kept so that it can be found again, then read for facts and summed up.</p>`;
   if (!jobs.length) return html`<p class="soft lead">Nothing is kept about it any more.</p>`;
-  return html`<${Work} jobs=${jobs} again=${again} />`;
+  const done = jobs.filter(({ state }) => state === "done").length;
+  return html`<${Noted} session=${session} done=${done} /><${Work} jobs=${jobs} again=${again} />`;
 }
 
 function Whole({ session, turns, jobs, again }) {

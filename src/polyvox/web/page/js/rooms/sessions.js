@@ -4,7 +4,7 @@ import { Failed, Waiting, useLoaded, useReturning, useWatching } from "../load.j
 import { span } from "../moments.js";
 import { usePlace } from "../place.js";
 import { html, useState } from "../ui.js";
-import { dayGroup, plural } from "../words.js";
+import { dayGroup, few, plural } from "../words.js";
 import { SessionPage } from "./session.js";
 import { Outcome, Work, unsettled, useEnding, whyEnded } from "./session-work.js";
 
@@ -33,6 +33,7 @@ function Row({ session, jobs, again }) {
       <time class="num" datetime=${new Date(session.started_at / 1000).toISOString()}>${span(session)}</time>
       <div class="what">
         <h3><a href=${`/sessions/${session.id}`} ref=${beside} dir="auto">${session.title || "Untitled"}</a>${session.recipe === "companion" && html` <span class="label">companion</span>`}</h3>
+        ${session.first && html`<p class="began" dir="auto">${few(session.first, 110)}</p>`}
         <p class="soft">${plural(session.messages, "message")} · ${whyEnded(session)}</p>
       </div>
       <div class="became">
