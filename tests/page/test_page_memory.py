@@ -481,7 +481,7 @@ async def test_what_repeats_it_is_told_once_with_all_who_said_it(house: House, d
             "href", f"/c/{there}#turn-{turn['turn_id']}"
         )
     await tool(dialog, "Forget for good").click()
-    await expect(page.get_by_text("Forgotten.")).to_be_visible()
+    await expect(page.locator(".notices")).to_contain_text("Forgotten.")
 
     await page.goto(f"/c/{there}")
     here = page.locator(".turn")
@@ -498,7 +498,7 @@ async def test_what_repeats_it_is_told_once_with_all_who_said_it(house: House, d
     await expect(dialog).to_contain_text("cannot be brought back")
     await field.fill("I live by the sea.")
     await tool(dialog, "Ask").click()
-    await expect(page.get_by_role("heading", name="I live by the sea.")).to_be_visible()
+    await expect(page.get_by_role("heading", name="I live by the sea.", level=2)).to_be_visible()
 
 
 @reads
@@ -526,11 +526,11 @@ async def test_a_long_fact_ends_at_a_word_and_says_that_there_is_more(
 @reads
 async def test_what_is_less_sure_is_counted_by_itself(house: House, desk: Desk) -> None:
     await talked(house)
+    (one,) = (await house.get("/api/memory/items")).json()["items"]
     page = await desk.open("/memory")
 
     async def found(route: Route) -> None:
         response = await route.fetch()
-        (one, *_) = (await response.json())["items"]
         items = [
             {**one, "relevance": fits, "fact": {**one["fact"], "id": f"f{number}"}}
             for number, fits in enumerate((0.9, 0.8, 0.3))

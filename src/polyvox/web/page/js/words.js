@@ -54,5 +54,7 @@ export function monogram(name) {
 export function few(text, most = 60) {
   const line = text.replace(/\s+/g, " ").trim();
   const chars = Array.from(line);
-  return chars.length > most ? `${chars.slice(0, most - 1).join("").trimEnd()}…` : line;
+  if (chars.length <= most) return line;
+  const start = chars.slice(0, most - 1).join("");
+  return `${(chars[most - 1] === " " ? start : start.replace(/(?<=.{20})\s\S{1,20}$/, "")).trimEnd()}…`; // at a word, if one ends near there
 }
