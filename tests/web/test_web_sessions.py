@@ -86,6 +86,8 @@ async def test_a_session_says_where_it_was_and_what_was_said(house: House) -> No
     await house.say(conversation, "Long. " * 200)
     (session,) = (await house.get(f"/api/sessions?conversation={conversation}")).json()
     assert (session["title"], session["recipe"]) == ("Of birds", "council")
+    assert session["first"] == "One."
+    assert (await house.get(f"/api/sessions/{session['id']}")).json() == session
     assert first["session_id"] == session["id"]
     told = (await house.get(f"/api/sessions/{session['id']}/turns")).json()
     assert told[0]["turn_id"] == first["turn_id"]
@@ -94,6 +96,8 @@ async def test_a_session_says_where_it_was_and_what_was_said(house: House) -> No
     assert ("Long. " * 200).startswith(told[1]["content"])
     voices = [(one["name"], one["kind"]) for one in told[0]["answers"]]
     assert voices == [("Wren", "advisor"), ("Crow", "advisor")], "each once, as it is now"
+    crow = await house.answer(told[0]["answers"][1]["answer_id"])
+    assert told[0]["answers"][1]["first"] == crow["text"].strip()[:200] != ""
     newest = (await house.get(f"/api/sessions/{session['id']}/turns?limit=1")).json()
     assert newest == told[1:]
 
