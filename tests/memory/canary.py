@@ -175,7 +175,7 @@ async def forget(nest: Nest, kind: str, name: str, where: dict[str, str] = OWN) 
     shown = (await nest.house.get(f"/api/memory/forget?{query}")).json()
     went = await nest.house.post(f"/api/memory/forget?{part}", {"kind": kind, "id": name})
     assert went.status == 200, went.text
-    assert went.json() == shown
+    assert went.json() == {**shown, "scrubbed": True}
     await nest.work()
     return shown
 

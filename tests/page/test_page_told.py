@@ -174,6 +174,7 @@ async def test_the_focus_comes_back_from_the_sheet(house: House, desk: Desk) -> 
     await expect(page.get_by_text("Conversation …")).to_be_focused()
     await page.keyboard.press("Enter")
     await tool(page, "Rename").click()
+    await expect(page.get_by_role("textbox", name="Title")).to_be_focused()
     await page.keyboard.press("Escape")
     await expect(page.get_by_text("Conversation …")).to_be_focused()
 

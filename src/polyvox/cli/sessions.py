@@ -49,7 +49,8 @@ def list_sessions(conversation: InConversation = None, json: Json = False) -> No
 
         def read(tx: Tx) -> list[tuple[Session, int, str]]:
             found = found_in(tx, SCOPE, conversation)
-            return [(one, count, first_words(tx, SCOPE, one)) for one, count in found]
+            said = first_words(tx, SCOPE, [one.id for one, _ in found], 200)
+            return [(one, count, said.get(one.id, "")) for one, count in found]
 
         zone = app.settings.timezone
         rows = [

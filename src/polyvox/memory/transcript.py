@@ -57,7 +57,7 @@ def transcript_of(tx: Tx, scope: Scope, session_id: str) -> Told:
                 "A message of this session is still being answered.",
                 "It is remembered when the answer has ended.",
             )
-        if turn.excluded or (way and not leads_by(way, turn)):
+        if turn.excluded or (way and not leads_by(way, turn.branch_id, turn.depth)):
             continue
         told.append(_asked(turn))
         told += [

@@ -32,10 +32,8 @@ async def change(
     def act(tx: Tx) -> tuple[Conversation, list[Event]]:
         old = conversations.get(tx, scope, conversation_id)
         if head is not None:
-            turns.check_head(tx, scope, conversation_id, head)
-        conversations.update(tx, scope, conversation_id, details)
-        if head is not None:
             turns.move_head(tx, scope, conversation_id, head)
+        conversations.update(tx, scope, conversation_id, details)
         new = conversations.get(tx, scope, conversation_id)
         told: list[Event] = []
         if _details(old) != _details(new):

@@ -194,8 +194,10 @@ class OwnMemory:
                 tx, scope, part, now, zone, session_id, cloud=away, whole=False
             )
             if away != cloud:  # the writer may be told less than those who answer
-                kept = past.live_loops(tx, scope, part, now, cloud=cloud, zone=zone)
-                who = profile.read(tx, scope, part, cloud=cloud)
+                kept = past.live_loops(
+                    tx, scope, part, now, cloud=cloud, zone=zone, session_id=session_id
+                )
+                who = profile.read(tx, scope, part, now, cloud=cloud, without=session_id)
             return known, kept[:LOOPS], who
 
         try:

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from polyvox.store.database import Tx
-from polyvox.store.threads import path
+from polyvox.store.threads import leads_by, path
 from polyvox.values import Scope, Segment, Turn
 
 KEPT = 500
@@ -78,7 +78,7 @@ def state(tx: Tx, scope: Scope, persona_id: str, turn: Turn) -> str | None:
     if newest.conversation_id != turn.conversation_id:
         return newest.state
     before = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
-    if _leads(before, newest.branch_id, newest.depth):
+    if leads_by(before, newest.branch_id, newest.depth):
         return newest.state
     return _along(tx, scope, persona_id, turn, before) or newest.state
 
@@ -168,13 +168,6 @@ def _along(
     return None if row is None else str(row[0])
 
 
-def _leads(way: Sequence[Segment], branch_id: str | None, depth: int | None) -> bool:
-    """Whether a turn at this place is on the way."""
-    return depth is not None and any(
-        part.branch_id == branch_id and part.after < depth <= part.upto for part in way
-    )
-
-
 # -- a session -----------------------------------------------------------------------------------
 
 
@@ -189,7 +182,7 @@ def marks(tx: Tx, scope: Scope, turn: Turn) -> Marks:
     if not rows:
         return Marks()
     way = path(tx, scope, turn.branch_id, turn.depth)
-    found = {(row[0], row[1] == turn.id) for row in rows if _leads(way, row[2], row[3])}
+    found = {(row[0], row[1] == turn.id) for row in rows if leads_by(way, row[2], row[3])}
     wanted = (("reinjected", False), ("corrected", False), ("corrected", True))
     return Marks(*(one in found for one in wanted))
 

@@ -85,10 +85,10 @@ def path_to(tx: Tx, scope: Scope, turn_id: str | None) -> list[Segment]:
     return [] if row is None else path(tx, scope, row[0], row[1])
 
 
-def leads_by(way: Sequence[Segment], turn: Turn) -> bool:
-    """Whether a turn lies on such a way."""
-    return any(
-        one.branch_id == turn.branch_id and one.after < turn.depth <= one.upto for one in way
+def leads_by(way: Sequence[Segment], branch_id: str | None, depth: int | None) -> bool:
+    """Whether a turn at this place is on such a way."""
+    return depth is not None and any(
+        one.branch_id == branch_id and one.after < depth <= one.upto for one in way
     )
 
 

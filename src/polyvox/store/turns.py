@@ -461,15 +461,10 @@ def failure_json(failure: Failure | None) -> str | None:
     return None if failure is None else msgspec.json.encode(failure).decode()
 
 
-def check_head(tx: Tx, scope: Scope, conversation_id: str, turn_id: str) -> None:
-    """Refuse a turn that is not of this conversation."""
+def move_head(tx: Tx, scope: Scope, conversation_id: str, turn_id: str) -> None:
+    """Let the next message answer to this turn; it must be one of the conversation's."""
     if get_turn(tx, scope, turn_id).conversation_id != conversation_id:
         raise NotFound(f"There is no turn {turn_id} in this conversation.")
-
-
-def move_head(tx: Tx, scope: Scope, conversation_id: str, turn_id: str) -> None:
-    """Let the next message answer to this turn of the conversation."""
-    check_head(tx, scope, conversation_id, turn_id)
     tx.run(
         "UPDATE conversations SET head_id = ? WHERE user_id = ? AND id = ?",
         (turn_id, scope.user, conversation_id),

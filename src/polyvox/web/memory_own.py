@@ -167,7 +167,7 @@ class ForgetOut(Camel):
             sessions=list(going.sessions),
             messages=[_told(each.id, each.text) for each in going.messages],
             facts=[_told(each.id, each.text) for each in going.facts],
-            loops=[_told(each.id, each.text) for each in going.sightings],
+            loops=[_told(*each) for each in going.loops],
             profile=[_told(each.id, each.value or each.item) for each in going.entries],
             summaries=[each.subject for each in going.summaries],
             days=[each.day for each in going.days],
