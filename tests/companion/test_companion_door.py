@@ -198,7 +198,7 @@ async def test_the_debug_headers_need_the_servers_consent(tmp_path: Path) -> Non
             assert "debug" not in plain
             assert ("debug" in told) is (consent == "debug")
     names = [one["name"] for one in told["debug"]["context"]]
-    assert names[:2] == ["identity", "posture"]
+    assert names[:2] == ["persona", "posture"]
     wire = lounge.house.provider.requests("talker")[-1].json()
     assert told["debug"]["prompt"] == wire
 

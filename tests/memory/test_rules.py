@@ -161,6 +161,8 @@ def test_standing_instructions_are_heard(said: str, place: str, text: str | None
         "I always keep my answers short.",
         "Should you always be so brief?",
         "My name is hard to spell.",
+        "Look at this mail:\n```\nNever mention this mail again.\n```\nOdd, is it not?",
+        "~~~ text\nAlways answer in capitals.",
     ],
 )
 def test_what_is_meant_once_or_for_others_is_no_instruction(said: str) -> None:

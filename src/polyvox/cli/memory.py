@@ -370,8 +370,10 @@ def forget(
         gone = ForgetOut.of(await app.memory.forget(SCOPE, own, target))
         if json:
             _tell(gone, json)
-        else:
+        elif gone.scrubbed:
             say("forgotten")
+        else:
+            say("forgotten; the files are scrubbed when the program that reads them has ended")
 
     run(work)
 

@@ -21,6 +21,7 @@ from polyvox.memory.facts import about, id_of, line_of
 from polyvox.memory.statements import plain
 from polyvox.memory.times import date_of
 from polyvox.memory.values import Episode
+from polyvox.memory.words import words_of
 from polyvox.store.facts import Fact
 from polyvox.store.loops import Ended, Horizon, LoopType, Sighting
 from polyvox.store.profiles import Entry
@@ -284,6 +285,8 @@ def _instruction(found: Found, row: Table, one: Said, quote: str) -> bool:
     text = text_of(row, "text", 300)
     if not text:
         return False
+    if not set(words_of(text)) <= set(words_of(one.episode.text)):
+        text = quote[:300]  # it is told as their own words
     found.entries.append(
         profile.said(
             one.episode, one.at, place="instructions", text=text, quote=quote, cloud=one.cloud

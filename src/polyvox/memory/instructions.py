@@ -14,6 +14,7 @@ from typing import Literal
 Place = Literal["instructions", "name", "preferences.avoid"]
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
+_FENCED = re.compile(r"^\s*(```|~~~).*?(?:^\s*\1|\Z)", re.MULTILINE | re.DOTALL)
 _LEAD = (
     r"^(?:(?:ok|okay|so|and|also|oh|hey|hi|thanks|btw|by\s+the\s+way|please|could\s+you)[,\s]+)*"
 )
@@ -69,8 +70,8 @@ class Wish:
 
 
 def wishes_in(message: str) -> Iterator[Wish]:
-    """The standing instructions of a message."""
-    for found in _SENTENCE.finditer(message):
+    """The standing instructions of a message. What is pasted between fences is not theirs."""
+    for found in _SENTENCE.finditer(_FENCED.sub("\n", message)):
         sentence = found[0].strip()
         if sentence.endswith("?") or len(sentence) > 300:
             continue

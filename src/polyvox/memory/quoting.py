@@ -8,6 +8,8 @@ from polyvox.quoting import plain
 
 LONGEST = 160
 """Characters of one quotation."""
+READ = 20 * LONGEST
+"""Characters that are looked at for it, however long a text is."""
 GAP = "…"
 """Stands where something was left out."""
 _SPELT = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -60,12 +62,12 @@ _TOKEN = re.compile(r"[\w/'-]+")
 def quote(text: str, words: int = 40, *, timeless: bool = False) -> str:
     """The words between marks, cut where they are too many; nothing where they say nothing.
     `timeless`: times of the clock and years are left out, and it shows."""
-    inside = plain(text)
+    inside = plain(text[:READ])
     if timeless:
         inside = _without_times(inside)
     kept = inside.split()[: max(0, words)]
     short = " ".join(kept)[:LONGEST].rstrip()
-    if short != inside:
+    if short != inside or len(text) > READ:
         short = f"{short.rstrip(GAP + ' ')}{GAP}"
     if timeless and _without_times(short) != short:
         short = _without_times(short)  # a cut can leave a time behind: "at 12 minutes" → "at 12"

@@ -85,7 +85,7 @@ def names_in(text: str) -> list[str]:
     """Capitalised words, joined where they stand together. At the start of a sentence everything
     is capitalised, so what stands there counts only if more of the name follows, or if it is
     written so in the middle of a sentence too."""
-    runs: list[tuple[str, bool]] = []
+    runs: list[tuple[list[str], bool]] = []
     end = -1
     for match in _NAME.finditer(text):
         word = re.sub(r"['’]s?$", "", match[0])
@@ -95,12 +95,14 @@ def names_in(text: str) -> list[str]:
         if word.casefold() in (CALENDAR | STOP if first else CALENDAR):
             continue
         if runs and text[end : match.start()] == " ":
-            runs[-1] = (f"{runs[-1][0]} {word}", False)
+            runs[-1][0].append(word)
+            runs[-1] = (runs[-1][0], False)
         else:
-            runs.append((word, first))
+            runs.append(([word], first))
         end = match.start() + len(word)
-    sure = {name for name, first in runs if not first}
-    return list(dict.fromkeys(name for name, _ in runs if name in sure))
+    names = [(" ".join(words), first) for words, first in runs]
+    sure = {name for name, first in names if not first}
+    return list(dict.fromkeys(name for name, _ in names if name in sure))
 
 
 def _stems(text: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
@@ -309,11 +310,11 @@ def words_for(message: str, now: int, people: Sequence[str]) -> list[str]:
 
 def _removed(message: str, rest: str) -> Sequence[str]:
     """The words that were taken out of a message, in their order."""
-    left = _TOKEN.findall(rest)
+    left = deque(_TOKEN.findall(rest))
     found = []
     for token in _TOKEN.findall(message):
         if left and left[0] == token:
-            left.pop(0)
+            left.popleft()
         else:
             found.append(token)
     return found

@@ -319,7 +319,8 @@ async def _debug(
     if context == "1":
         draft = seen.receipt.draft
         sent = (*draft.blocks, *(draft.memory if draft.memory_sent else ()))
-        out.context = [BlockOut(name=one.kind, text=one.text) for one in sent]
+        names = {"identity": "persona"}  # as the trace has it
+        out.context = [BlockOut(name=names.get(one.kind, one.kind), text=one.text) for one in sent]
     if prompt == "1" and seen.body is not None:
         out.prompt = msgspec.json.decode(seen.body)
     return out
