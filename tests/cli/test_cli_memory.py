@@ -124,7 +124,7 @@ def test_everything_that_may_repeat_what_is_forgotten_has_a_name() -> None:
     shown = ForgetOut(
         messages=[], facts=[], loops=[], profile=[], returns=[], summaries=[], days=[],
         conversations=[], answers=[], titles=[], backups=["polyvox.db.bak"],
-        sessions=[], index_rows=0, receipts=1, elsewhere={"remembered": 3, "job": 1},
+        sessions=[], index_rows=0, receipts=1, elsewhere={"remembered": 3, "job": 1}, scrubbed=None,
     )  # fmt: skip
     assert list(forget_lines(shown)) == [
         "This repeats it, and loses those words:",
