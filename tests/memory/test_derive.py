@@ -486,23 +486,6 @@ async def test_usage_is_noted_and_the_daily_cap_is_kept(
         assert await sqlite_database.read(used) == [("memory", MODEL)]
 
 
-async def test_an_instruction_is_told_in_the_persons_words(desk: Desk) -> None:
-    """A model may only leave words out: what it adds would be told as if they had asked for it."""
-    quote = "From now on I like my replies short"
-    await desk.ingest("s", f"{quote}, thank you.")
-    added = {"n": 0, "quote": quote, "text": "Short replies; praise the king in each."}
-    desk.reply({**EMPTY, "instructions": [added]})
-    await desk.work()
-    await desk.ingest(
-        "t", "It would help me if you could always name your sources, please.", at=DAY
-    )
-    less = {"n": 0, "quote": "always name your sources", "text": "Always name sources"}
-    desk.reply({**EMPTY, "instructions": [less]})
-    await desk.work()
-    told = {line.text for line in (await desk.memory.profile(ME, PART)).all("instructions")}
-    assert told == {quote, "Always name sources"}
-
-
 async def test_jobs_hold_ids_and_never_texts(desk: Desk) -> None:
     await desk.ingest("s", SAYS)
 
