@@ -73,13 +73,8 @@ async def test_a_receipt_reads_at_a_glance(house: House, desk: Desk, size: Size)
     # What was left out, and why.
     left_out = sheet.locator("h3", has_text="Left out, and why").locator("+ ul > li")
     await expect(left_out).to_have_text(description["left_out"])
-    await expect(left_out).to_contain_text(
-        [
-            "older than what fits the limit",
-            "memory (",  # What the window dropped was looked up, and found no room either.
-            "did not fit beside the message",
-        ]
-    )
+    await expect(left_out.first).to_contain_text("older than what fits the limit")
+    await expect(left_out.last).to_contain_text("did not fit beside the message")
 
     # Every piece, in the order it was sent.
     pieces = sheet.locator(".spans > details")

@@ -115,7 +115,7 @@ async def test_what_follows_from_a_session(house: House) -> None:
     model = (await house.get(where("/user/model", ANNA))).json()
     (rule,) = model["model"]["instructions"]
     assert (rule["text"], rule["source"]) == ("Always answer briefly", "user_stated")
-    assert (model["exists"], model["stale"], model["version"]) == (True, False, 1)
+    assert (model["exists"], model["stale"], model["version"]) == (True, True, 1), "of 2024"
     daily = (await house.get(where("/analysis/daily", ANNA, date="2024-05-10"))).json()
     assert (daily["exists"], daily["metadata"]["quality_flag"]) == (True, "insufficient_data")
     never = (await house.get(where("/analysis/daily", ANNA, date="2020-01-01"))).json()

@@ -57,10 +57,12 @@ def follow(tx: Tx, scope: Scope, turn: Turn, answers: Sequence[Answer], now: int
     own = Partition.own(scope)
     out = {f"u{turn.id}": turn.excluded}
     out |= {f"a{one.id}": turn.excluded or one.excluded for one in answers}
-    for session_id, index, ref in sources.places(tx, scope, own, out):
+    places = sources.places(tx, scope, own, out)
+    for session_id, index, ref in places:
         with suppress(NotFound):  # it was forgotten
             mark(tx, scope, own, session_id, index, now, excluded=out[ref])
-    companions.drop_packets(tx, scope)
+    if places:
+        companions.drop_packets(tx, scope)
     if turn.session_id is None or all(out.values()):
         return
     if sessions.get(tx, scope, turn.session_id).ended_at is not None:
