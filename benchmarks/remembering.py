@@ -15,9 +15,10 @@ from benchmarks.report import Row, at_most, median, percentile
 from polyvox.app import Polyvox
 from polyvox.memory import profile
 from polyvox.memory.ingest import ingest
+from polyvox.memory.tables import companions
 from polyvox.memory.values import Message, Partition
 from polyvox.settings import Settings
-from polyvox.store import companions, turns
+from polyvox.store import turns
 from polyvox.values import Advisor, Scope
 
 ME = Scope()

@@ -12,20 +12,20 @@ from typing import Self
 from polyvox.advisors import starter_council
 from polyvox.configure import Configuration
 from polyvox.errors import PolyvoxError, StoreError
+from polyvox.evaluation import evaluating, optimising
+from polyvox.evaluation.evaluating import Evaluations
+from polyvox.evaluation.optimising import Optimisations
 from polyvox.events import Numbered, TurnCompleted
 from polyvox.ids import Clock, system_clock
 from polyvox.memory.derive import EXTRACT
 from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.service import Memory
 from polyvox.models.registry import Models
-from polyvox.session import evaluating, optimising
 from polyvox.session.briefing import RoadWriter
 from polyvox.session.changes import change
 from polyvox.session.council import check_recipes
-from polyvox.session.evaluating import Evaluations
 from polyvox.session.inspect import Inspected, View, inspect, view
 from polyvox.session.lifecycle import end_session, sweep
-from polyvox.session.optimising import Optimisations
 from polyvox.session.recovery import recover
 from polyvox.session.remembering import MemoryService, OwnMemory, RemoteService
 from polyvox.session.road import Road

@@ -14,10 +14,11 @@ from tests.store.lacking import LackingTx
 from polyvox.cli import check_work
 from polyvox.cli.checks import Finding
 from polyvox.cli.words import when
+from polyvox.memory.tables import vectors
+from polyvox.memory.tables.vectors import Scale
 from polyvox.settings import Models, Settings
-from polyvox.store import jobs, vectors
+from polyvox.store import jobs
 from polyvox.store.database import Database, Tx
-from polyvox.store.vectors import Scale
 from polyvox.values import Scope
 
 ME = Scope()

@@ -13,7 +13,7 @@ from tests.cli.desk import Here, Provider
 
 from polyvox.app import Polyvox
 from polyvox.cli.show.forgetting import REPEATS, forget_lines
-from polyvox.store.redaction import PLACES
+from polyvox.memory.tables.redaction import PLACES
 from polyvox.web.memory_own import SHOWN, ForgetOut
 
 SAYS = "I moved to Porto last week. I'll call the bank tomorrow. Always answer briefly."

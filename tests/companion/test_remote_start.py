@@ -19,10 +19,10 @@ from tests.companion.situations import LONG, NOON
 from tests.provider import Script
 
 from polyvox.memory.remote import RemoteMemory
+from polyvox.memory.tables.companions import Kept
 from polyvox.session import starting
 from polyvox.session.remembering import RemoteService
 from polyvox.session.starting import Opened
-from polyvox.store.companions import Kept
 from polyvox.values import Scope
 
 ME = Scope()

@@ -16,10 +16,10 @@ from tests.provider import Script
 
 from polyvox.memory import profile
 from polyvox.memory.ingest import ingest
+from polyvox.memory.tables import profiles
 from polyvox.memory.values import Episode, Message, Partition
 from polyvox.session.remembering import Start
 from polyvox.session.starting import strip
-from polyvox.store import profiles
 from polyvox.values import Scope
 
 ME = Scope()

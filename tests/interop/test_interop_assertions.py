@@ -13,16 +13,16 @@ from tests.provider import Script
 from tests.session.room import ME, Room, open_room
 
 from polyvox.errors import Invalid, TooLarge
+from polyvox.evaluation import asserting
 from polyvox.evaluation.contexts import Context, Message, Part, read
+from polyvox.evaluation.tables import assertions, contexts
+from polyvox.evaluation.tables.assertions import Wanted
 from polyvox.evaluation.values import Assertion, Source, Version
 from polyvox.evaluation.wordings import Wording
 from polyvox.interop import assertion_file, assertion_import
 from polyvox.interop.assertion_file import Entry, Suite
 from polyvox.interop.assertion_reading import understand, whole
 from polyvox.interop.report import Report
-from polyvox.session import asserting
-from polyvox.store import assertions, contexts
-from polyvox.store.assertions import Wanted
 from polyvox.store.database import Database, Tx
 from polyvox.values import Params, Scope
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from tests.session.room import ME, Room, open_room
 
 from polyvox.errors import Invalid
+from polyvox.evaluation import asserting
 from polyvox.evaluation.contexts import Context, read, with_prompt
+from polyvox.evaluation.tables import assertions, contexts, past_runs
+from polyvox.evaluation.tables.assertions import Assertion, Wanted
 from polyvox.interop import assertion_import, space_assertions
 from polyvox.interop.assertion_reading import understand
 from polyvox.interop.mojibake import mended
 from polyvox.interop.report import Report
-from polyvox.session import asserting
-from polyvox.store import assertions, contexts, past_runs
-from polyvox.store.assertions import Assertion, Wanted
 from polyvox.store.database import Database
 
 MAPPER = "Draws maps of what people avoid."

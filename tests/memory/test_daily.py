@@ -11,8 +11,8 @@ import pytest
 from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, PART, Desk, open_desk
 
 from polyvox.memory.daily import bounds
+from polyvox.memory.tables.derived import Daily
 from polyvox.store.database import Database
-from polyvox.store.derived import Daily
 
 LONG = (
     "The garden took all morning, the beans are up and the garden gate is finally mended.",

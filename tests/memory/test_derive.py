@@ -19,8 +19,9 @@ from tests.provider import Script
 from polyvox.memory import derive, extract
 from polyvox.memory.extract import Batch
 from polyvox.memory.service import Memory
+from polyvox.memory.tables import derived, episodes
 from polyvox.memory.values import Partition
-from polyvox.store import derived, episodes, jobs
+from polyvox.store import jobs
 from polyvox.store.database import Database, Tx
 from polyvox.work.worker import Worker
 

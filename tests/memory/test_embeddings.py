@@ -19,10 +19,11 @@ from polyvox.memory.forget import Target
 from polyvox.memory.query import Query, shape
 from polyvox.memory.recall import Reader
 from polyvox.memory.service import Memory
+from polyvox.memory.tables import vectors
 from polyvox.memory.values import Message, Partition
 from polyvox.session.remembering import Lookup, OwnMemory
 from polyvox.settings import Provider, Secret
-from polyvox.store import jobs, vectors
+from polyvox.store import jobs
 from polyvox.store.database import Database
 from polyvox.store.jobs import Job
 from polyvox.values import Scope

@@ -11,7 +11,7 @@ from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, PART, open_desk
 from tests.memory.test_forget import DAILY, FILLER, NOTES, SECRET
 from tests.memory.test_forget import SAYS as TOLD
 
-from polyvox.store import derived
+from polyvox.memory.tables import derived
 from polyvox.store.database import Database, Tx
 
 

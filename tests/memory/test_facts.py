@@ -12,11 +12,11 @@ from tests.memory.house import Counted
 from polyvox.errors import NotFound
 from polyvox.memory import facts
 from polyvox.memory.recall import Reader, recall
+from polyvox.memory.tables import facts as rows
+from polyvox.memory.tables.facts import Fact
 from polyvox.memory.times import date_of
 from polyvox.memory.values import Item, Partition
-from polyvox.store import facts as rows
 from polyvox.store.database import Database, Tx
-from polyvox.store.facts import Fact
 from polyvox.values import Scope
 
 ME, PART = Scope("anna"), Partition("polyvox", "anna")

@@ -13,7 +13,7 @@ from tests.provider import Script
 
 from polyvox.memory import forget
 from polyvox.memory.forget import Target
-from polyvox.store import companions
+from polyvox.memory.tables import companions
 from polyvox.store.database import Tx
 from polyvox.store.open import open_database
 

@@ -18,9 +18,10 @@ from tests.provider import Script
 
 from polyvox.memory import excluding
 from polyvox.memory.derive import subject_of
+from polyvox.memory.tables import episodes, sources
 from polyvox.memory.transcript import ingest_session, transcript_of
 from polyvox.memory.values import Partition
-from polyvox.store import episodes, jobs, sessions, sources, turns
+from polyvox.store import jobs, sessions, turns
 from polyvox.store.database import Database, Tx
 from polyvox.store.open import open_database
 from polyvox.values import Scope

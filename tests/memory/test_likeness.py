@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polyvox.memory import likeness
 from polyvox.memory.likeness import SAME, Endings, Group, groups
-from polyvox.store.loops import Ended, Sighting
+from polyvox.memory.tables.loops import Ended, Sighting
 
 WORDS = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=5, unique=True)
 

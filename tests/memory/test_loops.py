@@ -9,10 +9,10 @@ import pytest
 from polyvox.errors import NotFound
 from polyvox.memory import loops
 from polyvox.memory.loops import Loop, view
+from polyvox.memory.tables import loops as rows
+from polyvox.memory.tables.loops import Ended, Sighting
 from polyvox.memory.values import Episode, Partition
-from polyvox.store import loops as rows
 from polyvox.store.database import Database, Tx
-from polyvox.store.loops import Ended, Sighting
 from polyvox.values import Scope
 
 ME, PART = Scope("anna"), Partition("polyvox", "anna")

@@ -15,8 +15,8 @@ from polyvox.errors import Conflict, Invalid, TooLarge
 from polyvox.ids import new_id
 from polyvox.memory.ingest import ingest
 from polyvox.memory.recall import recall
+from polyvox.memory.tables import episodes
 from polyvox.memory.values import Episode, Item, Message, Partition, Transcript
-from polyvox.store import episodes
 from polyvox.store.database import Database, Row, Tx
 
 TALK = talk("I planted tomatoes.", "How many?", "Twelve, along the wall.", "They like the sun.")

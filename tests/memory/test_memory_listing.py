@@ -19,12 +19,12 @@ from polyvox.memory.facts import id_of, line_of
 from polyvox.memory.forget import Target
 from polyvox.memory.listing import Only
 from polyvox.memory.places import places
+from polyvox.memory.tables import derived, episodes
+from polyvox.memory.tables.derived import Daily, Summary
+from polyvox.memory.tables.facts import Fact
+from polyvox.memory.tables.loops import sightings
 from polyvox.memory.values import Partition
-from polyvox.store import derived, episodes
 from polyvox.store.database import Database, Row, Tx, Value
-from polyvox.store.derived import Daily, Summary
-from polyvox.store.facts import Fact
-from polyvox.store.loops import sightings
 from polyvox.values import Scope
 
 OTHERS = ((ME, Partition("polyvox", "bert")), (Scope("bert"), PART))

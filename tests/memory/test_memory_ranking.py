@@ -21,9 +21,9 @@ from polyvox.memory.ranking import (
     spans_of,
     with_those_beside,
 )
+from polyvox.memory.tables.remembered import SESSION_BITS, SUB_BITS
 from polyvox.memory.times import Span
 from polyvox.memory.words import Term, terms_of, words_of
-from polyvox.store.remembered import SESSION_BITS, SUB_BITS
 
 
 def text(words: str, place: int, session: int = 1, at: int = START, pinned: bool = False) -> Text:

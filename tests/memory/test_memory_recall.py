@@ -31,9 +31,9 @@ from polyvox.errors import Invalid
 from polyvox.ids import new_id
 from polyvox.memory.looking import AT_ONCE
 from polyvox.memory.recall import Exclude, Reader, recall
+from polyvox.memory.tables import claims, episodes
 from polyvox.memory.values import Claim, Evidence, Item, Message, Partition
 from polyvox.memory.words import words_of
-from polyvox.store import claims, episodes
 from polyvox.store.database import Database, Tx
 from polyvox.store.open import open_database
 from polyvox.values import Scope

@@ -10,9 +10,9 @@ from tests.memory.house import DAY, HERE, ME, NOW, START, Counted, tell
 
 from polyvox.memory import looking
 from polyvox.memory.recall import PERSON, Exclude, Reader, Wish, recall_all
+from polyvox.memory.tables import claims
 from polyvox.memory.values import Claim, Item, Message, Partition
 from polyvox.memory.words import words_of
-from polyvox.store import claims
 from polyvox.store.database import Database, Tx
 from polyvox.values import Scope
 

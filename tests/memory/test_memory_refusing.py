@@ -10,8 +10,9 @@ import pytest
 from tests.memory.desk import DAY, EMPTY, ME, PART, Desk, open_desk
 
 from polyvox.memory import extract
+from polyvox.memory.tables import derived
 from polyvox.memory.values import Partition
-from polyvox.store import derived, jobs
+from polyvox.store import jobs
 from polyvox.store.database import Database
 from polyvox.work.worker import ATTEMPTS
 

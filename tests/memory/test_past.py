@@ -14,14 +14,14 @@ from polyvox.memory.ingest import ingest
 from polyvox.memory.lines import take_back
 from polyvox.memory.moment import MINUTE
 from polyvox.memory.startbrief import Known
+from polyvox.memory.tables import derived, episodes, profiles
+from polyvox.memory.tables import loops as loop_rows
+from polyvox.memory.tables.derived import Daily as StoredDaily
+from polyvox.memory.tables.derived import Summary
+from polyvox.memory.tables.facts import Fact
 from polyvox.memory.values import Episode, Message, Partition
 from polyvox.session.lifecycle import placed
-from polyvox.store import derived, episodes, profiles
-from polyvox.store import loops as loop_rows
 from polyvox.store.database import Database, Tx
-from polyvox.store.derived import Daily as StoredDaily
-from polyvox.store.derived import Summary
-from polyvox.store.facts import Fact
 from polyvox.values import Scope
 
 

@@ -16,10 +16,10 @@ from polyvox.memory.brief import brief
 from polyvox.memory.forget import Target
 from polyvox.memory.loops import Loop, LoopStatus, view
 from polyvox.memory.startbrief import Known, startbrief
+from polyvox.memory.tables import loops as rows
+from polyvox.memory.tables.loops import Ended, Sighting
 from polyvox.memory.values import Episode, Partition
-from polyvox.store import loops as rows
 from polyvox.store.database import Database
-from polyvox.store.loops import Ended, Sighting
 from polyvox.values import Scope
 
 EVERY: tuple[LoopStatus, ...] = ("open", "needs_review", "stale", "done", "dropped")

@@ -8,9 +8,9 @@ import pytest
 from tests.provider.meaning import vector
 
 from polyvox.memory import probes
+from polyvox.memory.tables.vectors import Scale
 from polyvox.memory.words import terms_of, words_of
 from polyvox.models.embeddings import unit
-from polyvox.store.vectors import Scale
 
 
 def test_no_pair_shares_a_word() -> None:

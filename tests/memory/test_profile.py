@@ -10,10 +10,10 @@ import pytest
 from polyvox.errors import Invalid
 from polyvox.memory import profile
 from polyvox.memory.profile import Profile, lines_of
+from polyvox.memory.tables import profiles as rows
+from polyvox.memory.tables.profiles import Entry
 from polyvox.memory.values import Episode, Partition
-from polyvox.store import profiles as rows
 from polyvox.store.database import Database
-from polyvox.store.profiles import Entry
 from polyvox.values import Scope
 
 ME, PART = Scope("anna"), Partition("polyvox", "anna")

@@ -27,8 +27,9 @@ from tests.memory.canary import (
 from tests.memory.test_remote import Service, reply
 from tests.provider import Script
 
+from polyvox.memory.tables import episodes
 from polyvox.memory.values import Partition
-from polyvox.store import episodes, jobs
+from polyvox.store import jobs
 from polyvox.store.jobs import Job
 from polyvox.store.sessions import INGEST
 

@@ -15,8 +15,8 @@ from tests.provider import ProviderServer, Script
 from tests.session.room import ME, Hand, open_room
 from tests.session.workshop import WORKED, answers, judges, last_of, open_workshop
 
-from polyvox.session.finding import Findings
-from polyvox.session.optimising import KIND
+from polyvox.evaluation.finding import Findings
+from polyvox.evaluation.optimising import KIND
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEXTS = ("It speaks of the moon.", "It speaks of the sea.", "It speaks of nothing.")

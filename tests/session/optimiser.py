@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.session.workshop import WORKED
 
 from polyvox.app import Polyvox
-from polyvox.session.optimising import KIND
+from polyvox.evaluation.optimising import KIND
 from polyvox.settings import Settings
 from polyvox.values import Scope
 

@@ -7,11 +7,11 @@ from typing import Any
 from tests.provider import Script
 from tests.session.room import ME, Room
 
+from polyvox.evaluation import asserting
+from polyvox.evaluation.evaluating import KIND, Seen
+from polyvox.evaluation.planning import Wish
 from polyvox.evaluation.values import Assertion, Verdict
 from polyvox.evaluation.wordings import Wording
-from polyvox.session import asserting
-from polyvox.session.evaluating import KIND, Seen
-from polyvox.session.planning import Wish
 
 JUDGED: dict[str, Any] = {"models": {"judge": "lab:judge"}}
 """Settings of a room with a judge of its own."""

@@ -9,12 +9,12 @@ from tests.provider import Script
 from tests.session.room import HELD, ME, Room, open_room, texts
 
 from polyvox.errors import CapReached, Conflict, Invalid, NotFound
+from polyvox.evaluation import asserting, proposing
 from polyvox.evaluation.contexts import Context, Field, phase_of, read, with_phase, with_prompt
+from polyvox.evaluation.tables import contexts
+from polyvox.evaluation.tables.assertions import Assertion, Wanted
 from polyvox.evaluation.wordings import Wording
 from polyvox.models.wire import encode
-from polyvox.session import asserting, proposing
-from polyvox.store import contexts
-from polyvox.store.assertions import Assertion, Wanted
 from polyvox.store.database import Tx
 from polyvox.values import Advisor
 

@@ -24,12 +24,13 @@ from tests.session.suites import (
 )
 
 from polyvox.errors import Conflict, Invalid, NotFound
+from polyvox.evaluation import agreeing, asserting
+from polyvox.evaluation.evaluating import KIND
+from polyvox.evaluation.tables import evaluations, verdicts
+from polyvox.evaluation.tables.evaluations import Evaluation
 from polyvox.evaluation.values import Assertion
 from polyvox.evaluation.wordings import Wording
-from polyvox.session import agreeing, asserting
-from polyvox.session.evaluating import KIND
-from polyvox.store import evaluations, jobs, usage, verdicts
-from polyvox.store.evaluations import Evaluation
+from polyvox.store import jobs, usage
 from polyvox.values import Advisor, Params
 
 

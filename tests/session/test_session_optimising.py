@@ -23,9 +23,10 @@ from tests.session.workshop import (
 )
 
 from polyvox.errors import Conflict, Invalid
+from polyvox.evaluation.tables import assertions
+from polyvox.evaluation.tables.assertions import Assertion, Wanted
 from polyvox.evaluation.wordings import Wording
-from polyvox.store import assertions, usage
-from polyvox.store.assertions import Assertion, Wanted
+from polyvox.store import usage
 
 
 @pytest.fixture

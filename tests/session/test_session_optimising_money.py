@@ -11,7 +11,7 @@ from tests.session.room import ME, Hand, Room, open_room
 from tests.session.workshop import PRICED, WORKED, Workshop, open_workshop
 
 from polyvox.errors import Invalid
-from polyvox.session.improving import Wish
+from polyvox.evaluation.improving import Wish
 
 MOON = "It speaks of the moon."
 

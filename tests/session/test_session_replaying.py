@@ -24,15 +24,15 @@ from tests.session.suites import (
 
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import Unavailable
+from polyvox.evaluation import replaying
 from polyvox.evaluation.bench import Prompt
 from polyvox.evaluation.contexts import read
+from polyvox.evaluation.tables import assertions, samples
+from polyvox.evaluation.tables.assertions import Wanted
 from polyvox.memory.forget import Target
+from polyvox.memory.tables.redaction import Needles, redact
 from polyvox.memory.values import Partition
-from polyvox.session import replaying
-from polyvox.store import assertions, samples
-from polyvox.store.assertions import Wanted
 from polyvox.store.database import Tx
-from polyvox.store.redaction import Needles, redact
 from polyvox.values import Advisor, Params
 
 

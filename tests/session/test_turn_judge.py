@@ -12,7 +12,8 @@ from tests.session.remembered import FILLER, OWN, told
 from tests.session.room import ME, Hand, Room, open_room
 
 from polyvox.memory import derive, loops
-from polyvox.store import derived, episodes, facts, jobs
+from polyvox.memory.tables import derived, episodes, facts
+from polyvox.store import jobs
 from polyvox.store.database import Tx
 from polyvox.store.sessions import INGEST
 

@@ -12,11 +12,11 @@ from tests.provider import Script
 from tests.session.room import ME, Room
 from tests.session.suites import assert_of
 
+from polyvox.evaluation.finding import Findings
+from polyvox.evaluation.improving import Wish
+from polyvox.evaluation.optimising import KIND
+from polyvox.evaluation.tables.optimisations import Optimisation
 from polyvox.evaluation.values import Assertion
-from polyvox.session.finding import Findings
-from polyvox.session.improving import Wish
-from polyvox.session.optimising import KIND
-from polyvox.store.optimisations import Optimisation
 from polyvox.values import Advisor
 
 WORKED: dict[str, Any] = {"models": {"judge": "lab:judge", "optimizer": "lab:writer"}}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from polyvox.store.escapes import unescaped
-from polyvox.store.redaction import Needles
+from polyvox.memory.tables.escapes import unescaped
+from polyvox.memory.tables.redaction import Needles
 from polyvox.values import REDACTED
 
 

@@ -12,8 +12,8 @@ from tests.store.rows import tables
 
 import polyvox.app  # noqa: F401 - every room that registers a place is loaded with it
 from polyvox.memory.stemming import stem
+from polyvox.memory.tables.redaction import PLACES, TABLES, Needles, excerpt, marked, moved
 from polyvox.store.database import Database
-from polyvox.store.redaction import PLACES, TABLES, Needles, excerpt, marked, moved
 from polyvox.values import REDACTED
 
 FAINT = frozenset({"the", "of", "i", "a", "to", "is", "it", "in", "and", "so", "you", "at", "with"})
@@ -265,5 +265,7 @@ def test_an_excerpt_is_one_short_line() -> None:
 async def test_every_table_says_who_forgets_in_it(sqlite_database: Database) -> None:
     found = set(await sqlite_database.read(tables))
     homeless = found - TABLES - MEMORY - NOBODYS
-    assert homeless == set(), "register a place (see polyvox.store.redaction), or list it here"
+    assert homeless == set(), (
+        "register a place (see polyvox.memory.tables.redaction), or list it here"
+    )
     assert {"message", "answer", "title", "receipt", "trace", "job", "summary"} <= set(PLACES)

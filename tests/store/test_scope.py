@@ -10,14 +10,12 @@ from tests.store.rows import SHARED, columns, fill, insert, tables
 from polyvox.errors import Invalid, NotFound
 from polyvox.memory.ingest import ingest
 from polyvox.memory.recall import recall
+from polyvox.memory.tables import claims, companions, episodes
 from polyvox.memory.values import Claim, Message, Partition
 from polyvox.store import (
     advisors,
-    claims,
-    companions,
     conversations,
     councils,
-    episodes,
     jobs,
     ratios,
     recipes,

@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from polyvox.errors import Conflict, Invalid, NotFound
+from polyvox.evaluation.tables import assertions, contexts, past_runs
+from polyvox.evaluation.tables.assertions import Assertion, Source, Version, Wanted
+from polyvox.evaluation.tables.past_runs import PastRun
 from polyvox.ids import content_hash
-from polyvox.store import assertions, contexts, past_runs
-from polyvox.store.assertions import Assertion, Source, Version, Wanted
+from polyvox.memory.tables.redaction import Needles, redact
 from polyvox.store.database import Database, Tx
-from polyvox.store.past_runs import PastRun
-from polyvox.store.redaction import Needles, redact
 from polyvox.values import REDACTED, Scope
 
 ME, YOU = Scope("me"), Scope("you")

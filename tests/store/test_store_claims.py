@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from tests.memory.house import HERE, ME, THERE
 
-from polyvox.store import claims, shelves
-from polyvox.store.claims import ROLE, Claim
+from polyvox.memory.tables import claims, shelves
+from polyvox.memory.tables.claims import ROLE, Claim
+from polyvox.memory.tables.shelves import SHARED, Shelf
 from polyvox.store.database import Database, Tx
-from polyvox.store.shelves import SHARED, Shelf
 
 NOTES = Shelf(HERE.key, SHARED, ROLE, True)
 TEA = Claim("note", "1", 10, ("tea", "green"))

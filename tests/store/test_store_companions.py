@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from polyvox.store import companions, conversations, turns
-from polyvox.store.companions import Kept, Marks
+from polyvox.memory.tables import companions
+from polyvox.memory.tables.companions import Kept, Marks
+from polyvox.store import conversations, turns
 from polyvox.store.database import Database, Tx
 from polyvox.store.migrate import shipped
 from polyvox.store.open import open_database

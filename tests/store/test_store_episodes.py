@@ -12,15 +12,15 @@ from tests.store.rows import SHARED, tables
 
 from polyvox.errors import NotFound
 from polyvox.ids import content_hash, new_id
+from polyvox.memory.tables import claims, episodes, shelves
+from polyvox.memory.tables.claims import Claim
+from polyvox.memory.tables.remembered import New, placed
+from polyvox.memory.tables.shelves import SHARED as SHARED_OWNER
+from polyvox.memory.tables.shelves import Shelf
 from polyvox.memory.values import Message, Partition
 from polyvox.memory.words import words_of
-from polyvox.store import claims, episodes, shelves
-from polyvox.store.claims import Claim
 from polyvox.store.database import Database, Row, Tx
-from polyvox.store.remembered import New, placed
 from polyvox.store.scrub import scrub
-from polyvox.store.shelves import SHARED as SHARED_OWNER
-from polyvox.store.shelves import Shelf
 from polyvox.values import Scope
 
 CANARY = "zanzibarx"

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.store import evaluations, jobs, samples, verdicts
+from polyvox.evaluation.tables import evaluations, samples, verdicts
+from polyvox.evaluation.tables.evaluations import Evaluation
+from polyvox.evaluation.tables.samples import StoredSample
+from polyvox.evaluation.tables.verdicts import Verdict
+from polyvox.memory.tables.redaction import PLACES, Needles
+from polyvox.store import jobs
 from polyvox.store.database import Database, Tx
-from polyvox.store.evaluations import Evaluation
-from polyvox.store.redaction import PLACES, Needles
-from polyvox.store.samples import StoredSample
-from polyvox.store.verdicts import Verdict
 from polyvox.values import REDACTED, Scope, Usage
 
 A, B = Scope("anna"), Scope("bert")

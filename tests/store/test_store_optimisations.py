@@ -8,11 +8,11 @@ from functools import partial
 import pytest
 
 from polyvox.errors import Invalid, NotFound
-from polyvox.store import optimisations as rows
+from polyvox.evaluation.tables import optimisations as rows
+from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
+from polyvox.memory.tables.redaction import Needles, redact
 from polyvox.store.database import Database, Tx
-from polyvox.store.optimisations import Optimisation, StoredAttempt
 from polyvox.store.paging import Page
-from polyvox.store.redaction import Needles, redact
 from polyvox.values import REDACTED, Scope, Usage
 
 ME, YOU = Scope("anna"), Scope("bert")

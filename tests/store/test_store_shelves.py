@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from tests.memory.house import DAY, HERE, ME, START, THERE, talk, tell
 
-from polyvox.store import shelves
-from polyvox.store.claims import ROLE, Claim, put
+from polyvox.memory.tables import shelves
+from polyvox.memory.tables.claims import ROLE, Claim, put
+from polyvox.memory.tables.shelves import SHARED, Shelf, plain
 from polyvox.store.database import Database, Tx
-from polyvox.store.shelves import SHARED, Shelf, plain
 from polyvox.values import Scope
 
 MINE = Shelf(HERE.key, SHARED, "user", True)

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from tests.memory.house import HERE, ME, START, THERE, YOU, talk, tell
 
+from polyvox.memory.tables import claims, episodes, facts, shelves, vectors
+from polyvox.memory.tables.facts import Fact
+from polyvox.memory.tables.shelves import SHARED, Shelf
+from polyvox.memory.tables.vectors import LAST, Scale, Vector, Waiting
 from polyvox.memory.values import Claim, Partition
-from polyvox.store import claims, episodes, facts, shelves, vectors
 from polyvox.store.database import Database, Tx
-from polyvox.store.facts import Fact
 from polyvox.store.scrub import scrub
-from polyvox.store.shelves import SHARED, Shelf
-from polyvox.store.vectors import LAST, Scale, Vector, Waiting
 
 MODEL = "lab:e"
 SIZE = 96

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from polyvox.store import companions, conversations
-from polyvox.store.companions import Kept
+from polyvox.memory.tables import companions
+from polyvox.memory.tables.companions import Kept
+from polyvox.store import conversations
 from polyvox.store.database import Database, Tx
 from polyvox.values import Recall, Scope
 

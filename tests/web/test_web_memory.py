@@ -12,8 +12,8 @@ import pytest
 from tests.provider import Script
 from tests.web.house import House, open_house
 
-from polyvox.store import companions
-from polyvox.store.companions import Kept
+from polyvox.memory.tables import companions
+from polyvox.memory.tables.companions import Kept
 from polyvox.values import Scope
 
 ANNA = {"tenantId": "acme", "userId": "anna"}

@@ -57,9 +57,9 @@ def export(
 
     async def work(app: Polyvox) -> None:
         from polyvox.cli.choosing import SCOPE
+        from polyvox.evaluation.asserting import whose
+        from polyvox.evaluation.tables import assertions
         from polyvox.interop import assertion_reading
-        from polyvox.session.asserting import whose
-        from polyvox.store import assertions
         from polyvox.store.database import Tx
 
         def read(tx: Tx) -> str:

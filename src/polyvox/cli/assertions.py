@@ -12,9 +12,9 @@ from polyvox.cli.options import Json, Yes, new_group, sure
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
+    from polyvox.evaluation.tables.assertions import Details, Wanted
     from polyvox.evaluation.values import Assertion
     from polyvox.evaluation.wordings import Wording
-    from polyvox.store.assertions import Details, Wanted
 
 group = new_group("How advisors should answer: assertions, to be judged or checked in code.")
 
@@ -69,9 +69,9 @@ def list_assertions(
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say_json, table
         from polyvox.cli.words import one_line
-        from polyvox.session.asserting import whose
-        from polyvox.store import assertions as rows
-        from polyvox.store.assertions import Wanted
+        from polyvox.evaluation.asserting import whose
+        from polyvox.evaluation.tables import assertions as rows
+        from polyvox.evaluation.tables.assertions import Wanted
         from polyvox.store.database import Tx
         from polyvox.web.assertion_shapes import AssertionOut
 
@@ -113,7 +113,7 @@ def show(assertion: Id, json: Json = False) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say, say_json
         from polyvox.cli.words import when
-        from polyvox.session import asserting
+        from polyvox.evaluation import asserting
         from polyvox.web.assertion_shapes import HistoryOut
 
         found = await asserting.history(app.road, SCOPE, assertion)
@@ -170,7 +170,7 @@ def add(
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say, say_json
         from polyvox.errors import Invalid
-        from polyvox.session import asserting
+        from polyvox.evaluation import asserting
         from polyvox.web.assertion_shapes import AssertionOut
 
         if (advisor is None) == (answer is None):
@@ -196,9 +196,9 @@ async def _warn(app: Polyvox, made: list[Assertion]) -> None:
     """What the lint thinks of new ones, beside the results."""
     from polyvox.cli.choosing import SCOPE
     from polyvox.cli.output import note
+    from polyvox.evaluation.tables import assertions as rows
+    from polyvox.evaluation.tables.assertions import Wanted
     from polyvox.evaluation.wordings import Wording
-    from polyvox.store import assertions as rows
-    from polyvox.store.assertions import Wanted
 
     ids = {one.id for one in made}
     wanted = Wanted(advisor_id=made[0].advisor_id, active=True)
@@ -233,7 +233,7 @@ def edit(
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say
         from polyvox.errors import Invalid
-        from polyvox.session import asserting
+        from polyvox.evaluation import asserting
 
         details: Details = {}
         if text is not None:
@@ -270,7 +270,7 @@ def remove(
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say
         from polyvox.cli.words import count
-        from polyvox.session import asserting
+        from polyvox.evaluation import asserting
 
         for one in assertion:
             await asserting.get(app.road, SCOPE, one)
@@ -290,10 +290,10 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import note, say, say_json
         from polyvox.errors import Invalid
+        from polyvox.evaluation.asserting import whose
+        from polyvox.evaluation.tables import assertions as rows
+        from polyvox.evaluation.tables.assertions import Wanted
         from polyvox.evaluation.wordings import Wording
-        from polyvox.session.asserting import whose
-        from polyvox.store import assertions as rows
-        from polyvox.store.assertions import Wanted
         from polyvox.store.database import Tx
         from polyvox.web.assertion_shapes import LintedOut
 
@@ -336,7 +336,7 @@ def suggest(
     async def work(app: Polyvox) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import note, say_json, table
-        from polyvox.session import proposing
+        from polyvox.evaluation import proposing
         from polyvox.web.assertion_shapes import ProposedOut
 
         found = await proposing.suggest(app.road, SCOPE, answer, count)

@@ -8,8 +8,9 @@ from polyvox.cli import words
 from polyvox.cli.checks import Finding
 from polyvox.cli.jobs import described, stands
 from polyvox.memory import probes
+from polyvox.memory.tables import vectors
 from polyvox.settings import Settings
-from polyvox.store import jobs, vectors
+from polyvox.store import jobs
 from polyvox.store.database import Tx
 from polyvox.values import Scope
 

@@ -87,7 +87,7 @@ def evaluate(
 
     async def work(app: Polyvox) -> int:
         from polyvox.cli.choosing import SCOPE
-        from polyvox.session.planning import Wish
+        from polyvox.evaluation.planning import Wish
 
         if retry_errors:
             run_id = await _taken_up(app, advisor)
@@ -148,8 +148,8 @@ async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
     """A run to its end, and what it has found out."""
     from polyvox.cli.choosing import SCOPE
     from polyvox.cli.following import Bar, follow, run_of
-    from polyvox.session.evaluating import KIND
-    from polyvox.store import evaluations
+    from polyvox.evaluation.evaluating import KIND
+    from polyvox.evaluation.tables import evaluations
     from polyvox.web.evaluation_shapes import told
 
     kept = "what it had found is kept"

@@ -10,8 +10,8 @@ from polyvox.cli.options import Json
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
+    from polyvox.evaluation.tables.evaluations import Evaluation
     from polyvox.store.database import Tx
-    from polyvox.store.evaluations import Evaluation
     from polyvox.web.evaluation_shapes import AgreementOut, AgreementsOut, VerdictOut
 
 Advisor = Annotated[
@@ -23,7 +23,7 @@ def newest_run(tx: Tx, advisor: str | None = None) -> Evaluation:
     """The newest run, of an advisor where one is named."""
     from polyvox.cli.choosing import SCOPE
     from polyvox.errors import NotFound
-    from polyvox.store import evaluations
+    from polyvox.evaluation.tables import evaluations
     from polyvox.web.evaluations import advisor_id
 
     key = None if advisor is None else advisor_id(tx, SCOPE, advisor)

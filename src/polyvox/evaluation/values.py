@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from polyvox.store.assertions import Assertion, Kind, Source, Version
-from polyvox.store.verdicts import Outcome, Verdict
+from polyvox.evaluation.tables.assertions import Assertion, Kind, Source, Version
+from polyvox.evaluation.tables.verdicts import Outcome, Verdict
 
 __all__ = ["Assertion", "Judged", "Kind", "Mode", "Outcome", "Source", "Verdict", "Version"]
 

@@ -16,10 +16,10 @@ import msgspec
 
 from polyvox.errors import Invalid
 from polyvox.evaluation.contexts import Context
+from polyvox.evaluation.tables.past_runs import PastRun
 from polyvox.evaluation.values import Assertion, Source, Version
 from polyvox.evaluation.wordings import tags, wording
 from polyvox.receive import clean
-from polyvox.store.past_runs import PastRun
 
 FORMAT = "polyvox-assertions"
 VERSION = 1

@@ -15,12 +15,13 @@ import msgspec
 
 from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation.contexts import Context
+from polyvox.evaluation.tables import assertions, contexts, past_runs
+from polyvox.evaluation.tables.assertions import Wanted
 from polyvox.evaluation.values import Assertion
 from polyvox.ids import content_hash, new_id
 from polyvox.interop.assertion_file import Entry, Parsed, Suite
 from polyvox.interop.report import Report, Undo
-from polyvox.store import advisors, assertions, contexts, past_runs, turns
-from polyvox.store.assertions import Wanted
+from polyvox.store import advisors, turns
 from polyvox.store.database import Database, Tx
 from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Scope
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from polyvox.errors import TooLarge
 from polyvox.evaluation.contexts import Context, read
+from polyvox.evaluation.tables import assertions, contexts
+from polyvox.evaluation.tables.assertions import Wanted
 from polyvox.evaluation.values import Assertion
 from polyvox.interop import assertion_file, files, space_assertions
 from polyvox.interop.assertion_file import LARGEST, Entry, Parsed, Suite
-from polyvox.store import advisors, assertions, contexts
-from polyvox.store.assertions import Wanted
+from polyvox.store import advisors
 from polyvox.store.database import Tx
 from polyvox.values import Scope
 

@@ -19,12 +19,12 @@ from polyvox.context.promptset import fill, prompt_set
 from polyvox.context.words import label
 from polyvox.errors import Invalid
 from polyvox.evaluation.contexts import Context, Message, Part
+from polyvox.evaluation.tables.past_runs import PastRun, RunKind
 from polyvox.evaluation.values import Assertion, Source
 from polyvox.evaluation.wordings import wording
 from polyvox.ids import content_hash
 from polyvox.interop.assertion_file import LONGEST, Entry, Parsed, Suite, sound, time_of
 from polyvox.interop.mojibake import mended
-from polyvox.store.past_runs import PastRun, RunKind
 from polyvox.values import SYNTHESIS_ID
 
 ORIGIN = "SPACE Terminal"

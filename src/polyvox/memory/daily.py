@@ -13,8 +13,8 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from polyvox.memory.asking import Asker, number_of, prompt, text_of
 from polyvox.memory.extract import Said, as_data
+from polyvox.memory.tables.derived import Daily, Quality
 from polyvox.memory.words import words_of
-from polyvox.store.derived import Daily, Quality
 from polyvox.values import Scope
 
 ENOUGH_MESSAGES, ENOUGH_WORDS = 3, 40

@@ -22,14 +22,15 @@ from polyvox.memory.extract import Batch, Found, Said
 from polyvox.memory.ingest import Ingested, ingest
 from polyvox.memory.moment import at
 from polyvox.memory.remote import RemoteMemory
+from polyvox.memory.tables import companions, derived, episodes, profiles
+from polyvox.memory.tables import loops as loop_rows
+from polyvox.memory.tables.episode_rows import EPISODE, View, in_views, stored_of
+from polyvox.memory.tables.remembered import SESSION_BITS, Stored
 from polyvox.memory.transcript import Unfinished, ingest_session, transcript_for
 from polyvox.memory.values import Message, Partition
-from polyvox.store import companions, derived, episodes, jobs, profiles, sessions
-from polyvox.store import loops as loop_rows
+from polyvox.store import jobs, sessions
 from polyvox.store.database import Database, Tx
-from polyvox.store.episode_rows import EPISODE, View, in_views, stored_of
 from polyvox.store.jobs import Job
-from polyvox.store.remembered import SESSION_BITS, Stored
 from polyvox.store.sessions import INGEST
 from polyvox.values import Scope
 from polyvox.work.worker import Handler, Hopeless

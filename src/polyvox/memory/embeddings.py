@@ -19,14 +19,14 @@ from polyvox.ids import Clock
 from polyvox.memory import derive, probes
 from polyvox.memory.asking import Asker
 from polyvox.memory.recall import Reader
+from polyvox.memory.tables import shelves, vectors
+from polyvox.memory.tables.vectors import LAST, Scale, Waiting
 from polyvox.memory.values import Partition
 from polyvox.models.embeddings import Embedder, Vector
 from polyvox.models.registry import Models
 from polyvox.settings import Settings
-from polyvox.store import shelves, vectors
 from polyvox.store.database import Database, Tx
 from polyvox.store.jobs import Job
-from polyvox.store.vectors import LAST, Scale, Waiting
 from polyvox.values import Scope
 
 BATCH, BATCHES = 32, 25

@@ -15,10 +15,11 @@ from dataclasses import replace
 from polyvox.errors import NotFound
 from polyvox.memory import derive, facts
 from polyvox.memory.repeats import Derived
+from polyvox.memory.tables import companions, derived, episodes, profiles, sources
+from polyvox.memory.tables import facts as fact_rows
+from polyvox.memory.tables import loops as loop_rows
 from polyvox.memory.values import Episode, Partition
-from polyvox.store import companions, derived, episodes, jobs, profiles, sessions, sources, turns
-from polyvox.store import facts as fact_rows
-from polyvox.store import loops as loop_rows
+from polyvox.store import jobs, sessions, turns
 from polyvox.store.database import Tx
 from polyvox.store.sessions import INGEST
 from polyvox.store.threads import apart, path_to

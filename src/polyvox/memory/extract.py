@@ -19,12 +19,12 @@ from polyvox.memory import loops, profile, rules
 from polyvox.memory.asking import Table, number_of, rows_of, text_of
 from polyvox.memory.facts import about, id_of, line_of
 from polyvox.memory.statements import plain
+from polyvox.memory.tables.facts import Fact
+from polyvox.memory.tables.loops import Ended, Horizon, LoopType, Sighting
+from polyvox.memory.tables.profiles import Entry
 from polyvox.memory.times import date_of
 from polyvox.memory.values import Episode
 from polyvox.memory.words import words_of
-from polyvox.store.facts import Fact
-from polyvox.store.loops import Ended, Horizon, LoopType, Sighting
-from polyvox.store.profiles import Entry
 
 BATCH_CHARS = 16_000
 BATCH_MESSAGES = 60

@@ -14,13 +14,13 @@ from datetime import UTC, timedelta, tzinfo
 from polyvox.ids import content_hash
 from polyvox.memory import rules
 from polyvox.memory.statements import Statement, history, key_of, plain
+from polyvox.memory.tables import claims
+from polyvox.memory.tables import facts as rows
+from polyvox.memory.tables.facts import Fact, Precision
 from polyvox.memory.times import Span, date_of, midnight, times_in
 from polyvox.memory.values import Claim, Evidence, Item, Partition, Status
 from polyvox.memory.words import words_of
-from polyvox.store import claims
-from polyvox.store import facts as rows
 from polyvox.store.database import Tx
-from polyvox.store.facts import Fact, Precision
 from polyvox.values import Scope
 
 KIND = "fact"

@@ -4,8 +4,7 @@ A fact or a loop is forgotten by forgetting the messages it was taken from: left
 bring it back. In its conversation a message becomes a mark, and whatever repeats it loses those
 words (see `repeats`). The preview and the forgetting walk the same closure, so nothing goes that
 was not shown. A row that is of another message but tells such words goes too; that message is
-worked through again, so what it says itself comes back. Invariant: a row with evidence in a
-forgotten message does not outlive it.
+worked through again. Invariant: no row with evidence in a forgotten message outlives it.
 """
 
 from __future__ import annotations
@@ -21,17 +20,18 @@ from polyvox.memory import derive, facts, loops, profile, repeats
 from polyvox.memory.profile import LISTS
 from polyvox.memory.repeats import Derived, Words
 from polyvox.memory.statements import plain
+from polyvox.memory.tables import derived, episodes, profiles
+from polyvox.memory.tables import facts as fact_rows
+from polyvox.memory.tables import loops as loop_rows
+from polyvox.memory.tables.derived import Daily, Summary
+from polyvox.memory.tables.facts import Fact
+from polyvox.memory.tables.loops import Ended, Sighting
+from polyvox.memory.tables.profiles import Entry
+from polyvox.memory.tables.redaction import Found
 from polyvox.memory.transcript import known_sources
 from polyvox.memory.values import Episode, Partition
-from polyvox.store import derived, episodes, jobs, profiles, turns
-from polyvox.store import facts as fact_rows
-from polyvox.store import loops as loop_rows
+from polyvox.store import jobs, turns
 from polyvox.store.database import Database, Row, Tx
-from polyvox.store.derived import Daily, Summary
-from polyvox.store.facts import Fact
-from polyvox.store.loops import Ended, Sighting
-from polyvox.store.profiles import Entry
-from polyvox.store.redaction import Found
 from polyvox.store.sqlite import SqliteDatabase
 from polyvox.values import Scope
 

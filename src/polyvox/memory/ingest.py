@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Literal
 
 from polyvox.errors import Invalid, TooLarge
+from polyvox.memory.tables import episodes
+from polyvox.memory.tables.episodes import New
 from polyvox.memory.values import Message, Partition, Transcript
 from polyvox.memory.words import words_of
-from polyvox.store import episodes
 from polyvox.store.database import Tx
-from polyvox.store.episodes import New
 from polyvox.values import Scope
 
 Ingested = Literal["ingested", "duplicate", "empty"]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from polyvox.store.loops import Ended, Sighting
+from polyvox.memory.tables.loops import Ended, Sighting
 
 SAME = 0.6
 """Of the words of two loops, so many in common make them one; of those of a loop, so many in what

@@ -12,10 +12,10 @@ from polyvox.memory import profile
 from polyvox.memory.facts import id_of
 from polyvox.memory.profile import DOMAINS, FIELDS, LISTS, LONGEST, MOST_ITEMS, Line, Profile
 from polyvox.memory.statements import plain
+from polyvox.memory.tables import profiles as rows
+from polyvox.memory.tables.profiles import Entry
 from polyvox.memory.values import Partition
-from polyvox.store import profiles as rows
 from polyvox.store.database import Tx
-from polyvox.store.profiles import Entry
 from polyvox.values import Scope
 
 

@@ -17,12 +17,12 @@ from polyvox.memory.daily import bounds
 from polyvox.memory.facts import Known
 from polyvox.memory.moment import at
 from polyvox.memory.recall import Source, recall
+from polyvox.memory.tables import derived, episodes
+from polyvox.memory.tables import facts as rows
+from polyvox.memory.tables.derived import Daily, Summary
+from polyvox.memory.tables.facts import Fact
 from polyvox.memory.values import Episode, Partition
-from polyvox.store import derived, episodes
-from polyvox.store import facts as rows
 from polyvox.store.database import Tx
-from polyvox.store.derived import Daily, Summary
-from polyvox.store.facts import Fact
 from polyvox.values import Scope
 
 Only = Literal["current", "pinned", "excluded", "superseded"]

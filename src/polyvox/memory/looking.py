@@ -22,14 +22,14 @@ from polyvox.memory.ranking import (
     spans_of,
     with_those_beside,
 )
+from polyvox.memory.tables import claims, episode_rows, shelves
+from polyvox.memory.tables.episode_rows import View
+from polyvox.memory.tables.remembered import SESSION_BITS
+from polyvox.memory.tables.shelves import SHARED, Shelf, Stock
 from polyvox.memory.times import Span
 from polyvox.memory.values import Claim, Partition
 from polyvox.memory.words import Term
-from polyvox.store import claims, episode_rows, shelves
 from polyvox.store.database import Tx
-from polyvox.store.episode_rows import View
-from polyvox.store.remembered import SESSION_BITS
-from polyvox.store.shelves import SHARED, Shelf, Stock
 from polyvox.values import Scope
 
 POSTINGS = 50

@@ -17,13 +17,13 @@ from polyvox.errors import Conflict, NotFound
 from polyvox.memory import rules
 from polyvox.memory.facts import id_of
 from polyvox.memory.likeness import Endings, Group, groups, joined
+from polyvox.memory.tables import episodes
+from polyvox.memory.tables import loops as rows
+from polyvox.memory.tables.loops import Ended, Ending, Horizon, LoopType, Sighting
 from polyvox.memory.times import date_of
 from polyvox.memory.values import Episode, Evidence, Partition
 from polyvox.memory.words import words_of
-from polyvox.store import episodes
-from polyvox.store import loops as rows
 from polyvox.store.database import Tx
-from polyvox.store.loops import Ended, Ending, Horizon, LoopType, Sighting
 from polyvox.values import Scope
 
 LoopStatus = Literal["open", "needs_review", "stale", "done", "dropped"]

@@ -20,8 +20,9 @@ from polyvox.memory.packets import Daily
 from polyvox.memory.profile import Profile
 from polyvox.memory.rules import loops_in
 from polyvox.memory.startbrief import Known, OpenLoop, Said
+from polyvox.memory.tables import derived, episode_rows, episodes
 from polyvox.memory.values import Partition
-from polyvox.store import derived, episode_rows, episodes, sessions
+from polyvox.store import sessions
 from polyvox.store.database import Tx
 from polyvox.values import Scope
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from polyvox.memory.tables import episodes
 from polyvox.memory.values import Episode, Partition, Role
-from polyvox.store import episodes
 from polyvox.store.database import Tx
 from polyvox.values import Scope
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from operator import mul
 from statistics import median, pstdev
 
+from polyvox.memory.tables.vectors import Scale
 from polyvox.models.embeddings import Vector
-from polyvox.store.vectors import Scale
 
 _PAIRS = """
 Where does my sister live? | Rosa moved into a flat by the harbour in Lisbon last spring.

@@ -16,13 +16,13 @@ from polyvox.errors import Invalid
 from polyvox.memory.facts import id_of
 from polyvox.memory.instructions import wishes_in
 from polyvox.memory.statements import Statement, current, plain
+from polyvox.memory.tables import derived, episode_rows, episodes
+from polyvox.memory.tables import profiles as rows
+from polyvox.memory.tables.facts import Source
+from polyvox.memory.tables.profiles import Entry
 from polyvox.memory.values import Episode, Evidence, Partition
 from polyvox.memory.words import words_of
-from polyvox.store import derived, episode_rows, episodes
-from polyvox.store import profiles as rows
 from polyvox.store.database import Tx
-from polyvox.store.facts import Source
-from polyvox.store.profiles import Entry
 from polyvox.values import Scope
 
 Domain = Literal["relationships", "work", "health", "spirituality", "general"]

@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from polyvox.errors import Invalid
 from polyvox.memory.recall import MOST_ITEMS, NOTHING, PERSON, Exclude, Reader, Source, recall
+from polyvox.memory.tables import episodes
 from polyvox.memory.values import Evidence, Item, Partition
 from polyvox.memory.words import names_in, speaker_of
-from polyvox.store import episodes
 from polyvox.store.database import Tx
 from polyvox.store.folding import fold
 from polyvox.values import Scope

@@ -18,9 +18,9 @@ from heapq import nlargest
 from types import MappingProxyType
 from typing import NamedTuple
 
+from polyvox.memory.tables.remembered import SESSION_BITS, SUB_BITS
 from polyvox.memory.times import Span
 from polyvox.memory.words import SPEAKER, Term
-from polyvox.store.remembered import SESSION_BITS, SUB_BITS
 
 NEARBY = (0.5, 0.3, 0.15, 0.1)
 """What a word counts one, two, three, four places away."""

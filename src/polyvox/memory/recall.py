@@ -16,14 +16,14 @@ from polyvox.memory.excerpts import excerpt
 from polyvox.memory.looking import Look, Seen, Sight
 from polyvox.memory.ranking import latest, newest_first, rank
 from polyvox.memory.relevance import Scale
+from polyvox.memory.tables import episodes, shelves
+from polyvox.memory.tables.remembered import SESSION_BITS, Stored
+from polyvox.memory.tables.shelves import SHARED, Shelf
 from polyvox.memory.times import Span, times_in
 from polyvox.memory.values import Claim, Evidence, Item, Partition
 from polyvox.memory.words import terms_of
-from polyvox.store import episodes, shelves
 from polyvox.store.database import Tx
 from polyvox.store.folding import fold
-from polyvox.store.remembered import SESSION_BITS, Stored
-from polyvox.store.shelves import SHARED, Shelf
 from polyvox.values import Scope
 
 MOST_ITEMS = 100

@@ -15,16 +15,16 @@ from importlib.resources.abc import Traversable
 from itertools import pairwise
 
 from polyvox.memory import stemming
+from polyvox.memory.tables import episodes, facts, profiles, redacting, shelves
+from polyvox.memory.tables.facts import Fact
+from polyvox.memory.tables.loops import Ended, Sighting
+from polyvox.memory.tables.profiles import Entry
+from polyvox.memory.tables.redaction import Found, Needles, excerpt, redact
 from polyvox.memory.values import Episode, Partition
 from polyvox.memory.vouching import ENOUGH, Vouching, has
 from polyvox.memory.words import STOP, words_of
-from polyvox.store import episodes, facts, profiles, redacting, shelves
 from polyvox.store.database import Tx
-from polyvox.store.facts import Fact
 from polyvox.store.folding import fold
-from polyvox.store.loops import Ended, Sighting
-from polyvox.store.profiles import Entry
-from polyvox.store.redaction import Found, Needles, excerpt, redact
 from polyvox.values import Scope
 
 Derived = Fact | Sighting | Ended | Entry

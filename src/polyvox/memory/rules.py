@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
+from polyvox.memory.tables.loops import Horizon, LoopType
 from polyvox.memory.times import month_end, next_date
-from polyvox.store.loops import Horizon, LoopType
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _I = r"(?:i['’]?ll|i\s+will|i['’]?m\s+going\s+to|i\s+am\s+going\s+to|i['’]?m\s+gonna)"

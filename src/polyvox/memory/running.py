@@ -15,11 +15,11 @@ from polyvox.memory.excerpts import excerpt
 from polyvox.memory.packets import Recalled
 from polyvox.memory.ranking import Question, Text, asked_for, newest_first, rank
 from polyvox.memory.relevance import Scale
+from polyvox.memory.tables.remembered import SUB_BITS, Role
 from polyvox.memory.times import times_in
 from polyvox.memory.values import Evidence
 from polyvox.memory.words import terms_of, words_of
 from polyvox.store.folding import fold
-from polyvox.store.remembered import SUB_BITS, Role
 
 MOST = 400
 """So many messages are looked at, the last ones."""

@@ -35,14 +35,15 @@ from polyvox.memory.profile import Profile
 from polyvox.memory.query import Answer, Query, answer
 from polyvox.memory.recall import NOTHING, PERSON, Exclude, Reader, Source, recall
 from polyvox.memory.remote import RemoteMemory
+from polyvox.memory.tables import companions, derived
+from polyvox.memory.tables.derived import Daily, Summary
+from polyvox.memory.tables.loops import Ending
 from polyvox.memory.values import Episode, Message, Partition
 from polyvox.models.registry import Models
 from polyvox.settings import Settings
-from polyvox.store import companions, derived, jobs
+from polyvox.store import jobs
 from polyvox.store.database import Database, T, Tx
-from polyvox.store.derived import Daily, Summary
 from polyvox.store.jobs import Job
-from polyvox.store.loops import Ending
 from polyvox.store.scrub import scrub
 from polyvox.values import Scope
 from polyvox.work.worker import Handler

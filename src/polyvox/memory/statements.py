@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from polyvox.store.facts import Source
+from polyvox.memory.tables.facts import Source
 
 _RANK: dict[Source, int] = {"inferred": 0, "manual": 1, "user_stated": 2}
 

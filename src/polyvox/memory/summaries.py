@@ -13,7 +13,7 @@ from polyvox.errors import ProtocolError
 from polyvox.memory.asking import Asker, prompt, text_of
 from polyvox.memory.extract import Said, as_data
 from polyvox.memory.quoting import quote
-from polyvox.store.derived import Summary
+from polyvox.memory.tables.derived import Summary
 from polyvox.values import Scope
 
 LONGEST = 700

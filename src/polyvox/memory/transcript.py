@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 from polyvox.errors import Conflict
 from polyvox.memory.ingest import Ingested, check, news
+from polyvox.memory.tables import episodes, sources
 from polyvox.memory.values import Episode, Message, Partition, Transcript
-from polyvox.store import conversations, episodes, sessions, sources
+from polyvox.store import conversations, sessions
 from polyvox.store.database import Tx
 from polyvox.store.sessions import Session
 from polyvox.store.threads import leads_by, path_to

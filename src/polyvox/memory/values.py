@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from polyvox.store.claims import Claim
-from polyvox.store.episodes import Episode, Message, Partition, Role, Transcript
+from polyvox.memory.tables.claims import Claim
+from polyvox.memory.tables.episodes import Episode, Message, Partition, Role, Transcript
 
 __all__ = [
     "Claim",

@@ -12,10 +12,11 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import islice
 
-from polyvox.store import redacting, search
+from polyvox.memory.tables import redacting
+from polyvox.memory.tables.told import Told, listed
+from polyvox.store import search
 from polyvox.store.database import Tx
 from polyvox.store.folding import fold
-from polyvox.store.told import Told, listed
 from polyvox.values import Scope
 
 ENOUGH = 20

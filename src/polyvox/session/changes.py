@@ -14,8 +14,9 @@ from typing import TypeVar
 from polyvox.errors import Conflict
 from polyvox.events import ConversationChanged, Event, Numbered
 from polyvox.memory import excluding
+from polyvox.memory.tables import companions
 from polyvox.session.road import Road
-from polyvox.store import companions, conversations, running, turns
+from polyvox.store import conversations, running, turns
 from polyvox.store.conversations import Details
 from polyvox.store.database import Tx
 from polyvox.values import REDACTED, Answer, Conversation, Scope, Turn

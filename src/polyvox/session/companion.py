@@ -28,6 +28,8 @@ from polyvox.memory.moment import at, zone_of
 from polyvox.memory.packets import QueryReply
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remote import LATE, Got
+from polyvox.memory.tables import companions
+from polyvox.memory.tables.companions import Kept, Mark, Marks
 from polyvox.session import starting
 from polyvox.session.council import params_for, voiced
 from polyvox.session.earlier import heard_of, unread_of
@@ -38,8 +40,7 @@ from polyvox.session.remembering import Lookup, MemoryService, NoMemory
 from polyvox.session.road import Job, Road
 from polyvox.session.starting import Opened
 from polyvox.session.trace import left_out
-from polyvox.store import companions, conversations, ratios, usage
-from polyvox.store.companions import Kept, Mark, Marks
+from polyvox.store import conversations, ratios, usage
 from polyvox.store.database import Tx
 from polyvox.store.threads import (
     Need,

@@ -11,8 +11,8 @@ from polyvox.companion.kernel import embodied, opening
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
 from polyvox.errors import ConfigError, Invalid
 from polyvox.models.base import ModelFacts
+from polyvox.resources import Resources
 from polyvox.session.personas import RECIPE, find_or_make
-from polyvox.session.road import Road
 from polyvox.settings import Settings
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import recipes as recipe_rows
@@ -80,12 +80,12 @@ def _persona(known: Sequence[Advisor]) -> Advisor:
     return next(found, None) or Advisor(PERSONA, PERSONA, PERSONA.capitalize(), opening(PERSONA))
 
 
-async def keep_persona(road: Road, scope: Scope, asked: Sequence[Advisor]) -> bool:
+async def keep_persona(resources: Resources, scope: Scope, asked: Sequence[Advisor]) -> bool:
     """Store the persona among these that is not stored yet; whether there is one."""
     if all(one.id != PERSONA for one in asked):
         return False
-    now = road.clock()
-    await road.database.write(lambda tx: find_or_make(tx, scope, PERSONA, now))
+    now = resources.clock()
+    await resources.database.write(lambda tx: find_or_make(tx, scope, PERSONA, now))
     return True
 
 
@@ -99,12 +99,12 @@ def voiced(recipe: Recipe, advisor: Advisor) -> Advisor:
     return embodied(advisor) if recipe.name == RECIPE else advisor
 
 
-def model_for(road: Road, recipe: Recipe, advisor: Advisor) -> str:
+def model_for(resources: Resources, recipe: Recipe, advisor: Advisor) -> str:
     """The model an advisor is asked with: its own, else the recipe's, else the default."""
-    return advisor.model or recipe.model or road.models.default
+    return advisor.model or recipe.model or resources.models.default
 
 
-def params_for(road: Road, recipe: Recipe, advisor: Advisor, facts: ModelFacts) -> Params:
+def params_for(resources: Resources, recipe: Recipe, advisor: Advisor, facts: ModelFacts) -> Params:
     """How it is asked: the advisor's word, then the recipe's, the model's, the settings'."""
-    base = Params(max_tokens=facts.max_tokens or road.settings.limits.max_tokens)
+    base = Params(max_tokens=facts.max_tokens or resources.settings.limits.max_tokens)
     return advisor.params.over(recipe.params.over(base))

@@ -26,6 +26,8 @@ from polyvox.memory.moment import zone_of
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remote import LATE
 from polyvox.memory.running import Heard
+from polyvox.memory.tables import companions
+from polyvox.memory.tables.companions import Kept
 from polyvox.models.base import ModelFacts
 from polyvox.quoting import quoted
 from polyvox.session import starting
@@ -34,8 +36,6 @@ from polyvox.session.excerpts import brief_of
 from polyvox.session.recalling import Librarian, Sought, words_for
 from polyvox.session.road import Job, Road
 from polyvox.session.starting import Opened
-from polyvox.store import companions
-from polyvox.store.companions import Kept
 from polyvox.store.database import Tx
 from polyvox.thread import Said, Thread
 from polyvox.values import Params, Scope, Turn

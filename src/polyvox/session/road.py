@@ -8,13 +8,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from polyvox.context.recipe import Recipe
-from polyvox.ids import Clock
-from polyvox.models.registry import Models
+from polyvox.resources import Resources
 from polyvox.session.remembering import MemoryService, NoMemory
-from polyvox.settings import Settings
-from polyvox.store.database import Database, Tx
-from polyvox.stream.hub import Hub
-from polyvox.stream.journal import Journal
+from polyvox.store.database import Tx
 from polyvox.values import Advisor, Answer, AnswerState, Failure, Scope, Turn
 
 INTERNAL = Failure(
@@ -41,17 +37,10 @@ async def _nothing(_: Scope, __: bool) -> None:
 
 
 @dataclass(slots=True, eq=False)
-class Road:
+class Road(Resources):
     """What the road is built of. Nothing of it changes but the settings, as a whole and between two
     steps: whoever needs them asks the road anew."""
 
-    settings: Settings
-    database: Database
-    models: Models
-    journal: Journal
-    hub: Hub
-    clock: Clock
-    runner_id: str
     memory: MemoryService = field(default_factory=NoMemory)
     badges: Badges | None = None
     ring: Callable[[], None] = lambda: None

@@ -19,7 +19,8 @@ from polyvox.context.recipe import Recipe
 from polyvox.context.window import NOTE_ABOVE, select
 from polyvox.errors import ProtocolError
 from polyvox.memory.asking import Asker, prompt, text_of
-from polyvox.store import companions, conversations, jobs, running, turns
+from polyvox.memory.tables import companions
+from polyvox.store import conversations, jobs, running, turns
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
 from polyvox.store.running import KIND, Running

@@ -20,14 +20,15 @@ from polyvox.context.recipe import Recipe
 from polyvox.errors import Conflict, NotFound, PolyvoxError
 from polyvox.memory.packets import ItemKind, StartItem, Stated
 from polyvox.memory.remote import Degrade
+from polyvox.memory.tables import companions
+from polyvox.memory.tables.companions import Kept
 from polyvox.memory.veto import LINES, NO_VETO, Veto
 from polyvox.quoting import quoted
 from polyvox.session import council
 from polyvox.session.lifecycle import ENDLESS, is_over
 from polyvox.session.remembering import MemoryService, NoMemory, RemoteService, Start
 from polyvox.session.road import Road
-from polyvox.store import companions, conversations, sessions
-from polyvox.store.companions import Kept
+from polyvox.store import conversations, sessions
 from polyvox.store.database import Tx
 from polyvox.store.sessions import Session
 from polyvox.values import Conversation, Recall, Scope

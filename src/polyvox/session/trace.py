@@ -15,9 +15,10 @@ import msgspec
 
 from polyvox.context.draft import Draft
 from polyvox.errors import NotFound, StoreError
+from polyvox.memory.tables import companions
 from polyvox.session.inspect import inspect
 from polyvox.session.road import Job, Road
-from polyvox.store import companions, turns
+from polyvox.store import turns
 from polyvox.store.database import Tx
 from polyvox.values import Answer, Scope, Turn
 

@@ -21,6 +21,8 @@ from polyvox.context.recipe import Recipe
 from polyvox.errors import StoreError
 from polyvox.events import Event
 from polyvox.memory.derive import want_judged
+from polyvox.memory.tables import companions
+from polyvox.memory.tables.companions import Kept
 from polyvox.models.base import ModelFacts
 from polyvox.session import companion, recollecting, running_summary, starting, trace
 from polyvox.session.answer import Call, answer, seal
@@ -28,8 +30,7 @@ from polyvox.session.council import model_for, params_for, voiced
 from polyvox.session.earlier import unread_of
 from polyvox.session.recollecting import Remembered, Seated
 from polyvox.session.road import Job, Road
-from polyvox.store import companions, conversations, ratios, receipts, turns
-from polyvox.store.companions import Kept
+from polyvox.store import conversations, ratios, receipts, turns
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, count_said, read_threads, words_of
 from polyvox.thread import Other, Own, Said, Thread

@@ -8,16 +8,15 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from polyvox.errors import Invalid
-from polyvox.evaluation import languages
+from polyvox.evaluation import asserting, languages
 from polyvox.evaluation.checks import KNOWN
+from polyvox.evaluation.proposing import suggest
+from polyvox.evaluation.tables import assertions as rows
+from polyvox.evaluation.tables.assertions import Details, Wanted
 from polyvox.evaluation.values import Kind
 from polyvox.evaluation.wordings import Wording, checked
 from polyvox.interop import assertion_import, assertion_reading
-from polyvox.session import asserting
-from polyvox.session.proposing import suggest
-from polyvox.store import assertions as rows
 from polyvox.store import turns
-from polyvox.store.assertions import Details, Wanted
 from polyvox.store.database import Tx
 from polyvox.values import Scope
 from polyvox.web.assertion_shapes import (

@@ -8,16 +8,16 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from polyvox.evaluation import suite
+from polyvox.evaluation.evaluating import seen
+from polyvox.evaluation.planning import MOST_REPEATS, Wish
 from polyvox.evaluation.statistics import Agreement
 from polyvox.evaluation.suite import Compared, Result, Results
+from polyvox.evaluation.tables import assertions as assertion_rows
+from polyvox.evaluation.tables import samples
+from polyvox.evaluation.tables.evaluations import Evaluation
 from polyvox.evaluation.values import Verdict
-from polyvox.session.evaluating import seen
-from polyvox.session.planning import MOST_REPEATS, Wish
 from polyvox.store import advisors as advisor_rows
-from polyvox.store import assertions as assertion_rows
-from polyvox.store import samples
 from polyvox.store.database import Tx
-from polyvox.store.evaluations import Evaluation
 from polyvox.values import Scope
 from polyvox.web.fields import Id, ModelName
 from polyvox.web.schemas import Body, usd

@@ -7,15 +7,14 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from polyvox.errors import Invalid, NotFound
-from polyvox.evaluation import suite
+from polyvox.evaluation import agreeing, suite
+from polyvox.evaluation.evaluating import seen
+from polyvox.evaluation.tables import assertions as assertion_rows
+from polyvox.evaluation.tables import evaluations, samples, verdicts
+from polyvox.evaluation.tables.evaluations import Evaluation
 from polyvox.evaluation.values import Verdict
-from polyvox.session import agreeing
-from polyvox.session.evaluating import seen
 from polyvox.store import advisors as advisor_rows
-from polyvox.store import assertions as assertion_rows
-from polyvox.store import evaluations, samples, verdicts
 from polyvox.store.database import Tx
-from polyvox.store.evaluations import Evaluation
 from polyvox.values import Scope
 from polyvox.web.context import App, Who
 from polyvox.web.evaluation_shapes import (

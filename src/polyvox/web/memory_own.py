@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 from polyvox.memory.facts import Known
 from polyvox.memory.forget import Kind
 from polyvox.memory.service import Forgetting
-from polyvox.store.derived import Summary
+from polyvox.memory.tables.derived import Summary
 from polyvox.web.fields import Filled
 from polyvox.web.memory_shapes import Camel, EvidenceOut, Flag, iso
 from polyvox.web.schemas import Body

@@ -18,8 +18,8 @@ from polyvox.memory.listing import Day, Only, Shown
 from polyvox.memory.loops import LoopStatus
 from polyvox.memory.moment import zone_of
 from polyvox.memory.places import Place, places
+from polyvox.memory.tables import derived, episodes, facts
 from polyvox.memory.values import Episode, Partition
-from polyvox.store import derived, episodes, facts
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
 from polyvox.web.fields import Filled, Id, Key, Text

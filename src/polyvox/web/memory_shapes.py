@@ -12,8 +12,8 @@ from pydantic.alias_generators import to_camel
 
 from polyvox.errors import Invalid
 from polyvox.memory.loops import Loop
+from polyvox.memory.tables.derived import Daily
 from polyvox.memory.values import Evidence, Message, Partition
-from polyvox.store.derived import Daily
 from polyvox.web.fields import Filled, Id, Text
 
 EARLIEST, LATEST = 1, 9000

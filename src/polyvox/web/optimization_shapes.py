@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import BaseModel, Field
 
+from polyvox.evaluation.finding import Count, Findings, Found, Summary
+from polyvox.evaluation.improving import MOST_ASSERTIONS, MOST_ITERATIONS, Prepared, Wish
 from polyvox.evaluation.optimise.estimate import Estimate
 from polyvox.evaluation.statistics import wilson
-from polyvox.session.finding import Count, Findings, Found, Summary
-from polyvox.session.improving import MOST_ASSERTIONS, MOST_ITERATIONS, Prepared, Wish
-from polyvox.store.optimisations import Optimisation, StoredAttempt
+from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
 from polyvox.web.fields import Id
 from polyvox.web.schemas import Body, usd
 

@@ -7,9 +7,9 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Query
 
-from polyvox.session.finding import Summary
-from polyvox.session.improving import price_warnings
-from polyvox.store.optimisations import Optimisation
+from polyvox.evaluation.finding import Summary
+from polyvox.evaluation.improving import price_warnings
+from polyvox.evaluation.tables.optimisations import Optimisation
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
 from polyvox.web.fields import Id, Key

@@ -1,0 +1,483 @@
+"""Assertions as rows: what is said of an advisor's answers, in versions, and where it came from.
+
+Invariants: an id is never given twice; a version is written once, so a verdict that names one can
+always be read; a removed assertion keeps its versions and loses every word of the conversation that
+it was drawn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypedDict
+
+import msgspec
+
+from polyvox.errors import Conflict, NotFound
+from polyvox.evaluation.tables import contexts, past_runs
+from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
+from polyvox.store.database import Row, Tx, Value
+from polyvox.store.folding import fold
+from polyvox.store.paging import Page, page_of, place_in
+from polyvox.values import REDACTED, Scope
+
+Kind = Literal[
+    "judge",
+    "words",
+    "sentences",
+    "contains",
+    "lacks",
+    "matches",
+    "questions",
+    "ends_with_question",
+    "language",
+    "json",
+]
+SOME = 400
+"""So many ids are asked for by one statement."""
+_ROW = (
+    "a.id, a.advisor_id, a.advisor_name, a.number, v.text, v.kind, v.args, a.tags, a.active,"
+    " a.source_answer, a.source_conversation, a.source_turn, a.source_input, a.source_text,"
+    " a.context_hash, a.user_input, a.created_at, a.updated_at"
+)
+_JOINED = (
+    f"SELECT {_ROW} FROM assertions a JOIN assertion_versions v"
+    " ON v.user_id = a.user_id AND v.assertion_id = a.id AND v.number = a.number"
+    " WHERE a.user_id = ?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The answer that an assertion was drawn from, as it was then."""
+
+    answer_id: str
+    conversation_id: str
+    turn_id: str
+    user_input: str
+    answer: str
+    context_hash: str
+    """Names the stored context: what the advisor had been sent for that answer. Empty: nothing is
+    known of it, so the answer can be judged and not be had again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """How an advisor should answer: in words for a judge, or a check in code."""
+
+    id: str
+    advisor_id: str
+    advisor_name: str
+    number: int
+    """Of this version, from 1."""
+    text: str
+    kind: Kind = "judge"
+    args: Mapping[str, Any] = field(default_factory=dict)
+    """What a check in code needs: `min`, `max`, `text`, `pattern`, `language` …"""
+    tags: tuple[str, ...] = ()
+    active: bool = True
+    source: Source | None = None
+    user_input: str | None = None
+    """Made by hand: what to ask. None as well: it holds in every stored context of its advisor."""
+    created_at: int = 0
+    updated_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What an assertion said at a time."""
+
+    assertion_id: str
+    number: int
+    text: str
+    kind: Kind
+    args: Mapping[str, Any]
+    created_at: int
+
+
+class Details(TypedDict, total=False):
+    """What can be changed; what is left out stays. Another text, kind or args is a new version."""
+
+    text: str
+    kind: Kind
+    args: Mapping[str, Any]
+    tags: tuple[str, ...]
+    active: bool
+    user_input: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which assertions are listed; everything given must hold."""
+
+    advisor_id: str | None = None
+    query: str = ""
+    """Words (or their beginnings) of the text, the tags or the source's question."""
+    tag: str | None = None
+    kind: Kind | None = None
+    active: bool | None = None
+    answer_id: str | None = None
+
+
+def find(tx: Tx, scope: Scope, assertion_id: str) -> Assertion | None:
+    """One assertion as it is now, unless it was removed."""
+    row = tx.one(f"{_JOINED} AND a.id = ? AND a.removed_at IS NULL", (scope.user, assertion_id))
+    return None if row is None else _assertion(row)
+
+
+def get(tx: Tx, scope: Scope, assertion_id: str) -> Assertion:
+    """One assertion as it is now, or NotFound."""
+    found = find(tx, scope, assertion_id)
+    if found is None:
+        raise NotFound(
+            f"There is no assertion {assertion_id}.",
+            "The list of an advisor's assertions has the ids of all there are.",
+        )
+    return found
+
+
+def get_many(tx: Tx, scope: Scope, ids: Sequence[str]) -> list[Assertion]:
+    """The named assertions, in that order; NotFound if one is not there."""
+    found: dict[str, Assertion] = {}
+    for start in range(0, len(ids), SOME):
+        some = ids[start : start + SOME]
+        rows = tx.all(
+            f"{_JOINED} AND a.removed_at IS NULL AND a.id IN ({', '.join('?' * len(some))})",
+            (scope.user, *some),
+        )
+        found |= {row[0]: _assertion(row) for row in rows}
+    return [found[one] if one in found else get(tx, scope, one) for one in ids]
+
+
+def versions(tx: Tx, scope: Scope, assertion_id: str) -> list[Version]:
+    """Everything an assertion (also a removed one) has said, newest first."""
+    rows = tx.all(
+        "SELECT assertion_id, number, text, kind, args, created_at FROM assertion_versions"
+        " WHERE user_id = ? AND assertion_id = ? ORDER BY number DESC",
+        (scope.user, assertion_id),
+    )
+    return [
+        Version(one, number, text, kind, msgspec.json.decode(args), at)
+        for one, number, text, kind, args, at in rows
+    ]
+
+
+def list_page(
+    tx: Tx, scope: Scope, wanted: Wanted, limit: int = 100, after: str | None = None
+) -> Page[Assertion]:
+    """Assertions in the order they were made; `after` is a page's `next`."""
+    where, params = _where(wanted)
+    if after is not None:
+        where += " AND (a.created_at > ? OR (a.created_at = ? AND a.id > ?))"
+        params += place_in(after, "after")
+    rows = tx.all(
+        f"{_JOINED} AND a.removed_at IS NULL{where} ORDER BY a.created_at, a.id LIMIT ?",
+        (scope.user, *params, limit + 1),
+    )
+    return page_of([_assertion(row) for row in rows], limit, lambda one: one.created_at)
+
+
+def list_all(tx: Tx, scope: Scope, wanted: Wanted) -> list[Assertion]:
+    """Every assertion that is wanted, in the order they were made."""
+    where, params = _where(wanted)
+    rows = tx.all(
+        f"{_JOINED} AND a.removed_at IS NULL{where} ORDER BY a.created_at, a.id",
+        (scope.user, *params),
+    )
+    return [_assertion(row) for row in rows]
+
+
+def context_hashes(tx: Tx, scope: Scope, advisor_id: str) -> list[str]:
+    """Every stored context of an advisor, oldest assertion first: where an assertion holds that has
+    neither a source nor a question of its own."""
+    rows = tx.all(
+        "SELECT context_hash, MIN(created_at) FROM assertions WHERE user_id = ? AND advisor_id = ?"
+        " AND removed_at IS NULL AND context_hash <> '' GROUP BY context_hash ORDER BY 2, 1",
+        (scope.user, advisor_id),
+    )
+    return [row[0] for row in rows]
+
+
+def is_asked(tx: Tx, scope: Scope, question: str) -> bool:
+    """Whether some assertion has this question of its own."""
+    sql = "SELECT 1 FROM assertions WHERE user_id = ? AND user_input = ?"
+    return tx.one(sql, (scope.user, question)) is not None
+
+
+def tags_of(tx: Tx, scope: Scope, advisor_id: str) -> list[str]:
+    """Every tag that an advisor's assertions have."""
+    rows = tx.all(
+        "SELECT DISTINCT tags FROM assertions WHERE user_id = ? AND advisor_id = ?"
+        " AND removed_at IS NULL",
+        (scope.user, advisor_id),
+    )
+    return sorted({tag for row in rows for tag in msgspec.json.decode(row[0])})
+
+
+def asserted(tx: Tx, scope: Scope, conversation_id: str) -> list[str]:
+    """The answers of a conversation that assertions were drawn from."""
+    rows = tx.all(
+        "SELECT DISTINCT source_answer FROM assertions WHERE user_id = ?"
+        " AND source_conversation = ? AND removed_at IS NULL ORDER BY source_answer",
+        (scope.user, conversation_id),
+    )
+    return [row[0] for row in rows]
+
+
+def name_of(tx: Tx, scope: Scope, advisor_id: str) -> str | None:
+    """What an advisor was called by its newest assertion: it may be gone from everywhere else."""
+    row = tx.one(
+        "SELECT advisor_name FROM assertions WHERE user_id = ? AND advisor_id = ?"
+        " AND removed_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1",
+        (scope.user, advisor_id),
+    )
+    return None if row is None else str(row[0])
+
+
+def owners(tx: Tx, scope: Scope) -> list[tuple[str, str]]:
+    """Id and name of everybody who has assertions, by their first one."""
+    rows = tx.all(
+        "SELECT advisor_id, MAX(advisor_name), MIN(created_at) FROM assertions WHERE user_id = ?"
+        " AND removed_at IS NULL GROUP BY advisor_id ORDER BY 3, 1",
+        (scope.user,),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def add(tx: Tx, scope: Scope, one: Assertion) -> Assertion:
+    """A new assertion in its first version. An id that was ever given is a Conflict."""
+    source = one.source or Source("", "", "", "", "", "")
+    touched = tx.run(
+        "INSERT INTO assertions (user_id, id, advisor_id, advisor_name, number, tags, active,"
+        " source_answer, source_conversation, source_turn, source_input, source_text, context_hash,"
+        " user_input, words, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            scope.user,
+            one.id,
+            one.advisor_id,
+            one.advisor_name,
+            one.number,
+            _json(one.tags),
+            int(one.active),
+            source.answer_id if one.source else None,
+            source.conversation_id,
+            source.turn_id,
+            source.user_input,
+            source.answer,
+            source.context_hash,
+            one.user_input,
+            _words(one),
+            one.created_at,
+            one.updated_at,
+        ),
+    )
+    if not touched:
+        raise Conflict(f"There was an assertion {one.id} before.", "Ids are never used again.")
+    _add_version(tx, scope, one, one.created_at if one.number == 1 else one.updated_at)
+    return one
+
+
+def add_version(tx: Tx, scope: Scope, one: Version) -> None:
+    """An earlier version that a file tells of; one that is there stays as it is."""
+    tx.run(
+        "INSERT INTO assertion_versions (user_id, assertion_id, number, text, kind, args,"
+        " created_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            scope.user,
+            one.assertion_id,
+            one.number,
+            one.text,
+            one.kind,
+            _json(one.args),
+            one.created_at,
+        ),
+    )
+
+
+def change(tx: Tx, scope: Scope, assertion_id: str, now: int, details: Details) -> Assertion:
+    """Change what `details` names. Saying something else makes a new version."""
+    # Touching the row first locks it: two changes at once make two versions, one after the other.
+    tx.run(
+        "UPDATE assertions SET updated_at = ? WHERE user_id = ? AND id = ? AND removed_at IS NULL",
+        (now, scope.user, assertion_id),
+    )
+    old = get(tx, scope, assertion_id)
+    new = replace(old, **details, updated_at=now)
+    if (new.text, new.kind, dict(new.args)) != (old.text, old.kind, dict(old.args)):
+        new = replace(new, number=old.number + 1)
+        _add_version(tx, scope, new, now)
+    tx.run(
+        "UPDATE assertions SET number = ?, tags = ?, active = ?, user_input = ?, words = ?"
+        " WHERE user_id = ? AND id = ?",
+        (
+            new.number,
+            _json(new.tags),
+            int(new.active),
+            new.user_input,
+            _words(new),
+            scope.user,
+            assertion_id,
+        ),
+    )
+    return new
+
+
+def remove(tx: Tx, scope: Scope, assertion_id: str, now: int) -> None:
+    """Take an assertion off the list, with everything of the conversation it was drawn from."""
+    old = get(tx, scope, assertion_id)
+    tx.run(
+        "UPDATE assertions SET removed_at = ?, updated_at = ?, source_input = '', source_text = '',"
+        " context_hash = '', user_input = NULL, words = '' WHERE user_id = ? AND id = ?",
+        (now, now, scope.user, assertion_id),
+    )
+    if old.source is None:
+        return
+    contexts.drop_unused(tx, scope, old.source.context_hash)
+    left = tx.one(
+        "SELECT 1 FROM assertions WHERE user_id = ? AND source_answer = ? AND removed_at IS NULL",
+        (scope.user, old.source.answer_id),
+    )
+    if left is None:
+        past_runs.drop(tx, scope, old.source.answer_id)
+
+
+def restore(tx: Tx, scope: Scope, one: Assertion, now: int) -> bool:
+    """Bring a removed assertion back as it is given; answers whether that id was this one's: of
+    the same advisor, from the same answer."""
+    source = one.source or Source("", "", "", "", "", "")
+    row = tx.one(
+        "SELECT number FROM assertions WHERE user_id = ? AND id = ? AND advisor_id = ?"
+        " AND COALESCE(source_answer, '') = ? AND removed_at IS NOT NULL",
+        (scope.user, one.id, one.advisor_id, source.answer_id),
+    )
+    if row is None:
+        return False
+    tx.run(
+        "UPDATE assertions SET removed_at = NULL, advisor_name = ?, source_input = ?,"
+        " source_text = ?, context_hash = ?, user_input = ? WHERE user_id = ? AND id = ?",
+        (
+            one.advisor_name,
+            source.user_input,
+            source.answer,
+            source.context_hash,
+            one.user_input,
+            scope.user,
+            one.id,
+        ),
+    )
+    said: Details = {"text": one.text, "kind": one.kind, "args": one.args}
+    change(tx, scope, one.id, now, {**said, "tags": one.tags, "active": one.active})
+    return True
+
+
+def is_known(tx: Tx, scope: Scope, assertion_id: str) -> bool:
+    """Whether this id was ever given."""
+    return (
+        tx.one("SELECT 1 FROM assertions WHERE user_id = ? AND id = ?", (scope.user, assertion_id))
+        is not None
+    )
+
+
+@place("assertion", tables=("assertions", "assertion_versions"))
+def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+    """Forgetting reaches what an assertion says and where it came from, its versions included. One
+    whose conversation is only deleted keeps what it was drawn from: it works on."""
+    found: list[Found] = []
+    rows = tx.all(f"{_JOINED} AND a.updated_at >= ?", (scope.user, needles.since))
+    for one in map(_assertion, rows):
+        source, asked = one.source, one.user_input
+        if source is not None and source.conversation_id == needles.leaving:
+            continue
+        if source is not None:
+            gone = source.turn_id in needles.turns, source.answer_id in needles.answers
+            source = replace(
+                source,
+                user_input=_clean(source.user_input, needles, gone[0]),
+                answer=_clean(source.answer, needles, gone[1]),
+            )
+        tags = tuple(tag for tag in one.tags if needles.redacted(tag) is None)
+        new = replace(one, source=source, user_input=asked and _clean(asked, needles), tags=tags)
+        said = [
+            (old, _clean(old.text, needles), needles.redacted_json(_json(old.args)))
+            for old in versions(tx, scope, one.id)
+        ]
+        spoken = [row for row in said if row[1] != row[0].text or row[2] is not None]
+        if new == one and not spoken:
+            continue
+        found.append(Found("assertion", one.id, excerpt(one.text)))
+        if dry:
+            continue
+        for old, text, args in spoken:
+            tx.run(
+                "UPDATE assertion_versions SET text = ?, args = ? WHERE user_id = ?"
+                " AND assertion_id = ? AND number = ?",
+                (text, args or _json(old.args), scope.user, one.id, old.number),
+            )
+        new = replace(new, text=_clean(one.text, needles))
+        tx.run(
+            "UPDATE assertions SET source_input = ?, source_text = ?, user_input = ?, tags = ?,"
+            " words = ? WHERE user_id = ? AND id = ?",
+            (
+                new.source.user_input if new.source else "",
+                new.source.answer if new.source else "",
+                new.user_input,
+                _json(tags),
+                _words(new),
+                scope.user,
+                one.id,
+            ),
+        )
+    return found
+
+
+def _clean(text: str, needles: Needles, gone: bool = False) -> str:
+    return REDACTED if gone and text else needles.redacted(text) or text
+
+
+def _where(wanted: Wanted) -> tuple[str, list[Value]]:
+    where, params = "", list[Value]()
+    plain: tuple[tuple[str, Value], ...] = (
+        ("a.advisor_id", wanted.advisor_id),
+        ("a.source_answer", wanted.answer_id),
+        ("v.kind", wanted.kind),
+        ("a.active", None if wanted.active is None else int(wanted.active)),
+    )
+    for column, value in plain:
+        if value is not None:
+            where += f" AND {column} = ?"
+            params.append(value)
+    for word in dict.fromkeys(fold(wanted.query).split()):
+        where += " AND a.words LIKE ?"  # folded: there is no % and no _ in it
+        params.append(f"% {word}%")
+    if wanted.tag is not None:
+        where += " AND a.tags LIKE ? ESCAPE '!'"
+        shown = _json((wanted.tag,))[1:-1]
+        for sign in "!%_":
+            shown = shown.replace(sign, f"!{sign}")
+        params.append(f"%{shown}%")
+    return where, params
+
+
+def _words(one: Assertion) -> str:
+    """What a search looks through: folded words, each with a space before it."""
+    asked = one.source.user_input if one.source else (one.user_input or "")
+    text = " ".join((one.text, *one.tags, asked[:2000]))
+    return " " + " ".join(fold(text).split())
+
+
+def _add_version(tx: Tx, scope: Scope, one: Assertion, now: int) -> None:
+    add_version(tx, scope, Version(one.id, one.number, one.text, one.kind, one.args, now))
+
+
+def _assertion(row: Row) -> Assertion:
+    values: list[Any] = list(row[:9])
+    values[6] = msgspec.json.decode(row[6])
+    values[7] = tuple(msgspec.json.decode(row[7]))
+    values[8] = bool(row[8])
+    values += [None if row[9] is None else Source(*row[9:15]), *row[15:]]
+    return Assertion(*values)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

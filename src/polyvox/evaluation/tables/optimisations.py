@@ -1,0 +1,345 @@
+"""Optimisations as rows: what a run is to do, how far it is, every attempt, and what came of it.
+
+Invariants: a run ends in one of `finished`, `cancelled`, `failed` and `spent`, and only a failed or
+spent one can be taken up again; an attempt's text is written before it is tried; what was decided
+about a result is decided once, and can be undone once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from polyvox.errors import NotFound
+from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
+from polyvox.store.database import Row, Tx, Value
+from polyvox.store.paging import Page, page_of, place_in
+from polyvox.values import Scope, Usage
+
+OptimisationState = Literal["waiting", "running", "finished", "cancelled", "failed", "spent"]
+Decision = Literal["", "accepted", "rejected", "rolled back"]
+ENDED: frozenset[OptimisationState] = frozenset({"finished", "cancelled", "failed", "spent"})
+_COLUMNS = (
+    "id, advisor_id, advisor_name, target, recipe, engine, judge, optimizer, plan, estimate,"
+    " warnings, budget, base_version, base_text, state, stage, iteration, iterations, best,"
+    " best_rate, base_rate, calls, spent, unpriced, verdict, message, results, decision,"
+    " decided_at, final_text, final_version, created_at, started_at, ended_at"
+)
+_ATTEMPT = "number, parent, ask_hash, text, state, note, rate, scores, spent, created_at"
+_WARNINGS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Optimisation:
+    """A run that looks for a better prompt."""
+
+    id: str
+    advisor_id: str
+    advisor_name: str
+    target: str
+    """`prompt`, or `phase:NAME`."""
+    recipe: str
+    """The recipe whose phase it is; empty for the advisor's prompt."""
+    engine: str
+    judge: str
+    """The judge's model; empty: there is none."""
+    optimizer: str
+    """The model that rewrites."""
+    plan: str
+    """What is tried where, as JSON: ids and hashes alone."""
+    estimate: str
+    """What it was expected to take, as JSON."""
+    warnings: tuple[str, ...]
+    budget: int | None
+    """Nano-dollars that it may spend; None: no limit of its own."""
+    base_version: str
+    """The prompt version that it began with; empty for a phase."""
+    base_text: str
+    state: OptimisationState = "waiting"
+    stage: str = ""
+    """baseline, search or confirmation."""
+    iteration: int = 0
+    iterations: int = 10
+    best: int = 0
+    """The number of the best attempt; 0: the prompt as it was."""
+    best_rate: float | None = None
+    base_rate: float | None = None
+    calls: int = 0
+    spent: int = 0
+    """Nano-dollars known to be spent."""
+    unpriced: int = 0
+    """Calls whose price is not known."""
+    verdict: str | None = None
+    """improved, not distinguishable or regressed, once that was found out."""
+    message: str = ""
+    """The verdict in words, or why there is none."""
+    results: str | None = None
+    """What was found, as JSON: ids, numbers, names of samples."""
+    decision: Decision = ""
+    decided_at: int | None = None
+    final_text: str | None = None
+    """The best attempt's prompt, where there is a better one."""
+    final_version: str = ""
+    """The prompt version that accepting it made."""
+    created_at: int = 0
+    started_at: int | None = None
+    ended_at: int | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over, however."""
+        return self.state in ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAttempt:
+    """A rewritten prompt and what became of it."""
+
+    number: int
+    parent: int
+    ask_hash: str
+    text: str | None
+    """None: what the rewriter gave was not taken."""
+    state: str
+    """proposed, scored, hopeless, guarded or refused."""
+    note: str
+    rate: float | None
+    scores: str
+    """By case, as JSON."""
+    spent: int
+    """Nano-dollars known to be spent on it."""
+    created_at: int
+
+
+def add(tx: Tx, scope: Scope, one: Optimisation) -> None:
+    """A new run."""
+    values = [getattr(one, name.strip()) for name in _COLUMNS.split(",")]
+    values[_WARNINGS] = msgspec.json.encode(one.warnings).decode()
+    marks = ", ".join("?" * len(values))
+    tx.run(
+        f"INSERT INTO optimisations (user_id, {_COLUMNS}) VALUES (?, {marks})",
+        (scope.user, *values),
+    )
+
+
+def get(tx: Tx, scope: Scope, optimisation_id: str) -> Optimisation:
+    """One run, or NotFound."""
+    row = tx.one(
+        f"SELECT {_COLUMNS} FROM optimisations WHERE user_id = ? AND id = ?",
+        (scope.user, optimisation_id),
+    )
+    if row is None:
+        raise NotFound(
+            f"There is no optimisation {optimisation_id}.", "GET /api/optimizations lists them."
+        )
+    return _optimisation(row)
+
+
+def list_page(
+    tx: Tx,
+    scope: Scope,
+    *,
+    advisor_id: str | None = None,
+    limit: int = 50,
+    before: str | None = None,
+) -> Page[Optimisation]:
+    """Runs, newest first; `before` is a page's `next`."""
+    where, params = "", list[Value]()
+    if advisor_id is not None:
+        where += " AND advisor_id = ?"
+        params.append(advisor_id)
+    if before is not None:
+        where += " AND (created_at < ? OR (created_at = ? AND id < ?))"
+        params += place_in(before, "before")
+    rows = tx.all(
+        f"SELECT {_COLUMNS} FROM optimisations WHERE user_id = ?{where}"
+        " ORDER BY created_at DESC, id DESC LIMIT ?",
+        (scope.user, *params, limit + 1),
+    )
+    return page_of([_optimisation(row) for row in rows], limit, lambda one: one.created_at)
+
+
+def under_way(
+    tx: Tx, scope: Scope, advisor_id: str, target: str, recipe: str
+) -> Optimisation | None:
+    """The run that is looking for the same prompt right now: a phase is shared by all advisors."""
+    whose, params = " AND recipe = ?", list[Value]([recipe])
+    if not recipe:
+        whose, params = " AND advisor_id = ?", [advisor_id]
+    row = tx.one(
+        f"SELECT {_COLUMNS} FROM optimisations WHERE user_id = ? AND target = ?{whose}"
+        " AND state IN ('waiting', 'running') ORDER BY created_at, id LIMIT 1",
+        (scope.user, target, *params),
+    )
+    return None if row is None else _optimisation(row)
+
+
+def start(tx: Tx, scope: Scope, optimisation_id: str, now: int) -> Optimisation:
+    """It is being worked on, unless it has ended meanwhile."""
+    tx.run(
+        "UPDATE optimisations SET state = 'running', started_at = COALESCE(started_at, ?)"
+        " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
+        (now, scope.user, optimisation_id),
+    )
+    return get(tx, scope, optimisation_id)
+
+
+def progress(
+    tx: Tx,
+    scope: Scope,
+    optimisation_id: str,
+    *,
+    stage: str,
+    iteration: int,
+    best: int,
+    best_rate: float | None,
+    base_rate: float | None,
+) -> None:
+    """Where it stands."""
+    tx.run(
+        "UPDATE optimisations SET stage = ?, iteration = ?, best = ?, best_rate = ?, base_rate = ?"
+        " WHERE user_id = ? AND id = ? AND state = 'running'",
+        (stage, iteration, best, best_rate, base_rate, scope.user, optimisation_id),
+    )
+
+
+def spend(tx: Tx, scope: Scope, optimisation_id: str, used: Usage) -> None:
+    """A call was made for it."""
+    tx.run(
+        "UPDATE optimisations SET calls = calls + 1, spent = spent + ?, unpriced = unpriced + ?"
+        " WHERE user_id = ? AND id = ?",
+        (used.cost or 0, int(used.cost is None), scope.user, optimisation_id),
+    )
+
+
+def end(
+    tx: Tx,
+    scope: Scope,
+    optimisation_id: str,
+    state: Literal["finished", "cancelled", "failed", "spent"],
+    now: int,
+    message: str,
+    *,
+    verdict: str | None = None,
+    results: str | None = None,
+    final_text: str | None = None,
+) -> bool:
+    """It is over; False where it was already."""
+    return bool(
+        tx.run(
+            "UPDATE optimisations SET state = ?, ended_at = ?, message = ?, verdict = ?,"
+            " results = ?, final_text = ?"
+            " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
+            (state, now, message, verdict, results, final_text, scope.user, optimisation_id),
+        )
+    )
+
+
+def take_up(tx: Tx, scope: Scope, optimisation_id: str, judge: str, budget: int | None) -> None:
+    """A failed or spent run goes on, with this judge and this budget."""
+    tx.run(
+        "UPDATE optimisations SET state = 'waiting', ended_at = NULL, message = '', verdict = NULL,"
+        " results = NULL, final_text = NULL, judge = ?, budget = ? WHERE user_id = ? AND id = ?",
+        (judge, budget, scope.user, optimisation_id),
+    )
+
+
+def decide(
+    tx: Tx, scope: Scope, optimisation_id: str, decision: Decision, now: int, version: str = ""
+) -> None:
+    """What became of its result; `version` is the prompt version that accepting it made."""
+    tx.run(
+        "UPDATE optimisations SET decision = ?, decided_at = ?, final_version = ?"
+        " WHERE user_id = ? AND id = ?",
+        (decision, now, version, scope.user, optimisation_id),
+    )
+
+
+# attempts
+
+
+def put_attempt(tx: Tx, scope: Scope, optimisation_id: str, one: StoredAttempt) -> None:
+    """Keep an attempt, in place of what was known of it before."""
+    tx.run(
+        f"INSERT INTO attempts (user_id, optimisation_id, {_ATTEMPT})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (user_id, optimisation_id, number) DO UPDATE SET parent = excluded.parent,"
+        " ask_hash = excluded.ask_hash, text = excluded.text, state = excluded.state,"
+        " note = excluded.note, rate = excluded.rate, scores = excluded.scores,"
+        " spent = excluded.spent",
+        (
+            scope.user,
+            optimisation_id,
+            one.number,
+            one.parent,
+            one.ask_hash,
+            one.text,
+            one.state,
+            one.note,
+            one.rate,
+            one.scores,
+            one.spent,
+            one.created_at,
+        ),
+    )
+
+
+def find_attempt(tx: Tx, scope: Scope, optimisation_id: str, number: int) -> StoredAttempt | None:
+    """One attempt, or None."""
+    row = tx.one(
+        f"SELECT {_ATTEMPT} FROM attempts WHERE user_id = ? AND optimisation_id = ? AND number = ?",
+        (scope.user, optimisation_id, number),
+    )
+    return None if row is None else StoredAttempt(*row)
+
+
+def attempts(tx: Tx, scope: Scope, optimisation_id: str) -> list[StoredAttempt]:
+    """Every attempt of a run, in their order."""
+    rows = tx.all(
+        f"SELECT {_ATTEMPT} FROM attempts WHERE user_id = ? AND optimisation_id = ?"
+        " ORDER BY number",
+        (scope.user, optimisation_id),
+    )
+    return [StoredAttempt(*row) for row in rows]
+
+
+def drop_attempts(tx: Tx, scope: Scope, optimisation_id: str, after: int) -> None:
+    """Forget attempts beyond a number: a run that was taken up again went another way."""
+    tx.run(
+        "DELETE FROM attempts WHERE user_id = ? AND optimisation_id = ? AND number > ?",
+        (scope.user, optimisation_id, after),
+    )
+
+
+@place("optimisation", tables=("optimisations", "attempts"))
+def _told(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+    """Rewritten prompts carry nothing over, as far as code can tell; here is the rest of it."""
+    found: list[Found] = []
+    for table, key, columns in (
+        ("optimisations", "id", ("final_text", "message")),
+        ("attempts", "optimisation_id || ' ' || number", ("text", "note")),
+    ):
+        for column in columns:
+            rows = tx.all(
+                f"SELECT {key}, {column} FROM {table} WHERE user_id = ? AND created_at >= ?"
+                f" AND {column} IS NOT NULL AND {column} <> ''",
+                (scope.user, needles.since),
+            )
+            for row_id, text in rows:
+                if (clean := needles.redacted(text)) is None:
+                    continue
+                found.append(Found("optimisation", str(row_id).partition(" ")[0], excerpt(text)))
+                if not dry:
+                    tx.run(
+                        f"UPDATE {table} SET {column} = ? WHERE user_id = ? AND {key} = ?",
+                        (clean, scope.user, row_id),
+                    )
+    return found
+
+
+def _optimisation(row: Row) -> Optimisation:
+    values = list(row)
+    values[_WARNINGS] = tuple(msgspec.json.decode(row[_WARNINGS]))
+    return Optimisation(*values)

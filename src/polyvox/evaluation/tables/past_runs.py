@@ -1,0 +1,77 @@
+"""Runs that another program had made over an answer, kept word for word as it told them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
+from polyvox.store.database import Tx
+from polyvox.values import Scope
+
+RunKind = Literal["evaluation", "optimisation", "record"]
+"""A record is whatever else was told beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """An evaluation or an optimisation of an answer, as it was told."""
+
+    answer_id: str
+    kind: RunKind
+    id: str
+    at: int | None
+    """When it was made, where that is known."""
+    data: Mapping[str, Any]
+
+
+def add(tx: Tx, scope: Scope, one: PastRun) -> bool:
+    """Keep a run; answers whether it was new."""
+    touched = tx.run(
+        "INSERT INTO past_runs (user_id, answer_id, kind, id, at, data) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        (scope.user, one.answer_id, one.kind, one.id, one.at, _json(one.data)),
+    )
+    return touched > 0
+
+
+def of_answer(tx: Tx, scope: Scope, answer_id: str) -> list[PastRun]:
+    """Every run that is known of an answer, oldest first."""
+    rows = tx.all(
+        "SELECT answer_id, kind, id, at, data FROM past_runs WHERE user_id = ? AND answer_id = ?"
+        " ORDER BY COALESCE(at, 0), kind, id",
+        (scope.user, answer_id),
+    )
+    return [PastRun(a, kind, id_, at, msgspec.json.decode(data)) for a, kind, id_, at, data in rows]
+
+
+def drop(tx: Tx, scope: Scope, answer_id: str) -> None:
+    """Forget the runs over an answer: their reasons quote it."""
+    tx.run("DELETE FROM past_runs WHERE user_id = ? AND answer_id = ?", (scope.user, answer_id))
+
+
+@place("past_run", tables=("past_runs",))
+def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+    """Forgetting reaches the reasons that were given in runs."""
+    found = []
+    rows = tx.all(
+        "SELECT answer_id, kind, id, data FROM past_runs WHERE user_id = ?", (scope.user,)
+    )
+    for answer_id, kind, name, data in rows:
+        if (new := needles.redacted_json(data)) is None:
+            continue
+        found.append(Found("past_run", f"{answer_id}/{name}", excerpt(data)))
+        if not dry:
+            tx.run(
+                "UPDATE past_runs SET data = ? WHERE user_id = ? AND answer_id = ? AND kind = ?"
+                " AND id = ?",
+                (new, scope.user, answer_id, kind, name),
+            )
+    return found
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
