@@ -12,6 +12,8 @@ from tests.evaluation.workshop import PROMPT, answers, judges, last_of
 from tests.provider import Script
 from tests.web.house import House, open_house
 
+pytestmark = pytest.mark.contract
+
 MODELS = {"models": {"default": "lab:ann", "judge": "lab:judge", "optimizer": "lab:writer"}}
 KIND = "optimisation"
 

@@ -9,6 +9,8 @@ from tests.evaluation.cutting import SETTINGS, Breaking, done, killed, said, wan
 from tests.provider import ProviderServer
 from tests.session.room import Hand, open_room
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.mark.parametrize("engine", ["native", "gepa"])
 async def test_wherever_it_is_cut_off_one_call_is_made_again(tmp_path: Path, engine: str) -> None:
