@@ -27,6 +27,8 @@ from polyvox.events import (
 )
 from polyvox.values import Usage
 
+pytestmark = pytest.mark.contract
+
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 COUNT = st.integers(0, 2**40)
 KIND = st.sampled_from(["advisor", "exchange", "synthesis"])
