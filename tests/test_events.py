@@ -106,7 +106,7 @@ def test_an_unknown_price_is_null_and_never_nothing() -> None:
     assert priced["cost"] == 1.5
 
 
-STORED = [
+STORED: list[tuple[Event, str]] = [
     (TurnStarted("t", "m"), '{"turn_id":"t","message_id":"m"}'),
     (
         AnswerStarted("t", "a", "x", "Ä", "exchange", 2, "old"),
