@@ -11,6 +11,8 @@ import pytest
 from tests.provider import Script
 from tests.web.house import House, open_house
 
+pytestmark = pytest.mark.contract
+
 JUDGE = {"models": {"default": "lab:calm", "judge": "lab:judge"}}
 
 

@@ -85,7 +85,8 @@ def _ended_event(answer: Answer) -> AnswerEnded:
         case "completed":
             return AnswerCompleted(answer.id, answer.usage or Usage(0, 0), answer.model)
         case "failed":
-            return AnswerFailed(answer.id, answer.failure or Failure("unavailable", "Unknown."))
+            failure = answer.failure or Failure("unavailable", "Unknown.")
+            return AnswerFailed(answer.id, failure.category, failure.message, failure.hint)
         case "stopped":
             return AnswerStopped(answer.id, answer.usage)
         case _:
