@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.evaluation.workshop import PROMPT, answers, judges, last_of
 from tests.provider import Script
-from tests.session.workshop import PROMPT, answers, judges, last_of
 from tests.web.house import House, open_house
 
 pytestmark = pytest.mark.contract
