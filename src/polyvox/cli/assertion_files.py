@@ -57,7 +57,7 @@ def export(
 
     async def work(app: Polyvox) -> None:
         from polyvox.cli.choosing import SCOPE
-        from polyvox.evaluation.asserting import whose
+        from polyvox.evaluation.assertion import whose
         from polyvox.evaluation.tables import assertions
         from polyvox.interop import assertion_reading
         from polyvox.store.database import Tx

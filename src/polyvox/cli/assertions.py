@@ -69,7 +69,7 @@ def list_assertions(
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say_json, table
         from polyvox.cli.words import one_line
-        from polyvox.evaluation.asserting import whose
+        from polyvox.evaluation.assertion import whose
         from polyvox.evaluation.tables import assertions as rows
         from polyvox.evaluation.tables.assertions import Wanted
         from polyvox.store.database import Tx
@@ -113,7 +113,7 @@ def show(assertion: Id, json: Json = False) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say, say_json
         from polyvox.cli.words import when
-        from polyvox.evaluation import asserting
+        from polyvox.evaluation import assertion as asserting
         from polyvox.web.assertion_shapes import HistoryOut
 
         found = await asserting.history(app.road, SCOPE, assertion)
@@ -170,7 +170,7 @@ def add(
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say, say_json
         from polyvox.errors import Invalid
-        from polyvox.evaluation import asserting
+        from polyvox.evaluation import assertion as asserting
         from polyvox.web.assertion_shapes import AssertionOut
 
         if (advisor is None) == (answer is None):
@@ -233,7 +233,7 @@ def edit(
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say
         from polyvox.errors import Invalid
-        from polyvox.evaluation import asserting
+        from polyvox.evaluation import assertion as asserting
 
         details: Details = {}
         if text is not None:
@@ -270,7 +270,7 @@ def remove(
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say
         from polyvox.cli.words import count
-        from polyvox.evaluation import asserting
+        from polyvox.evaluation import assertion as asserting
 
         for one in assertion:
             await asserting.get(app.road, SCOPE, one)
@@ -290,7 +290,7 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import note, say, say_json
         from polyvox.errors import Invalid
-        from polyvox.evaluation.asserting import whose
+        from polyvox.evaluation.assertion import whose
         from polyvox.evaluation.tables import assertions as rows
         from polyvox.evaluation.tables.assertions import Wanted
         from polyvox.evaluation.wordings import Wording

@@ -87,7 +87,7 @@ def evaluate(
 
     async def work(app: Polyvox) -> int:
         from polyvox.cli.choosing import SCOPE
-        from polyvox.evaluation.planning import Wish
+        from polyvox.evaluation.plan import Wish
 
         if retry_errors:
             run_id = await _taken_up(app, advisor)
@@ -148,7 +148,7 @@ async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
     """A run to its end, and what it has found out."""
     from polyvox.cli.choosing import SCOPE
     from polyvox.cli.following import Bar, follow, run_of
-    from polyvox.evaluation.evaluating import KIND
+    from polyvox.evaluation.run import KIND
     from polyvox.evaluation.tables import evaluations
     from polyvox.web.evaluation_shapes import told
 

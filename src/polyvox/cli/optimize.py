@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
-    from polyvox.evaluation.improving import Wish
+    from polyvox.evaluation.optimise.plan import Wish
     from polyvox.evaluation.tables.optimisations import Optimisation
     from polyvox.web.optimization_shapes import OptimizationDetail
 
@@ -94,7 +94,7 @@ def _wish(
     target: str,
 ) -> Wish:
     from polyvox.errors import Invalid
-    from polyvox.evaluation.improving import Wish
+    from polyvox.evaluation.optimise.plan import Wish
 
     if advisor is None:
         raise Invalid("Which advisor?", "polyvox optimize SLUG; `polyvox advisors list` has them.")
@@ -109,7 +109,7 @@ async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
     from polyvox.cli.choosing import SCOPE
     from polyvox.cli.output import note, say, say_json
     from polyvox.cli.words import count, money
-    from polyvox.evaluation.improving import price_warnings
+    from polyvox.evaluation.optimise.plan import price_warnings
     from polyvox.web.optimization_shapes import PlannedOut
 
     prepared, found = await app.optimisations.estimate(SCOPE, wish)
@@ -162,7 +162,7 @@ async def _whole(app: Polyvox, run_id: str, *, accept: bool, json: bool) -> int:
 async def _follow(app: Polyvox, run_id: str) -> Optimisation:
     from polyvox.cli.following import Bar, follow, run_of
     from polyvox.cli.words import money
-    from polyvox.evaluation.optimising import KIND
+    from polyvox.evaluation.optimise.run import KIND
     from polyvox.evaluation.tables import optimisations
 
     kept = "its attempts are kept"

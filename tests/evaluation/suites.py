@@ -7,9 +7,9 @@ from typing import Any
 from tests.provider import Script
 from tests.session.room import ME, Room
 
-from polyvox.evaluation import asserting
-from polyvox.evaluation.evaluating import KIND, Seen
-from polyvox.evaluation.planning import Wish
+from polyvox.evaluation import assertion as asserting
+from polyvox.evaluation.plan import Wish
+from polyvox.evaluation.run import KIND, Seen
 from polyvox.evaluation.values import Assertion, Verdict
 from polyvox.evaluation.wordings import Wording
 

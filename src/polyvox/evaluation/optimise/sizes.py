@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polyvox.context.budget import estimate as tokens
-from polyvox.evaluation import judging
-from polyvox.evaluation.improving import Prepared
-from polyvox.evaluation.judging import Subject
-from polyvox.evaluation.optimise import rewriting
+from polyvox.evaluation import judge_prompt as judging
+from polyvox.evaluation.judge_prompt import Subject
+from polyvox.evaluation.optimise import rewrite as rewriting
 from polyvox.evaluation.optimise.estimate import Call, Estimate, Size, estimate
-from polyvox.evaluation.optimise.rewriting import Ask, Failing
+from polyvox.evaluation.optimise.plan import Prepared
+from polyvox.evaluation.optimise.rewrite import Ask, Failing
 from polyvox.evaluation.optimise.values import Case
 from polyvox.evaluation.tables import verdicts
 from polyvox.evaluation.values import Assertion

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.provider import Script
-from tests.session.room import ME, Room, open_room
-from tests.session.suites import (
+from tests.evaluation.suites import (
     JUDGED,
     asked,
     assert_for,
@@ -22,10 +20,13 @@ from tests.session.suites import (
     outcomes,
     reasons,
 )
+from tests.provider import Script
+from tests.session.room import ME, Room, open_room
 
 from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.evaluation import agreeing, asserting
-from polyvox.evaluation.evaluating import KIND
+from polyvox.evaluation import assertion as asserting
+from polyvox.evaluation import report as agreeing
+from polyvox.evaluation.run import KIND
 from polyvox.evaluation.tables import evaluations, verdicts
 from polyvox.evaluation.tables.evaluations import Evaluation
 from polyvox.evaluation.values import Assertion

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from polyvox.errors import ModelError, Refused
 from polyvox.evaluation.calls import Calls, Reply
 from polyvox.evaluation.contexts import Context
-from polyvox.evaluation.optimise import rewriting
-from polyvox.evaluation.optimise.rewriting import Ask, Proposal
+from polyvox.evaluation.optimise import rewrite as rewriting
+from polyvox.evaluation.optimise.rewrite import Ask, Proposal
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.optimisations import StoredAttempt
 from polyvox.models.base import Request

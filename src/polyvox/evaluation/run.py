@@ -18,8 +18,8 @@ import msgspec
 from polyvox.errors import CapReached, Conflict, Invalid, NotFound
 from polyvox.evaluation import suite
 from polyvox.evaluation.judge import judge_model
-from polyvox.evaluation.judging import judge_hash
-from polyvox.evaluation.planning import Wish, plan
+from polyvox.evaluation.judge_prompt import judge_hash
+from polyvox.evaluation.plan import Wish, plan
 from polyvox.evaluation.suite import Results
 from polyvox.evaluation.tables import assertions, evaluations, verdicts
 from polyvox.evaluation.tables.assertions import Wanted

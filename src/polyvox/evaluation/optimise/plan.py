@@ -23,7 +23,7 @@ from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
 from polyvox.evaluation.optimise import gepa_engine
 from polyvox.evaluation.optimise.engine import EngineName
 from polyvox.evaluation.optimise.values import CONFIRMATIONS, REPEATS, Case, Plan
-from polyvox.evaluation.replaying import Places, places
+from polyvox.evaluation.replay import Places, places
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.assertions import Wanted

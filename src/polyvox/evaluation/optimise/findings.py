@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from polyvox.evaluation.budget import Purse
 from polyvox.evaluation.optimise.loop import Result
 from polyvox.evaluation.optimise.values import Attempt, Case, Plan, Scores, Stage, Tally
-from polyvox.evaluation.purse import Purse
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables import samples

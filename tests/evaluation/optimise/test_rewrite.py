@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from polyvox.evaluation.bench import Prompt
-from polyvox.evaluation.optimise import rewriting
-from polyvox.evaluation.optimise.rewriting import Ask, Failing, cap, question, read, wrong
+from polyvox.evaluation.optimise import rewrite as rewriting
+from polyvox.evaluation.optimise.rewrite import Ask, Failing, cap, question, read, wrong
 
 OLD = " ".join(["You are a careful advisor who has seen much and judges little."] * 4)
 ASK = Ask(

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 from tests.evaluation.replies import HOLDS, NOT, corpus, row, told
-from tests.provider import Script
-from tests.session.room import ME, Room, open_room
-from tests.session.suites import (
+from tests.evaluation.suites import (
     JUDGED,
     asked,
     assert_for,
@@ -21,8 +19,10 @@ from tests.session.suites import (
     outcomes,
     reasons,
 )
+from tests.provider import Script
+from tests.session.room import ME, Room, open_room
 
-from polyvox.evaluation.judging import judge_hash
+from polyvox.evaluation.judge_prompt import judge_hash
 from polyvox.evaluation.values import Assertion
 from polyvox.evaluation.wordings import Wording
 

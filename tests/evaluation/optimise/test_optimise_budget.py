@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.evaluation.workshop import PRICED, WORKED, Workshop, open_workshop
 from tests.session.room import ME, Hand, Room, open_room
-from tests.session.workshop import PRICED, WORKED, Workshop, open_workshop
 
 from polyvox.errors import Invalid
-from polyvox.evaluation.improving import Wish
+from polyvox.evaluation.optimise.plan import Wish
 
 MOON = "It speaks of the moon."
 

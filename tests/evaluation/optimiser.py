@@ -1,5 +1,5 @@
 """A real process that works on an optimisation, made to be killed:
-`python -m tests.session.optimiser HOME BASE_URL RUN`."""
+`python -m tests.evaluation.optimiser HOME BASE_URL RUN`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import asyncio
 import sys
 from pathlib import Path
 
-from tests.session.workshop import WORKED
+from tests.evaluation.workshop import WORKED
 
 from polyvox.app import Polyvox
-from polyvox.evaluation.optimising import KIND
+from polyvox.evaluation.optimise.run import KIND
 from polyvox.settings import Settings
 from polyvox.values import Scope
 

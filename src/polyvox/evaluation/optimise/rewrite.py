@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from polyvox.evaluation.bench import Prompt
-from polyvox.evaluation.judging import prompt as text_of
-from polyvox.evaluation.judging import quoted
+from polyvox.evaluation.judge_prompt import prompt as text_of
+from polyvox.evaluation.judge_prompt import quoted
 from polyvox.evaluation.optimise.leaks import leaks
 from polyvox.ids import content_hash
 from polyvox.models.base import ChatMessage, Request, SystemPart

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from tests.evaluation.suites import assert_of
 from tests.provider import Script
 from tests.session.room import ME, Room
-from tests.session.suites import assert_of
 
-from polyvox.evaluation.finding import Findings
-from polyvox.evaluation.improving import Wish
-from polyvox.evaluation.optimising import KIND
+from polyvox.evaluation.optimise.findings import Findings
+from polyvox.evaluation.optimise.plan import Wish
+from polyvox.evaluation.optimise.run import KIND
 from polyvox.evaluation.tables.optimisations import Optimisation
 from polyvox.evaluation.values import Assertion
 from polyvox.values import Advisor

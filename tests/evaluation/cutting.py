@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.evaluation.workshop import WORKED, answers, judges, last_of, open_workshop
 from tests.provider import ProviderServer, Script
 from tests.session.room import ME, Hand, open_room
-from tests.session.workshop import WORKED, answers, judges, last_of, open_workshop
 
-from polyvox.evaluation.finding import Findings
-from polyvox.evaluation.optimising import KIND
+from polyvox.evaluation.optimise.findings import Findings
+from polyvox.evaluation.optimise.run import KIND
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEXTS = ("It speaks of the moon.", "It speaks of the sea.", "It speaks of nothing.")
@@ -83,7 +83,7 @@ async def killed(home: Path, provider: ProviderServer, never: int) -> tuple[Find
     run_id = await wanted(home, provider)
     breaking = Breaking(provider, never)
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.session.optimiser"),
+        *(sys.executable, "-m", "tests.evaluation.optimiser"),
         *(str(home), provider.base_url, run_id),
         cwd=ROOT,
     )

@@ -18,20 +18,21 @@ from typing import Literal
 import msgspec
 
 from polyvox.errors import CapReached, Conflict, ModelError, NotFound, StoreError
-from polyvox.evaluation import adopting, improving
 from polyvox.evaluation.bench import PROMPT
-from polyvox.evaluation.estimating import foresee, rates
-from polyvox.evaluation.finding import Findings, Progress, findings, summed
-from polyvox.evaluation.improving import Prepared, Wish
+from polyvox.evaluation.budget import Purse, PursedCalls, counted
 from polyvox.evaluation.judge import Judge, judge_model
+from polyvox.evaluation.optimise import adopt as adopting
+from polyvox.evaluation.optimise import plan as improving
 from polyvox.evaluation.optimise.engine import Engine, Native
 from polyvox.evaluation.optimise.estimate import Estimate
+from polyvox.evaluation.optimise.findings import Findings, Progress, findings, summed
 from polyvox.evaluation.optimise.gepa_engine import Gepa
 from polyvox.evaluation.optimise.loop import Result, optimise
+from polyvox.evaluation.optimise.plan import Prepared, Wish
+from polyvox.evaluation.optimise.rewriter import RoadRewriter, texts_of
+from polyvox.evaluation.optimise.sizes import foresee, rates
 from polyvox.evaluation.optimise.values import Outage, Plan
-from polyvox.evaluation.purse import Purse, PursedCalls, counted
-from polyvox.evaluation.replaying import RoadBench
-from polyvox.evaluation.road_rewriting import RoadRewriter, texts_of
+from polyvox.evaluation.replay import RoadBench
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation
 from polyvox.events import NANO

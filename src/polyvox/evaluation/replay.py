@@ -23,7 +23,7 @@ from polyvox.evaluation.calls import Afford, Calls, Note
 from polyvox.evaluation.checks import check
 from polyvox.evaluation.contexts import Context, Field, captured, read, with_phase, with_prompt
 from polyvox.evaluation.judge import Judge
-from polyvox.evaluation.judging import Subject, judge_hash
+from polyvox.evaluation.judge_prompt import Subject, judge_hash
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import contexts as context_rows
 from polyvox.evaluation.tables import samples, verdicts

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.evaluation.cutting import SETTINGS, Breaking, done, killed, said, wanted
 from tests.provider import ProviderServer
-from tests.session.cutting import SETTINGS, Breaking, done, killed, said, wanted
 from tests.session.room import Hand, open_room
+
+pytestmark = pytest.mark.contract
 
 
 @pytest.mark.parametrize("engine", ["native", "gepa"])

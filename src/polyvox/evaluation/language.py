@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 
-from polyvox.evaluation.counting import without_code
+from polyvox.evaluation.count import without_code
 
 FEWEST = 6
 """Words of a text that is long enough to tell by its words."""

@@ -9,7 +9,8 @@ from tests.provider import Script
 from tests.session.room import HELD, ME, Room, open_room, texts
 
 from polyvox.errors import CapReached, Conflict, Invalid, NotFound
-from polyvox.evaluation import asserting, proposing
+from polyvox.evaluation import assertion as asserting
+from polyvox.evaluation import proposing
 from polyvox.evaluation.contexts import Context, Field, phase_of, read, with_phase, with_prompt
 from polyvox.evaluation.tables import contexts
 from polyvox.evaluation.tables.assertions import Assertion, Wanted

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.provider import Script
-from tests.session.room import ME, Room, open_room
-from tests.session.suites import (
+from tests.evaluation.suites import (
     JUDGED,
     asked,
     assert_for,
@@ -21,10 +19,12 @@ from tests.session.suites import (
     judging,
     outcomes,
 )
+from tests.provider import Script
+from tests.session.room import ME, Room, open_room
 
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import Unavailable
-from polyvox.evaluation import replaying
+from polyvox.evaluation import replay as replaying
 from polyvox.evaluation.bench import Prompt
 from polyvox.evaluation.contexts import read
 from polyvox.evaluation.tables import assertions, samples

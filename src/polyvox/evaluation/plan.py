@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from polyvox.errors import Conflict, Invalid, NotFound
 from polyvox.evaluation import suite
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
-from polyvox.evaluation.judging import judge_hash
-from polyvox.evaluation.replaying import places
+from polyvox.evaluation.judge_prompt import judge_hash
+from polyvox.evaluation.replay import places
 from polyvox.evaluation.suite import Unit
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations

@@ -9,10 +9,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.provider import Script
-from tests.session.room import ME, Hand, Room, open_room
-from tests.session.suites import assert_for, assert_of
-from tests.session.workshop import (
+from tests.evaluation.suites import assert_for, assert_of
+from tests.evaluation.workshop import (
     PROMPT,
     WORKED,
     Workshop,
@@ -21,6 +19,8 @@ from tests.session.workshop import (
     open_workshop,
     system_of,
 )
+from tests.provider import Script
+from tests.session.room import ME, Hand, Room, open_room
 
 from polyvox.errors import Conflict, Invalid
 from polyvox.evaluation.tables import assertions

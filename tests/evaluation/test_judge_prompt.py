@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.evaluation.replies import HOLDS, NOT, Bad, corpus, row, told
 
-from polyvox.evaluation import judging
-from polyvox.evaluation.judging import Subject, asked, batches, conclusion, question, quoted, read
+from polyvox.evaluation import judge_prompt as judging
+from polyvox.evaluation.judge_prompt import (
+    Subject,
+    asked,
+    batches,
+    conclusion,
+    question,
+    quoted,
+    read,
+)
 from polyvox.evaluation.values import Assertion
 from polyvox.models.wire import paired
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polyvox.context.promptset import fill
-from polyvox.evaluation import counting, languages
+from polyvox.evaluation import count as counting
+from polyvox.evaluation import language as languages
 from polyvox.evaluation.checks import check, described, understood
-from polyvox.evaluation.judging import prompt, quoted
+from polyvox.evaluation.judge_prompt import prompt, quoted
 from polyvox.evaluation.lint import lint
 from polyvox.evaluation.phrasing import coded
 from polyvox.evaluation.values import Kind
