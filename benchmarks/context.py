@@ -97,7 +97,7 @@ def _copies(tx: Tx, like: tuple[Turn, list[Answer]], count: int) -> str:
         turn = replace(
             turn, id=new_id(), message_id=new_id(), parent_id=turn.id, depth=turn.depth + 1
         )
-        turns.insert_turn(tx, ME, turn, "", None)
+        turns.TURNS.insert(tx, ME, turn, body_hash="")
         for answer in answers:
             turns.insert_answer(tx, ME, turn, replace(answer, id=new_id(), turn_id=turn.id), None)
     return turn.id

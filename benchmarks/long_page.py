@@ -171,7 +171,7 @@ def _copies(tx: Tx, like: tuple[Turn, Sequence[Answer]]) -> str:
             depth=number,
             content=f"{number}: {QUESTION}",
         )
-        turns.insert_turn(tx, ME, turn, "", None)
+        turns.TURNS.insert(tx, ME, turn, body_hash="")
         for place, answer in enumerate(answers):
             text = TEXTS[(place + number) % len(TEXTS)]
             copy = replace(answer, id=new_id(), turn_id=turn.id, text=text)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from tests.contract import doors
 
 from polyvox.ids import new_id
 from polyvox.store.database import Database
@@ -18,9 +19,15 @@ from polyvox.store.open import open_database
 pytest_plugins = ["tests.second_try"]
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The fast tests first: what is plainly wrong shows within seconds."""
+    """The fast tests first: what is plainly wrong shows within seconds. Contract tests are held to
+    the doors."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+    try:
+        doors.check({item.path for item in items if item.get_closest_marker("contract")})
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 @pytest.fixture(scope="session")

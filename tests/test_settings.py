@@ -12,6 +12,8 @@ import pytest
 from polyvox.errors import ConfigError
 from polyvox.settings import LARGEST, Secret, Settings, known_keys, load, shown_url
 
+pytestmark = pytest.mark.contract
+
 SECRET = "sk-very-secret-0123456789"  # looks like one
 
 

@@ -12,9 +12,10 @@ from typing import Self
 from polyvox.advisors import starter_council
 from polyvox.configure import Configuration
 from polyvox.errors import PolyvoxError, StoreError
-from polyvox.evaluation import evaluating, optimising
-from polyvox.evaluation.evaluating import Evaluations
-from polyvox.evaluation.optimising import Optimisations
+from polyvox.evaluation import run as evaluating
+from polyvox.evaluation.optimise import run as optimising
+from polyvox.evaluation.optimise.run import Optimisations
+from polyvox.evaluation.run import Evaluations
 from polyvox.events import Numbered, TurnCompleted
 from polyvox.ids import Clock, system_clock
 from polyvox.memory.derive import EXTRACT

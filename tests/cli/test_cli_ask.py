@@ -7,7 +7,10 @@ import signal
 from typing import Any
 
 import msgspec
+import pytest
 from tests.cli.desk import SECONDS, Cli, Here, Provider
+
+pytestmark = pytest.mark.contract
 
 KEYS = ["answer", "advisor", "state", "text", "error", "usage"]
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.cli.desk import Here, Provider
 
+pytestmark = pytest.mark.contract
+
 
 def asked(here: Here, provider: Provider, text: str = "Keep it. Why would you sell it?") -> str:
     """The id of an answer of the keeper's."""

@@ -11,6 +11,8 @@ import msgspec
 import pytest
 from tests.cli.desk import SECONDS, Cli, Here, Provider
 
+pytestmark = pytest.mark.contract
+
 
 def test_models_are_listed(here: Here) -> None:
     data = here("models", "list", "--json").json

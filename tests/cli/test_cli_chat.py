@@ -9,6 +9,8 @@ import pytest
 from tests.cli.desk import POLYVOX, Cli, Here, Provider, Run
 from tests.cli.terminal import Terminal
 
+pytestmark = pytest.mark.contract
+
 
 def chat(cli: Here, *lines: str, words: tuple[str, ...] = ("chat",)) -> Run:
     return cli(*words, stdin="".join(f"{line}\n" for line in lines))

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import ROOT, SECONDS, Here
 
+pytestmark = pytest.mark.contract
+
 TOKEN = "tok-of-the-other-one"
 SAYS = "I moved to Porto last week. I need to sell the old boat."
 

@@ -14,6 +14,8 @@ import pytest
 from tests.cli.desk import JUDGE, POLYVOX, SECONDS, Cli, Here, Provider, suite, with_judge
 from tests.cli.terminal import Terminal
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.fixture(autouse=True)
 def judge(provider: Provider, cli: Cli) -> None:

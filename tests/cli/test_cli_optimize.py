@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from tests.cli.desk import SECONDS, Cli, Here, Provider, Run
 
+pytestmark = pytest.mark.contract
+
 PASS: dict[str, Any] = {"judges": True}
 FAIL: dict[str, Any] = {"judges": True, "fails": ["kind"]}
 NEW = "Names prices. Always be kind."

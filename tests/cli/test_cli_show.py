@@ -30,7 +30,7 @@ from polyvox.events import (
     TextDelta,
     ThinkingDelta,
 )
-from polyvox.values import Advisor, Failure, Usage
+from polyvox.values import Advisor, Usage
 
 
 def lines(text: str, width: int) -> list[str]:
@@ -155,7 +155,7 @@ HOSTILE = "a\x1b[2J\x1b]0;owned\x07b\x9b31mc\rd\x7f"
         TextDelta("1", HOSTILE, 0),
         ThinkingDelta("1", HOSTILE, 0),
         AnswerCompleted("1", Usage(1, 1), f"lab:{HOSTILE}"),
-        AnswerFailed("1", Failure("quota", HOSTILE, HOSTILE)),
+        AnswerFailed("1", "quota", HOSTILE, HOSTILE),
     ],
 )
 def test_in_every_layout_only_our_own_codes_come_out(

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import POLYVOX, SECONDS, Cli, Here, Provider
 
+pytestmark = pytest.mark.contract
+
 HEAVY = ("aiohttp", "fastapi", "msgspec", "pydantic", "rich", "sqlite3", "uvicorn", "yaml")
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.desk import POLYVOX, Cli, Provider
 from tests.cli.terminal import Terminal
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.contract, pytest.mark.slow]
 
 LONG = "\n\n".join(f"Paragraph {n} of an answer that goes on for a while." for n in range(30))
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from tests.cli.desk import JUDGE, Cli, Here, Provider, suite, with_judge
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.fixture(autouse=True)
 def judged(provider: Provider, cli: Cli, here: Here) -> None:

@@ -11,6 +11,8 @@ import pytest
 from tests.companion.lounge import Heard, Lounge, Told, open_lounge
 from tests.companion.situations import ASKED, FULL, HANDOVER, LONG, MOVING, TUESDAY, found, recalled
 
+pytestmark = pytest.mark.contract
+
 ROOM = 3_000
 HOUR = timedelta(hours=1)
 

@@ -14,6 +14,8 @@ from tests.companion.situations import BEGINS, Situation
 from tests.companion.situations_by_block import GATES, OPS, POSTURES, PROFILE, RECALL
 from tests.companion.situations_by_turn import LATER, START
 
+pytestmark = pytest.mark.contract
+
 TABLE = [*START, *LATER, *POSTURES, *OPS, *PROFILE, *RECALL, *GATES]
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.companion.lounge import Told, open_lounge
 from tests.companion.situations import BARE, LONG, MOVING
 
+pytestmark = pytest.mark.contract
+
 
 def at(day: int, hour: int) -> datetime:
     return datetime(2026, 11, day, hour, tzinfo=UTC)

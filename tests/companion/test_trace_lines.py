@@ -11,6 +11,8 @@ import pytest
 from tests.companion.lounge import Told, open_lounge
 from tests.companion.situations import FULL, LONG, NOON
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.mark.parametrize("remembers", [True, False])
 async def test_a_council_has_a_line_for_each_advisor(

@@ -13,6 +13,8 @@ from tests.companion.lounge import Lounge, Told, open_lounge, reading_text
 from tests.companion.situations import BARE, FULL, LONG, NOON, STORY, TUESDAY
 from tests.provider import Script
 
+pytestmark = pytest.mark.contract
+
 SECOND = timedelta(seconds=1)
 
 

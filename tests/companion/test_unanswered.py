@@ -13,6 +13,8 @@ from tests.companion.lounge import Lounge, Told, open_lounge, reading_text
 from tests.companion.situations import ASKED, FULL, HANDOVER, LONG, NOON, OPENING, TUESDAY
 from tests.provider import Script
 
+pytestmark = pytest.mark.contract
+
 SOON = timedelta(minutes=1)
 
 

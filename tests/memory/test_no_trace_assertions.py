@@ -12,6 +12,8 @@ from tests.memory.canary import WORD, Nest, open_nest
 
 from polyvox.values import REDACTED
 
+pytestmark = pytest.mark.contract
+
 OURS = {"assertions", "assertion_versions", "contexts", "past_runs"}
 
 

@@ -13,6 +13,8 @@ from tests.provider import Script
 
 from polyvox.values import REDACTED
 
+pytestmark = pytest.mark.contract
+
 FIRST = "The boathouse of Quillabamba leaks."
 SECOND = "Again, the boathouse of Quillabamba leaks."
 ECHO = "So the boathouse of Quillabamba is what you mean."

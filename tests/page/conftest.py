@@ -38,12 +38,13 @@ PICTURES = HERE.parents[1] / ".cache" / "page"
 FAILED = pytest.StashKey[bool]()
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is here, and put it last: the browser is the slowest of all."""
+    """Mark what is here, and put it last: the browser is the slowest of all. It comes before the
+    hook of all tests, whose sorting is stable."""
     ours = {item for item in items if HERE in item.path.parents}
     for item in ours:
         item.add_marker(pytest.mark.slow)
+        item.add_marker(pytest.mark.contract)
         if inspect.iscoroutinefunction(getattr(item, "function", None)):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
     items.sort(key=lambda item: item in ours)

@@ -12,13 +12,16 @@ from tests.page.house import House
 from tests.page.talk import ask, card, sent, state, tool
 from tests.page.test_axe import findings
 
-from polyvox.context.promptset import prompt_set
-from polyvox.context.recipe import BUILT_IN, as_data
-
 
 async def changed(house: House, name: str = "council") -> Any:
     """What the server has as the user's changes."""
     return (await house.get(f"/api/recipes/{name}")).json()["changed"]
+
+
+async def wording(house: House, name: str) -> str:
+    """One of our own texts for large models."""
+    recipe = (await house.get("/api/recipes/council")).json()
+    return str(recipe["wording"]["full"][name])
 
 
 def part(page: Page, title: str) -> Locator:
@@ -50,11 +53,11 @@ async def test_a_phase_is_changed_and_the_provider_gets_it(house: House, desk: D
     await expect(in_words(page)).to_contain_text("The first 3 answers of each advisor follow")
     phases = part(page, "Phases")
     text = phases.get_by_label("What an advisor is told in “early”")
-    await expect(text).to_have_attribute("placeholder", prompt_set("full").text("early"))
+    await expect(text).to_have_attribute("placeholder", await wording(house, "early"))
     await phases.get_by_label("Lasts, in answers").fill("1")
     await expect(in_words(page)).to_contain_text("The first answer of each advisor follows “early”")
     await tool(phases, "Start from the built-in text").first.click()
-    await expect(text).to_have_value(prompt_set("full").text("early"))
+    await expect(text).to_have_value(await wording(house, "early"))
     await text.fill("Ask about {n} thing: money. This is {k} of {n}.")
     await phases.get_by_label("What an advisor is told in “ongoing”").fill("Say it in one line.")
     await save(page)
@@ -202,15 +205,15 @@ async def test_texts_of_ones_own(house: House, desk: Desk) -> None:
     await house.say(conversation, "Well?")
     system = house.heard(one)[-1]["messages"][0]["content"]
     assert system.endswith("Nobody is called a fool.\n\nSkeptic writes in verse.")
-    assert prompt_set("full").text("shared") not in system
+    assert await wording(house, "shared") not in system
     await tool(told, "Use the built-in text").click()
     await tool(told, "Put in “Where it is”").click()
     await save(page)
     assert (await changed(house))["texts"] == {"house_rules": "Nobody is called a fool."}
     await house.say(conversation, "And?")
     system = house.heard(one)[-1]["messages"][0]["content"]
-    assert prompt_set("full").text("rules") in system
-    assert prompt_set("full").text("shared") in system
+    assert await wording(house, "rules") in system
+    assert await wording(house, "shared") in system
 
 
 async def test_the_server_speaks_at_the_part_it_means(house: House, desk: Desk) -> None:
@@ -252,8 +255,8 @@ async def test_every_recipe_is_told_in_words(house: House, desk: Desk) -> None:
     await tool(page, "Use the built-in text").click()
     await save(page)
     assert await changed(house, "agent") == {"stamps": "all"}
-    recipe = (await house.get("/api/recipes/agent")).json()["recipe"]
-    assert recipe["texts"] == as_data(BUILT_IN["agent"])["texts"]
+    agent_now = (await house.get("/api/recipes/agent")).json()
+    assert agent_now["recipe"]["texts"] == agent_now["standard"]["texts"]
 
 
 async def test_a_recipe_nobody_knows(house: House, desk: Desk) -> None:

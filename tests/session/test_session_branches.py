@@ -14,6 +14,8 @@ from polyvox.events import (
     AnswerStarted,
 )
 
+pytestmark = pytest.mark.contract
+
 # -- again ---------------------------------------------------------------------------------------
 
 

@@ -25,6 +25,8 @@ from tests.session.shadow import CANARY, Sent, check, check_never, counts, expec
 from polyvox.errors import Conflict, NotFound
 from polyvox.values import SYNTHESIS_ID, Advisor, Answer, Turn
 
+pytestmark = pytest.mark.contract
+
 
 class CanaryProvider(ProviderServer):
     """Answers every request with words that nobody else ever says, in the ways it is told."""

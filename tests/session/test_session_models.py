@@ -12,6 +12,8 @@ from tests.session.room import ME, Room, open_room
 
 from polyvox.errors import ConfigError, Conflict
 
+pytestmark = pytest.mark.contract
+
 
 async def test_an_advisor_whose_provider_is_gone_fails_alone(room: Room) -> None:
     ann = await room.advisor("Ann", Script(text="Still here."))

@@ -8,6 +8,8 @@ from tests.session.room import ME, Room
 
 from polyvox.errors import Conflict
 
+pytestmark = pytest.mark.contract
+
 
 @pytest.mark.parametrize("wire", ["lab", "claude"])
 async def test_the_same_bytes_are_sent_again(both: Room, wire: str) -> None:

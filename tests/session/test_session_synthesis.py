@@ -13,6 +13,8 @@ from polyvox.errors import Conflict
 from polyvox.events import TextDelta, ThinkingDelta
 from polyvox.values import SYNTHESIS_ID, Params
 
+pytestmark = pytest.mark.contract
+
 MODELS = {"synthesis": "lab:synthesis"}
 
 

@@ -14,6 +14,8 @@ from tests.session.shadow import EARLY, ONGOING, Sent
 
 from polyvox.errors import Invalid
 
+pytestmark = pytest.mark.contract
+
 WIRES = ("lab", "claude")
 
 

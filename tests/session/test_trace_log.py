@@ -9,6 +9,8 @@ import pytest
 from tests.provider import Script
 from tests.session.room import open_room
 
+pytestmark = pytest.mark.contract
+
 SAYS = "The boathouse of Quillabamba leaks."
 
 

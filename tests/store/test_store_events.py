@@ -25,7 +25,7 @@ from polyvox.store import conversations, events
 from polyvox.store.database import Database, Tx
 from polyvox.store.events import EXACT_ROWS, PAGE, Stretch
 from polyvox.stream.sse import safe
-from polyvox.values import Failure, Scope, Usage
+from polyvox.values import Scope, Usage
 
 LONG: list[Doing] = [("say", n % 3, f"w{n} ") for n in range(120)] + [
     ("end", 0, ""),
@@ -157,7 +157,7 @@ ALL: list[Event] = [
     ThinkingDelta("a", "hm", 0),
     AnswerCompleted("a", Usage(1, 2, 3, 4, 1_234_567_890_123, True), "lab:x"),
     AnswerCompleted("a", Usage(1, 2), "lab:x"),
-    AnswerFailed("a", Failure("timeout", "No…", "Wait.")),
+    AnswerFailed("a", "timeout", "No…", "Wait."),
     AnswerStopped("a", Usage(5, 0, cost=1)),
     AnswerStopped("a"),
     AnswerInterrupted("a"),

@@ -55,13 +55,15 @@ class Desk:
         await self.journal.do(
             ME,
             self.conversation,
-            lambda tx: endings.end(tx, ME, Ending(answer_id, "completed"), clock())[1],
+            lambda tx: endings.end(tx, ME, Ending(answer_id, "completed"), clock()),
             ends=answer_id,
         )
 
     async def note(self) -> None:
         """Something that somebody waits for."""
-        await self.journal.do(ME, self.conversation, lambda tx: [TurnCompleted("t")], now=True)
+        await self.journal.do(
+            ME, self.conversation, lambda tx: (None, [TurnCompleted("t")]), now=True
+        )
 
     async def stored(self) -> dict[str, str]:
         """The text of every answer as the store has it now."""

@@ -19,8 +19,8 @@ from polyvox.stream.hub import BEHIND
 
 async def note(desk: Desk, name: str) -> int:
     """One more event; its number."""
-    (item,) = await desk.journal.do(
-        ME, desk.conversation, lambda tx: [TurnCompleted(name)], now=True
+    _, (item,) = await desk.journal.do(
+        ME, desk.conversation, lambda tx: (None, [TurnCompleted(name)]), now=True
     )
     return item.number
 

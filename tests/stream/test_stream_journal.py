@@ -24,7 +24,7 @@ from polyvox.store.open import _prepare, open_database
 from polyvox.store.sqlite import SqliteDatabase
 from polyvox.stream.follow import watch
 from polyvox.stream.hub import Batch, Hub
-from polyvox.stream.journal import GATHER, INTERVAL, ROOM, Journal
+from polyvox.stream.journal import GATHER, INTERVAL, ROOM, Committed, Journal
 
 # -- stored first --------------------------------------------------------------------------------
 
@@ -240,7 +240,9 @@ async def fill(database: Database, *, full: bool) -> None:
 async def refused(desk: Desk, error: type[StoreError]) -> None:
     """Somebody who waits is told that the store takes nothing now."""
     with pytest.raises(error):
-        await desk.journal.do(ME, desk.conversation, lambda tx: [TurnCompleted("t")], now=True)
+        await desk.journal.do(
+            ME, desk.conversation, lambda tx: (None, [TurnCompleted("t")]), now=True
+        )
 
 
 async def test_a_full_disk_shows_nothing_and_loses_nothing(quick: SqliteDatabase) -> None:
@@ -343,11 +345,11 @@ async def test_closing_stores_what_waits(database: Database) -> None:
 async def test_a_deed_that_refuses_hurts_nobody_else(database: Database) -> None:
     desk = await lay(database)
 
-    def refuse(tx: Tx) -> list[Event]:
+    def refuse(tx: Tx) -> tuple[None, list[Event]]:
         raise Conflict("not now")
 
-    def work(tx: Tx) -> list[Event]:
-        return [TurnCompleted("t")]
+    def work(tx: Tx) -> tuple[str, list[Event]]:
+        return "made", [TurnCompleted("t")]
 
     desk.add(0, "said")
     refused, done = await asyncio.gather(
@@ -356,8 +358,9 @@ async def test_a_deed_that_refuses_hurts_nobody_else(database: Database) -> None
         return_exceptions=True,
     )
     assert isinstance(refused, Conflict)
-    assert isinstance(done, list)
-    assert [item.event for item in done] == [TurnCompleted("t")]
+    assert isinstance(done, Committed)
+    assert done.value == "made"
+    assert [item.event for item in done.events] == [TurnCompleted("t")]
     assert (await desk.stored())[desk.answers[0]] == "said"
 
 
@@ -365,10 +368,10 @@ async def test_a_deed_that_breaks_hurts_nobody_else(database: Database) -> None:
     """Not even one that spoils its transaction."""
     desk = await lay(database)
 
-    def wrong(tx: Tx) -> list[Event]:
+    def wrong(tx: Tx) -> tuple[None, list[Event]]:
         tx.run("UPDATE answers SET text = 'spoilt'")
         tx.run("THIS IS NO SQL")
-        return []
+        return None, []
 
     desk.add(0, "said")
     broken, ended = await asyncio.gather(
@@ -427,7 +430,7 @@ async def test_numbers_belong_to_the_writer(database: Database) -> None:
 async def test_idle_pages_are_forgotten(sqlite_database: Database) -> None:
     desk = await lay(sqlite_database)
     for number in range(200):
-        await desk.journal.do(ME, desk.conversation, lambda tx: [], now=True)
+        await desk.journal.do(ME, desk.conversation, lambda tx: (None, []), now=True)
         desk.journal._page(ME, f"talk {number}")
     assert len(desk.journal._pages) <= 66
 

@@ -16,6 +16,8 @@ import pytest
 from tests.memory.canary import EMPTY, Nest, open_nest
 from tests.provider import Script
 
+pytestmark = pytest.mark.contract
+
 NOON = datetime(2024, 5, 10, 12, tzinfo=UTC)
 DEPTHS = ("continuation", "today", "yesterday", "multi_day")
 LOOPS = ("commitment", "decision", "friction", "habit", "thread")

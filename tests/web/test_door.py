@@ -14,7 +14,7 @@ from tests.provider import Script
 from tests.web.caller import client_of, in_thread, streamed, text_of, user
 from tests.web.house import House, open_house
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.contract, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_models_lists_advisors_councils_and_models(

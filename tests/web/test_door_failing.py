@@ -11,7 +11,7 @@ from tests.provider import Script
 from tests.web.caller import client_of, streamed, text_of, user, whole
 from tests.web.house import House, open_house
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.contract, pytest.mark.asyncio(loop_scope="session")]
 
 
 FAILURES: list[tuple[str, Script, type[openai.APIStatusError], int, str, str]] = [

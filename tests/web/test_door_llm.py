@@ -13,7 +13,7 @@ import yaml
 from tests.provider import Script
 from tests.web.house import House
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.slow]
+pytestmark = [pytest.mark.contract, pytest.mark.asyncio(loop_scope="session"), pytest.mark.slow]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ import pytest
 from tests.provider import Script
 from tests.web.house import KEY, House, open_house
 
+pytestmark = pytest.mark.contract
+
 TOKEN = "tok-fedcba9876543210"
 HEADER = "hdr-0a1b2c3d4e5f"
 PASSWORD = "pw-correct-horse"

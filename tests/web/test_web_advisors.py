@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.web.house import House
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.contract, pytest.mark.asyncio(loop_scope="session")]
 
 WHOLE = {
     "name": "Cassandra",

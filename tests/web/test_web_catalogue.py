@@ -8,7 +8,7 @@ import pytest
 from tests.provider import Script
 from tests.web.house import KEY, House, open_house
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.contract, pytest.mark.asyncio(loop_scope="session")]
 
 
 # -- usage -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from tests.provider import Script
 from tests.web.house import House, bare, open_house
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.contract, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_a_conversation_from_beginning_to_end(house: House) -> None:

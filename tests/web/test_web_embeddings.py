@@ -10,6 +10,8 @@ import pytest
 from tests.provider import Script
 from tests.web.house import House, open_house
 
+pytestmark = pytest.mark.contract
+
 WHOSE = {"tenantId": "acme", "userId": "anna"}
 CAR = "We sold the automobile."
 

@@ -11,7 +11,9 @@ import pytest
 from tests.provider import Script
 from tests.web.house import House, open_house
 
-JUDGE = {"models": {"default": "lab:calm", "judge": "lab:judge"}}
+pytestmark = pytest.mark.contract
+
+JUDGE: dict[str, Any] = {"models": {"default": "lab:calm", "judge": "lab:judge"}}
 
 
 @pytest.fixture

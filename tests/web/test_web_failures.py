@@ -10,7 +10,7 @@ import pytest
 from tests.provider import Script
 from tests.web.house import House, open_house
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.contract, pytest.mark.asyncio(loop_scope="session")]
 
 JSON = {"Content-Type": "application/json"}
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.web.house import House
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.contract, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_an_endless_header_is_hung_up_on(house: House) -> None:

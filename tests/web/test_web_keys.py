@@ -14,6 +14,8 @@ from tests.web.kept import answered, open_kept, page, row_of
 
 from polyvox.errors import ConfigError
 
+pytestmark = pytest.mark.contract
+
 SECRET = "sk-put-in-0123456789abcdef"
 OTHER = "sk-another-fedcba9876543210"
 LAB = '[providers.lab]\nbase_url = "{lab}"\n'

@@ -14,6 +14,8 @@ from tests.web.house import House, open_house
 
 from polyvox.values import Scope
 
+pytestmark = pytest.mark.contract
+
 OWN = {"tenantId": "polyvox", "userId": Scope().user}
 ANNA = {"tenantId": "acme", "userId": "anna"}
 

@@ -10,6 +10,8 @@ from tests.provider import ProviderServer, Script
 from tests.web.house import House
 from tests.web.kept import answered, open_kept, row_of
 
+pytestmark = pytest.mark.contract
+
 SECRET = "sk-put-in-0123456789abcdef"
 
 

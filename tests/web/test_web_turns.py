@@ -12,7 +12,7 @@ import pytest
 from tests.provider import Logged, Script
 from tests.web.house import House, bare
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.contract, pytest.mark.asyncio(loop_scope="session")]
 
 
 def sent(request: Logged) -> str:

@@ -19,8 +19,9 @@ from polyvox.cli.prompt import sure
 from polyvox.cli.run import run
 from polyvox.cli.words import count, one_line, when
 from polyvox.errors import Invalid
-from polyvox.evaluation import asserting, proposing
-from polyvox.evaluation.asserting import whose
+from polyvox.evaluation import assertion as asserting
+from polyvox.evaluation import proposing
+from polyvox.evaluation.assertion import whose
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import lint as lint_findings
 from polyvox.evaluation.lint import offered

@@ -150,7 +150,7 @@ def _cut_off(number: int) -> Finding:
     )
 
 
-WHAT = "background work"
+WORK = "background work"
 MOST = 10
 """So many failures are told one by one."""
 LATE = 10 * 60_000_000
@@ -166,7 +166,7 @@ def background(
     """How much waits, what failed, and why; times in the person's zone."""
     found = jobs.counts(tx, scope)
     if not any(found.values()):
-        yield Finding("ok", WHAT, "nothing waits, nothing failed")
+        yield Finding("ok", WORK, "nothing waits, nothing failed")
         return
     rows = jobs.list_jobs(tx, scope, limit=10_000)
     waiting = [one for one in rows if one.state == "pending"]
@@ -178,19 +178,19 @@ def background(
         told += f"; the oldest wants to {described(oldest)} since {since}"
         if min(one.due_at for one in waiting) < now - LATE:
             then = "Nobody does it: start `polyvox serve` or `polyvox worker`."
-    yield Finding("warn" if then or found["failed"] else "ok", WHAT, told, then)
+    yield Finding("warn" if then or found["failed"] else "ok", WORK, told, then)
     failing = [one for one in rows if one.failure and one.state in ("failed", "pending")]
     failing.sort(key=lambda one: one.state != "failed")
     for one in failing[:MOST]:
         yield Finding(
             "warn",
-            f"{WHAT}, {described(one)}",
+            f"{WORK}, {described(one)}",
             f"{stands(one, zone)}: {one.failure}",
             f"Try it again with `polyvox jobs retry '{one.id}'`.",
         )
     if len(failing) > MOST:
         more = words.count(len(failing) - MOST, "more job")
-        yield Finding("warn", WHAT, f"{more} failed", "`polyvox jobs` lists all of them.")
+        yield Finding("warn", WORK, f"{more} failed", "`polyvox jobs` lists all of them.")
 
 
 def embeddings(tx: Tx, settings: Settings, scope: Scope = Scope()) -> Iterator[Finding]:  # noqa: B008 - a frozen value

@@ -22,9 +22,9 @@ from polyvox.cli.progress import Bar, follow, run_of
 from polyvox.cli.run import run
 from polyvox.cli.words import NANO, count, money, one_line
 from polyvox.errors import Invalid, NotFound
-from polyvox.evaluation.evaluating import KIND
 from polyvox.evaluation.junit import Case, junit
-from polyvox.evaluation.planning import Wish
+from polyvox.evaluation.plan import Wish
+from polyvox.evaluation.run import KIND
 from polyvox.evaluation.tables import evaluations
 from polyvox.evaluation.tables.evaluations import Evaluation
 from polyvox.store.database import Tx

@@ -16,8 +16,8 @@ from polyvox.cli.progress import Bar, follow, run_of
 from polyvox.cli.run import run
 from polyvox.cli.words import NANO, count, money
 from polyvox.errors import Invalid
-from polyvox.evaluation.improving import Wish, price_warnings
-from polyvox.evaluation.optimising import KIND
+from polyvox.evaluation.optimise.plan import Wish, price_warnings
+from polyvox.evaluation.optimise.run import KIND
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.optimisations import Optimisation
 from polyvox.web.optimization_shapes import OptimizationDetail, PlannedOut

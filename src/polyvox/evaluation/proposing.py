@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polyvox.errors import Conflict, ModelError
-from polyvox.evaluation import suggesting
+from polyvox.evaluation import suggest as suggesting
 from polyvox.evaluation.calls import Calls
 from polyvox.evaluation.judge import judge_model
-from polyvox.evaluation.suggesting import Proposed
+from polyvox.evaluation.suggest import Proposed
 from polyvox.evaluation.tables import assertions
 from polyvox.evaluation.tables.assertions import Wanted
 from polyvox.evaluation.wordings import Wording

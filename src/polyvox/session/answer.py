@@ -133,11 +133,11 @@ def _sent_in_vain(road: Road, call: Call, state: AnswerState) -> Usage | None:
 async def _end(road: Road, job: Job, call: Call, ending: Ending) -> None:
     """Store the end, and all that belongs to it, in one commit."""
 
-    def act(tx: Tx) -> list[Event]:
+    def act(tx: Tx) -> tuple[None, list[Event]]:
         now = road.clock()
         ended, happened = endings.end(tx, job.scope, ending, now)
         if ended is None:
-            return []
+            return None, []
         spent = ending.usage
         if spent is not None and not spent.estimated and call.compiled is not None:
             ratios.observe(
@@ -149,7 +149,7 @@ async def _end(road: Road, job: Job, call: Call, ending: Ending) -> None:
             badges.want_badges(tx, job.scope, job.answer_id)
         if sums:
             running_summary.want(tx, job.scope, job.turn, job.advisor.id, now)
-        return happened
+        return None, happened
 
     marked = ending.state == "completed" and road.settings.evaluation.badges
     badges = road.badges if marked else None

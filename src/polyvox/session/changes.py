@@ -7,12 +7,10 @@ Invariant: a change that is refused is refused before anything of it is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from polyvox.errors import Conflict
-from polyvox.events import ConversationChanged, Event, Numbered
+from polyvox.events import ConversationChanged, Event
 from polyvox.memory import excluding
 from polyvox.memory.tables import companions
 from polyvox.session.road import Road
@@ -20,8 +18,6 @@ from polyvox.store import conversations, running, turns
 from polyvox.store.conversations import Details
 from polyvox.store.database import Tx
 from polyvox.values import REDACTED, Answer, Conversation, Scope, Turn
-
-T = TypeVar("T")
 
 
 async def change(
@@ -45,7 +41,7 @@ async def change(
         return new, told
 
     await road.database.read(lambda tx: conversations.get(tx, scope, conversation_id))
-    new, numbered = await _told(road, scope, conversation_id, act)
+    new, numbered = await road.journal.do(scope, conversation_id, act, now=True)
     return replace(new, last_number=numbered[-1].number) if numbered else new
 
 
@@ -68,7 +64,7 @@ async def exclude_answer(road: Road, scope: Scope, answer_id: str, excluded: boo
         return turns.seen_answer(tx, scope, answer_id), told
 
     found = await road.database.read(lambda tx: turns.get_answer(tx, scope, answer_id))
-    return (await _told(road, scope, found.conversation_id, act))[0]
+    return (await road.journal.do(scope, found.conversation_id, act, now=True)).value
 
 
 async def exclude_message(road: Road, scope: Scope, message_id: str, excluded: bool) -> Turn:
@@ -85,7 +81,7 @@ async def exclude_message(road: Road, scope: Scope, message_id: str, excluded: b
         return _followed(tx, road, scope, old.id), told
 
     found = await road.database.read(lambda tx: turns.turn_of_message(tx, scope, message_id))
-    return (await _told(road, scope, found.conversation_id, act))[0]
+    return (await road.journal.do(scope, found.conversation_id, act, now=True)).value
 
 
 def check_there(turn: Turn) -> None:
@@ -104,19 +100,3 @@ def _followed(tx: Tx, road: Road, scope: Scope, turn_id: str) -> Turn:
     excluding.follow(tx, scope, turn, answers, now)
     companions.drop_packets(tx, scope)  # a session may have been told of it at its start
     return turn
-
-
-async def _told(
-    road: Road, scope: Scope, conversation_id: str, act: Callable[[Tx], tuple[T, list[Event]]]
-) -> tuple[T, Sequence[Numbered]]:
-    """Do it in the conversation's next commit, behind what came before it."""
-    made: list[T] = []
-
-    def commit(tx: Tx) -> list[Event]:
-        made.clear()
-        value, told = act(tx)
-        made.append(value)
-        return told
-
-    numbered = await road.journal.do(scope, conversation_id, commit, now=True)
-    return made[0], numbered

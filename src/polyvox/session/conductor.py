@@ -122,11 +122,11 @@ class Conductor:
         """End answers whose task never began."""
         for job in jobs:
 
-            def act(tx: Tx, job: Job = job) -> list[Event]:
+            def act(tx: Tx, job: Job = job) -> tuple[object, list[Event]]:
                 ended = job.halt or state
                 failure = INTERNAL if ended == "failed" else None
                 ending = Ending(job.answer_id, ended, failure)
-                return endings.end(tx, job.scope, ending, self._road.clock())[1]
+                return endings.end(tx, job.scope, ending, self._road.clock())
 
             try:
                 await self._road.journal.do(

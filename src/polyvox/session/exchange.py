@@ -88,10 +88,8 @@ async def _store(
     last: _Round | None = None,
 ) -> _Round:
     """The round after `last`, or the first one to be had, as pending answers."""
-    made: list[_Round] = []
 
-    def act(tx: Tx) -> list[Event]:
-        made.clear()
+    def act(tx: Tx) -> tuple[_Round, list[Event]]:
         now = road.clock()
         if last is None and turns.get_turn(tx, scope, turn.id).state != "completed":
             raise Conflict("This turn is being answered already.", "Wait until it is complete.")
@@ -109,11 +107,9 @@ async def _store(
             tx, scope, turn, asked, "exchange", number, road.runner_id, now
         )
         jobs = jobs_for(scope, turn, answers, council.with_model(who, model), recipe)
-        made.append(_Round(number, answers, jobs))
-        return started
+        return _Round(number, answers, jobs), started
 
-    await road.journal.do(scope, turn.conversation_id, act, now=last is None)
-    return made[0]
+    return (await road.journal.do(scope, turn.conversation_id, act, now=last is None)).value
 
 
 def _who(tx: Tx, scope: Scope, turn: Turn) -> tuple[int, Sequence[Advisor]]:

@@ -63,6 +63,8 @@ class Job:
     task: asyncio.Task[None] | None = None
     calling: bool = False
     """Whether its model is being asked: only then is there anything to break off."""
+    halted: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once it was told to end early."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     received: list[str] = field(default_factory=list)
     """Text so far, to estimate what a stopped answer consumed."""
@@ -75,6 +77,7 @@ class Job:
         one that is being stored is left to it."""
         if self.halt is None:
             self.halt = state
+            self.halted.set()
             if self.task is not None and self.calling:
                 self.task.cancel()
 

@@ -44,9 +44,9 @@ async def write(
     async def work() -> None:
         call = await road.database.read(lambda tx: _call(tx, road, scope, turn))
 
-        def act(tx: Tx) -> list[Event]:
+        def act(tx: Tx) -> tuple[None, list[Event]]:
             seal(tx, job, call)
-            return []
+            return None, []
 
         road.journal.soon(scope, turn.conversation_id, act)
         job.task = asyncio.create_task(answer(road, job, call), name=f"synthesis {made.id}")
@@ -60,10 +60,8 @@ async def write(
 
 async def _place(road: Road, scope: Scope, turn: Turn, *, asked_for: bool) -> Answer:
     """A pending synthesis, in place of the one before it."""
-    made: list[Answer] = []
 
-    def act(tx: Tx) -> list[Event]:
-        made.clear()
+    def act(tx: Tx) -> tuple[Answer, list[Event]]:
         now = road.clock()
         if asked_for and turns.get_turn(tx, scope, turn.id).state != "completed":
             raise Conflict(
@@ -74,11 +72,9 @@ async def _place(road: Road, scope: Scope, turn: Turn, *, asked_for: bool) -> An
         answers, started = turns.add(
             tx, scope, turn, [(AUTHOR, old)], "synthesis", 0, road.runner_id, now
         )
-        made.append(answers[0])
-        return started
+        return answers[0], started
 
-    await road.journal.do(scope, turn.conversation_id, act, now=True)
-    return made[0]
+    return (await road.journal.do(scope, turn.conversation_id, act, now=True)).value
 
 
 def _call(tx: Tx, road: Road, scope: Scope, turn: Turn) -> Call:

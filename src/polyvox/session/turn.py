@@ -63,11 +63,11 @@ async def take_turn(road: Road, jobs: Sequence[Job], round_: int = 0) -> None:
     with_companion = recipe.name == companion.RECIPE
     ready = None
     if with_companion and not round_:
-        ready = await _while_wanted(jobs, companion.get_ready(road, jobs, models_of(road, jobs)))
+        ready = await _unless_stopped(jobs, companion.get_ready(road, jobs, models_of(road, jobs)))
     found = await _read(road, jobs, round_)
     remembered = None
     if _remembers(road, recipe):
-        remembered = await _while_wanted(jobs, _recollect(road, jobs, found))
+        remembered = await _unless_stopped(jobs, _recollect(road, jobs, found))
     await make_calls(road, jobs, await _compile(road, jobs, found), remembered)
     if ready is not None:
         await companion.take_back(road, jobs, ready)
@@ -153,28 +153,20 @@ async def _judge(road: Road, scope: Scope, session_id: str) -> None:
         road.ring()
 
 
-async def _while_wanted(jobs: Sequence[Job], work: Coroutine[Any, Any, T]) -> T | None:
-    """Find out what advisors are told. It may take a model's or a service's time, so when every
-    answer is told to end meanwhile, it ends; each answer then sees for itself that it is to."""
-    task = asyncio.create_task(work, name="memory")
+async def _unless_stopped(jobs: Sequence[Job], lookup: Coroutine[Any, Any, T]) -> T | None:
+    """Run the memory lookup; cancel it when every answer of the turn is stopped."""
+    asking = asyncio.create_task(lookup, name="memory")
+    stopping = asyncio.create_task(_all_stopped(jobs))
+    await asyncio.wait((asking, stopping), return_when=asyncio.FIRST_COMPLETED)
+    asking.cancel()  # does nothing to one that is done
+    stopping.cancel()
+    await asyncio.wait((asking, stopping))
+    return None if asking.cancelled() else asking.result()
+
+
+async def _all_stopped(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        job.task, job.calling = asyncio.create_task(_until_told()), True
-        if job.halt is not None:
-            job.task.cancel()
-    waits = [job.task for job in jobs if job.task is not None]
-    told = asyncio.ensure_future(asyncio.wait(waits))
-    either: tuple[asyncio.Future[Any], ...] = (task, told)
-    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-    task.cancel()  # does nothing to one that is done
-    for job, wait in zip(jobs, waits, strict=True):
-        job.task, job.calling = None, False
-        wait.cancel()
-    await asyncio.wait(either)
-    return None if task.cancelled() else task.result()
-
-
-async def _until_told() -> None:
-    await asyncio.Event().wait()
+        await job.halted.wait()
 
 
 async def make_calls(
@@ -317,12 +309,12 @@ def _store_receipts(
     under way. Nobody waits for it: the calls go out now."""
     scope, turn, now = jobs[0].scope, jobs[0].turn, road.clock()
 
-    def act(tx: Tx) -> list[Event]:
+    def act(tx: Tx) -> tuple[None, list[Event]]:
         turns.set_running(tx, scope, turn.id)
         if remembered is not None:
             remembered.store(tx, scope, turn, now)
         for job, call in zip(jobs, calls, strict=True):
             seal(tx, job, call)
-        return []
+        return None, []
 
     road.journal.soon(scope, turn.conversation_id, act)

@@ -83,15 +83,11 @@ class Turns:
     async def _send(
         self, scope: Scope, plan: Plan, edits: str | None, veto: Sequence[str]
     ) -> Begun:
-        made: list[Begun] = []
+        def act(tx: Tx) -> tuple[Begun, list[Event]]:
+            begun = sending.begin(tx, self._road, scope, plan, edits, veto)
+            return begun, begun.opening
 
-        def act(tx: Tx) -> list[Event]:
-            made.clear()
-            made.append(sending.begin(tx, self._road, scope, plan, edits, veto))
-            return made[0].opening
-
-        await self._road.journal.do(scope, plan.conversation.id, act, now=True)
-        begun = made[0]
+        begun, _ = await self._road.journal.do(scope, plan.conversation.id, act, now=True)
         if not begun.existing:
             self._run(scope, begun, plan.asked, plan.recipe)
         return begun
@@ -146,10 +142,8 @@ class Turns:
         self, scope: Scope, answer_id: str, *, retry: bool, call: Call | None = None
     ) -> Answer:
         road = self._road
-        made: list[tuple[Turn, Answer, Advisor, Recipe]] = []
 
-        def act(tx: Tx) -> list[Event]:
-            made.clear()
+        def act(tx: Tx) -> tuple[tuple[Turn, Answer, Advisor, Recipe], list[Event]]:
             old = turns.get_answer(tx, scope, answer_id)
             _check_again(old, retry)
             turn = turns.get_turn(tx, scope, old.turn_id)
@@ -162,12 +156,11 @@ class Turns:
             answers, started = turns.add(
                 tx, scope, turn, [(advisor, old)], old.kind, old.round, road.runner_id, now
             )
-            made.append((turn, answers[0], advisor, recipe))
-            return started
+            return (turn, answers[0], advisor, recipe), started
 
         conversation_id = (await self.answer(scope, answer_id)).conversation_id
-        await road.journal.do(scope, conversation_id, act, now=True)
-        turn, new, advisor, recipe = made[0]
+        made, _ = await road.journal.do(scope, conversation_id, act, now=True)
+        turn, new, advisor, recipe = made
         if new.kind == "synthesis":
             await synthesis.write(road, self.conductor, scope, turn, recipe, new, wait=False)
             return new

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 import msgspec
 
 from polyvox.store import jobs
-from polyvox.store.database import Row, Tx
+from polyvox.store.database import Tx
+from polyvox.store.table import Table
 from polyvox.values import Scope
 
 KIND = "running_summary"
 """The job that makes one."""
-_SUMMARY = (
-    "conversation_id, branch_id, advisor_id, text, covers, after_id, before_id, model, made_at"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,9 @@ class Running:
     made_at: int
 
 
+_SUMMARIES = Table("running_summaries", Running)
+
+
 def subject(conversation_id: str, branch_id: str, advisor_id: str) -> str:
     """What the job of a summary is about."""
     return msgspec.json.encode((conversation_id, branch_id, advisor_id)).decode()
@@ -54,63 +55,43 @@ def find(
     tx: Tx, scope: Scope, conversation_id: str, branch_id: str, advisor_id: str
 ) -> Running | None:
     """The summary of an advisor's thread on a branch, if there is one."""
-    row = tx.one(
-        f"SELECT {_SUMMARY} FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
-        " AND branch_id = ? AND advisor_id = ?",
-        (scope.user, conversation_id, branch_id, advisor_id),
+    return _SUMMARIES.one(
+        tx,
+        scope,
+        "AND conversation_id = ? AND branch_id = ? AND advisor_id = ?",
+        conversation_id,
+        branch_id,
+        advisor_id,
     )
-    return None if row is None else _running(row)
 
 
 def of_advisor(tx: Tx, scope: Scope, conversation_id: str, advisor_id: str) -> list[Running]:
     """An advisor's summaries of a conversation, of every branch."""
-    rows = tx.all(
-        f"SELECT {_SUMMARY} FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
-        " AND advisor_id = ? ORDER BY branch_id",
-        (scope.user, conversation_id, advisor_id),
+    return _SUMMARIES.all(
+        tx,
+        scope,
+        "AND conversation_id = ? AND advisor_id = ? ORDER BY branch_id",
+        conversation_id,
+        advisor_id,
     )
-    return [_running(row) for row in rows]
 
 
 def of_conversation(tx: Tx, scope: Scope, conversation_id: str) -> list[Running]:
     """Every summary of a conversation."""
-    rows = tx.all(
-        f"SELECT {_SUMMARY} FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
-        " ORDER BY branch_id, advisor_id",
-        (scope.user, conversation_id),
+    return _SUMMARIES.all(
+        tx, scope, "AND conversation_id = ? ORDER BY branch_id, advisor_id", conversation_id
     )
-    return [_running(row) for row in rows]
 
 
 def every(tx: Tx, scope: Scope) -> list[Running]:
     """All there are."""
-    rows = tx.all(
-        f"SELECT {_SUMMARY} FROM running_summaries WHERE user_id = ?"
-        " ORDER BY conversation_id, branch_id, advisor_id",
-        (scope.user,),
-    )
-    return [_running(row) for row in rows]
+    return _SUMMARIES.all(tx, scope, "ORDER BY conversation_id, branch_id, advisor_id")
 
 
 def put(tx: Tx, scope: Scope, one: Running) -> None:
     """Keep a summary in place of the one before."""
     _delete(tx, scope, one)
-    tx.run(
-        f"INSERT INTO running_summaries (user_id, {_SUMMARY})"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            scope.user,
-            one.conversation_id,
-            one.branch_id,
-            one.advisor_id,
-            one.text,
-            msgspec.json.encode(one.covers).decode(),
-            one.after_id,
-            one.before_id,
-            one.model,
-            one.made_at,
-        ),
-    )
+    _SUMMARIES.insert(tx, scope, one)
 
 
 def drop(tx: Tx, scope: Scope, one: Running, now: int) -> None:
@@ -134,9 +115,3 @@ def _delete(tx: Tx, scope: Scope, one: Running) -> None:
         " AND branch_id = ? AND advisor_id = ?",
         (scope.user, one.conversation_id, one.branch_id, one.advisor_id),
     )
-
-
-def _running(row: Row) -> Running:
-    conversation_id, branch_id, advisor_id, text, covers, *rest = row
-    refs = msgspec.json.decode(covers, type=tuple[str, ...])
-    return Running(conversation_id, branch_id, advisor_id, text, refs, *rest)

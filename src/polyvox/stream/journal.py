@@ -14,6 +14,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from polyvox.errors import NotFound, PolyvoxError, StoreError
 from polyvox.events import Delta, Event, Numbered, TextDelta, ThinkingDelta
@@ -34,8 +35,16 @@ GATHER = 0.003
 ROOM = 2_000_000
 """Characters of a conversation that may wait for the disk before its models are slowed down."""
 
-Act = Callable[[Tx], list[Event]]
-"""Work for the same commit, answering the events to append."""
+T = TypeVar("T")
+Act = Callable[[Tx], tuple[T, Sequence[Event]]]
+"""Work for the same commit: returns what it made and the events to append."""
+
+
+class Committed(NamedTuple, Generic[T]):
+    """A stored act: the value it returned and its events with their numbers."""
+
+    value: T
+    events: Sequence[Numbered]
 
 
 @dataclass(slots=True)
@@ -53,11 +62,13 @@ class _Voice:
 class _Deed:
     """Work that somebody waits for."""
 
-    act: Act
-    done: asyncio.Future[list[Numbered]]
+    act: Act[Any]
+    done: asyncio.Future[Committed[Any]]
     answer_id: str | None
     now: bool
     """Somebody waits for an answer: when the store cannot take it, they are told at once."""
+    value: Any = None
+    """What the act returned last: a commit that seemed to fail may have been stored."""
 
     def fail(self, error: BaseException) -> None:
         if not self.done.done():
@@ -127,9 +138,9 @@ class _Page:
             self._schedule()
 
     def do(
-        self, act: Act, answer_id: str | None, *, now: bool = False
-    ) -> asyncio.Future[list[Numbered]]:
-        done: asyncio.Future[list[Numbered]] = self._loop.create_future()
+        self, act: Act[T], answer_id: str | None, *, now: bool = False
+    ) -> asyncio.Future[Committed[T]]:
+        done: asyncio.Future[Committed[T]] = self._loop.create_future()
         self._deeds.append(_Deed(act, done, answer_id, now))
         if now:
             self._schedule(0, forced=True)
@@ -229,7 +240,7 @@ class _Page:
             if isinstance(batch, PolyvoxError):
                 deed.fail(batch)
             elif not deed.done.done():
-                deed.done.set_result(batch)
+                deed.done.set_result(Committed(deed.value, batch))
         if self._deeds or any(voice.text or voice.thinking for voice in self._voices.values()):
             self._schedule(self._hurry if self._hurry < math.inf else None, forced=self._forced)
 
@@ -307,7 +318,7 @@ class _Page:
         for deed in commit.deeds:
             commit.current = deed
             try:
-                happened = deed.act(tx)
+                deed.value, happened = deed.act(tx)
             except StoreError:
                 raise
             except PolyvoxError as refusal:
@@ -356,16 +367,16 @@ class Journal:
         self,
         scope: Scope,
         conversation: str,
-        act: Act,
+        act: Act[T],
         *,
         ends: str | None = None,
         now: bool = False,
-    ) -> Sequence[Numbered]:
-        """Run work in the next commit, behind what came before it; answers once that is stored.
+    ) -> Committed[T]:
+        """Run work in the next commit, behind what came before it; returns once that is stored.
         `ends` names the answer that is over with it; `now` does not wait for the pace."""
         return await self._page(scope, conversation).do(act, ends, now=now)
 
-    def soon(self, scope: Scope, conversation: str, act: Act) -> None:
+    def soon(self, scope: Scope, conversation: str, act: Act[None]) -> None:
         """Run work in the next commit without waiting for it."""
         done = self._page(scope, conversation).do(act, None)
         done.add_done_callback(_heard)
@@ -377,7 +388,7 @@ class Journal:
             await page.close()
 
 
-def _heard(done: asyncio.Future[list[Numbered]]) -> None:
+def _heard(done: asyncio.Future[Committed[Any]]) -> None:
     error = done.exception()
     if error is not None:
         log.warning("journal: %s", error)

@@ -8,7 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from polyvox.errors import Invalid
-from polyvox.evaluation import asserting, languages
+from polyvox.evaluation import assertion as asserting
+from polyvox.evaluation import language as languages
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.proposing import suggest
 from polyvox.evaluation.tables import assertions as rows
