@@ -15,7 +15,7 @@ from polyvox.values import Conversation, Scope
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
-    from polyvox.store.conversations import Details
+    from polyvox.store.conversations import ConversationDetails
 
 SCOPE = Scope()
 
@@ -46,7 +46,7 @@ async def check_recipe(app: Polyvox, name: str | None, chosen: Conversation | No
 
 async def begin_conversation(app: Polyvox, recipe: str | None, council: str | None) -> Conversation:
     """A new conversation, of a council where one is named: then with the council's own recipe."""
-    details: Details = {}
+    details: ConversationDetails = {}
     if council is not None:
         details["council"] = council
     if recipe is not None:

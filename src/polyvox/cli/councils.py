@@ -11,7 +11,7 @@ from polyvox.cli.options import Json, Yes, new_group, sure
 
 if TYPE_CHECKING:
     from polyvox.app import Polyvox
-    from polyvox.store.councils import Details
+    from polyvox.store.councils import CouncilDetails
 
 group = new_group("Named sets of advisors.")
 
@@ -130,8 +130,8 @@ def remove(
 
 def _details(
     name: str | None, advisors: list[str] | None, slug: str | None, recipe: str | None
-) -> Details:
-    details: Details = {}
+) -> CouncilDetails:
+    details: CouncilDetails = {}
     if name is not None:
         details["name"] = name
     if advisors:

@@ -15,13 +15,13 @@ from polyvox.memory import excluding
 from polyvox.memory.tables import companions
 from polyvox.session.road import Road
 from polyvox.store import conversations, running, turns
-from polyvox.store.conversations import Details
+from polyvox.store.conversations import ConversationDetails
 from polyvox.store.database import Tx
 from polyvox.values import REDACTED, Answer, Conversation, Scope, Turn
 
 
 async def change(
-    road: Road, scope: Scope, conversation_id: str, details: Details, head: str | None
+    road: Road, scope: Scope, conversation_id: str, details: ConversationDetails, head: str | None
 ) -> Conversation:
     """Change what is named, all of it or nothing. `head` is the turn that the next message answers
     to: to go on from another branch."""

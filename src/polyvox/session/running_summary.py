@@ -25,7 +25,7 @@ from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
 from polyvox.store.running import KIND, Running
 from polyvox.store.threads import between
-from polyvox.thread import Said, Summary, Thread
+from polyvox.thread import Thread, ThreadSummary, ThreadTurn
 from polyvox.values import Scope, Turn
 from polyvox.work.worker import Handler
 
@@ -52,14 +52,16 @@ def want(tx: Tx, scope: Scope, turn: Turn, advisor_id: str, now: int) -> None:
     jobs.again(tx, scope, KIND, subject, now)
 
 
-def find(tx: Tx, scope: Scope, turn: Turn, recipe: Recipe, advisor_id: str) -> Summary | None:
+def find(tx: Tx, scope: Scope, turn: Turn, recipe: Recipe, advisor_id: str) -> ThreadSummary | None:
     """What is stored for an advisor's thread up to a turn; the compiler sees whether it fits."""
     if not _notes(recipe):
         return None
     found = running.find(tx, scope, turn.conversation_id, turn.branch_id, advisor_id)
     if found is None:
         return None
-    return Summary(found.text, found.after_id, found.before_id, len(found.covers), found.covers)
+    return ThreadSummary(
+        found.text, found.after_id, found.before_id, len(found.covers), found.covers
+    )
 
 
 def _notes(recipe: Recipe) -> bool:
@@ -71,7 +73,7 @@ class _Plan:
     """What is to be told next: the summary so far, the turns behind it, and what is around them."""
 
     before: Running | None
-    told: tuple[Said, ...]
+    told: tuple[ThreadTurn, ...]
     """Turns to add now; none: the summary is whole."""
     covers: tuple[str, ...]
     """What the summary covers once they are in it."""
@@ -159,7 +161,7 @@ class RunningSummaries:
         following = left[len(told)].turn_id if len(left) > len(told) else first.turn_id
         return _Plan(before, told, refs[: done + len(_refs(told))], after_id, following)
 
-    async def _tell(self, scope: Scope, name: str, text: str, told: Sequence[Said]) -> str:
+    async def _tell(self, scope: Scope, name: str, text: str, told: Sequence[ThreadTurn]) -> str:
         lines = [{"so_far": text}] if text else []
         for one in told:
             lines.append({"who": "person", "text": one.text[:SHOWN_CHARS]})
@@ -194,7 +196,7 @@ def _next(tip: Turn) -> Turn:
     )
 
 
-def _refs(told: Sequence[Said]) -> tuple[str, ...]:
+def _refs(told: Sequence[ThreadTurn]) -> tuple[str, ...]:
     return tuple(
         ref
         for one in told
@@ -202,7 +204,7 @@ def _refs(told: Sequence[Said]) -> tuple[str, ...]:
     )
 
 
-def _behind(gap: Sequence[Said], done: int) -> tuple[Said, ...]:
+def _behind(gap: Sequence[ThreadTurn], done: int) -> tuple[ThreadTurn, ...]:
     """The turns behind so many messages; those were whole turns."""
     at = 0
     while done > 0:
@@ -211,7 +213,7 @@ def _behind(gap: Sequence[Said], done: int) -> tuple[Said, ...]:
     return tuple(gap[at:])
 
 
-def _some(left: Sequence[Said]) -> tuple[Said, ...]:
+def _some(left: Sequence[ThreadTurn]) -> tuple[ThreadTurn, ...]:
     """As many turns as a model is shown at once."""
     chars, count = 0, 0
     for one in left:
