@@ -14,7 +14,7 @@ from polyvox.events import ConversationChanged, Event
 from polyvox.memory import excluding
 from polyvox.memory.tables import companions
 from polyvox.session.road import Road
-from polyvox.store import conversations, running, turns
+from polyvox.store import conversations, summaries, turns
 from polyvox.store.conversations import ConversationDetails
 from polyvox.store.database import Tx
 from polyvox.values import REDACTED, Answer, Conversation, Scope, Turn
@@ -96,7 +96,7 @@ def _followed(tx: Tx, road: Road, scope: Scope, turn_id: str) -> Turn:
     turn, now = turns.get_turn(tx, scope, turn_id), road.clock()
     answers = turns.answers_of(tx, scope, turn_id)
     refs = {f"u{turn_id}", *(f"a{one.id}" for one in answers)}
-    running.touched(tx, scope, turn.conversation_id, refs, now)
+    summaries.touched(tx, scope, turn.conversation_id, refs, now)
     excluding.follow(tx, scope, turn, answers, now)
     companions.drop_packets(tx, scope)  # a session may have been told of it at its start
     return turn

@@ -29,7 +29,7 @@ from polyvox.memory.running import Heard
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.models.base import ModelFacts
-from polyvox.quoting import quoted
+from polyvox.quote import quoted
 from polyvox.session import starting
 from polyvox.session.earlier import heard_of
 from polyvox.session.excerpts import brief_of

@@ -12,7 +12,7 @@ from polyvox.errors import NotFound
 from polyvox.ids import Clock, new_id, system_clock
 from polyvox.store import councils, search
 from polyvox.store.database import Database, Tx
-from polyvox.store.paging import Page, page_of, place_in
+from polyvox.store.pages import Page, page_of, place_in
 from polyvox.store.scrub import scrub
 from polyvox.store.table import Table
 from polyvox.values import Conversation, Recall, Scope
