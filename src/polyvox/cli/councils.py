@@ -15,7 +15,7 @@ from polyvox.cli.prompt import sure
 from polyvox.cli.run import run
 from polyvox.errors import Invalid
 from polyvox.receive import clean_name
-from polyvox.store.councils import Details
+from polyvox.store.councils import CouncilDetails
 from polyvox.web.schemas import CouncilOut
 
 group = new_group()
@@ -118,8 +118,8 @@ def remove(
 
 def _details(
     name: str | None, advisors: list[str] | None, slug: str | None, recipe: str | None
-) -> Details:
-    details: Details = {}
+) -> CouncilDetails:
+    details: CouncilDetails = {}
     if name is not None:
         details["name"] = name
     if advisors:

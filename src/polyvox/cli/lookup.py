@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from polyvox.app import Polyvox
 from polyvox.errors import Invalid, NotFound
 from polyvox.session.council import find_recipe
-from polyvox.store.conversations import Details
+from polyvox.store.conversations import ConversationDetails
 from polyvox.values import Advisor, Conversation, Scope
 
 SCOPE = Scope()
@@ -25,7 +25,7 @@ async def find_conversation(app: Polyvox, name: str) -> Conversation:
 
 async def begin_conversation(app: Polyvox, recipe: str | None, council: str | None) -> Conversation:
     """Begin a conversation, of a council where one is named: then with the council's own recipe."""
-    details: Details = {}
+    details: ConversationDetails = {}
     if council is not None:
         details["council"] = council
     if recipe is not None:

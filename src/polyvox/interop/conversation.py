@@ -24,7 +24,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SessionLine:
     """A session: a stretch of activity."""
 
     id: str
@@ -34,7 +34,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ReceiptLine:
     """A stored receipt."""
 
     answer_id: str
@@ -52,13 +52,13 @@ class Whole:
     versions: tuple[PromptVersion, ...]
     """The texts with which the answers were given."""
     branches: tuple[Branch, ...]
-    sessions: tuple[Stretch, ...]
+    sessions: tuple[SessionLine, ...]
     turns: tuple[Turn, ...]
     body_hashes: dict[str, str]
     answers: dict[str, tuple[Answer, ...]]
     """By turn."""
     spans: dict[str, str]
-    receipts: tuple[Kept, ...]
+    receipts: tuple[ReceiptLine, ...]
 
     def path(self) -> list[Turn]:
         """The current branch, oldest first."""
@@ -104,7 +104,7 @@ def read_whole(tx: Tx, scope: Scope, conversation_id: str) -> Whole:
             )
         ),
         tuple(
-            Stretch(*row)
+            SessionLine(*row)
             for row in tx.all(
                 "SELECT id, started_at, last_user_at, ended_at FROM sessions"
                 " WHERE user_id = ? AND conversation_id = ? ORDER BY started_at, id",
@@ -122,7 +122,7 @@ def read_whole(tx: Tx, scope: Scope, conversation_id: str) -> Whole:
             )
         ),
         tuple(
-            Kept(*row)
+            ReceiptLine(*row)
             for row in tx.all(
                 "SELECT answer_id, base_id, data FROM receipts"
                 " WHERE user_id = ? AND conversation_id = ? ORDER BY answer_id",

@@ -17,7 +17,7 @@ from polyvox.values import ASSISTANT_ID, Council, Scope
 COUNCILS = Table("councils", Council)
 
 
-class Details(TypedDict, total=False):
+class CouncilDetails(TypedDict, total=False):
     """What can be said of a council; what is left out stays as it is."""
 
     slug: str
@@ -67,7 +67,7 @@ def list_all(tx: Tx, scope: Scope) -> list[Council]:
     return COUNCILS.all(tx, scope, "ORDER BY id")
 
 
-def create(tx: Tx, scope: Scope, now: int, details: Details) -> Council:
+def create(tx: Tx, scope: Scope, now: int, details: CouncilDetails) -> Council:
     """A new council."""
     council = Council(
         new_id(),
@@ -90,7 +90,7 @@ def create(tx: Tx, scope: Scope, now: int, details: Details) -> Council:
     return council
 
 
-def update(tx: Tx, scope: Scope, key: str, now: int, details: Details) -> Council:
+def update(tx: Tx, scope: Scope, key: str, now: int, details: CouncilDetails) -> Council:
     """Change what `details` names."""
     old = get(tx, scope, key)
     new = replace(old, updated_at=now)
@@ -122,7 +122,7 @@ class Councils:
         self._database = database
         self._clock = clock
 
-    async def create(self, scope: Scope, **details: Unpack[Details]) -> Council:
+    async def create(self, scope: Scope, **details: Unpack[CouncilDetails]) -> Council:
         """A new council; `name` is needed."""
         now = self._clock()
         return await self._database.write(lambda tx: create(tx, scope, now, details))
@@ -135,7 +135,7 @@ class Councils:
         """Every council, oldest first."""
         return await self._database.read(lambda tx: list_all(tx, scope))
 
-    async def update(self, scope: Scope, key: str, **details: Unpack[Details]) -> Council:
+    async def update(self, scope: Scope, key: str, **details: Unpack[CouncilDetails]) -> Council:
         """Change what is named."""
         now = self._clock()
         return await self._database.write(lambda tx: update(tx, scope, key, now, details))

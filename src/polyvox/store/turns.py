@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from polyvox.errors import Conflict, NotFound
 from polyvox.events import AnswerStarted, ConversationChanged, Event, TurnStarted
 from polyvox.ids import new_id
-from polyvox.store import running, search
+from polyvox.store import search, summaries
 from polyvox.store.database import Tx
 from polyvox.store.table import Table
 from polyvox.values import (
@@ -323,7 +323,7 @@ def add(
                 " AND advisor_id = ? AND kind = ? AND round = ?",
                 (scope.user, turn.id, advisor.id, kind, round_),
             )
-            running.touched(tx, scope, turn.conversation_id, {f"a{old.id}"}, now)
+            summaries.touched(tx, scope, turn.conversation_id, {f"a{old.id}"}, now)
     for answer in answers:
         insert_answer(tx, scope, turn, answer, runner_id)
     tx.run(

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from polyvox.errors import StoreError
-from polyvox.work.cancelling import Bells
+from polyvox.work.cancel import Bells
 
 
 class Work:

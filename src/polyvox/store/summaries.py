@@ -21,7 +21,7 @@ KIND = "running_summary"
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningSummary:
     """A stored summary of a stretch of an advisor's thread."""
 
     conversation_id: str
@@ -38,7 +38,7 @@ class Running:
     made_at: int
 
 
-_SUMMARIES = Table("running_summaries", Running)
+_SUMMARIES = Table("running_summaries", RunningSummary)
 
 
 def subject(conversation_id: str, branch_id: str, advisor_id: str) -> str:
@@ -53,7 +53,7 @@ def parse(about: str) -> tuple[str, str, str]:
 
 def find(
     tx: Tx, scope: Scope, conversation_id: str, branch_id: str, advisor_id: str
-) -> Running | None:
+) -> RunningSummary | None:
     """The summary of an advisor's thread on a branch, if there is one."""
     return _SUMMARIES.one(
         tx,
@@ -65,7 +65,7 @@ def find(
     )
 
 
-def of_advisor(tx: Tx, scope: Scope, conversation_id: str, advisor_id: str) -> list[Running]:
+def of_advisor(tx: Tx, scope: Scope, conversation_id: str, advisor_id: str) -> list[RunningSummary]:
     """An advisor's summaries of a conversation, of every branch."""
     return _SUMMARIES.all(
         tx,
@@ -76,25 +76,25 @@ def of_advisor(tx: Tx, scope: Scope, conversation_id: str, advisor_id: str) -> l
     )
 
 
-def of_conversation(tx: Tx, scope: Scope, conversation_id: str) -> list[Running]:
+def of_conversation(tx: Tx, scope: Scope, conversation_id: str) -> list[RunningSummary]:
     """Every summary of a conversation."""
     return _SUMMARIES.all(
         tx, scope, "AND conversation_id = ? ORDER BY branch_id, advisor_id", conversation_id
     )
 
 
-def every(tx: Tx, scope: Scope) -> list[Running]:
+def every(tx: Tx, scope: Scope) -> list[RunningSummary]:
     """All there are."""
     return _SUMMARIES.all(tx, scope, "ORDER BY conversation_id, branch_id, advisor_id")
 
 
-def put(tx: Tx, scope: Scope, one: Running) -> None:
+def put(tx: Tx, scope: Scope, one: RunningSummary) -> None:
     """Keep a summary in place of the one before."""
     _delete(tx, scope, one)
     _SUMMARIES.insert(tx, scope, one)
 
 
-def drop(tx: Tx, scope: Scope, one: Running, now: int) -> None:
+def drop(tx: Tx, scope: Scope, one: RunningSummary, now: int) -> None:
     """Let go of a summary, and want another."""
     _delete(tx, scope, one)
     about = subject(one.conversation_id, one.branch_id, one.advisor_id)
@@ -109,7 +109,7 @@ def touched(tx: Tx, scope: Scope, conversation_id: str, refs: Collection[str], n
             drop(tx, scope, one, now)
 
 
-def _delete(tx: Tx, scope: Scope, one: Running) -> None:
+def _delete(tx: Tx, scope: Scope, one: RunningSummary) -> None:
     tx.run(
         "DELETE FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
         " AND branch_id = ? AND advisor_id = ?",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from polyvox.errors import Invalid
-from polyvox.store.paging import Page, page_of, place_in
+from polyvox.store.pages import Page, page_of, place_in
 
 
 @dataclass(frozen=True)
