@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from polyvox.evaluation.count import without_code
+
+if TYPE_CHECKING:
+    from eld import LanguageDetector  # type: ignore[import-untyped]  # it ships no types
 
 FEWEST_LETTERS = 4
 CLEAR = 0.05
@@ -24,7 +27,7 @@ NAMES = {
 
 
 @cache
-def _detector() -> Any:
+def _detector() -> LanguageDetector:
     from eld import LanguageDetector  # half a second and 40 MB: only for who asks
 
     detector = LanguageDetector()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-import re2
+import re2  # type: ignore[import-untyped]  # it ships no types
 
 from polyvox.errors import Invalid
 
