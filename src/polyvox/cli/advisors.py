@@ -56,11 +56,10 @@ def list_advisors(json: Json = False) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say_json, table
         from polyvox.cli.words import one_line
-        from polyvox.web.schemas import AdvisorOut
 
         found = await app.advisors.list(SCOPE)
         if json:
-            say_json([AdvisorOut.of(one).model_dump() for one in found])
+            say_json(found)
             return
         rows = [
             (
@@ -87,11 +86,10 @@ def show(advisor: Who, json: Json = False) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say, say_json
         from polyvox.interop.advisor_file import write
-        from polyvox.web.schemas import AdvisorOut
 
         found = await app.advisors.get(SCOPE, advisor)
         if json:
-            say_json(AdvisorOut.of(found).model_dump())
+            say_json(found)
         else:
             say(write([found]).rstrip())
 
@@ -203,11 +201,10 @@ def history(advisor: Who, json: Json = False) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say_json, table
         from polyvox.cli.words import one_line, when
-        from polyvox.web.schemas import VersionOut
 
         found = await app.advisors.versions(SCOPE, advisor)
         if json:
-            say_json([VersionOut.of(one).model_dump() for one in found])
+            say_json(found)
             return
         zone = app.settings.timezone
         rows = [

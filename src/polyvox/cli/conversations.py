@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -47,11 +48,11 @@ def list_conversations(
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import note, say_json, table
         from polyvox.cli.words import one_line, when
-        from polyvox.web.schemas import ConversationOut
+        from polyvox.shapes import ConversationOut
 
         page = await app.conversations.list(SCOPE, limit=limit)
         if json:
-            say_json([ConversationOut.of(one).model_dump() for one in page.items])
+            say_json([ConversationOut.of(one) for one in page.items])
             return
         zone = app.settings.timezone
         shown = [
@@ -80,15 +81,13 @@ def show(
         from polyvox.cli.output import say_json
         from polyvox.cli.people import People
         from polyvox.cli.show.transcript import print_transcript
-        from polyvox.web.schemas import ConversationOut, MessageOut
+        from polyvox.shapes import ConversationOut, MessageOut
 
         found = await find_conversation(app, conversation)
         seen = await app.view(SCOPE, found.id, None, limit)
         if json:
-            whole = ConversationOut.of(seen.conversation).model_dump()
-            whole["messages"] = [
-                MessageOut.of(turn, list(answers)).model_dump() for turn, answers in seen.turns
-            ]
+            whole = asdict(ConversationOut.of(seen.conversation))
+            whole["messages"] = [MessageOut.of(turn, answers) for turn, answers in seen.turns]
             whole["branches"] = {parent: list(ids) for parent, ids in seen.branches.items()}
             say_json({**whole, "more": seen.more})
             return

@@ -40,11 +40,10 @@ def list_councils(json: Json = False) -> None:
         from polyvox.cli.choosing import SCOPE
         from polyvox.cli.output import say_json, table
         from polyvox.cli.people import People
-        from polyvox.web.schemas import CouncilOut
 
         found = await app.councils.list(SCOPE)
         if json:
-            say_json([CouncilOut.of(one).model_dump() for one in found])
+            say_json(found)
             return
         people = await People.of(app, SCOPE)
         rows = [
