@@ -16,7 +16,7 @@ from polyvox.session.council import find_recipe
 from polyvox.session.lifecycle import placed
 from polyvox.session.road import Job, jobs_for
 from polyvox.session.turn import compile_all, seat
-from polyvox.settings import Limits, Models, Settings
+from polyvox.settings import Limits, ModelSettings, Settings
 from polyvox.store import conversations, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
@@ -35,7 +35,7 @@ async def context(place: Path, url: str, name: str) -> list[Row]:
         home=place,
         database=url,
         limits=Limits(context="20000 chars"),
-        models=Models(default="scripted:echo"),
+        models=ModelSettings(default="scripted:echo"),
     )
     async with Polyvox(settings, env={}) as polyvox:
         asked = (await polyvox.advisors.list(ME))[:ADVISORS]
@@ -97,7 +97,7 @@ def _copies(tx: Tx, like: tuple[Turn, list[Answer]], count: int) -> str:
         turn = replace(
             turn, id=new_id(), message_id=new_id(), parent_id=turn.id, depth=turn.depth + 1
         )
-        turns.insert_turn(tx, ME, turn, "", None)
+        turns.TURNS.insert(tx, ME, turn, body_hash="")
         for answer in answers:
             turns.insert_answer(tx, ME, turn, replace(answer, id=new_id(), turn_id=turn.id), None)
     return turn.id

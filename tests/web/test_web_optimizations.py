@@ -14,7 +14,9 @@ from tests.web.house import House, open_house
 
 pytestmark = pytest.mark.contract
 
-MODELS = {"models": {"default": "lab:ann", "judge": "lab:judge", "optimizer": "lab:writer"}}
+MODELS: dict[str, Any] = {
+    "models": {"default": "lab:ann", "judge": "lab:judge", "optimizer": "lab:writer"}
+}
 KIND = "optimisation"
 
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from polyvox.errors import Invalid
 from polyvox.session.spending import Estimate
 from polyvox.shapes import ConversationOut, MessageOut, shape, usd
-from polyvox.store.conversations import Details
+from polyvox.store.conversations import ConversationDetails
 from polyvox.stream import follow
 from polyvox.values import Recall
 from polyvox.web.dependencies import App, Who
@@ -166,7 +166,7 @@ async def update_conversation(
     nullable = {"advisors", "council"}
     details = {key: value for key, value in values.items() if value is not None or key in nullable}
     return ConversationOut.of(
-        await app.change_conversation(who, conversation, cast("Details", details), head)
+        await app.change_conversation(who, conversation, cast("ConversationDetails", details), head)
     )
 
 

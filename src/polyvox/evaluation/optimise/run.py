@@ -44,9 +44,9 @@ from polyvox.store import advisors as advisor_rows
 from polyvox.store import jobs
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
-from polyvox.store.paging import Page
+from polyvox.store.pages import Page
 from polyvox.values import Scope, Usage
-from polyvox.work.cancelling import Bells
+from polyvox.work.cancel import Bells
 from polyvox.work.worker import Handler
 
 KIND = "optimisation"
