@@ -13,8 +13,8 @@ from polyvox.evaluation.optimise.findings import Count, Findings, Found, Summary
 from polyvox.evaluation.optimise.plan import MOST_ASSERTIONS, MOST_ITERATIONS, Prepared, Wish
 from polyvox.evaluation.statistics import wilson
 from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
-from polyvox.web.fields import Id
-from polyvox.web.schemas import Body, usd
+from polyvox.shapes import usd
+from polyvox.web.fields import Body, Id
 
 StateName = Literal["waiting", "running", "finished", "cancelled", "failed", "spent"]
 VerdictName = Literal["improved", "not distinguishable", "regressed"]
