@@ -20,11 +20,11 @@ from polyvox.cli.run import run
 from polyvox.cli.words import count, one_line, when
 from polyvox.errors import Invalid
 from polyvox.evaluation import assertion as asserting
-from polyvox.evaluation import proposing
 from polyvox.evaluation.assertion import whose
 from polyvox.evaluation.checks import KNOWN
-from polyvox.evaluation.lint import lint as lint_findings
-from polyvox.evaluation.lint import offered
+from polyvox.evaluation.lint import LintedWording
+from polyvox.evaluation.lint import lint as lint_wordings
+from polyvox.evaluation.suggest import suggest as suggest_assertions
 from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import Details, Wanted
 from polyvox.evaluation.values import Assertion, Kind
@@ -183,20 +183,8 @@ def add(
         for one in made:
             if not json:
                 say(f"added {one.id}  {one.text}")
-        await _warn(app, made)
 
     run(work)
-
-
-async def _warn(app: Polyvox, made: list[Assertion]) -> None:
-    """What the lint thinks of new ones, beside the results."""
-    ids = {one.id for one in made}
-    wanted = Wanted(advisor_id=made[0].advisor_id, active=True)
-    known = await app.database.read(lambda tx: rows.list_all(tx, SCOPE, wanted))
-    others = [Wording(one.text, one.kind, one.args) for one in known if one.id not in ids]
-    for one in made:
-        for line in _warnings(Wording(one.text, one.kind, one.args), others):
-            note(line)
 
 
 @command(group, "edit")
@@ -277,18 +265,17 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
             raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
         known = await app.database.read(read)
         looked = _wordings(text, None, {}) if text else known
+        report = await lint_wordings(app.road, SCOPE, looked, known if text else [])
         if json:
-            rows_ = [LintedOut.of(one, [o for o in known if o is not one]) for one in looked]
-            say_json([row.model_dump() for row in rows_])
-            return
-        clean = True
-        for one in looked:
-            lines = _warnings(one, [other for other in known if other is not one])
-            clean = clean and not lines
-            for line in lines:
+            say_json([LintedOut.of(item).model_dump() for item in report.items])
+        else:
+            warnings = [line for item in report.items for line in _warnings(item)]
+            for line in warnings:
                 say(line)
-        if clean:
-            note("Nothing to warn of.")
+            if not warnings and not report.note:
+                note("Nothing to warn of.")
+        if report.note:
+            note(report.note)
 
     run(work)
 
@@ -303,7 +290,7 @@ def suggest(
 
     async def work(app: Polyvox) -> None:
 
-        found = await proposing.suggest(app.road, SCOPE, answer, count)
+        found = await suggest_assertions(app.road, SCOPE, answer, count)
         if json:
             say_json([ProposedOut.of(one).model_dump() for one in found.proposals])
         else:
@@ -404,14 +391,14 @@ def _wordings(text: Sequence[str] | None, kind: str | None, given: dict[str, Any
     return [Wording(one, named, given) for one in texts]
 
 
-def _warnings(one: Wording, others: Sequence[Wording]) -> list[str]:
-    """What the lint says of an assertion, as lines to read."""
-    shown = one_line(one.text, 60)
+def _warnings(linted: LintedWording) -> list[str]:
+    """The warnings about an assertion, as lines to read."""
+    shown = one_line(linted.text, 60)
     found = []
-    for finding in lint_findings(one, others):
+    for finding in linted.findings:
         split = f" ({' | '.join(finding.split)})" if finding.split else ""
         found.append(f"{finding.rule}: “{shown}”. {finding.message}{split}")
-    if (check := offered(one)) is not None:
+    if (check := linted.check) is not None:
         options = " ".join(
             f"--{key} {value}" if key in ("min", "max") else f"--arg {key}={value}"
             for key, value in check.args.items()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from polyvox.evaluation.assertion import LISTED, Action, History
-from polyvox.evaluation.lint import Finding, lint, offered
-from polyvox.evaluation.suggest import Proposed
+from polyvox.evaluation.lint import LintedWording
+from polyvox.evaluation.suggest import Suggestion
 from polyvox.evaluation.values import Assertion, Kind, Version
 from polyvox.evaluation.wordings import LONGEST, MOST, Wording, lines
 from polyvox.interop.report import Report
@@ -115,20 +115,19 @@ class LintedOut(BaseModel):
     check: CheckOut | None
 
     @classmethod
-    def of(cls, one: Wording, others: Iterable[Wording]) -> LintedOut:
+    def of(cls, linted: LintedWording) -> LintedOut:
         """From the value."""
-        check = offered(one)
+        check = linted.check
         return cls(
-            text=one.text,
-            findings=[_finding(found) for found in lint(one, others)],
+            text=linted.text,
+            findings=[
+                FindingOut(rule=finding.rule, message=finding.message, split=list(finding.split))
+                for finding in linted.findings
+            ],
             check=None
             if check is None
-            else CheckOut(kind=check.kind, args=check.args, text=check.text),
+            else CheckOut(kind=check.kind, args=dict(check.args), text=check.text),
         )
-
-
-def _finding(one: Finding) -> FindingOut:
-    return FindingOut(rule=one.rule, message=one.message, split=list(one.split))
 
 
 class Said(Body):
@@ -163,7 +162,7 @@ class MadeOut(AssertionOut):
 
     assertions: list[AssertionOut]
     lint: list[LintedOut]
-    """For each of them, in the same order."""
+    """One for each of them, without findings: POST /api/assertions/lint asks for some."""
 
 
 class AssertionPatch(Body):
@@ -264,6 +263,8 @@ class LintOut(BaseModel):
     """What there is to say of each."""
 
     items: list[LintedOut]
+    note: str
+    """Why nobody looked, where nobody did."""
 
 
 class SuggestAssertions(Body):
@@ -283,7 +284,7 @@ class ProposedOut(BaseModel):
     """`rule`, or the model that proposed it."""
 
     @classmethod
-    def of(cls, one: Proposed) -> ProposedOut:
+    def of(cls, one: Suggestion) -> ProposedOut:
         """From the value."""
         return cls(text=one.text, kind=one.kind, args=dict(one.args), by=one.by)
 

@@ -11,7 +11,8 @@ from polyvox.errors import Invalid
 from polyvox.evaluation import assertion as asserting
 from polyvox.evaluation import language as languages
 from polyvox.evaluation.checks import KNOWN
-from polyvox.evaluation.proposing import suggest
+from polyvox.evaluation.lint import lint
+from polyvox.evaluation.suggest import suggest
 from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import Details, Wanted
 from polyvox.evaluation.values import Kind
@@ -71,15 +72,7 @@ async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
     else:
         advisor = body.advisor_id or ""
         made = await asserting.by_hand(app.road, who, advisor, said, body.tags, body.user_input)
-    ids = {one.id for one in made}
-    others = [
-        Wording(one.text, one.kind, one.args)
-        for one in await app.database.read(
-            lambda tx: rows.list_all(tx, who, Wanted(advisor_id=made[0].advisor_id, active=True))
-        )
-        if one.id not in ids
-    ]
-    linted = [LintedOut.of(Wording(one.text, one.kind, one.args), others) for one in made]
+    linted = [LintedOut(text=one.text, findings=[], check=None) for one in made]
     return MadeOut(**told(made[0]), assertions=[AssertionOut.of(one) for one in made], lint=linted)
 
 
@@ -98,12 +91,14 @@ async def change_assertions(app: App, who: Who, body: BulkBody) -> BulkOut:
     return BulkOut(ids=await asserting.bulk(app.road, who, body.ids, body.action, body.tag))
 
 
-@router.post("/api/assertions/lint", responses=responses(404))
-async def lint_assertions(app: App, who: Who, body: LintBody) -> LintOut:
-    """Warnings about texts that are not stored yet, and checks in code that say the same."""
-    said = checked(body.wordings())
-    others = await app.database.read(lambda tx: _others(tx, who, body))
-    return LintOut(items=[LintedOut.of(one, others) for one in said])
+@router.post("/api/assertions/lint", responses=responses(402, 404))
+async def lint_assertions(app: App, who: Who, request: Request, body: LintBody) -> LintOut:
+    """Warnings of the judge's model about texts that are not stored yet, and checks in code that
+    say the same. Without such a model the note says so."""
+    wordings = checked(body.wordings())
+    known = await app.database.read(lambda tx: _others(tx, who, body))
+    report = await while_wanted(request, lint(app.road, who, wordings, known))
+    return LintOut(items=[LintedOut.of(item) for item in report.items], note=report.note)
 
 
 def _others(tx: Tx, who: Scope, body: LintBody) -> list[Wording]:
