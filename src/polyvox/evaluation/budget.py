@@ -132,7 +132,7 @@ class Calls:
         limits, clock = self.resources.settings.limits, self.resources.clock
         if limits.capped:
             await self.resources.database.read(
-                lambda tx: check_caps(tx, self.scope, limits, "", None, clock())
+                lambda tx: check_caps(tx, limits, "", None, clock()), self.scope
             )
 
     def _most(self, model: str, request: Request) -> int:
@@ -176,17 +176,11 @@ class Calls:
 
         def write(tx: Tx) -> None:
             usage.record(
-                tx,
-                self.scope,
-                usage=used,
-                model=model,
-                advisor_id=self.purpose,
-                at=now,
-                purpose=self.purpose,
+                tx, usage=used, model=model, advisor_id=self.purpose, at=now, purpose=self.purpose
             )
             self.note(tx, used)
 
-        await self.resources.database.write(write)
+        await self.resources.database.write(write, self.scope)
         self.budget.spent += used.cost or 0
 
 

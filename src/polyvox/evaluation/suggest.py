@@ -76,16 +76,16 @@ async def suggest(
         resources.models.check_name(model)
 
     def load(tx: Tx) -> tuple[Answer, str, list[Wording]]:
-        answer = turns.get_answer(tx, scope, answer_id)
+        answer = turns.get_answer(tx, answer_id)
         if answer.state not in ENDED:
             raise Conflict("The answer is still being written.", "Wait until it has ended.")
         if not answer.text.strip():
             raise Conflict("The answer says nothing.", "Take one that says something.")
-        question = turns.get_turn(tx, scope, answer.turn_id).content
-        known = assertions.list_all(tx, scope, Wanted(advisor_id=answer.advisor_id))
+        question = turns.get_turn(tx, answer.turn_id).content
+        known = assertions.list_all(tx, Wanted(advisor_id=answer.advisor_id))
         return answer, question, [Wording(row.text, row.kind, row.args) for row in known]
 
-    answer, question, known = await resources.database.read(load)
+    answer, question, known = await resources.database.read(load, scope)
     taken = {wording.kind for wording in known}
     by_rules = [rule for rule in by_rule(answer.text) if rule.kind not in taken]
     request = ask(question, answer.text, [wording.text for wording in known], most)

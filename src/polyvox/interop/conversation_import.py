@@ -35,29 +35,29 @@ async def store(
 
     def work(tx: Tx) -> None:
         made[:] = [Report()]
-        _store(tx, scope, now, whole, made[0])
+        _store(tx, now, whole, made[0])
         if dry:
             raise Undo
 
     with suppress(Undo):
-        await database.write(work)
+        await database.write(work, scope)
     return made[0]
 
 
-def _store(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> None:
+def _store(tx: Tx, now: int, whole: Whole, report: Report) -> None:
     conversation = whole.conversation
     title = conversation.title or conversation.id
-    if conversation_rows.find(tx, scope, conversation.id) is not None:
+    if conversation_rows.find(tx, conversation.id) is not None:
         report.present.append(f"“{title}”, with the id {conversation.id}")
         return
-    _refuse_taken(tx, scope, whole)
+    _refuse_taken(tx, whole)
     recipe = conversation.recipe
     if recipe not in BUILT_IN:
         report.notes.append(f"there is no recipe {recipe!r} here; it goes on as a council")
         recipe = "council"
-    who = _match(tx, scope, now, whole, report)
+    who = _match(tx, now, whole, report)
     council = conversation.council_id
-    if council is not None and councils.find(tx, scope, council) is None:
+    if council is not None and councils.find(tx, council) is None:
         council = None
     advisors = conversation.advisors
     if advisors is not None:
@@ -65,23 +65,21 @@ def _store(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> None
     here = replace(
         conversation, recipe=recipe, advisors=advisors, council_id=council, last_number=0
     )
-    conversation_rows.CONVERSATIONS.insert(tx, scope, here)
+    conversation_rows.CONVERSATIONS.insert(tx, here)
     if conversation.title:
-        search.index(tx, scope, conversation.id, "title", conversation.id, conversation.title)
-    _rows(tx, scope, whole, who, _texts(tx, scope, whole, who))
+        search.index(tx, conversation.id, "title", conversation.id, conversation.title)
+    _rows(tx, whole, who, _texts(tx, whole, who))
     answers = sum(len(some) for some in whole.answers.values())
     report.taken.append(f"“{title}”: {len(whole.turns):,} turns, {answers:,} answers")
 
 
-def _rows(
-    tx: Tx, scope: Scope, whole: Whole, who: Mapping[str, str], texts: Mapping[str, str]
-) -> None:
+def _rows(tx: Tx, whole: Whole, who: Mapping[str, str], texts: Mapping[str, str]) -> None:
     conversation_id = whole.conversation.id
     tx.many(
         "INSERT INTO branches (user_id, id, conversation_id, parent_id, fork_depth, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (scope.user, one.id, conversation_id, one.parent_id, one.fork_depth, one.created_at)
+            (tx.user, one.id, conversation_id, one.parent_id, one.fork_depth, one.created_at)
             for one in whole.branches
         ],
     )
@@ -89,30 +87,26 @@ def _rows(
         "INSERT INTO sessions (user_id, id, conversation_id, started_at, last_user_at, ended_at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (scope.user, one.id, conversation_id, one.started_at, one.last_user_at, one.ended_at)
+            (tx.user, one.id, conversation_id, one.started_at, one.last_user_at, one.ended_at)
             for one in whole.sessions
         ],
     )
     for turn in whole.turns:
         asked = tuple(who.get(one, one) for one in turn.asked)
-        turn_rows.TURNS.insert(
-            tx, scope, replace(turn, asked=asked), body_hash=whole.body_hashes[turn.id]
-        )
+        turn_rows.TURNS.insert(tx, replace(turn, asked=asked), body_hash=whole.body_hashes[turn.id])
         if not turn.redacted:
-            search.index(tx, scope, conversation_id, "message", turn.id, turn.content)
+            search.index(tx, conversation_id, "message", turn.id, turn.content)
         for answer in whole.answers[turn.id]:
-            turn_rows.insert_answer(tx, scope, turn, _as_here(answer, who, texts), None)
+            turn_rows.insert_answer(tx, turn, _as_here(answer, who, texts), None)
             if answer.text:
-                search.index(tx, scope, conversation_id, "answer", answer.id, answer.text)
+                search.index(tx, conversation_id, "answer", answer.id, answer.text)
     spans = whole.spans
     for receipt in whole.receipts:
-        receipts.put(
-            tx, scope, receipt.answer_id, conversation_id, receipt.base_id, receipt.data, spans
-        )
+        receipts.put(tx, receipt.answer_id, conversation_id, receipt.base_id, receipt.data, spans)
         spans = {}  # all of them are stored with the first
 
 
-def _refuse_taken(tx: Tx, scope: Scope, whole: Whole) -> None:
+def _refuse_taken(tx: Tx, whole: Whole) -> None:
     """The conversation is new, so none of its parts may be here already."""
     answers = [one.id for some in whole.answers.values() for one in some]
     wanted: tuple[tuple[str, str, list[str]], ...] = (
@@ -128,7 +122,7 @@ def _refuse_taken(tx: Tx, scope: Scope, whole: Whole) -> None:
             found = tx.one(
                 f"SELECT 1 FROM {table} WHERE user_id = ?"  # noqa: S608 - our own names
                 f" AND {column} IN ({', '.join('?' * len(some))}) LIMIT 1",
-                (scope.user, *some),
+                (tx.user, *some),
             )
             if found is not None:
                 raise Invalid(
@@ -137,10 +131,10 @@ def _refuse_taken(tx: Tx, scope: Scope, whole: Whole) -> None:
                 )
 
 
-def _match(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> dict[str, str]:
+def _match(tx: Tx, now: int, whole: Whole, report: Report) -> dict[str, str]:
     """Who the advisors of the file are here: ids by ids."""
-    known = {row[0] for row in tx.all("SELECT id FROM advisors WHERE user_id = ?", (scope.user,))}
-    by_name = {one.name: one for one in reversed(advisor_rows.list_all(tx, scope))}
+    known = {row[0] for row in tx.all("SELECT id FROM advisors WHERE user_id = ?", (tx.user,))}
+    by_name = {one.name: one for one in reversed(advisor_rows.list_all(tx))}
     own = {ASSISTANT_ID, SYNTHESIS_ID}
     who: dict[str, str] = {}
     for advisor in whole.advisors:
@@ -148,7 +142,7 @@ def _match(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> dict
             continue
         here = by_name.get(advisor.name)
         if here is None:
-            here = by_name[advisor.name] = _add(tx, scope, now, advisor)
+            here = by_name[advisor.name] = _add(tx, now, advisor)
             report.notes.append(f"the advisor {here.name} was not here; added, inactive")
         else:
             report.notes.append(f"the advisor {here.name} of the file is taken for the one here")
@@ -156,21 +150,21 @@ def _match(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> dict
     return who
 
 
-def _add(tx: Tx, scope: Scope, now: int, advisor: Advisor) -> Advisor:
+def _add(tx: Tx, now: int, advisor: Advisor) -> Advisor:
     told = advisor_data.as_data(advisor)
     told.setdefault("description", "Spoke in a conversation that was imported.")
     del told["slug"]  # here it may be somebody else's
     told |= {key: printable(told[key]) for key in ("description", "prompt", "voice") if key in told}
     details = advisor_data.checked({**told, "active": False})
-    return advisor_rows.create(tx, scope, now, "imported", details)
+    return advisor_rows.create(tx, now, "imported", details)
 
 
-def _texts(tx: Tx, scope: Scope, whole: Whole, who: Mapping[str, str]) -> dict[str, str]:
+def _texts(tx: Tx, whole: Whole, who: Mapping[str, str]) -> dict[str, str]:
     """Which prompt version here has the words of one in the file: ids by ids."""
     found: dict[str, str] = {}
     for version in whole.versions:
         if (advisor_id := who.get(version.advisor_id)) is not None:
-            for here in versions.list_all(tx, scope, advisor_id):
+            for here in versions.list_all(tx, advisor_id):
                 if here.hash == version.hash:
                     found[version.id] = here.id
     return found

@@ -20,7 +20,6 @@ from polyvox.evaluation.wordings import Wording, checked
 from polyvox.interop import assertion_import, assertion_reading
 from polyvox.store import turns
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 from polyvox.web.assertion_shapes import (
     AssertedOut,
     AssertionCreate,
@@ -96,19 +95,19 @@ async def lint_assertions(app: App, who: Who, request: Request, body: LintBody) 
     """Warnings of the judge's model about texts that are not stored yet, and checks in code that
     say the same. Without such a model the note says so."""
     wordings = checked(body.wordings())
-    known = await app.database.read(lambda tx: _others(tx, who, body))
+    known = await app.database.read(lambda tx: _others(tx, body), who)
     report = await while_wanted(request, lint(app.road, who, wordings, known))
     return LintOut(items=[LintedOut.of(item) for item in report.items], note=report.note)
 
 
-def _others(tx: Tx, who: Scope, body: LintBody) -> list[Wording]:
+def _others(tx: Tx, body: LintBody) -> list[Wording]:
     advisor = body.advisor_id
     if advisor is None and body.answer_id is not None:
-        advisor = turns.get_answer(tx, who, body.answer_id).advisor_id
+        advisor = turns.get_answer(tx, body.answer_id).advisor_id
     if advisor is None:
         return []
-    advisor_id, _ = asserting.whose(tx, who, advisor)
-    found = rows.list_all(tx, who, Wanted(advisor_id=advisor_id, active=True))
+    advisor_id, _ = asserting.whose(tx, advisor)
+    found = rows.list_all(tx, Wanted(advisor_id=advisor_id, active=True))
     return [Wording(one.text, one.kind, one.args) for one in found if one.id != body.beside]
 
 
@@ -185,10 +184,10 @@ async def export_assertions(app: App, who: Who, advisor: Key) -> Response:
     """An advisor's assertions as YAML, with the contexts they need."""
 
     def read(tx: Tx) -> tuple[str, str]:
-        owner = asserting.whose(tx, who, advisor)
-        return assertion_reading.whole(tx, who, [owner]), owner[1]
+        owner = asserting.whose(tx, advisor)
+        return assertion_reading.whole(tx, [owner]), owner[1]
 
-    text, name = await app.database.read(read)
+    text, name = await app.database.read(read, who)
     called = f"{file_name(name, 'advisor')} assertions.yaml"
     headers = {**SAFE, "Content-Type": YAML, "Content-Disposition": disposition(called)}
     return Response(text.encode("utf-8", "replace"), headers=headers)
