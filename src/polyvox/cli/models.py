@@ -77,9 +77,9 @@ def list_models(json: Json = False) -> None:
 
 def _why(app: Polyvox) -> str:
     """What made the default model the default."""
-    from polyvox.settings.layers import said_of
+    from polyvox.settings.layers import decision_of
 
-    said = said_of(app.settings, "models.default")
+    said = decision_of(app.settings, "models.default")
     if said.origin == "page":
         return "chosen on the page"
     if said.origin != "default":

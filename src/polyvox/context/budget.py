@@ -51,14 +51,14 @@ class ContextLimit:
     @classmethod
     def parse(cls, text: str) -> ContextLimit:
         """A limit as people write it: "150000 chars" or "32000 tokens"."""
-        found = re.fullmatch(r"\s*(\d[\d_]*)\s*(chars|tokens)\s*", text)
-        if found is None or int(found[1]) == 0:
+        match = re.fullmatch(r"\s*(\d[\d_]*)\s*(chars|tokens)\s*", text)
+        if match is None or int(match[1]) == 0:
             raise Invalid(
                 f"{text!r} is not a limit.",
                 'Write a number with its unit, such as "150000 chars" or "32000 tokens".',
                 param="context",
             )
-        return cls(int(found[1]), "chars" if found[2] == "chars" else "tokens")
+        return cls(int(match[1]), "chars" if match[2] == "chars" else "tokens")
 
     def __str__(self) -> str:
         return f"{self.amount} {self.unit}"

@@ -94,14 +94,14 @@ def needs(answer_id: str, receipts: Mapping[str, str]) -> Needs:
     refs, _ = _history(answer_id, receipts)
     pieces = _pieces(stored)
     refs += [piece.ref for piece in pieces if piece.ref]
-    told = {answer for p in pieces for _, entries in p.groups for answer, _ in entries}
+    answers = {answer for p in pieces for _, entries in p.groups for answer, _ in entries}
     hashes = {name for _, name in (*stored.system, *stored.memory)}
     hashes |= {piece.template for piece in pieces if piece.template}
     hashes |= {name for name in (stored.schema, stored.council) if name}
     asked = {piece.question for piece in pieces if piece.question}
     return Needs(
         frozenset({ref[1:] for ref in refs if ref[0] == "u"} | asked),
-        frozenset({ref[1:] for ref in refs if ref[0] == "a"} | told),
+        frozenset({ref[1:] for ref in refs if ref[0] == "a"} | answers),
         frozenset(hashes),
     )
 
@@ -184,18 +184,20 @@ class _Source:
         if piece.ref:
             return self.line(piece.kind, piece.ref, stamped=stamps == "all")
         made = made_of(piece, self.text(piece.template))
-        told = [answer for _, entries in piece.groups for answer, _ in entries]
+        answers = [answer for _, entries in piece.groups for answer, _ in entries]
         self.missing += [
-            f"a{answer}" for answer in told if answer not in self.answers or answer in self.marked
+            f"a{answer}"
+            for answer in answers
+            if answer not in self.answers or answer in self.marked
         ]
         question = self._message(piece.question, stamped=False) if piece.question else ""
         return Line(piece.kind, "user", "", made.render(self.answers, question), made)
 
     def _message(self, turn_id: str, *, stamped: bool) -> str:
-        if (found := self.turns.get(turn_id)) is None:
+        if (message := self.turns.get(turn_id)) is None:
             self.missing.append(f"u{turn_id}")
             return REDACTED
-        text, said_at = found
+        text, said_at = message
         return stamp(said_at) + text if stamped else text
 
 

@@ -169,12 +169,12 @@ def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
 
 def _claim(item: str, who: _AdvisorNames) -> Point:
     """An item without the names in brackets before or behind it."""
-    found = _NAMES_FIRST.match(item) or _NAMES_LAST.match(item)
-    if found is None:
+    match = _NAMES_FIRST.match(item) or _NAMES_LAST.match(item)
+    if match is None:
         return Point(item.strip())
-    names = found["names"]
-    said = [names] if who.knows(names) else _AND.split(names)
-    return Point(found["text"].strip(" :–"), who.are(said))
+    names = match["names"]
+    split = [names] if who.knows(names) else _AND.split(names)
+    return Point(match["text"].strip(" :–"), who.are(split))
 
 
 def as_markdown(synthesis: Synthesis, advisors: Sequence[Attributable]) -> str:
@@ -182,7 +182,7 @@ def as_markdown(synthesis: Synthesis, advisors: Sequence[Attributable]) -> str:
     names = {advisor.advisor_id: advisor.label for advisor in advisors}
 
     def by(ids: Sequence[str]) -> str:
-        return ", ".join(names.get(one, one) for one in ids)
+        return ", ".join(names.get(advisor_id, advisor_id) for advisor_id in ids)
 
     if synthesis.prose:
         return f"{synthesis.prose}\n\n*(This text does not say which advisor each point is from.)*"
@@ -223,13 +223,13 @@ class _AdvisorNames:
 
     def are(self, names: Sequence[str]) -> tuple[str, ...]:
         """The advisors' ids, each once."""
-        found: dict[str, None] = {}
+        ids: dict[str, None] = {}
         for name in names:
             if (advisor := self._ids.get(_plain(name))) is not None:
-                found[advisor] = None
+                ids[advisor] = None
             elif name.strip():
                 self.unknown.append(name.strip())
-        return tuple(found)
+        return tuple(ids)
 
 
 def _plain(name: str) -> str:

@@ -64,7 +64,7 @@ def checked_params(data: object) -> Params:
     """How an advisor's model is asked."""
     if not isinstance(data, Mapping):
         raise Invalid("`params` must be a table.", param="params")
-    found: dict[str, Any] = {}
+    params: dict[str, Any] = {}
     for key, value in data.items():
         if key not in _PARAMS:
             raise Invalid(
@@ -73,8 +73,8 @@ def checked_params(data: object) -> Params:
                 param="params",
             )
         if value is not None:
-            found[str(key)] = _number(str(key), value)
-    return Params(**found)
+            params[str(key)] = _number(str(key), value)
+    return Params(**params)
 
 
 def as_data(advisor: Advisor) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def _one(
         advisor_rows.update(tx, scope, holder.id, now, REASON, _whole(details))
         report.taken.append(f"{holder.slug} (its words replaced; the old ones are in its history)")
         return
-    slug = next(one for one in candidates(wanted, "advisor") if not _taken(tx, scope, one))
+    slug = next(free for free in candidates(wanted, "advisor") if not _taken(tx, scope, free))
     made = advisor_rows.create(tx, scope, now, REASON, {**details, "slug": slug})
     instead = f", because {wanted} is somebody else" if slug != wanted else ""
     report.taken.append(f"{made.slug} ({made.name}{instead})")
@@ -122,10 +122,10 @@ def _whole(details: AdvisorDetails) -> AdvisorDetails:
     """What the file says of an advisor, and by its silence; its place here (slug, whether it is
     active) is not the file's to say."""
     unsaid: AdvisorDetails = {"prompt": None, "model": None, "voice": None, "params": Params()}
-    said: AdvisorDetails = {**unsaid, **details}
-    said.pop("slug", None)
-    said.pop("active", None)
-    return said
+    merged: AdvisorDetails = {**unsaid, **details}
+    merged.pop("slug", None)
+    merged.pop("active", None)
+    return merged
 
 
 def _window(tx: Tx, scope: Scope, now: int, window: Mapping[str, int], report: Report) -> None:

@@ -353,7 +353,7 @@ class Fixed:
     """The part of the settings that the page cannot change, as it was written."""
 
     data: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    said: Mapping[str, Decision] = field(default_factory=dict)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
     """By dotted name."""
     home: Path = Path()
     source: str = ""
@@ -434,18 +434,22 @@ class Settings(Section):
 
 def known_keys(model: type[BaseModel] = Settings, prefix: str = "") -> dict[str, Any]:
     """Every plain setting by its dotted name; what is computed is left out."""
-    found: dict[str, Any] = {}
-    for name, one in model.model_fields.items():
-        if one.exclude:
+    keys: dict[str, Any] = {}
+    for name, setting in model.model_fields.items():
+        if setting.exclude:
             continue
         path = f"{prefix}{name}"
-        if isinstance(one.annotation, type) and issubclass(one.annotation, BaseModel):
-            found |= known_keys(one.annotation, f"{path}.")
+        if isinstance(setting.annotation, type) and issubclass(setting.annotation, BaseModel):
+            keys |= known_keys(setting.annotation, f"{path}.")
         else:
-            found[path] = one
-    return found
+            keys[path] = setting
+    return keys
 
 
 def changeable() -> dict[str, Any]:
     """The settings that people may change on the page, by dotted name."""
-    return {name: one for name, one in known_keys().items() if one.json_schema_extra == ON_PAGE}
+    return {
+        name: setting
+        for name, setting in known_keys().items()
+        if setting.json_schema_extra == ON_PAGE
+    }

@@ -84,14 +84,14 @@ def _keys(path: Path) -> dict[str, str]:
     """Its errors tell nothing of what is in it."""
     again = "Delete it, and put the keys in again on the settings page."
     try:
-        found = read_toml(path, again) if path.exists() else {}
+        keys = read_toml(path, again) if path.exists() else {}
     except ConfigError as error:
         if "TOML" not in error.message:
             raise
         raise ConfigError(f"{path} is not valid TOML.", again) from None
-    if not all(isinstance(key, str) for key in found.values()):
+    if not all(isinstance(key, str) for key in keys.values()):
         raise ConfigError(f"{path} must have one text for each provider.", again)
-    return found
+    return keys
 
 
 def read_toml(path: Path, hint: str) -> dict[str, Any]:

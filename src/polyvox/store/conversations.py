@@ -212,11 +212,11 @@ def _members(
     tx: Tx, scope: Scope, chosen: Sequence[str], before: Sequence[str] | None
 ) -> tuple[str, ...]:
     """Ids of the chosen; whoever is in already may have been removed from the list since."""
-    found: dict[str, None] = {}
+    members: dict[str, None] = {}
     for name in chosen:
         ids = (name,) if before and name in before else councils.members(tx, scope, (name,))
-        found |= dict.fromkeys(ids)
-    return tuple(found)
+        members |= dict.fromkeys(ids)
+    return tuple(members)
 
 
 def _index(tx: Tx, scope: Scope, conversation: Conversation) -> None:

@@ -47,8 +47,8 @@ def _fold_one(letter: str) -> str:
         # Decomposing these (Hangul, Devanagari) would take words apart.
         return letter
     plain = unicodedata.normalize("NFKD", letter.casefold())
-    kept = "".join(one for one in plain if not 0x0300 <= ord(one) <= 0x036F)
-    return "".join(one if one.isalnum() else " " for one in kept)
+    kept = "".join(part for part in plain if not 0x0300 <= ord(part) <= 0x036F)
+    return "".join(part if part.isalnum() else " " for part in kept)
 
 
 _folding = _Folding()
