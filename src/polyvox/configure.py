@@ -28,7 +28,7 @@ from polyvox.models.providers import (
     unknown_provider,
 )
 from polyvox.settings import Settings, known_keys, stored
-from polyvox.settings.layers import fixed_of, in_force, read_kept, decision_of, value_of
+from polyvox.settings.layers import decision_of, fixed_of, in_force, read_kept, value_of
 from polyvox.settings.schema import changeable
 from polyvox.settings.stored import StoredSettings
 

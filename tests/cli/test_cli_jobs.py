@@ -11,7 +11,7 @@ import pytest
 from tests.cli.desk import Cli, Here, Provider
 from tests.store.lacking import LackingTx
 
-from polyvox.cli import check_work
+from polyvox.cli import database_checks as check_work
 from polyvox.cli.checks import Finding
 from polyvox.cli.words import when
 from polyvox.memory.tables import vectors

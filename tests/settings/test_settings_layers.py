@@ -10,11 +10,11 @@ import pytest
 from polyvox.errors import ConfigError
 from polyvox.settings import Settings, load
 from polyvox.settings.layers import (
+    decision_of,
     fixed_of,
     in_force,
     laid_under,
     leaves,
-    decision_of,
     value_of,
     with_kept,
 )

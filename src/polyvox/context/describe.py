@@ -131,10 +131,10 @@ def as_lines(description: Description) -> list[str]:
     """The description as plain lines for a terminal."""
     phase = f"{description.phase}, " if description.phase else ""
     of = f" of {description.n}" if description.n is not None else ""
+    place = f"{phase}turn {description.k}{of}"
     lines = [
         f"{description.tokens:,} of {description.budget:,} tokens ({description.limit})",
-        f"recipe {description.recipe}, {phase}turn {description.k}{of},"
-        f" {description.prompts} prompts",
+        f"recipe {description.recipe}, {place}, {description.prompts} prompts",
         "",
     ]
     width = max((len(share.name) for share in description.shares), default=0)

@@ -5,15 +5,23 @@ Exit codes: 0 where it was improved, 1 where it was not or did not come to its e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.evaluation.optimise.plan import Wish
-    from polyvox.evaluation.tables.optimisations import Optimisation
-    from polyvox.web.optimization_shapes import OptimizationDetail
+from polyvox.app import Polyvox
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.progress import Bar, follow, run_of
+from polyvox.cli.run import run
+from polyvox.cli.words import NANO, count, money
+from polyvox.errors import Invalid
+from polyvox.evaluation.optimise.plan import Wish, price_warnings
+from polyvox.evaluation.optimise.run import KIND
+from polyvox.evaluation.tables import optimisations
+from polyvox.evaluation.tables.optimisations import Optimisation
+from polyvox.web.optimization_shapes import OptimizationDetail, PlannedOut
+from polyvox.web.optimizations import told
 
 NOT_BETTER = 1
 
@@ -64,7 +72,6 @@ def optimize(
     Without --assertion, all active assertions of the advisor are used. Nothing changes until a
     result is accepted. Exits 1 where nothing better was found.
     """
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> int:
         if decide is not None:
@@ -72,8 +79,6 @@ def optimize(
         if show is not None:
             return await _report(app, show, json=json)
         if resume is not None:
-            from polyvox.cli.choosing import SCOPE
-
             run_id = (await app.optimisations.resume(SCOPE, resume, budget)).id
             return await _whole(app, run_id, accept=accept, json=json)
         wish = _wish(advisor, assertion, iterations, budget, engine, holdout, target)
@@ -93,8 +98,6 @@ def _wish(
     holdout: float | None,
     target: str,
 ) -> Wish:
-    from polyvox.errors import Invalid
-    from polyvox.evaluation.optimise.plan import Wish
 
     if advisor is None:
         raise Invalid("Which advisor?", "polyvox optimize SLUG; `polyvox advisors list` has them.")
@@ -106,11 +109,6 @@ def _wish(
 
 
 async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.output import note, say, say_json
-    from polyvox.cli.words import count, money
-    from polyvox.evaluation.optimise.plan import price_warnings
-    from polyvox.web.optimization_shapes import PlannedOut
 
     prepared, found = await app.optimisations.estimate(SCOPE, wish)
     warnings = price_warnings(wish, prepared, found.cost, found.confirmation)
@@ -131,9 +129,6 @@ async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
 
 
 async def _begin(app: Polyvox, wish: Wish, *, accept: bool, json: bool) -> int:
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.output import note
-    from polyvox.cli.words import money
 
     made = await app.optimisations.begin(SCOPE, wish)
     for warning in made.warnings:
@@ -146,9 +141,6 @@ async def _begin(app: Polyvox, wish: Wish, *, accept: bool, json: bool) -> int:
 
 async def _whole(app: Polyvox, run_id: str, *, accept: bool, json: bool) -> int:
     """A run to its end, and what came of it."""
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.output import note
-
     ended = await _follow(app, run_id)
     code = await _report(app, run_id, json=json)
     if accept and ended.verdict == "improved":
@@ -160,10 +152,6 @@ async def _whole(app: Polyvox, run_id: str, *, accept: bool, json: bool) -> int:
 
 
 async def _follow(app: Polyvox, run_id: str) -> Optimisation:
-    from polyvox.cli.following import Bar, follow, run_of
-    from polyvox.cli.words import money
-    from polyvox.evaluation.optimise.run import KIND
-    from polyvox.evaluation.tables import optimisations
 
     kept = "its attempts are kept"
     run = run_of(app, KIND, run_id, optimisations.get, app.optimisations.cancel, kept)
@@ -184,9 +172,6 @@ def _step(now: Optimisation) -> str:
 
 
 async def _report(app: Polyvox, run_id: str, *, json: bool) -> int:
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.output import say_json
-    from polyvox.web.optimization_shapes import OptimizationDetail
 
     found = OptimizationDetail.told(await app.optimisations.get(SCOPE, run_id))
     if json:
@@ -197,8 +182,6 @@ async def _report(app: Polyvox, run_id: str, *, json: bool) -> int:
 
 
 def _show(found: OptimizationDetail) -> None:
-    from polyvox.cli.output import say, table
-    from polyvox.cli.words import NANO, count, money
 
     rows = []
     for row in found.results:
@@ -222,10 +205,6 @@ def _show(found: OptimizationDetail) -> None:
 
 
 async def _decide(app: Polyvox, wanted: str, *, force: bool, json: bool) -> int:
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.output import say, say_json
-    from polyvox.errors import Invalid
-    from polyvox.web.optimizations import told
 
     word, _, run_id = wanted.partition(":")
     verbs = app.optimisations

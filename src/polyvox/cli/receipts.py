@@ -1,17 +1,99 @@
-"""A receipt in the terminal: a bar of the budget that reads without colour, every piece with its
-size, what was left out and why, and what became of it on the wire."""
+"""`polyvox receipt`: what an advisor was sent for an answer, how much room it took, and why."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+import typer
+
+from polyvox.app import Polyvox
 from polyvox.cli import words
-from polyvox.cli.output import console, is_terminal, say, say_beside
-from polyvox.cli.show.decided import decided
+from polyvox.cli.command import Json
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import console, is_terminal, say, say_beside, say_json
+from polyvox.cli.run import run
+from polyvox.cli.show.trace import decided, times
 from polyvox.context.describe import Description, Share, describe, memory_lines
 from polyvox.session.inspect import Inspected
+from polyvox.session.trace import decided_for, trace_of
+
+
+def receipt(
+    answer: Annotated[
+        str, typer.Argument(metavar="ANSWER_ID", help="`conversations show` has the ids.")
+    ],
+    json: Json = False,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Every piece with its whole text.")
+    ] = False,
+) -> None:
+    """What an advisor was sent for an answer, and why."""
+
+    async def work(app: Polyvox) -> None:
+
+        seen = await app.receipt(SCOPE, answer)
+        if json:
+            say_json(as_data(seen))
+            return
+        trace = await app.database.read(lambda tx: decided_for(tx, SCOPE, seen.answer))
+        print_receipt(seen, trace, texts=texts)
+
+    run(work)
+
+
+def as_data(seen: Inspected) -> dict[str, Any]:
+    """The same as the API gives."""
+    sent = seen.receipt.sent
+    return {
+        "answer_id": seen.answer.id,
+        "description": msgspec.to_builtins(describe(seen.receipt)),
+        "request": None if seen.body is None else msgspec.json.decode(seen.body),
+        "wire_hash": None if sent is None else sent.wire_hash,
+        "verified": seen.verified,
+        "exact": seen.receipt.exact,
+    }
+
+
+def trace(
+    turn: Annotated[
+        str, typer.Argument(metavar="TURN_ID", help="`conversations show --json` has the ids.")
+    ],
+    json: Json = False,
+    answer: Annotated[
+        str | None, typer.Option(metavar="ANSWER_ID", help="Of this answer, not of the first.")
+    ] = None,
+) -> None:
+    """What an advisor was told beside its own texts, and why; how long each step took."""
+
+    async def work(app: Polyvox) -> None:
+
+        told = await app.database.read(lambda tx: trace_of(tx, SCOPE, turn, answer))
+        if json:
+            say_json(told)
+            return
+        print_trace(told)
+
+    run(work)
+
+
+def print_trace(told: dict[str, Any]) -> None:
+    """A trace, one decision on a line."""
+    lines = [
+        ("turn", f"{told['turn_id']} ({told['state']}, {told['model'] or 'no model'})"),
+        ("session", told["startbrief_runtime"]["session_id"]),
+        ("blocks", " → ".join(told["system_blocks"]) or "none"),
+        *decided(told),
+    ]
+    for one in told["attempts"]:
+        why = one["message"] or one["category"] or "answered"
+        status = f" (HTTP {one['status']})" if one["status"] else ""
+        lines.append(("attempt", f"{one['model']}: {why}{status}"))
+    for name, text in (*lines, ("times", times(told["timings"]))):
+        say_beside(f"{name:<9} ", text)
+
 
 MARKS = "█▓▒░▚▞#=+:"
 """One for each kind of piece, so that the bar needs no colour."""

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from polyvox.cli import words
-from polyvox.cli.check_work import background, embeddings
 from polyvox.cli.checks import Finding
+from polyvox.cli.jobs import described, stands
 from polyvox.errors import PolyvoxError
 from polyvox.ids import system_clock
+from polyvox.memory import probes
+from polyvox.memory.tables import vectors
 from polyvox.settings import Settings
+from polyvox.store import jobs, postgres
 from polyvox.store.database import Tx
 from polyvox.store.migrate import shipped
 from polyvox.store.open import sqlite_path
 from polyvox.store.sqlite import SqliteTx, connect, explain
+from polyvox.values import Scope
 
 CUT_OFF = (
     "SELECT COUNT(*) FROM answers WHERE current = 1 AND state IN ('interrupted', 'pending',"
@@ -31,7 +35,7 @@ One = Callable[[str], int]
 """Runs a query that answers one number."""
 
 
-async def database(settings: Settings) -> AsyncIterator[Finding]:
+async def check_database(settings: Settings) -> AsyncIterator[Finding]:
     """Everything there is to say of it."""
     url = settings.database_url
     try:
@@ -86,7 +90,6 @@ def _sqlite(path: Path, settings: Settings) -> list[Finding]:
 
 
 def _postgres(url: str, settings: Settings) -> list[Finding]:
-    from polyvox.store import postgres
 
     connection = postgres.connect(url)
     try:
@@ -145,3 +148,71 @@ def _cut_off(number: int) -> Finding:
         f"{words.count(number, 'answer')} cut off or under way",
         "Their words are kept; `polyvox chat --conversation last` and /retry completes them.",
     )
+
+
+WORK = "background work"
+MOST = 10
+"""So many failures are told one by one."""
+LATE = 10 * 60_000_000
+"""What has been due for longer than this waits for somebody to do it."""
+
+
+def background(
+    tx: Tx,
+    now: int,
+    zone: str = "",
+    scope: Scope = Scope(),  # noqa: B008 - a frozen value
+) -> Iterator[Finding]:
+    """How much waits, what failed, and why; times in the person's zone."""
+    found = jobs.counts(tx, scope)
+    if not any(found.values()):
+        yield Finding("ok", WORK, "nothing waits, nothing failed")
+        return
+    rows = jobs.list_jobs(tx, scope, limit=10_000)
+    waiting = [one for one in rows if one.state == "pending"]
+    told = f"{found['pending']} waiting, {found['running']} running, {found['failed']} failed"
+    then = ""
+    if waiting:
+        oldest = min(waiting, key=lambda one: (one.created_at, one.id))
+        since = words.when(oldest.created_at, zone)
+        told += f"; the oldest wants to {described(oldest)} since {since}"
+        if min(one.due_at for one in waiting) < now - LATE:
+            then = "Nobody does it: start `polyvox serve` or `polyvox worker`."
+    yield Finding("warn" if then or found["failed"] else "ok", WORK, told, then)
+    failing = [one for one in rows if one.failure and one.state in ("failed", "pending")]
+    failing.sort(key=lambda one: one.state != "failed")
+    for one in failing[:MOST]:
+        yield Finding(
+            "warn",
+            f"{WORK}, {described(one)}",
+            f"{stands(one, zone)}: {one.failure}",
+            f"Try it again with `polyvox jobs retry '{one.id}'`.",
+        )
+    if len(failing) > MOST:
+        more = words.count(len(failing) - MOST, "more job")
+        yield Finding("warn", WORK, f"{more} failed", "`polyvox jobs` lists all of them.")
+
+
+def embeddings(tx: Tx, settings: Settings, scope: Scope = Scope()) -> Iterator[Finding]:  # noqa: B008 - a frozen value
+    """Whether recall has its vectors, where a model is set that makes them."""
+    model = settings.models.embeddings
+    if not model:
+        return
+    if vectors.space(tx) is None and not vectors.possible(tx):
+        error = vectors.no_extension()
+        yield Finding("warn", "vectors", error.message, error.hint)
+        return
+    scale = vectors.scale(tx, scope, model)
+    if scale is None:
+        yield Finding("ok", "vectors", f"none of {model} yet; they are made in the background")
+    elif not probes.useful(scale):
+        yield Finding(
+            "warn",
+            "vectors",
+            f"{model} does not tell texts that belong together from others, so recall goes by words"
+            " alone",
+            "Name an embeddings model as models.embeddings.",
+        )
+    else:
+        number = words.count(vectors.count(tx, scope, model), "vector")
+        yield Finding("ok", "vectors", f"{number} of {model}, {scale.size} numbers each")

@@ -7,24 +7,45 @@ something could not be found out.
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from polyvox.cli import verdicts
-from polyvox.cli.invocation import command, shared
-
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.web.evaluation_shapes import ComparedOut, EvaluationOut
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, command, new_group, with_shared_options
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.progress import Bar, follow, run_of
+from polyvox.cli.run import run
+from polyvox.cli.words import NANO, count, money, one_line
+from polyvox.errors import Invalid, NotFound
+from polyvox.evaluation.junit import Case, junit
+from polyvox.evaluation.plan import Wish
+from polyvox.evaluation.run import KIND
+from polyvox.evaluation.tables import evaluations
+from polyvox.evaluation.tables.evaluations import Evaluation
+from polyvox.store.database import Tx
+from polyvox.web.evaluation_shapes import (
+    AgreementOut,
+    AgreementsOut,
+    ComparedOut,
+    EvaluationOut,
+    VerdictOut,
+    told,
+)
+from polyvox.web.evaluations import advisor_id, agreed, compared, verdict_out
 
 UNDER = 1
 UNCLEAR = 3
 
-group = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
+group = new_group()
 
 
+@group.callback()
+@with_shared_options
 def evaluate(
     context: typer.Context,
     advisor: Annotated[
@@ -83,11 +104,8 @@ def evaluate(
     if context.invoked_subcommand is not None:
         _refuse_options(context)
         return
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> int:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.evaluation.plan import Wish
 
         if retry_errors:
             run_id = await _taken_up(app, advisor)
@@ -112,16 +130,8 @@ def evaluate(
     run(work)
 
 
-group.callback()(shared(evaluate, shown=False))
-command(group, "verdicts")(verdicts.verdicts)
-command(group, "overrule")(verdicts.overrule)
-command(group, "agreement")(verdicts.agreement)
-
-
 def _refuse_options(context: typer.Context) -> None:
     """An option of a run before the name of another command would mean nothing: say so."""
-    from polyvox.errors import Invalid
-
     everywhere = {"config", "database", "debug"}
     for param in context.command.params:
         source = context.get_parameter_source(param.name or "")
@@ -136,9 +146,7 @@ def _refuse_options(context: typer.Context) -> None:
 async def _taken_up(app: Polyvox, advisor: str | None) -> str:
     """The newest run (of an advisor where one is named), to be gone on with: one that was broken
     off where it was, one that has ended with what was an error."""
-    from polyvox.cli.choosing import SCOPE
-
-    last = await app.database.read(lambda tx: verdicts.newest_run(tx, advisor))
+    last = await app.database.read(lambda tx: _newest_run(tx, advisor))
     if last.ended:
         await app.evaluations.retry_errors(SCOPE, last.id)
     return last.id
@@ -146,12 +154,6 @@ async def _taken_up(app: Polyvox, advisor: str | None) -> str:
 
 async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
     """A run to its end, and what it has found out."""
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.following import Bar, follow, run_of
-    from polyvox.evaluation.run import KIND
-    from polyvox.evaluation.tables import evaluations
-    from polyvox.web.evaluation_shapes import told
-
     kept = "what it had found is kept"
     run = run_of(app, KIND, run_id, evaluations.get, app.evaluations.cancel, kept)
     with Bar("evaluating") as bar:
@@ -169,9 +171,6 @@ async def _report(
     *,
     bless: bool,
 ) -> int:
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.output import note, say_json
-    from polyvox.web.evaluations import compared
 
     other = None
     if compare is not None:
@@ -199,7 +198,6 @@ async def _report(
 
 
 def _code(found: EvaluationOut, other: ComparedOut | None, fail_under: float | None) -> int:
-    from polyvox.cli.output import note
 
     summary = found.summary
     if summary is None or summary.rate is None:
@@ -216,8 +214,6 @@ def _code(found: EvaluationOut, other: ComparedOut | None, fail_under: float | N
 
 
 def _show(found: EvaluationOut) -> None:
-    from polyvox.cli.output import note, say, table
-    from polyvox.cli.words import count
 
     for warning in found.warnings:
         note(warning)
@@ -238,7 +234,6 @@ def _show(found: EvaluationOut) -> None:
 
 
 def _cost(found: EvaluationOut) -> str:
-    from polyvox.cli.words import NANO, money
 
     known = money(None if found.cost is None else round(found.cost * NANO))
     partly = found.cost is not None and found.unpriced
@@ -253,7 +248,6 @@ def _reasons(found: EvaluationOut, assertion_id: str, *, all_of_them: bool) -> l
 
 
 def _show_changes(other: ComparedOut) -> None:
-    from polyvox.cli.output import say
 
     words: dict[Literal["broken", "unclear", "fixed", "new", "gone"], str] = {
         "broken": "went from pass to fail",
@@ -272,15 +266,11 @@ def _show_changes(other: ComparedOut) -> None:
 
 
 def _as_json(data: object) -> str:
-    import json
 
     return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
 
 
 def _as_junit(found: EvaluationOut) -> str:
-    from datetime import UTC, datetime
-
-    from polyvox.evaluation.junit import Case, junit
 
     cases = [
         Case(
@@ -299,7 +289,6 @@ def _as_junit(found: EvaluationOut) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    from polyvox.errors import Invalid
 
     try:
         path.write_text(text, encoding="utf-8")
@@ -307,3 +296,130 @@ def _write(path: Path, text: str) -> None:
         raise Invalid(
             f"{path} could not be written: {error.strerror}.", "Choose another place."
         ) from None
+
+
+Advisor = Annotated[
+    str | None, typer.Option(metavar="SLUG", help="Only of this advisor's assertions.")
+]
+
+
+def _newest_run(tx: Tx, advisor: str | None = None) -> Evaluation:
+    """The newest run, of an advisor where one is named."""
+    key = None if advisor is None else advisor_id(tx, SCOPE, advisor)
+    page = evaluations.list_page(tx, SCOPE, advisor_id=key, limit=1)
+    if not page.items:
+        raise NotFound("There is no run yet.", "Begin one: polyvox eval")
+    return page.items[0]
+
+
+@command(group, "verdicts")
+def verdicts(
+    run_id: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="A run's id; without: the newest run.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Every verdict of a run with its id and its reason."""
+
+    async def work(app: Polyvox) -> None:
+
+        def read(tx: Tx) -> list[VerdictOut]:
+            return told(tx, SCOPE, run_id or _newest_run(tx).id).verdicts or []
+
+        found = await app.database.read(read)
+        if json:
+            say_json([one.model_dump() for one in found])
+            return
+        rows = [(one.id, _counted(one), one_line(one.text, 60), one.reason) for one in found]
+        empty = "There are no verdicts in this run."
+        table(("verdict", "outcome", "assertion", "reason"), rows, empty=empty)
+
+    run(work)
+
+
+def _counted(one: VerdictOut) -> str:
+    """What counts, and the judge's word where it is another."""
+    return one.outcome if one.overruled is None else f"{one.overruled} (judged: {one.outcome})"
+
+
+@command(group, "overrule")
+def overrule(
+    verdict: Annotated[
+        str, typer.Argument(metavar="VERDICT", help="Its id; `polyvox eval verdicts` has them.")
+    ],
+    outcome: Annotated[
+        str | None, typer.Argument(metavar="pass|fail", help="What it should have been.")
+    ] = None,
+    off: Annotated[bool, typer.Option("--off", help="Take back what you said of it.")] = False,
+    json: Json = False,
+) -> None:
+    """Say what a verdict should have been. It counts so from now on, and is a label.
+
+    To say what the judge said is a label too: see `polyvox eval agreement`.
+    """
+
+    async def work(app: Polyvox) -> None:
+
+        one = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
+        shown = await app.database.read(lambda tx: verdict_out(tx, SCOPE, one))
+        if json:
+            say_json(shown.model_dump())
+        else:
+            say(f"{_counted(shown)}: {shown.text}")
+
+    run(work)
+
+
+def _outcome(word: str | None, *, off: bool) -> Literal["pass", "fail"] | None:
+
+    if off:
+        if word is not None:
+            raise Invalid("--off takes back what was said.", f"Leave {word!r} or --off out.")
+        return None
+    if word is None:
+        raise Invalid("What should it have been?", "Say pass or fail; --off takes it back.")
+    if word == "pass":
+        return "pass"
+    if word == "fail":
+        return "fail"
+    raise Invalid(f"{word!r} is no outcome.", "Say pass or fail.", param="outcome")
+
+
+@command(group, "agreement")
+def agreement(advisor: Advisor = None, json: Json = False) -> None:
+    """How well the judges agree with what you say of their verdicts, with the counts.
+
+    TPR: of what should pass, how much is passed; TNR: of what should fail, how much is failed;
+    kappa: agreement beyond chance.
+    """
+
+    async def work(app: Polyvox) -> None:
+
+        found = await app.database.read(lambda tx: agreed(tx, SCOPE, advisor))
+        if json:
+            say_json(found.model_dump())
+            return
+        empty = "No verdict has a label yet. Give it one: polyvox eval overrule VERDICT pass|fail"
+        table(("labels", "TPR", "TNR", "kappa", "of"), _lines(found), empty=empty)
+
+    run(work)
+
+
+def _lines(found: AgreementsOut) -> list[tuple[str, ...]]:
+    if not found.overall.n:
+        return []
+    named = [("everything", found.overall)]
+    named += [(f"judge {one.judge} ({one.judge_hash[:8]})", one.agreement) for one in found.judges]
+    named += [(one.text, one.agreement) for one in found.assertions]
+    return [(*_numbers(one), name) for name, one in named]
+
+
+def _numbers(one: AgreementOut) -> tuple[str, ...]:
+    kappa = "-" if one.kappa is None else f"{one.kappa:.2f}"
+    passes = _part(one.tpr, one.both_pass, one.both_pass + one.judge_fail)
+    fails = _part(one.tnr, one.both_fail, one.both_fail + one.judge_pass)
+    return str(one.n), passes, fails, kappa
+
+
+def _part(rate: float | None, some: int, of: int) -> str:
+    return "-" if rate is None else f"{rate:.0%} ({some}/{of})"

@@ -11,16 +11,15 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
-from polyvox.cli.choosing import SCOPE
+from polyvox.app import Polyvox
+from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import note
 from polyvox.errors import Conflict, Unavailable
-
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.store.database import Tx
-    from polyvox.values import Scope
+from polyvox.store import jobs
+from polyvox.store.database import Tx
+from polyvox.values import Scope
 
 LOOK = 0.1
 """Seconds between two looks at how far a run is."""
@@ -63,7 +62,6 @@ def run_of(
     kept: str,
 ) -> Run[R]:
     """A run as the app knows it; `kind` is that of its work."""
-    from polyvox.store import jobs
 
     async def failure() -> str:
         job = await app.database.read(lambda tx: jobs.get(tx, SCOPE, f"{kind}:{run_id}"))
