@@ -16,8 +16,8 @@ from polyvox.models.registry import ProviderRow
 from polyvox.settings import Secret, shown_url, stored
 from polyvox.settings.layers import decision_of, value_of
 from polyvox.settings.schema import Origin, changeable
-from polyvox.web.context import App
-from polyvox.web.failures import responses
+from polyvox.web.dependencies import App
+from polyvox.web.errors import responses
 from polyvox.web.fields import Key, ModelName
 from polyvox.web.setting_kinds import Kind, kind_of
 
