@@ -25,6 +25,7 @@ from polyvox.evaluation.assertion import whose
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import lint as lint_findings
 from polyvox.evaluation.lint import offered
+from polyvox.evaluation.shapes import AssertionOut, HistoryOut, LintedOut
 from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import Details, Wanted
 from polyvox.evaluation.values import Assertion, Kind
@@ -32,7 +33,6 @@ from polyvox.evaluation.wordings import Wording, lines
 from polyvox.interop import assertion_import, assertion_reading, files
 from polyvox.interop.assertion_file import LARGEST
 from polyvox.store.database import Tx
-from polyvox.web.assertion_shapes import AssertionOut, HistoryOut, LintedOut, ProposedOut
 
 group = new_group()
 
@@ -92,7 +92,7 @@ def list_assertions(
 
         found = await app.database.read(read)
         if json:
-            say_json([AssertionOut.of(one).model_dump() for one in found])
+            say_json([AssertionOut.of(one) for one in found])
             return
         table(
             ("id", "advisor", "kind", "", "text", "source"),
@@ -121,7 +121,7 @@ def show(assertion: Id, json: Json = False) -> None:
 
         found = await asserting.history(app.road, SCOPE, assertion)
         if json:
-            say_json(HistoryOut.of(found).model_dump(mode="json"))
+            say_json(HistoryOut.of(found))
             return
         one, zone = found.assertion, app.settings.timezone
         say(one.text)
@@ -179,7 +179,7 @@ def add(
             who = (advisor or "").removeprefix("@")
             made = await asserting.by_hand(app.road, SCOPE, who, said, tag or (), ask)
         if json:
-            say_json([AssertionOut.of(one).model_dump() for one in made])
+            say_json([AssertionOut.of(one) for one in made])
         for one in made:
             if not json:
                 say(f"added {one.id}  {one.text}")
@@ -279,7 +279,7 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
         looked = _wordings(text, None, {}) if text else known
         if json:
             rows_ = [LintedOut.of(one, [o for o in known if o is not one]) for one in looked]
-            say_json([row.model_dump() for row in rows_])
+            say_json(rows_)
             return
         clean = True
         for one in looked:
@@ -305,7 +305,7 @@ def suggest(
 
         found = await proposing.suggest(app.road, SCOPE, answer, count)
         if json:
-            say_json([ProposedOut.of(one).model_dump() for one in found.proposals])
+            say_json(found.proposals)
         else:
             rows: list[tuple[Any, ...]] = [(one.kind, one.by, one.text) for one in found.proposals]
             table(("kind", "by", "text"), rows, empty="There is nothing to suggest.")

@@ -8,6 +8,7 @@ something could not be found out.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,18 +26,21 @@ from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation.junit import Case, junit
 from polyvox.evaluation.plan import Wish
 from polyvox.evaluation.run import KIND
-from polyvox.evaluation.tables import evaluations
-from polyvox.evaluation.tables.evaluations import Evaluation
-from polyvox.store.database import Tx
-from polyvox.web.evaluation_shapes import (
+from polyvox.evaluation.shapes import (
     AgreementOut,
     AgreementsOut,
     ComparedOut,
     EvaluationOut,
     VerdictOut,
-    told,
+    advisor_id,
+    agreements_out,
+    compared,
+    evaluation_out,
+    verdict_out,
 )
-from polyvox.web.evaluations import advisor_id, agreed, compared, verdict_out
+from polyvox.evaluation.tables import evaluations
+from polyvox.evaluation.tables.evaluations import Evaluation
+from polyvox.store.database import Tx
 
 UNDER = 1
 UNCLEAR = 3
@@ -158,7 +162,7 @@ async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
     run = run_of(app, KIND, run_id, evaluations.get, app.evaluations.cancel, kept)
     with Bar("evaluating") as bar:
         await follow(run, lambda now: bar.show(now.done, now.total))
-    return await app.database.read(lambda tx: told(tx, SCOPE, run_id))
+    return await app.database.read(lambda tx: evaluation_out(tx, SCOPE, run_id))
 
 
 async def _report(
@@ -175,9 +179,9 @@ async def _report(
     other = None
     if compare is not None:
         other = await app.database.read(lambda tx: compared(tx, SCOPE, found.id, compare))
-    data = found.model_dump()
+    data = asdict(found)
     if other is not None:
-        data["compared"] = other.model_dump()
+        data["compared"] = asdict(other)
     if json is not None and str(json) == "-":
         say_json(data)
     else:
@@ -324,11 +328,11 @@ def verdicts(
     async def work(app: Polyvox) -> None:
 
         def read(tx: Tx) -> list[VerdictOut]:
-            return told(tx, SCOPE, run_id or _newest_run(tx).id).verdicts or []
+            return evaluation_out(tx, SCOPE, run_id or _newest_run(tx).id).verdicts or []
 
         found = await app.database.read(read)
         if json:
-            say_json([one.model_dump() for one in found])
+            say_json(found)
             return
         rows = [(one.id, _counted(one), one_line(one.text, 60), one.reason) for one in found]
         empty = "There are no verdicts in this run."
@@ -363,7 +367,7 @@ def overrule(
         one = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
         shown = await app.database.read(lambda tx: verdict_out(tx, SCOPE, one))
         if json:
-            say_json(shown.model_dump())
+            say_json(shown)
         else:
             say(f"{_counted(shown)}: {shown.text}")
 
@@ -395,9 +399,9 @@ def agreement(advisor: Advisor = None, json: Json = False) -> None:
 
     async def work(app: Polyvox) -> None:
 
-        found = await app.database.read(lambda tx: agreed(tx, SCOPE, advisor))
+        found = await app.database.read(lambda tx: agreements_out(tx, SCOPE, advisor))
         if json:
-            say_json(found.model_dump())
+            say_json(found)
             return
         empty = "No verdict has a label yet. Give it one: polyvox eval overrule VERDICT pass|fail"
         table(("labels", "TPR", "TNR", "kappa", "of"), _lines(found), empty=empty)

@@ -18,10 +18,9 @@ from polyvox.cli.words import NANO, count, money
 from polyvox.errors import Invalid
 from polyvox.evaluation.optimise.plan import Wish, price_warnings
 from polyvox.evaluation.optimise.run import KIND
+from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.optimisations import Optimisation
-from polyvox.web.optimization_shapes import OptimizationDetail, PlannedOut
-from polyvox.web.optimizations import told
 
 NOT_BETTER = 1
 
@@ -111,7 +110,7 @@ async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
     warnings = price_warnings(wish, prepared, found.cost, found.confirmation)
     told = PlannedOut.of(prepared, found, warnings)
     if json:
-        say_json(told.model_dump())
+        say_json(told)
         return 0
     for warning in told.warnings:
         note(warning)
@@ -170,9 +169,9 @@ def _step(now: Optimisation) -> str:
 
 async def _report(app: Polyvox, run_id: str, *, json: bool) -> int:
 
-    found = OptimizationDetail.told(await app.optimisations.get(SCOPE, run_id))
+    found = OptimizationDetail.whole(await app.optimisations.get(SCOPE, run_id))
     if json:
-        say_json(found.model_dump())
+        say_json(found)
     else:
         _show(found)
     return 0 if found.verdict == "improved" or found.success else NOT_BETTER
@@ -214,7 +213,7 @@ async def _decide(app: Polyvox, wanted: str, *, force: bool, json: bool) -> int:
     else:
         raise Invalid(f"{wanted!r} is no decision.", "Use accept:RUN, reject:RUN or rollback:RUN.")
     if json:
-        say_json(told(one).model_dump())
+        say_json(OptimizationOut.of(one))
     else:
         say(f"{one.advisor_name}: {one.decision}")
     return 0
