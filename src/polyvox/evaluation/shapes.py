@@ -23,7 +23,6 @@ from polyvox.evaluation.wordings import Wording
 from polyvox.shapes import shape, usd
 from polyvox.store import advisors as advisor_rows
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 SHORT = 140
 """Characters of a source's texts in a list."""
@@ -333,8 +332,8 @@ class AgreementsOut:
 class Texts:
     """Texts of assertions, version by version, each looked up once."""
 
-    def __init__(self, tx: Tx, scope: Scope) -> None:
-        self._tx, self._scope = tx, scope
+    def __init__(self, tx: Tx) -> None:
+        self._tx, self._scope = tx, tx.scope
         self._versions: dict[str, dict[int, tuple[str, str]]] = {}
         self._names: dict[str, tuple[str, str]] = {}
 
@@ -353,7 +352,7 @@ class Texts:
     def advisor(self, assertion_id: str) -> tuple[str, str]:
         """Its advisor: id and name."""
         if assertion_id not in self._names:
-            assertion = assertion_rows.find(self._tx, self._scope, assertion_id)
+            assertion = assertion_rows.find(self._tx, assertion_id)
             self._names[assertion_id] = (
                 (assertion.advisor_id, assertion.advisor_name) if assertion else ("", "")
             )
@@ -361,39 +360,37 @@ class Texts:
 
     def _of(self, assertion_id: str) -> dict[int, tuple[str, str]]:
         if assertion_id not in self._versions:
-            rows = assertion_rows.versions(self._tx, self._scope, assertion_id)
+            rows = assertion_rows.versions(self._tx, assertion_id)
             self._versions[assertion_id] = {row.number: (row.text, row.kind) for row in rows}
         return self._versions[assertion_id]
 
 
-def advisor_id(tx: Tx, scope: Scope, key: str) -> str:
+def advisor_id(tx: Tx, key: str) -> str:
     """An advisor's id by id or slug, also of one that is gone but asserted about."""
-    advisor = advisor_rows.find(tx, scope, key)
+    advisor = advisor_rows.find(tx, key)
     if advisor is not None:
         return advisor.id
-    if assertion_rows.name_of(tx, scope, key) is not None:
+    if assertion_rows.name_of(tx, key) is not None:
         return key
-    return advisor_rows.get(tx, scope, key).id
+    return advisor_rows.get(tx, key).id
 
 
-def name_of(tx: Tx, scope: Scope, advisor: str | None) -> str | None:
+def name_of(tx: Tx, advisor: str | None) -> str | None:
     """An advisor's name, or the one it had when it was last asserted about."""
     if advisor is None:
         return None
-    row = advisor_rows.find(tx, scope, advisor)
-    return row.name if row else assertion_rows.name_of(tx, scope, advisor)
+    row = advisor_rows.find(tx, advisor)
+    return row.name if row else assertion_rows.name_of(tx, advisor)
 
 
-def evaluation_out(
-    tx: Tx, scope: Scope, evaluation_id: str, *, with_verdicts: bool = True
-) -> EvaluationOut:
+def evaluation_out(tx: Tx, evaluation_id: str, *, with_verdicts: bool = True) -> EvaluationOut:
     """A run with its results up to now."""
-    run = seen(tx, scope, evaluation_id)
-    texts = Texts(tx, scope)
-    name = name_of(tx, scope, run.evaluation.advisor_id)
+    run = seen(tx, evaluation_id)
+    texts = Texts(tx)
+    name = name_of(tx, run.evaluation.advisor_id)
     verdicts = None
     if with_verdicts:
-        answers = {sample.key: sample.text for sample in samples.of_run(tx, scope, evaluation_id)}
+        answers = {sample.key: sample.text for sample in samples.of_run(tx, evaluation_id)}
         verdicts = verdicts_out(run.verdicts, texts, answers)
     return replace(
         EvaluationOut.of(run.evaluation, name, run.results),
@@ -402,10 +399,10 @@ def evaluation_out(
     )
 
 
-def listed_run(tx: Tx, scope: Scope, run: Evaluation) -> EvaluationOut:
+def listed_run(tx: Tx, run: Evaluation) -> EvaluationOut:
     """A run as it stands in a list: with its numbers, once there are any."""
     results = suite.read_results(run.results) if run.results else None
-    return EvaluationOut.of(run, name_of(tx, scope, run.advisor_id), results)
+    return EvaluationOut.of(run, name_of(tx, run.advisor_id), results)
 
 
 def verdicts_out(
@@ -423,18 +420,18 @@ def verdicts_out(
     ]
 
 
-def verdict_out(tx: Tx, scope: Scope, verdict: Verdict) -> VerdictOut:
+def verdict_out(tx: Tx, verdict: Verdict) -> VerdictOut:
     """A verdict with its assertion's text and its sample."""
-    sample = samples.find(tx, scope, verdict.sample) if verdict.sample else None
+    sample = samples.find(tx, verdict.sample) if verdict.sample else None
     answers = {verdict.sample: sample.text} if sample is not None else None
-    return verdicts_out([verdict], Texts(tx, scope), answers)[0]
+    return verdicts_out([verdict], Texts(tx), answers)[0]
 
 
-def agreements_out(tx: Tx, scope: Scope, advisor: str | None) -> AgreementsOut:
+def agreements_out(tx: Tx, advisor: str | None) -> AgreementsOut:
     """Agreement of judges with people, about an advisor's assertions or about all."""
-    key = None if advisor is None else advisor_id(tx, scope, advisor)
-    agreements = report.agreements(tx, scope, key)
-    texts = Texts(tx, scope)
+    key = None if advisor is None else advisor_id(tx, advisor)
+    agreements = report.agreements(tx, key)
+    texts = Texts(tx)
     return AgreementsOut(
         AgreementOut.of(agreements.overall),
         [
@@ -448,11 +445,11 @@ def agreements_out(tx: Tx, scope: Scope, advisor: str | None) -> AgreementsOut:
     )
 
 
-def compared(tx: Tx, scope: Scope, evaluation_id: str, base: str) -> ComparedOut:
+def compared(tx: Tx, evaluation_id: str, base: str) -> ComparedOut:
     """A run beside another one; `blessed`: beside the one that was blessed last."""
-    now = seen(tx, scope, evaluation_id)
-    other = _base(tx, scope, now.evaluation, base)
-    texts = Texts(tx, scope)
+    now = seen(tx, evaluation_id)
+    other = _base(tx, now.evaluation, base)
+    texts = Texts(tx)
     changes = [
         shape(
             ChangeOut,
@@ -460,7 +457,7 @@ def compared(tx: Tx, scope: Scope, evaluation_id: str, base: str) -> ComparedOut
             text=texts.newest(row.assertion_id),
             advisor_name=texts.advisor(row.assertion_id)[1],
         )
-        for row in suite.compare(seen(tx, scope, other.id).results, now.results)
+        for row in suite.compare(seen(tx, other.id).results, now.results)
     ]
     return ComparedOut(
         other.id,
@@ -470,13 +467,13 @@ def compared(tx: Tx, scope: Scope, evaluation_id: str, base: str) -> ComparedOut
     )
 
 
-def _base(tx: Tx, scope: Scope, run: Evaluation, base: str) -> Evaluation:
+def _base(tx: Tx, run: Evaluation, base: str) -> Evaluation:
     if base != "blessed":
-        other = evaluations.get(tx, scope, base)
+        other = evaluations.get(tx, base)
         if other.id == run.id:
             raise Invalid("A run cannot be compared with itself.", param="with")
         return other
-    blessed = evaluations.latest(tx, scope, run.advisor_id, blessed=True, other_than=run.id)
+    blessed = evaluations.latest(tx, run.advisor_id, blessed=True, other_than=run.id)
     if blessed is None:
         raise NotFound(
             "No run was blessed yet.", "Bless one first: POST /api/evaluations/{id}/bless."

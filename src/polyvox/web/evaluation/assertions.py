@@ -26,7 +26,6 @@ from polyvox.interop.report import Report
 from polyvox.shapes import shape
 from polyvox.store import turns
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 from polyvox.web.dependencies import App, Who, while_wanted
 from polyvox.web.errors import responses
 from polyvox.web.export import SAFE, disposition, file_name
@@ -202,7 +201,7 @@ async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
         made = await asserting.by_hand(app.road, who, advisor, wordings, body.tags, body.user_input)
     ids = {row.id for row in made}
     wanted = Wanted(advisor_id=made[0].advisor_id, active=True)
-    active = await app.database.read(lambda tx: rows.list_all(tx, who, wanted))
+    active = await app.database.read(lambda tx: rows.list_all(tx, wanted), who)
     others = [Wording(row.text, row.kind, row.args) for row in active if row.id not in ids]
     linted = [LintedOut.of(Wording(row.text, row.kind, row.args), others) for row in made]
     shown = [AssertionOut.of(row) for row in made]
@@ -228,18 +227,18 @@ async def change_assertions(app: App, who: Who, body: BulkBody) -> BulkOut:
 async def lint_assertions(app: App, who: Who, body: LintBody) -> LintOut:
     """Warnings about texts that are not stored yet, and checks in code that say the same."""
     wordings = checked(body.wordings())
-    others = await app.database.read(lambda tx: _others(tx, who, body))
+    others = await app.database.read(lambda tx: _others(tx, body), who)
     return LintOut([LintedOut.of(wording, others) for wording in wordings])
 
 
-def _others(tx: Tx, who: Scope, body: LintBody) -> list[Wording]:
+def _others(tx: Tx, body: LintBody) -> list[Wording]:
     advisor = body.advisor_id
     if advisor is None and body.answer_id is not None:
-        advisor = turns.get_answer(tx, who, body.answer_id).advisor_id
+        advisor = turns.get_answer(tx, body.answer_id).advisor_id
     if advisor is None:
         return []
-    advisor_id, _ = asserting.whose(tx, who, advisor)
-    active = rows.list_all(tx, who, Wanted(advisor_id=advisor_id, active=True))
+    advisor_id, _ = asserting.whose(tx, advisor)
+    active = rows.list_all(tx, Wanted(advisor_id=advisor_id, active=True))
     return [Wording(row.text, row.kind, row.args) for row in active if row.id != body.beside]
 
 
@@ -310,10 +309,10 @@ async def export_assertions(app: App, who: Who, advisor: Key) -> Response:
     """An advisor's assertions as YAML, with the contexts they need."""
 
     def read(tx: Tx) -> tuple[str, str]:
-        owner = asserting.whose(tx, who, advisor)
-        return assertion_reading.whole(tx, who, [owner]), owner[1]
+        owner = asserting.whose(tx, advisor)
+        return assertion_reading.whole(tx, [owner]), owner[1]
 
-    text, name = await app.database.read(read)
+    text, name = await app.database.read(read, who)
     title = f"{file_name(name, 'advisor')} assertions.yaml"
     headers = {**SAFE, "Content-Type": YAML, "Content-Disposition": disposition(title)}
     return Response(text.encode("utf-8", "replace"), headers=headers)

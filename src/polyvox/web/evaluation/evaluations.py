@@ -157,7 +157,7 @@ class PassRates:
 async def evaluate(app: App, who: Who, body: EvaluateBody) -> EvaluationOut:
     """Begin a run over assertions; it is worked on in the background."""
     made = await app.evaluations.begin(who, body.wish())
-    return await app.database.read(lambda tx: evaluation_out(tx, who, made.id))
+    return await app.database.read(lambda tx: evaluation_out(tx, made.id), who)
 
 
 @router.get("/api/evaluations", responses=responses(404))
@@ -171,11 +171,11 @@ async def list_evaluations(
     """Runs, newest first; those that live badges made are not among them."""
 
     def read(tx: Tx) -> EvaluationPage:
-        key = None if advisor is None else advisor_id(tx, who, advisor)
-        page = evaluations.list_page(tx, who, advisor_id=key, limit=limit, before=before)
-        return EvaluationPage([listed_run(tx, who, run) for run in page.items], page.next)
+        key = None if advisor is None else advisor_id(tx, advisor)
+        page = evaluations.list_page(tx, advisor_id=key, limit=limit, before=before)
+        return EvaluationPage([listed_run(tx, run) for run in page.items], page.next)
 
-    return await app.database.read(read)
+    return await app.database.read(read, who)
 
 
 @router.get("/api/evaluations/{evaluation}", responses=responses(404))
@@ -184,7 +184,7 @@ async def get_evaluation(
 ) -> EvaluationOut:
     """A run, its progress and its results up to now."""
     return await app.database.read(
-        lambda tx: evaluation_out(tx, who, evaluation, with_verdicts=verdicts)
+        lambda tx: evaluation_out(tx, evaluation, with_verdicts=verdicts), who
     )
 
 
@@ -192,21 +192,21 @@ async def get_evaluation(
 async def cancel_evaluation(app: App, who: Who, evaluation: Key) -> EvaluationOut:
     """Call a run off: its calls are closed at once, its results are kept."""
     await app.evaluations.cancel(who, evaluation)
-    return await app.database.read(lambda tx: evaluation_out(tx, who, evaluation))
+    return await app.database.read(lambda tx: evaluation_out(tx, evaluation), who)
 
 
 @router.post("/api/evaluations/{evaluation}/retry", responses=responses(404, 409))
 async def retry_evaluation(app: App, who: Who, evaluation: Key) -> EvaluationOut:
     """Try again what could not be found out, in the same run."""
     await app.evaluations.retry_errors(who, evaluation)
-    return await app.database.read(lambda tx: evaluation_out(tx, who, evaluation))
+    return await app.database.read(lambda tx: evaluation_out(tx, evaluation), who)
 
 
 @router.post("/api/evaluations/{evaluation}/bless", responses=responses(404, 409))
 async def bless_evaluation(app: App, who: Who, evaluation: Key, body: BlessBody) -> EvaluationOut:
     """Make a finished run the one that later ones are compared with."""
     await app.evaluations.bless(who, evaluation, blessed=body.blessed)
-    return await app.database.read(lambda tx: evaluation_out(tx, who, evaluation))
+    return await app.database.read(lambda tx: evaluation_out(tx, evaluation), who)
 
 
 @router.get("/api/evaluations/{evaluation}/compare", responses=responses(404))
@@ -217,14 +217,14 @@ async def compare_evaluations(
     base: Annotated[Id, Query(alias="with")] = "blessed",
 ) -> ComparedOut:
     """The change of each assertion since another run, or since the blessed one."""
-    return await app.database.read(lambda tx: compared(tx, who, evaluation, base))
+    return await app.database.read(lambda tx: compared(tx, evaluation, base), who)
 
 
 @router.post("/api/verdicts/{verdict}/overrule", responses=responses(404, 409))
 async def overrule_verdict(app: App, who: Who, verdict: Key, body: OverruleBody) -> VerdictOut:
     """Say what a verdict should have been. That is a label: see the agreement."""
     overruled = await app.evaluations.overrule(who, verdict, body.outcome)
-    return await app.database.read(lambda tx: verdict_out(tx, who, overruled))
+    return await app.database.read(lambda tx: verdict_out(tx, overruled), who)
 
 
 @router.get("/api/answers/{answer}/verdicts", responses=responses(404))
@@ -232,11 +232,11 @@ async def answer_verdicts(app: App, who: Who, answer: Key) -> AnswerVerdicts:
     """The newest verdict on each assertion about a stored answer."""
 
     def read(tx: Tx) -> AnswerVerdicts:
-        marked = report.marked(tx, who, answer)
-        shown = verdicts_out(marked.verdicts, Texts(tx, who))
+        marked = report.marked(tx, answer)
+        shown = verdicts_out(marked.verdicts, Texts(tx))
         return AnswerVerdicts(answer, marked.state, marked.outcome, shown)
 
-    return await app.database.read(read)
+    return await app.database.read(read, who)
 
 
 @router.get("/api/assertions/{assertion}/verdicts", responses=responses(404))
@@ -244,20 +244,20 @@ async def assertion_verdicts(app: App, who: Who, assertion: Key, limit: Few = 50
     """The newest verdicts on an assertion, of all its versions."""
 
     def read(tx: Tx) -> VerdictList:
-        if not assertion_rows.is_known(tx, who, assertion):
-            assertion_rows.get(tx, who, assertion)
-        rows = verdicts.of_assertion(tx, who, assertion, limit)
-        kept = {row.sample: samples.find(tx, who, row.sample) for row in rows if row.sample}
+        if not assertion_rows.is_known(tx, assertion):
+            assertion_rows.get(tx, assertion)
+        rows = verdicts.of_assertion(tx, assertion, limit)
+        kept = {row.sample: samples.find(tx, row.sample) for row in rows if row.sample}
         answers = {key: sample.text for key, sample in kept.items() if sample is not None}
-        return VerdictList(verdicts_out(rows, Texts(tx, who), answers))
+        return VerdictList(verdicts_out(rows, Texts(tx), answers))
 
-    return await app.database.read(read)
+    return await app.database.read(read, who)
 
 
 @router.get("/api/agreement", responses=responses(404))
 async def agreement(app: App, who: Who, advisor: AdvisorFilter = None) -> AgreementsOut:
     """Agreement of judges with the labels of people, with the counts."""
-    return await app.database.read(lambda tx: agreements_out(tx, who, advisor))
+    return await app.database.read(lambda tx: agreements_out(tx, advisor), who)
 
 
 @router.get("/api/advisors/{advisor}/passrates", responses=responses(404))
@@ -265,7 +265,7 @@ async def pass_rates(app: App, who: Who, advisor: Key) -> PassRates:
     """Pass rates of an advisor's suite from prompt version to prompt version."""
 
     def read(tx: Tx) -> PassRates:
-        points = report.pass_rates(tx, who, advisor_id(tx, who, advisor))
+        points = report.pass_rates(tx, advisor_id(tx, advisor))
         return PassRates([PassRate.of(point) for point in points])
 
-    return await app.database.read(read)
+    return await app.database.read(read, who)
