@@ -29,8 +29,8 @@ _PARAMS: dict[str, tuple[type, float, float]] = {
 
 
 def checked(data: Mapping[str, Any], *, new: bool = True) -> AdvisorDetails:
-    """What is said of an advisor, if all of it can be; else Invalid, naming the field. A `new` one
-    needs a name, and a description or a prompt."""
+    """Check the fields of an advisor; Invalid names the first field that cannot be used. A `new`
+    one needs a name, and a description or a prompt."""
     details: AdvisorDetails = {}
     for key in ("name", "description"):
         if data.get(key) is not None:
@@ -61,7 +61,7 @@ def unknown_fields(data: Mapping[str, Any]) -> list[str]:
 
 
 def checked_params(data: object) -> Params:
-    """How an advisor's model is asked."""
+    """Check the parameters with which an advisor's model is asked."""
     if not isinstance(data, Mapping):
         raise Invalid("`params` must be a table.", param="params")
     params: dict[str, Any] = {}

@@ -21,7 +21,7 @@ MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class AdvisorFile:
-    """What a file holds."""
+    """The contents of a file of advisors."""
 
     advisors: tuple[AdvisorDetails, ...] = ()
     refused: tuple[str, ...] = ()

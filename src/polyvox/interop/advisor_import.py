@@ -98,14 +98,15 @@ def _taken(tx: Tx, scope: Scope, slug: str) -> bool:
 
 
 def _family(slug: str, wanted: str) -> bool:
-    """Whether a slug is the wanted one, or one that stood in for it."""
+    """True if a slug is the wanted one, or one that stood in for it."""
     return slug == wanted or (
         slug.startswith(f"{wanted}-") and slug.removeprefix(f"{wanted}-").isdecimal()
     )
 
 
 def _known(tx: Tx, scope: Scope, advisor: Advisor, details: AdvisorDetails) -> str | None:
-    """How it is known: "" as it is, a remark where it has changed since; None: not at all."""
+    """A remark on how an advisor is known: "" unchanged, a text where it has changed since; None:
+    not at all."""
     if _same(advisor, details):
         return ""
     text = details.get("prompt") or details["description"]
@@ -119,8 +120,8 @@ def _same(advisor: Advisor, details: AdvisorDetails) -> bool:
 
 
 def _whole(details: AdvisorDetails) -> AdvisorDetails:
-    """What the file says of an advisor, and by its silence; its place here (slug, whether it is
-    active) is not the file's to say."""
+    """The fields that the file decides, by naming or omitting them; its place here (slug, whether
+    it is active) is not the file's to decide."""
     unsaid: AdvisorDetails = {"prompt": None, "model": None, "voice": None, "params": Params()}
     merged: AdvisorDetails = {**unsaid, **details}
     merged.pop("slug", None)

@@ -152,7 +152,7 @@ def _refuse_taken(tx: Tx, scope: Scope, whole: Whole) -> None:
 
 
 def _match(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> dict[str, str]:
-    """Who the advisors of the file are here: ids by ids."""
+    """Match the advisors of the file with those here: ids by ids."""
     known = {row[0] for row in tx.all("SELECT id FROM advisors WHERE user_id = ?", (scope.user,))}
     by_name = {advisor.name: advisor for advisor in reversed(advisor_rows.list_all(tx, scope))}
     own = {ASSISTANT_ID, SYNTHESIS_ID}
@@ -180,7 +180,7 @@ def _add(tx: Tx, scope: Scope, now: int, advisor: Advisor) -> Advisor:
 
 
 def _texts(tx: Tx, scope: Scope, whole: Whole, who: Mapping[str, str]) -> dict[str, str]:
-    """Which prompt version here has the words of one in the file: ids by ids."""
+    """Match the file's prompt versions with those here that have the same words: ids by ids."""
     here_of: dict[str, str] = {}
     for version in whole.versions:
         if (advisor_id := who.get(version.advisor_id)) is not None:

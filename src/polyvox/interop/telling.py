@@ -1,5 +1,5 @@
-"""What the readable formats say of a conversation, before it is Markdown or HTML: for every turn of
-the current branch the message and every advisor's answer, how it ended, and what it cost."""
+"""The readable form of a conversation, before it is Markdown or HTML: for every turn of the current
+branch the message and every advisor's answer, how it ended, and what it cost."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ def connect(url: str, lock_seconds: int = LOCK_SECONDS) -> psycopg.Connection[Ro
 
 
 class _Context:
-    """How values travel on our connections."""
+    """Adapters for the values on our connections."""
 
     adapters = _adapters()
     connection = None

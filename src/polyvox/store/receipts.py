@@ -93,7 +93,7 @@ def messages(tx: Tx, scope: Scope, turn_ids: Iterable[str]) -> dict[str, tuple[s
 
 
 def marked(tx: Tx, scope: Scope, answer_ids: Iterable[str]) -> frozenset[str]:
-    """Which of these answers have lost some of their words."""
+    """The answers among these that have lost some of their words."""
     sql = "SELECT id FROM answers WHERE user_id = ? AND redacted = 1 AND id"
     return frozenset(row[0] for row in _in(tx, scope, sql, answer_ids))
 

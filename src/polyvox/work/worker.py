@@ -155,7 +155,7 @@ class Worker:
         return IDLE if due is None else min(IDLE, max(0.05, (due - self._clock()) / 1e6))
 
     async def _take_over(self) -> None:
-        """What runners that are gone had begun waits again, and what is ours in no hand."""
+        """Let jobs of runners that are gone wait again, and jobs of ours that nobody works on."""
         held = await self._database.read(jobs.holders)
         mine, now = self._runner.id, self._clock()
         gone = await self._runner.dead(held - {mine})
