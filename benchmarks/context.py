@@ -16,7 +16,7 @@ from polyvox.session.council import find_recipe
 from polyvox.session.lifecycle import placed
 from polyvox.session.road import Job, jobs_for
 from polyvox.session.turn import compile_all, seat
-from polyvox.settings import Limits, Models, Settings
+from polyvox.settings import Limits, ModelSettings, Settings
 from polyvox.store import conversations, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
@@ -35,7 +35,7 @@ async def context(place: Path, url: str, name: str) -> list[Row]:
         home=place,
         database=url,
         limits=Limits(context="20000 chars"),
-        models=Models(default="scripted:echo"),
+        models=ModelSettings(default="scripted:echo"),
     )
     async with Polyvox(settings, env={}) as polyvox:
         asked = (await polyvox.advisors.list(ME))[:ADVISORS]

@@ -302,7 +302,7 @@ class Polyvox:
     ) -> tuple[Conversation, str]:
         """Send a message, in a new conversation if none is named; answers the turn's id."""
         if conversation is None:
-            details: conversation_rows.Details = {"recipe": recipe} if recipe else {}
+            details: conversation_rows.ConversationDetails = {"recipe": recipe} if recipe else {}
             made = await self.conversations.create(scope, **details)
         else:
             made = await self.conversations.get(scope, conversation)
@@ -349,7 +349,7 @@ class Polyvox:
         self,
         scope: Scope,
         conversation_id: str,
-        details: conversation_rows.Details,
+        details: conversation_rows.ConversationDetails,
         head: str | None = None,
     ) -> Conversation:
         """Change what is named, all of it or nothing. `head` is the turn that the next message

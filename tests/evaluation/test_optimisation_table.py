@@ -12,7 +12,7 @@ from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
 from polyvox.memory.tables.redaction import Needles, redact
 from polyvox.store.database import Database, Tx
-from polyvox.store.paging import Page
+from polyvox.store.pages import Page
 from polyvox.values import REDACTED, Scope, Usage
 
 ME, YOU = Scope("anna"), Scope("bert")

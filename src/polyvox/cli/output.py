@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from polyvox.receive import OBEYED, escaped
 from polyvox.receive import printable as printable
 
@@ -74,7 +76,8 @@ def note_kindly(text: str) -> None:
 def say_json(data: Any) -> None:  # noqa: ANN401 - anything that is JSON
     """Data on stdout: one line in a pipe, indented for people."""
     indent = 2 if sys.stdout.isatty() else None
-    sys.stdout.write(escaped(json.dumps(data, ensure_ascii=False, indent=indent)) + "\n")
+    text = json.dumps(msgspec.to_builtins(data), ensure_ascii=False, indent=indent)
+    sys.stdout.write(escaped(text) + "\n")
 
 
 def is_terminal() -> bool:

@@ -67,11 +67,11 @@ class Visibility:
 
     def level(self, viewer: tuple[str, str], seen: tuple[str, str]) -> Level:
         """What `viewer` (id, slug) may see of `seen` (id, slug). The last pair that fits wins."""
-        found = self.default
+        level = self.default
         for pair in self.pairs:
             if pair.viewer in viewer and pair.seen in seen:
-                found = pair.level
-        return found
+                level = pair.level
+        return level
 
 
 @with_config(_STRICT)

@@ -25,7 +25,7 @@ from polyvox.receive import clean
 from polyvox.resources import Resources
 from polyvox.store import advisors, turns
 from polyvox.store.database import Tx
-from polyvox.store.paging import Page
+from polyvox.store.pages import Page
 from polyvox.values import ASSISTANT_ID, ENDED, SYNTHESIS_ID, Answer, Scope
 
 LISTED = 5000

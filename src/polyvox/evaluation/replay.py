@@ -39,7 +39,7 @@ from polyvox.session.spending import check_caps
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import ratios, turns
 from polyvox.store.database import Tx
-from polyvox.thread import Said, Thread
+from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import Advisor, Scope, Usage
 
 FRESH_RECIPE = "council"
@@ -113,7 +113,7 @@ def _fresh(
     facts = resources.models.facts(model)
     thread = Thread(
         voiced(recipe, advisor),
-        Said("", "", 1, asked, None),
+        ThreadTurn("", "", 1, asked, None),
         ratio=ratios.ratio(tx, scope, model),
     )
     params = params_for(resources, recipe, advisor, facts)

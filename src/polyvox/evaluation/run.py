@@ -31,7 +31,7 @@ from polyvox.store import jobs, turns
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
 from polyvox.values import Scope
-from polyvox.work.cancelling import Bells
+from polyvox.work.cancel import Bells
 from polyvox.work.worker import Handler
 
 KIND = "evaluation"

@@ -25,10 +25,10 @@ class Report:
         """The report as lines to read."""
         verb = "would add" if dry else "added"
         return [
-            *(f"{verb} {one}" for one in self.taken),
-            *(f"already here: {one}" for one in self.present),
-            *(f"not taken: {one}" for one in self.refused),
-            *(f"note: {one}" for one in self.notes),
+            *(f"{verb} {entry}" for entry in self.taken),
+            *(f"already here: {entry}" for entry in self.present),
+            *(f"not taken: {entry}" for entry in self.refused),
+            *(f"note: {entry}" for entry in self.notes),
         ]
 
 

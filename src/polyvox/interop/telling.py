@@ -19,7 +19,7 @@ NANO = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class TranscriptAnswer:
     """One answer as it is read."""
 
     name: str
@@ -30,35 +30,35 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TranscriptTurn:
     """A turn: a message and what was answered, in groups (the answers, each round, a synthesis)."""
 
     number: int
     at: str
     content: str
     remark: str
-    groups: tuple[tuple[str, tuple[Spoken, ...]], ...]
+    groups: tuple[tuple[str, tuple[TranscriptAnswer, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Transcript:
     """A conversation to read."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
-    turns: tuple[Asked, ...]
+    turns: tuple[TranscriptTurn, ...]
 
 
-def tell(whole: Whole) -> Told:
+def tell(whole: Whole) -> Transcript:
     """The current branch, with everyone's answers."""
     conversation, path = whole.conversation, whole.path()
     shown = [answer for turn in path for answer in _current(whole, turn)]
     models = {answer.advisor_id: answer.model for answer in shown if answer.model}
     names = {answer.advisor_id: answer.advisor_name for answer in shown}
     council = ", ".join(
-        f"{name} ({models[one]})" if models.get(one) else name
-        for one, name in names.items()
-        if any(a.advisor_id == one and a.kind != "synthesis" for a in shown)
+        f"{name} ({models[advisor_id]})" if models.get(advisor_id) else name
+        for advisor_id, name in names.items()
+        if any(a.advisor_id == advisor_id and a.kind != "synthesis" for a in shown)
     )
     every = [answer for some in whole.answers.values() for answer in some]
     more = len(whole.turns) - len(path)
@@ -72,7 +72,7 @@ def tell(whole: Whole) -> Told:
     if more:
         facts.append(("Also", f"{more} turns on other branches, which only JSON Lines holds"))
     turns = tuple(_asked(whole, number, turn) for number, turn in enumerate(path, 1))
-    return Told(
+    return Transcript(
         printable(conversation.title) or "Conversation",
         tuple((key, printable(value)) for key, value in facts),
         turns,
@@ -90,12 +90,12 @@ def cost_of(spent: Sequence[Usage]) -> str:
     """Tokens and dollars of some calls; an unknown price is called unknown."""
     if not spent:
         return "nothing"
-    tokens = sum(one.input_tokens for one in spent), sum(one.output_tokens for one in spent)
-    priced = [one.cost for one in spent if one.cost is not None]
+    tokens = sum(usage.input_tokens for usage in spent), sum(usage.output_tokens for usage in spent)
+    priced = [usage.cost for usage in spent if usage.cost is not None]
     dollars = f"${sum(priced) / NANO:.6f}".rstrip("0").rstrip(".") if priced else "price unknown"
     unknown = len(spent) - len(priced)
     more = f" and {unknown} of unknown price" if priced and unknown else ""
-    about = "about " if any(one.estimated for one in spent) else ""
+    about = "about " if any(usage.estimated for usage in spent) else ""
     return f"{about}{tokens[0]:,} tokens in, {tokens[1]:,} out, {dollars}{more}"
 
 
@@ -103,13 +103,13 @@ def _current(whole: Whole, turn: Turn) -> list[Answer]:
     return [answer for answer in whole.answers[turn.id] if answer.current]
 
 
-def _asked(whole: Whole, number: int, turn: Turn) -> Asked:
-    groups: dict[str, list[Spoken]] = {}
+def _asked(whole: Whole, number: int, turn: Turn) -> TranscriptTurn:
+    groups: dict[str, list[TranscriptAnswer]] = {}
     for answer in _current(whole, turn):
         title = f"Round {answer.round}" if answer.kind == "exchange" else ""
         title = "Synthesis" if answer.kind == "synthesis" else title
         groups.setdefault(title, []).append(_spoken(answer, whole.answers[turn.id]))
-    return Asked(
+    return TranscriptTurn(
         number,
         when(turn.said_at),
         printable(turn.content),
@@ -118,7 +118,7 @@ def _asked(whole: Whole, number: int, turn: Turn) -> Asked:
     )
 
 
-def _spoken(answer: Answer, turn: Sequence[Answer]) -> Spoken:
+def _spoken(answer: Answer, turn: Sequence[Answer]) -> TranscriptAnswer:
     remarks = [answer.model, cost_of([answer.usage]) if answer.usage is not None else ""]
     remarks += ["" if answer.state == "completed" else answer.state]
     remarks += ["excluded from later requests" if answer.excluded else ""]
@@ -126,12 +126,12 @@ def _spoken(answer: Answer, turn: Sequence[Answer]) -> Spoken:
     if answer.version > 1:
         remarks.append(f"version {answer.version}")
     failure = answer.failure
-    told = "" if failure is None else f"{failure.message} {failure.hint}".strip()
-    return Spoken(
+    reason = "" if failure is None else f"{failure.message} {failure.hint}".strip()
+    return TranscriptAnswer(
         printable(answer.advisor_name),
         printable(" · ".join(remark for remark in remarks if remark)),
         printable(readable(answer, turn)),
-        printable(told),
+        printable(reason),
     )
 
 
@@ -139,10 +139,10 @@ def readable(answer: Answer, turn: Sequence[Answer]) -> str:
     """An answer's text; of a synthesis its points, with the names of the turn's advisors."""
     if answer.points is None:
         return answer.text
-    said = [
-        Other(one.id, one.advisor_id, "", one.advisor_name, one.text)
-        for one in turn
-        if one.kind != "synthesis"
+    others = [
+        Other(other.id, other.advisor_id, "", other.advisor_name, other.text)
+        for other in turn
+        if other.kind != "synthesis"
     ]
     read = msgspec.json.decode(answer.points, type=Synthesis)
-    return as_markdown(read, attributable(said))
+    return as_markdown(read, attributable(others))

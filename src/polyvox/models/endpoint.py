@@ -53,21 +53,21 @@ class Endpoint:
         """The key; empty where none is needed. The keyring may ask a person, so not on the loop."""
         try:
             if self.secret.origin.startswith("keyring:"):
-                found = await asyncio.to_thread(self.secret.reveal, self.env)
+                key = await asyncio.to_thread(self.secret.reveal, self.env)
             else:
-                found = self.secret.reveal(self.env)
+                key = self.secret.reveal(self.env)
         except Exception as error:  # whatever the system's keyring raises
             raise AuthenticationFailed(
                 f"The key of {self.provider} cannot be read: {error}.", self.key_hint
             ) from error
-        found = found.strip()
-        if not found and not self.loopback:
+        key = key.strip()
+        if not key and not self.loopback:
             raise AuthenticationFailed(f"There is no key for {self.provider}.", self.key_hint)
-        if not (found.isascii() and (found.isprintable() or not found)):
+        if not (key.isascii() and (key.isprintable() or not key)):
             raise AuthenticationFailed(
                 f"The key of {self.provider} has characters that no key has.", self.key_hint
             )
-        return found
+        return key
 
     def scrub(self, words: str, key: str) -> str:
         """`words` without the key, nor any header of the user's own that may be one."""

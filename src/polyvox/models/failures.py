@@ -142,12 +142,12 @@ def failure(
     wait: float | None = None,
 ) -> ModelError:
     """The error that these words, with this status, amount to."""
-    said = endpoint.scrub(words.message, key).strip() or "(no words)"
-    text = f"{words.code} {said}".lower()
+    message = endpoint.scrub(words.message, key).strip() or "(no words)"
+    text = f"{words.code} {message}".lower()
     kind = _kind(status, text)
     number = f" ({status})" if status is not None else ""
     return kind(
-        f"{endpoint.provider}{number}: {said[:2000]}",
+        f"{endpoint.provider}{number}: {message[:2000]}",
         _hint(kind, endpoint, model, status),
         http_status=status,
         retry_after=wait if wait is not None else words.delay,

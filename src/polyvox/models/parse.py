@@ -106,8 +106,8 @@ class Parser:
 
     # for the wires
 
-    def _fail(self, said: Any) -> None:  # noqa: ANN401 - decoded JSON
-        words = words_of(said)
+    def _fail(self, answer: Any) -> None:  # noqa: ANN401 - decoded JSON
+        words = words_of(answer)
         self.error = self._explain(words, status_of(words))
 
     def _garbage(self, payload: bytes) -> None:
@@ -118,9 +118,9 @@ class Parser:
         )
 
     def _refused(self, why: str) -> None:
-        said = "".join(self._declined).strip()
+        reason = "".join(self._declined).strip()
         self.error = Refused(
-            f"{self._who} ended the answer ({why}){': ' + said if said else '.'}",
+            f"{self._who} ended the answer ({why}){': ' + reason if reason else '.'}",
             "Change the message, or use another model.",
         )
 

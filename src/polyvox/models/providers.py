@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from polyvox.errors import ConfigError, Invalid
 from polyvox.models.endpoint import Endpoint
 from polyvox.settings import Provider, Secret, Settings
-from polyvox.settings.layers import said_of
+from polyvox.settings.layers import decision_of
 
 EMBEDDED = "local:smollm2"
 
@@ -99,7 +99,7 @@ def check_models(settings: Settings) -> None:
             if setting == "models.embeddings" and name and not embeds(provider, settings):
                 raise no_embeddings(provider)
         except Invalid as error:
-            where = said_of(settings, setting).where
+            where = decision_of(settings, setting).where
             raise ConfigError(
                 f"The model {name!r} in the settings cannot be used. {error.message}",
                 f"{error.hint} It is named by {setting}{' in ' if where else ''}{where}.",
@@ -160,9 +160,9 @@ def _secret(provider: str, settings: Settings, env: Mapping[str, str]) -> Secret
     in on the page."""
     built, given = BUILT_IN.get(provider), settings.providers.get(provider)
     usual = Secret(f"env:{built.key}" if built and built.key else "")
-    said = given.api_key if given is not None and given.api_key else usual
+    configured = given.api_key if given is not None and given.api_key else usual
     kept = settings.keys.get(provider)
-    return said if kept is None or _holds(said, env) else kept
+    return configured if kept is None or _holds(configured, env) else kept
 
 
 def _holds(secret: Secret, env: Mapping[str, str]) -> bool:

@@ -125,7 +125,9 @@ class Models:
             self._gate(provider, self._settings.providers.get(provider)),
         )
         endpoint = endpoint_of(provider, self._settings, self._env)
-        return Embedder(short, endpoint, self._transport, [one for one in pace if one is not None])
+        return Embedder(
+            short, endpoint, self._transport, [limiter for limiter in pace if limiter is not None]
+        )
 
     def get(self, name: str) -> Model:
         """That model alone, wrapped and ready. `Invalid` if there cannot be one of this name."""

@@ -134,8 +134,8 @@ class ScriptedReply(OpenReply):
         sleep: Sleep,
     ) -> None:
         super().__init__(model, encoded, request, attempts)
-        said = [message.text for message in request.messages if message.role == "user"]
-        last = said[-1] if said else ""
+        questions = [message.text for message in request.messages if message.role == "user"]
+        last = questions[-1] if questions else ""
         most = request.params.max_tokens
         self._script = script
         self._thoughts = _words(script.think.replace("{last}", last))

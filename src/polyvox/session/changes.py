@@ -14,14 +14,14 @@ from polyvox.events import ConversationChanged, Event
 from polyvox.memory import excluding
 from polyvox.memory.tables import companions
 from polyvox.session.road import Road
-from polyvox.store import conversations, running, turns
-from polyvox.store.conversations import Details
+from polyvox.store import conversations, summaries, turns
+from polyvox.store.conversations import ConversationDetails
 from polyvox.store.database import Tx
 from polyvox.values import REDACTED, Answer, Conversation, Scope, Turn
 
 
 async def change(
-    road: Road, scope: Scope, conversation_id: str, details: Details, head: str | None
+    road: Road, scope: Scope, conversation_id: str, details: ConversationDetails, head: str | None
 ) -> Conversation:
     """Change what is named, all of it or nothing. `head` is the turn that the next message answers
     to: to go on from another branch."""
@@ -96,7 +96,7 @@ def _followed(tx: Tx, road: Road, scope: Scope, turn_id: str) -> Turn:
     turn, now = turns.get_turn(tx, scope, turn_id), road.clock()
     answers = turns.answers_of(tx, scope, turn_id)
     refs = {f"u{turn_id}", *(f"a{one.id}" for one in answers)}
-    running.touched(tx, scope, turn.conversation_id, refs, now)
+    summaries.touched(tx, scope, turn.conversation_id, refs, now)
     excluding.follow(tx, scope, turn, answers, now)
     companions.drop_packets(tx, scope)  # a session may have been told of it at its start
     return turn

@@ -25,7 +25,7 @@ from polyvox.store import advisors as advisor_rows
 from polyvox.store import councils as council_rows
 from polyvox.store import ratios, usage
 from polyvox.store.database import Tx
-from polyvox.thread import Other, Own, Said, Thread
+from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Advisor, Params, Scope, Usage
 
 DOOR = "door"
@@ -139,11 +139,11 @@ def _thread(
 ) -> Thread:
     """The caller's history as this advisor may know it. Times are unknown, so nothing is stamped;
     texts without an id of ours are numbered."""
-    past: list[Said] = []
+    past: list[ThreadTurn] = []
     last: tuple[Other, ...] = ()
     for number, message in enumerate(visit.messages[:-1]):
         if message.role == "user":
-            past.append(Said(f"t{number}", f"m{number}", len(past) + 1, message.text, None))
+            past.append(ThreadTurn(f"t{number}", f"m{number}", len(past) + 1, message.text, None))
         elif past:
             parts = (
                 sections.taken_apart(message.text, called) if called else {advisor.id: message.text}
@@ -158,7 +158,7 @@ def _thread(
             if own:
                 said = replace(said, own=(*said.own, Own(f"a{number} {advisor.id}", own)))
             past[-1] = said
-    current = Said("now", "now", len(past) + 1, visit.messages[-1].text, None)
+    current = ThreadTurn("now", "now", len(past) + 1, visit.messages[-1].text, None)
     return Thread(
         advisor=advisor,
         current=current,

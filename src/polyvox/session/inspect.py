@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from polyvox.context.rebuild import Loaded, Receipt, needs, rebuild
+from polyvox.context.rebuild import Receipt, ReceiptSources, needs, rebuild
 from polyvox.models.wire import encode
 from polyvox.store import conversations, receipts, threads, turns
 from polyvox.store.database import Tx
@@ -107,7 +107,7 @@ def inspect(tx: Tx, scope: Scope, answer_id: str) -> Inspected:
     receipts.get(tx, scope, answer_id)
     chain = receipts.chain(tx, scope, answer_id)
     wanted = needs(answer_id, chain)
-    loaded = Loaded(
+    loaded = ReceiptSources(
         receipts=chain,
         turns=receipts.messages(tx, scope, wanted.turns),
         answers=receipts.answers(tx, scope, wanted.answers),

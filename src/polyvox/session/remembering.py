@@ -37,7 +37,7 @@ from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
 from polyvox.memory.startbrief import Known, startbrief
 from polyvox.memory.values import Item, Partition
 from polyvox.memory.veto import NO_VETO, Veto
-from polyvox.quoting import unstructured
+from polyvox.quote import unstructured
 from polyvox.store.database import Database, Tx
 from polyvox.values import Scope
 

@@ -24,7 +24,7 @@ from polyvox.session.turn import foresee, reach_of
 from polyvox.store import conversations, ratios, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
-from polyvox.thread import Said, Thread
+from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import Advisor, Conversation, Scope, Turn, Usage
 
 
@@ -69,7 +69,7 @@ def _refuse_too_long(
 ) -> None:
     """A message that fits none of its advisors is refused before anything is stored. All that
     bears on it is read, and no history: that can be dropped."""
-    said = Said(turn.id, turn.message_id, 1, turn.content, turn.said_at)
+    said = ThreadTurn(turn.id, turn.message_id, 1, turn.content, turn.said_at)
     enough = reach_of(recipe).count_upto
     refusal: TooLong | None = None
     for advisor in asked:

@@ -23,7 +23,7 @@ from polyvox.memory.remote import Degrade
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.memory.veto import LINES, NO_VETO, Veto
-from polyvox.quoting import quoted
+from polyvox.quote import quoted
 from polyvox.session import council
 from polyvox.session.lifecycle import ENDLESS, is_over
 from polyvox.session.remembering import MemoryService, NoMemory, RemoteService, Start

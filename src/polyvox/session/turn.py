@@ -33,7 +33,7 @@ from polyvox.session.road import Job, Road
 from polyvox.store import conversations, ratios, receipts, turns
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, count_said, read_threads, words_of
-from polyvox.thread import Other, Own, Said, Thread
+from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Params, Recall, Scope, Turn
 
 log = logging.getLogger("polyvox.session")
@@ -51,7 +51,7 @@ class _Found:
     calls: list[Call] | None = None
     drafts: Sequence[Compiled | None] = ()
     """What each would be asked with without memory; none where nothing was said before."""
-    unread: Sequence[tuple[Said, ...]] = ()
+    unread: Sequence[tuple[ThreadTurn, ...]] = ()
     """What was said in this session before what was read for a request."""
     number: int = 1
     """Which message of its session it is."""

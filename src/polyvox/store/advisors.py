@@ -23,7 +23,7 @@ from polyvox.values import Advisor, Params, PromptVersion, Scope
 ADVISORS = Table("advisors", Advisor)
 
 
-class Details(TypedDict, total=False):
+class AdvisorDetails(TypedDict, total=False):
     """What can be said of an advisor; what is left out stays as it is."""
 
     slug: str
@@ -68,7 +68,7 @@ def list_all(tx: Tx, scope: Scope, *, active: bool = False) -> list[Advisor]:
     return ADVISORS.all(tx, scope, f"AND removed_at IS NULL{only} ORDER BY position, id")
 
 
-def create(tx: Tx, scope: Scope, now: int, reason: str, details: Details) -> Advisor:
+def create(tx: Tx, scope: Scope, now: int, reason: str, details: AdvisorDetails) -> Advisor:
     """A new advisor at the end of the list, with the first version of its identity."""
     advisor = Advisor(
         new_id(),
@@ -101,7 +101,9 @@ def create(tx: Tx, scope: Scope, now: int, reason: str, details: Details) -> Adv
     return advisor
 
 
-def update(tx: Tx, scope: Scope, key: str, now: int, reason: str, details: Details) -> Advisor:
+def update(
+    tx: Tx, scope: Scope, key: str, now: int, reason: str, details: AdvisorDetails
+) -> Advisor:
     """Change what `details` names. Another identity text makes a new version."""
     return _change(tx, scope, key, now, reason, lambda old: replace(old, **details))
 
@@ -179,7 +181,7 @@ class Advisors:
         self._clock = clock
 
     async def create(
-        self, scope: Scope, *, reason: str = "created", **details: Unpack[Details]
+        self, scope: Scope, *, reason: str = "created", **details: Unpack[AdvisorDetails]
     ) -> Advisor:
         """A new advisor; `name` and `description` are needed."""
         now = self._clock()
@@ -194,7 +196,7 @@ class Advisors:
         return await self._database.read(lambda tx: list_all(tx, scope, active=active))
 
     async def update(
-        self, scope: Scope, key: str, *, reason: str = "edited", **details: Unpack[Details]
+        self, scope: Scope, key: str, *, reason: str = "edited", **details: Unpack[AdvisorDetails]
     ) -> Advisor:
         """Change what is named. Another identity text makes a new version."""
         now = self._clock()

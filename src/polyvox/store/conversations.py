@@ -12,7 +12,7 @@ from polyvox.errors import NotFound
 from polyvox.ids import Clock, new_id, system_clock
 from polyvox.store import councils, search
 from polyvox.store.database import Database, Tx
-from polyvox.store.paging import Page, page_of, place_in
+from polyvox.store.pages import Page, page_of, place_in
 from polyvox.store.scrub import scrub
 from polyvox.store.table import Table
 from polyvox.values import Conversation, Recall, Scope
@@ -36,7 +36,7 @@ OWNED = (
 DEFAULT_RECIPE = "council"
 
 
-class Details(TypedDict, total=False):
+class ConversationDetails(TypedDict, total=False):
     """What can be said of a conversation; what is left out stays as it is."""
 
     title: str
@@ -111,7 +111,7 @@ def alone_with(tx: Tx, scope: Scope, recipe: str) -> list[str]:
     return [ids[0] for ids in lists if len(ids) == 1]
 
 
-def create(tx: Tx, scope: Scope, now: int, details: Details) -> Conversation:
+def create(tx: Tx, scope: Scope, now: int, details: ConversationDetails) -> Conversation:
     """A new, empty conversation."""
     empty = Conversation(new_id(), "", DEFAULT_RECIPE, None, None, None, 0, now, now)
     conversation = _with(tx, scope, empty, details)
@@ -120,7 +120,9 @@ def create(tx: Tx, scope: Scope, now: int, details: Details) -> Conversation:
     return conversation
 
 
-def update(tx: Tx, scope: Scope, conversation_id: str, details: Details) -> Conversation:
+def update(
+    tx: Tx, scope: Scope, conversation_id: str, details: ConversationDetails
+) -> Conversation:
     """Change what `details` names. Its place in the list, by its newest message, stays."""
     old = get(tx, scope, conversation_id)
     new = _with(tx, scope, old, details)
@@ -154,7 +156,7 @@ class Conversations:
         self._database = database
         self._clock = clock
 
-    async def create(self, scope: Scope, **details: Unpack[Details]) -> Conversation:
+    async def create(self, scope: Scope, **details: Unpack[ConversationDetails]) -> Conversation:
         """A new, empty conversation."""
         now = self._clock()
         return await self._database.write(lambda tx: create(tx, scope, now, details))
@@ -184,7 +186,7 @@ class Conversations:
         return await scrub(self._database)
 
 
-def _with(tx: Tx, scope: Scope, old: Conversation, details: Details) -> Conversation:
+def _with(tx: Tx, scope: Scope, old: Conversation, details: ConversationDetails) -> Conversation:
     new = old
     if "council" in details:
         new = replace(new, council_id=None)
@@ -210,11 +212,11 @@ def _members(
     tx: Tx, scope: Scope, chosen: Sequence[str], before: Sequence[str] | None
 ) -> tuple[str, ...]:
     """Ids of the chosen; whoever is in already may have been removed from the list since."""
-    found: dict[str, None] = {}
+    members: dict[str, None] = {}
     for name in chosen:
         ids = (name,) if before and name in before else councils.members(tx, scope, (name,))
-        found |= dict.fromkeys(ids)
-    return tuple(found)
+        members |= dict.fromkeys(ids)
+    return tuple(members)
 
 
 def _index(tx: Tx, scope: Scope, conversation: Conversation) -> None:

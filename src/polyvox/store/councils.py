@@ -17,7 +17,7 @@ from polyvox.values import ASSISTANT_ID, Council, Scope
 COUNCILS = Table("councils", Council)
 
 
-class Details(TypedDict, total=False):
+class CouncilDetails(TypedDict, total=False):
     """What can be said of a council; what is left out stays as it is."""
 
     slug: str
@@ -28,19 +28,21 @@ class Details(TypedDict, total=False):
 
 def members(tx: Tx, scope: Scope, names: Sequence[str]) -> tuple[str, ...]:
     """Ids for the ids or slugs of advisors, each once; Invalid where one is unknown."""
-    found: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for name in names:
         if name.removeprefix("@") == ASSISTANT_ID:
-            found[ASSISTANT_ID] = None
+            ids[ASSISTANT_ID] = None
             continue
         advisor = advisor_rows.find(tx, scope, name)
         if advisor is None:
-            slugs = ", ".join(one.slug for one in advisor_rows.list_all(tx, scope)) or "none yet"
+            slugs = (
+                ", ".join(known.slug for known in advisor_rows.list_all(tx, scope)) or "none yet"
+            )
             raise Invalid(
                 f"There is no advisor {name!r}.", f"Known advisors: {slugs}.", param="advisors"
             )
-        found[advisor.id] = None
-    return tuple(found)
+        ids[advisor.id] = None
+    return tuple(ids)
 
 
 def find(tx: Tx, scope: Scope, key: str) -> Council | None:
@@ -67,7 +69,7 @@ def list_all(tx: Tx, scope: Scope) -> list[Council]:
     return COUNCILS.all(tx, scope, "ORDER BY id")
 
 
-def create(tx: Tx, scope: Scope, now: int, details: Details) -> Council:
+def create(tx: Tx, scope: Scope, now: int, details: CouncilDetails) -> Council:
     """A new council."""
     council = Council(
         new_id(),
@@ -90,7 +92,7 @@ def create(tx: Tx, scope: Scope, now: int, details: Details) -> Council:
     return council
 
 
-def update(tx: Tx, scope: Scope, key: str, now: int, details: Details) -> Council:
+def update(tx: Tx, scope: Scope, key: str, now: int, details: CouncilDetails) -> Council:
     """Change what `details` names."""
     old = get(tx, scope, key)
     new = replace(old, updated_at=now)
@@ -122,7 +124,7 @@ class Councils:
         self._database = database
         self._clock = clock
 
-    async def create(self, scope: Scope, **details: Unpack[Details]) -> Council:
+    async def create(self, scope: Scope, **details: Unpack[CouncilDetails]) -> Council:
         """A new council; `name` is needed."""
         now = self._clock()
         return await self._database.write(lambda tx: create(tx, scope, now, details))
@@ -135,7 +137,7 @@ class Councils:
         """Every council, oldest first."""
         return await self._database.read(lambda tx: list_all(tx, scope))
 
-    async def update(self, scope: Scope, key: str, **details: Unpack[Details]) -> Council:
+    async def update(self, scope: Scope, key: str, **details: Unpack[CouncilDetails]) -> Council:
         """Change what is named."""
         now = self._clock()
         return await self._database.write(lambda tx: update(tx, scope, key, now, details))

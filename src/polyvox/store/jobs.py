@@ -184,7 +184,7 @@ def give_back(tx: Tx, runner_id: str, now: int, but: Iterable[tuple[str, str]] =
     return tx.run(
         "UPDATE jobs SET state = 'pending', runner_id = NULL, updated_at = ?"
         f" WHERE state = 'running' AND runner_id = ?{without}",
-        (now, runner_id, *(part for one in kept for part in one)),
+        (now, runner_id, *(part for pair in kept for part in pair)),
     )
 
 

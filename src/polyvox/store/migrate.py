@@ -36,7 +36,7 @@ class Migration:
 
     def statements(self, dialect: Dialect) -> Sequence[str]:
         """What to run on a database of this kind, statement by statement."""
-        found: list[str] = []
+        statements: list[str] = []
         section = "both"
         pending = ""
         for line in self.text.splitlines():
@@ -46,20 +46,20 @@ class Migration:
                 pending += f"{line}\n"
                 # SQLite's own splitter knows strings and trigger bodies.
                 if pending.strip() and sqlite3.complete_statement(pending):
-                    found.append(_worded(pending, dialect))
+                    statements.append(_worded(pending, dialect))
                     pending = ""
         if pending.strip():
             raise ValueError(f"migration {self.version} ends in the middle of a statement")
-        return found
+        return statements
 
 
 def shipped(folder: Path = FOLDER) -> tuple[Migration, ...]:
     """The migrations of this program, in order."""
-    found = []
+    migrations = []
     for path in sorted(folder.glob("[0-9]*.sql")):
         number, _, name = path.stem.partition("_")
-        found.append(Migration(int(number), name, path.read_text(encoding="utf-8")))
-    return tuple(found)
+        migrations.append(Migration(int(number), name, path.read_text(encoding="utf-8")))
+    return tuple(migrations)
 
 
 def migrate(
@@ -79,7 +79,7 @@ def migrate(
             f"(its tables have version {version}, this program knows {latest}).",
             "Upgrade Polyvox, or choose another database with the setting `database`.",
         )
-    missing = [one for one in migrations if one.version > version]
+    missing = [migration for migration in migrations if migration.version > version]
     if missing and version:
         before(version)
     for migration in missing:

@@ -37,7 +37,7 @@ def holders(tx: Tx, ids: Iterable[str]) -> set[str]:
         " (SELECT oid FROM pg_database WHERE datname = current_database())"
     )
     held = {(int(row[0]) << 32) | int(row[1]) for row in rows}
-    return {one for one in ids if key_of(one) % (1 << 64) in held}
+    return {runner_id for runner_id in ids if key_of(runner_id) % (1 << 64) in held}
 
 
 class SessionHold:

@@ -59,13 +59,13 @@ def find(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt | None:
 
 def get(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt:
     """One receipt, or NotFound."""
-    found = find(tx, scope, answer_id)
-    if found is None:
+    receipt = find(tx, scope, answer_id)
+    if receipt is None:
         raise NotFound(
             f"There is no receipt for the answer {answer_id}.",
             "Nothing was compiled for it: it ended before its model could be asked.",
         )
-    return found
+    return receipt
 
 
 def chain(tx: Tx, scope: Scope, answer_id: str) -> dict[str, str]:

@@ -72,7 +72,9 @@ async def dead(database: Database, ids: Iterable[str]) -> set[str]:
         return set()
     if isinstance(database, SqliteDatabase):
         folder = _folder(database)
-        return await asyncio.to_thread(lambda: {one for one in asked if not _held(folder / one)})
+        return await asyncio.to_thread(
+            lambda: {runner_id for runner_id in asked if not _held(folder / runner_id)}
+        )
 
     from polyvox.store.presence import holders
 

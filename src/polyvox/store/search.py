@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.store.database import Database, Row, Tx
-from polyvox.store.folding import fold, places
+from polyvox.store.fold import fold, places
 from polyvox.values import Scope
 
 Kind = Literal["message", "answer", "title"]
@@ -216,16 +216,16 @@ def _spans(text: str, highlighted: str) -> list[tuple[int, int]]:
     origin = places(text[:INDEXED_CHARS])
     if len(highlighted.replace("<", "").replace(">", "")) != len(origin):
         return []  # the text has changed since it was indexed
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for count, mark in enumerate(_MARK.finditer(highlighted)):
         for word in _WORD.finditer(mark[1]):
             place = mark.start() - 2 * count + word.start()
             start, end = origin[place], origin[place + len(word[0]) - 1] + 1
-            if found and found[-1][1] == start:
-                found[-1] = (found[-1][0], end)
+            if merged and merged[-1][1] == start:
+                merged[-1] = (merged[-1][0], end)
             else:
-                found.append((start, end))
-    return found
+                merged.append((start, end))
+    return merged
 
 
 def _snippet(text: str, spans: list[tuple[int, int]]) -> tuple[str, tuple[tuple[int, int], ...]]:

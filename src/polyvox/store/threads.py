@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from polyvox.store.database import Row, Tx
-from polyvox.thread import Other, Own, Said, Thread
+from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Advisor, Scope, Segment, Turn
 
 STRIDE = 48
@@ -51,7 +51,7 @@ class Reach:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _ThreadWalk:
     """What has been read so far, newest first."""
 
     turns: list[Row] = field(default_factory=list)
@@ -88,15 +88,18 @@ def path_to(tx: Tx, scope: Scope, turn_id: str | None) -> list[Segment]:
 def leads_by(way: Sequence[Segment], branch_id: str | None, depth: int | None) -> bool:
     """Whether a turn at this place is on such a way."""
     return depth is not None and any(
-        one.branch_id == branch_id and one.after < depth <= one.upto for one in way
+        segment.branch_id == branch_id and segment.after < depth <= segment.upto for segment in way
     )
 
 
 def apart(way: Sequence[Segment], other: Sequence[Segment]) -> list[Segment]:
     """What of a way is not on another, newest first."""
-    upto = {one.branch_id: one.upto for one in other}
-    cut = (replace(one, after=max(one.after, upto.get(one.branch_id, 0))) for one in way)
-    return [one for one in cut if one.after < one.upto]
+    upto = {segment.branch_id: segment.upto for segment in other}
+    cut = (
+        replace(segment, after=max(segment.after, upto.get(segment.branch_id, 0)))
+        for segment in way
+    )
+    return [segment for segment in cut if segment.after < segment.upto]
 
 
 def read_threads(
@@ -109,7 +112,7 @@ def read_threads(
 ) -> list[Thread]:
     """Each advisor's thread for a turn. `slugs` names every advisor for the visibility rules."""
     segments = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
-    walk = _Walk(size={need.advisor.id: 0 for need in needs})
+    walk = _ThreadWalk(size={need.advisor.id: 0 for need in needs})
     session = turn.session_id if reach.session_only else None
     whole = reach.whole_threads
     bottom = _walk_back(tx, scope, turn, segments, needs, walk, session, whole)
@@ -118,7 +121,7 @@ def read_threads(
     return [
         Thread(
             advisor=need.advisor,
-            current=Said(
+            current=ThreadTurn(
                 turn.id, turn.message_id, turn.depth, turn.content, turn.said_at, turn.session_id
             ),
             past=_past(walk, need.advisor.id, slugs, whole),
@@ -141,7 +144,7 @@ def _walk_back(
     turn: Turn,
     segments: Sequence[Segment],
     needs: Sequence[Need],
-    walk: _Walk,
+    walk: _ThreadWalk,
     session: str | None,
     whole: bool,
 ) -> int:
@@ -154,9 +157,9 @@ def _walk_back(
             rows = [row for row in rows if row[5] == session]
         walk.turns.extend(rows)
         _answers(tx, scope, turn, stretch, wanted, walk, whole)
-        said = sum(len(row[3]) for row in rows if not row[6])
+        length = sum(len(row[3]) for row in rows if not row[6])
         for advisor_id in wanted:
-            walk.size[advisor_id] += said
+            walk.size[advisor_id] += length
         if ended or all(_enough(need, walk) for need in needs):
             return stretch.after + 1
     return 1
@@ -184,7 +187,7 @@ def _place(scope: Scope, turn: Turn, stretch: Segment) -> tuple[str, str, str, i
     return scope.user, turn.conversation_id, stretch.branch_id, stretch.after, stretch.upto
 
 
-def _enough(need: Need, walk: _Walk) -> bool:
+def _enough(need: Need, walk: _ThreadWalk) -> bool:
     return walk.size[need.advisor.id] > need.chars
 
 
@@ -194,7 +197,7 @@ def _answers(
     turn: Turn,
     stretch: Segment,
     wanted: Sequence[str],
-    walk: _Walk,
+    walk: _ThreadWalk,
     whole: bool,
 ) -> None:
     """Add what was answered in a stretch. The turns lead to it: asked for the answers of a
@@ -216,10 +219,12 @@ def _answers(
             walk.others.setdefault(turn_id, []).append(entry)
 
 
-def _past(walk: _Walk, advisor_id: str, slugs: Mapping[str, str], whole: bool) -> tuple[Said, ...]:
+def _past(
+    walk: _ThreadWalk, advisor_id: str, slugs: Mapping[str, str], whole: bool
+) -> tuple[ThreadTurn, ...]:
     own = walk.own.get(advisor_id, {})
     return tuple(
-        Said(
+        ThreadTurn(
             turn_id,
             message_id,
             depth,
@@ -268,10 +273,10 @@ def _last_words(
 
 def between(
     tx: Tx, scope: Scope, turn: Turn, advisor_id: str, after: int, before: int
-) -> tuple[Said, ...]:
+) -> tuple[ThreadTurn, ...]:
     """An advisor's thread on the way to a turn, from behind one depth up to another, oldest first;
     what was excluded is left out."""
-    walk = _Walk(size={advisor_id: 0})
+    walk = _ThreadWalk(size={advisor_id: 0})
     for segment in path(tx, scope, turn.branch_id, before - 1) if before > 1 else []:
         stretch = replace(segment, after=max(segment.after, after))
         if stretch.after < stretch.upto:
@@ -316,7 +321,7 @@ def went_unanswered(tx: Tx, scope: Scope, turn_id: str) -> bool:
 def count_said(tx: Tx, scope: Scope, turn: Turn) -> int:
     """How many messages of its session that were answered stand before a turn on its branch,
     excluded or not. One whose answer never came began nothing."""
-    found = 0
+    total = 0
     for stretch in _stretches(_before(tx, scope, turn)):
         row = tx.one(
             "SELECT COUNT(*), COUNT(CASE WHEN COALESCE(t.session_id, '') = ? THEN 1 END),"
@@ -326,10 +331,10 @@ def count_said(tx: Tx, scope: Scope, turn: Turn) -> int:
             (*[turn.session_id or ""] * 2, *_place(scope, turn, stretch)),
         )
         read, mine, answered = map(int, row) if row else (0, 0, 0)
-        found += answered
+        total += answered
         if mine < read:  # the session began here
             break
-    return found
+    return total
 
 
 def last_said(tx: Tx, scope: Scope, turn: Turn) -> str | None:
@@ -368,15 +373,15 @@ def _unread(
         for segment in segments
         if segment.after < bottom - 1
     ]
-    said = 0
+    messages = 0
     for segment in before:
         row = tx.one(
             "SELECT COUNT(*) FROM turns WHERE user_id = ? AND conversation_id = ?"
             " AND branch_id = ? AND depth > ? AND depth <= ? AND excluded = 0",
             _place(scope, turn, segment),
         )
-        said += int(row[0]) if row else 0
-    return said + _count(tx, scope, turn, before, None, advisor_id, "'advisor', 'exchange'")
+        messages += int(row[0]) if row else 0
+    return messages + _count(tx, scope, turn, before, None, advisor_id, "'advisor', 'exchange'")
 
 
 def _count(
@@ -390,9 +395,9 @@ def _count(
 ) -> int:
     """How many answers of these kinds an advisor has there, counting no further than `enough`. The
     order keeps PostgreSQL at the index: for any few rows it would look through the whole table."""
-    found = 0
+    count = 0
     for segment in segments:
-        limit = "" if enough is None else f" ORDER BY a.depth LIMIT {max(0, enough - found)}"
+        limit = "" if enough is None else f" ORDER BY a.depth LIMIT {max(0, enough - count)}"
         row = tx.one(
             "SELECT COUNT(*) FROM (SELECT 1 FROM answers a JOIN turns t"
             " ON t.user_id = a.user_id AND t.id = a.turn_id"
@@ -408,10 +413,10 @@ def _count(
                 segment.upto,
             ),
         )
-        found += int(row[0]) if row else 0
-        if enough is not None and found >= enough:
+        count += int(row[0]) if row else 0
+        if enough is not None and count >= enough:
             break
-    return found
+    return count
 
 
 def _head(
@@ -422,14 +427,14 @@ def _head(
     segments: Sequence[Segment],
     bottom: int,
     needs: Sequence[Need],
-) -> dict[str, tuple[Said, ...]]:
+) -> dict[str, tuple[ThreadTurn, ...]]:
     """The first turns of the conversation, where a bookends window wants them and the walk did
     not come so far."""
     if not reach.first_turns or bottom <= 1:
         return {}
     upto = min(bottom - 1, reach.first_turns)
-    walk = _Walk(size={need.advisor.id: 0 for need in needs})
-    for segment in (one for one in segments if one.after < upto):
+    walk = _ThreadWalk(size={need.advisor.id: 0 for need in needs})
+    for segment in (candidate for candidate in segments if candidate.after < upto):
         stretch = replace(segment, upto=min(upto, segment.upto))
         walk.turns.extend(_turns(tx, scope, turn, stretch))
         _answers(tx, scope, turn, stretch, list(walk.size), walk, whole=False)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from polyvox.errors import Conflict, NotFound
 from polyvox.events import AnswerStarted, ConversationChanged, Event, TurnStarted
 from polyvox.ids import new_id
-from polyvox.store import running, search
+from polyvox.store import search, summaries
 from polyvox.store.database import Tx
 from polyvox.store.table import Table
 from polyvox.values import (
@@ -191,11 +191,11 @@ def begin(
     """Store a message and its pending answers; move the head. `session` names the session it
     belongs to, and is asked only when the message is new."""
     lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
-    found = tx.one(
+    row = tx.one(
         f"SELECT head_id, title FROM conversations WHERE user_id = ? AND id = ?{lock}",
         (scope.user, conversation_id),
     )
-    if found is None:
+    if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
     if new.idempotency_key is not None:
         repeat = find_repeat(tx, scope, conversation_id, new.idempotency_key, new.body_hash)
@@ -212,7 +212,7 @@ def begin(
             f"{busy} messages of this conversation are still being answered or waiting.",
             "Wait for answers to end, or stop them.",
         )
-    parent_id, branch_id, depth = _place(tx, scope, conversation_id, found[0], new.edits, now)
+    parent_id, branch_id, depth = _place(tx, scope, conversation_id, row[0], new.edits, now)
     turn = Turn(
         id=new_id(),
         conversation_id=conversation_id,
@@ -233,7 +233,7 @@ def begin(
     tx.run(
         "UPDATE conversations SET head_id = ?, title = ?, updated_at = ?"
         " WHERE user_id = ? AND id = ?",
-        (turn.id, found[1] or short_title(new.content), now, scope.user, conversation_id),
+        (turn.id, row[1] or short_title(new.content), now, scope.user, conversation_id),
     )
     search.index(tx, scope, conversation_id, "message", turn.id, new.content)
     answers, started = add(
@@ -323,7 +323,7 @@ def add(
                 " AND advisor_id = ? AND kind = ? AND round = ?",
                 (scope.user, turn.id, advisor.id, kind, round_),
             )
-            running.touched(tx, scope, turn.conversation_id, {f"a{old.id}"}, now)
+            summaries.touched(tx, scope, turn.conversation_id, {f"a{old.id}"}, now)
     for answer in answers:
         insert_answer(tx, scope, turn, answer, runner_id)
     tx.run(

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ValidationError
 
 from polyvox.app import Polyvox
-from polyvox.context.budget import Limit
+from polyvox.context.budget import ContextLimit
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
 from polyvox.errors import Invalid, NotFound
@@ -19,10 +19,9 @@ from polyvox.session.council import find_recipe
 from polyvox.store import recipes
 from polyvox.store.database import Tx
 from polyvox.values import Scope
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
-from polyvox.web.fields import Key
-from polyvox.web.schemas import ParamsBody
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
+from polyvox.web.fields import Key, ParamsBody
 
 router = APIRouter(tags=["recipes"])
 MOST = 1_000_000
@@ -106,7 +105,7 @@ def _check(app: Polyvox, recipe: Recipe) -> None:
     """Refuse what would make every later message fail."""
     app.check_model(recipe.model or None)
     if recipe.context:
-        Limit.parse(recipe.context)
+        ContextLimit.parse(recipe.context)
     try:
         ParamsBody.model_validate(asdict(recipe.params))
     except ValidationError as error:

@@ -132,7 +132,7 @@ class Worker:
             left = await self._database.read(lambda tx, n=now: jobs.unfinished(tx, scope, kind, n))  # type: ignore[misc]  # bound now
             if not left:
                 return
-            if not any([await self.run_one(scope, kind, one) for one in left]):
+            if not any([await self.run_one(scope, kind, subject) for subject in left]):
                 await asyncio.sleep(WAIT)
 
     async def _work(self, hand: _Hand) -> None:
@@ -160,7 +160,9 @@ class Worker:
         mine, now = self._runner.id, self._clock()
         gone = await self._runner.dead(held - {mine})
         if gone:
-            await self._database.write(lambda tx: [jobs.give_back(tx, one, now) for one in gone])
+            await self._database.write(
+                lambda tx: [jobs.give_back(tx, runner_id, now) for runner_id in gone]
+            )
         if self._unsure and mine in held:
             async with self._claiming:  # what is being claimed is in a hand only afterwards
                 kept = tuple(self._in_hand)
