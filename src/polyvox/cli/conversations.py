@@ -23,9 +23,9 @@ from polyvox.cli.show.transcript import print_transcript
 from polyvox.cli.words import one_line, when
 from polyvox.interop import conversation_import, files, jsonl, markdown, page, telling
 from polyvox.interop.conversation import read_whole
+from polyvox.shapes import ConversationOut, MessageOut
 from polyvox.store.search import Hit
 from polyvox.store.search import search as find
-from polyvox.web.schemas import ConversationOut, MessageOut
 
 group = new_group()
 
@@ -58,7 +58,7 @@ def list_conversations(
 
         page = await app.conversations.list(SCOPE, limit=limit)
         if json:
-            say_json([ConversationOut.of(one).model_dump() for one in page.items])
+            say_json([ConversationOut.of(one) for one in page.items])
             return
         zone = app.settings.timezone
         shown = [
@@ -86,10 +86,8 @@ def show(
         found = await find_conversation(app, conversation)
         seen = await app.view(SCOPE, found.id, None, limit)
         if json:
-            whole = ConversationOut.of(seen.conversation).model_dump()
-            whole["messages"] = [
-                MessageOut.of(turn, list(answers)).model_dump() for turn, answers in seen.turns
-            ]
+            whole = asdict(ConversationOut.of(seen.conversation))
+            whole["messages"] = [MessageOut.of(turn, answers) for turn, answers in seen.turns]
             whole["branches"] = {parent: list(ids) for parent, ids in seen.branches.items()}
             say_json({**whole, "more": seen.more})
             return

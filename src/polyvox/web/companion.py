@@ -32,8 +32,8 @@ from polyvox.receive import clean, visible
 from polyvox.session.personas import RECIPE, find_or_make, meet
 from polyvox.session.trace import trace_of
 from polyvox.values import Advisor, Answer, Conversation, Failure, Scope
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
 from polyvox.web.fields import Id, Key
 from polyvox.web.forms import KINDS, Form, read
 
