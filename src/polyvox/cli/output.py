@@ -17,8 +17,6 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len
 
-import msgspec
-
 from polyvox.receive import OBEYED, escaped
 from polyvox.receive import printable as printable
 
