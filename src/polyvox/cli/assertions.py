@@ -84,12 +84,12 @@ def list_assertions(
 
     async def work(app: Polyvox) -> None:
         def read(tx: Tx) -> list[Assertion]:
-            owner = None if advisor is None else whose(tx, SCOPE, advisor.removeprefix("@"))[0]
+            owner = None if advisor is None else whose(tx, advisor.removeprefix("@"))[0]
             named = None if kind is None else _kind(kind)
             wanted: Wanted = Wanted(owner, search, tag and tag.casefold(), named, active)
-            return rows.list_all(tx, SCOPE, wanted)
+            return rows.list_all(tx, wanted)
 
-        matches = await app.database.read(read)
+        matches = await app.database.read(read, SCOPE)
         if json:
             say_json([AssertionOut.of(assertion).model_dump() for assertion in matches])
             return
@@ -189,7 +189,7 @@ async def _warn(app: Polyvox, made: list[Assertion]) -> None:
     """Print the lint's warnings about new assertions beside the results."""
     ids = {assertion.id for assertion in made}
     wanted = Wanted(advisor_id=made[0].advisor_id, active=True)
-    known = await app.database.read(lambda tx: rows.list_all(tx, SCOPE, wanted))
+    known = await app.database.read(lambda tx: rows.list_all(tx, wanted), SCOPE)
     others = [
         Wording(assertion.text, assertion.kind, assertion.args)
         for assertion in known
@@ -267,13 +267,13 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
         def read(tx: Tx) -> list[Wording]:
             if advisor is None:
                 return []
-            owner, _ = whose(tx, SCOPE, advisor.removeprefix("@"))
-            stored = rows.list_all(tx, SCOPE, Wanted(advisor_id=owner, active=True))
+            owner, _ = whose(tx, advisor.removeprefix("@"))
+            stored = rows.list_all(tx, Wanted(advisor_id=owner, active=True))
             return [Wording(wording.text, wording.kind, wording.args) for wording in stored]
 
         if not text and advisor is None:
             raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
-        known = await app.database.read(read)
+        known = await app.database.read(read, SCOPE)
         looked = _wordings(text, None, {}) if text else known
         if json:
             linted = [
@@ -352,10 +352,10 @@ def export(
 
     async def work(app: Polyvox) -> None:
         def read(tx: Tx) -> str:
-            named = [whose(tx, SCOPE, slug.removeprefix("@")) for slug in advisor or ()]
-            return assertion_reading.whole(tx, SCOPE, named or rows.owners(tx, SCOPE))
+            named = [whose(tx, slug.removeprefix("@")) for slug in advisor or ()]
+            return assertion_reading.whole(tx, named or rows.owners(tx))
 
-        put(await app.database.read(read), output, force=force)
+        put(await app.database.read(read, SCOPE), output, force=force)
 
     run(work)
 

@@ -126,7 +126,7 @@ def export(
 
     async def work(app: Polyvox) -> None:
         chosen = await find_conversation(app, conversation)
-        whole = await app.database.read(lambda tx: read_whole(tx, SCOPE, chosen.id))
+        whole = await app.database.read(lambda tx: read_whole(tx, chosen.id), SCOPE)
         if format_ is Format.jsonl:
             put("".join(f"{line}\n" for line in jsonl.lines(whole)), output, force=force)
         elif format_ is Format.markdown:

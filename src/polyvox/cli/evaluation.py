@@ -145,7 +145,7 @@ def _refuse_options(context: typer.Context) -> None:
 async def _taken_up(app: Polyvox, advisor: str | None) -> str:
     """The newest run (of an advisor where one is named), to be gone on with: one that was broken
     off where it was, one that has ended with what was an error."""
-    last = await app.database.read(lambda tx: _newest_run(tx, advisor))
+    last = await app.database.read(lambda tx: _newest_run(tx, advisor), SCOPE)
     if last.ended:
         await app.evaluations.retry_errors(SCOPE, last.id)
     return last.id
@@ -157,7 +157,7 @@ async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
     run = run_of(app, KIND, run_id, evaluations.get, app.evaluations.cancel, kept)
     with Bar("evaluating") as bar:
         await follow(run, lambda now: bar.show(now.done, now.total))
-    return await app.database.read(lambda tx: told(tx, SCOPE, run_id))
+    return await app.database.read(lambda tx: told(tx, run_id), SCOPE)
 
 
 async def _report(
@@ -173,7 +173,7 @@ async def _report(
 
     other = None
     if compare is not None:
-        other = await app.database.read(lambda tx: compared(tx, SCOPE, report.id, compare))
+        other = await app.database.read(lambda tx: compared(tx, report.id, compare), SCOPE)
     data = report.model_dump()
     if other is not None:
         data["compared"] = other.model_dump()
@@ -301,8 +301,8 @@ Advisor = Annotated[
 
 def _newest_run(tx: Tx, advisor: str | None = None) -> Evaluation:
     """The newest run, of an advisor where one is named."""
-    key = None if advisor is None else advisor_id(tx, SCOPE, advisor)
-    page = evaluations.list_page(tx, SCOPE, advisor_id=key, limit=1)
+    key = None if advisor is None else advisor_id(tx, advisor)
+    page = evaluations.list_page(tx, advisor_id=key, limit=1)
     if not page.items:
         raise NotFound("There is no run yet.", "Begin one: polyvox eval")
     return page.items[0]
@@ -319,9 +319,9 @@ def verdicts(
 
     async def work(app: Polyvox) -> None:
         def read(tx: Tx) -> list[VerdictOut]:
-            return told(tx, SCOPE, run_id or _newest_run(tx).id).verdicts or []
+            return told(tx, run_id or _newest_run(tx).id).verdicts or []
 
-        judged = await app.database.read(read)
+        judged = await app.database.read(read, SCOPE)
         if json:
             say_json([verdict.model_dump() for verdict in judged])
             return
@@ -362,7 +362,7 @@ def overrule(
 
     async def work(app: Polyvox) -> None:
         changed = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
-        shown = await app.database.read(lambda tx: verdict_out(tx, SCOPE, changed))
+        shown = await app.database.read(lambda tx: verdict_out(tx, changed), SCOPE)
         if json:
             say_json(shown.model_dump())
         else:
@@ -394,7 +394,7 @@ def agreement(advisor: Advisor = None, json: Json = False) -> None:
     """
 
     async def work(app: Polyvox) -> None:
-        agreements = await app.database.read(lambda tx: agreed(tx, SCOPE, advisor))
+        agreements = await app.database.read(lambda tx: agreed(tx, advisor), SCOPE)
         if json:
             say_json(agreements.model_dump())
             return

@@ -37,7 +37,7 @@ def list_jobs(json: Json = False) -> None:
     """What waits, runs or has failed, the longest due first."""
 
     async def work(app: Polyvox) -> None:
-        waiting = await app.database.read(lambda tx: rows.list_jobs(tx, SCOPE, limit=1000))
+        waiting = await app.database.read(lambda tx: rows.list_jobs(tx, limit=1000), SCOPE)
         if json:
             say_json([JobOut.of(job).model_dump() for job in waiting])
             return
@@ -59,13 +59,13 @@ def retry(job: JobId = None, every: AllFailed = False) -> None:
         now = app.clock()
 
         def again(tx: Tx) -> int:
-            failed = rows.list_jobs(tx, SCOPE, ("failed",), 10_000)
+            failed = rows.list_jobs(tx, ("failed",), 10_000)
             ids = [job_id.id for job_id in failed] if job is None else [job]
             for job_id in ids:
-                rows.retry(tx, SCOPE, job_id, now)
+                rows.retry(tx, job_id, now)
             return len(ids)
 
-        number = await app.database.write(again)
+        number = await app.database.write(again, SCOPE)
         say(f"{count(number, 'job')} will be tried again")
         if number:
             note("The server does it if it runs; else start `polyvox worker`.")

@@ -37,7 +37,7 @@ def receipt(
         if json:
             say_json(as_data(seen))
             return
-        trace = await app.database.read(lambda tx: decided_for(tx, SCOPE, seen.answer))
+        trace = await app.database.read(lambda tx: decided_for(tx, seen.answer), SCOPE)
         print_receipt(seen, trace, texts=texts)
 
     run(work)
@@ -68,7 +68,7 @@ def trace(
     """What an advisor was told beside its own texts, and why; how long each step took."""
 
     async def work(app: Polyvox) -> None:
-        data = await app.database.read(lambda tx: trace_of(tx, SCOPE, turn, answer))
+        data = await app.database.read(lambda tx: trace_of(tx, turn, answer), SCOPE)
         if json:
             say_json(data)
             return

@@ -35,7 +35,7 @@ def list_sessions(conversation: InConversation = None, json: Json = False) -> No
     """The newest sessions first."""
 
     async def work(app: Polyvox) -> None:
-        bodies = await app.database.read(lambda tx: listed(tx, SCOPE, conversation))
+        bodies = await app.database.read(lambda tx: listed(tx, conversation), SCOPE)
         if json:
             say_json([body.model_dump() for body in bodies])
             return
@@ -61,10 +61,10 @@ def show(session: SessionId, json: Json = False) -> None:
     """One session: when it was, and what the person said in it."""
 
     async def work(app: Polyvox) -> None:
-        chosen, _ = await app.database.read(lambda tx: counted(tx, SCOPE, session))
-        messages = await app.database.read(lambda tx: messages_in(tx, SCOPE, chosen))
+        chosen, _ = await app.database.read(lambda tx: counted(tx, session), SCOPE)
+        messages = await app.database.read(lambda tx: messages_in(tx, chosen), SCOPE)
         if json:
-            body = await app.database.read(lambda tx: shown(tx, SCOPE, session))
+            body = await app.database.read(lambda tx: shown(tx, session), SCOPE)
             said = [
                 {"turn_id": turn, "said_at": at, "content": text} for turn, at, text in messages
             ]
