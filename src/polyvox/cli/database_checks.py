@@ -158,7 +158,7 @@ LATE = 10 * 60_000_000
 def background(
     tx: Tx,
     now: int,
-    zone: str = "",  # noqa: B008 - a frozen value
+    zone: str = "",
 ) -> Iterator[Finding]:
     """Count the jobs that wait, and name those that failed; times in the person's zone."""
     counts = jobs.counts(tx)
@@ -190,7 +190,7 @@ def background(
         yield Finding("warn", WORK, f"{more} failed", "`polyvox jobs` lists all of them.")
 
 
-def embeddings(tx: Tx, settings: Settings) -> Iterator[Finding]:  # noqa: B008 - a frozen value
+def embeddings(tx: Tx, settings: Settings) -> Iterator[Finding]:
     """Count the vectors of recall, where a model is set that makes them."""
     model = settings.models.embeddings
     if not model:
