@@ -1,7 +1,7 @@
 """A whole conversation: every turn of every branch, every version of every answer, the advisors and
 their texts as they were, the receipts. All its file formats are made from it.
 
-`store_whole` keeps the ids that the file has, all of it or nothing. Advisors are matched by id, else
+`store_whole` keeps the ids of the file, all of it or nothing. Advisors are matched by id, else
 by exact name; those that are missing are added, inactive. So the answers of an advisor who is here
 are part of its thread here, and count for its phases.
 """
