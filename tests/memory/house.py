@@ -47,7 +47,6 @@ async def tell(
     return await database.write(
         lambda tx: ingest(
             tx,
-            scope,
             partition,
             session,
             persona,
@@ -55,7 +54,8 @@ async def tell(
             started_at + DAY // 24,
             messages,
             cloud=cloud,
-        )
+        ),
+        scope,
     )
 
 
@@ -69,7 +69,7 @@ async def ask(
 ) -> list[Item]:
     """Recall, asked at a time long after everything."""
     options.setdefault("reference_time", NOW)
-    return await database.read(lambda tx: recall(tx, scope, partition, query, **options))
+    return await database.read(lambda tx: recall(tx, partition, query, **options), scope)
 
 
 async def texts(database: Database, query: str, **options: Any) -> list[str]:

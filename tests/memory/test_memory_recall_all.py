@@ -46,7 +46,7 @@ async def remember(database: Database, chance: random.Random, sessions: int = 12
         Claim(KIND, name, START, tuple(words_of(text)), (None, *ADVISORS)[number % 4])
         for number, (name, text) in enumerate(TEXTS.items())
     ]
-    await database.write(lambda tx: claims.put(tx, ME, HERE, made))
+    await database.write(lambda tx: claims.put(tx, HERE, made), ME)
 
 
 def wishes(chance: random.Random, docs: Sequence[int]) -> list[Wish]:
@@ -94,13 +94,13 @@ async def test_each_is_told_what_they_would_be_told_alone(
             many = wishes(chance, docs)
             as_of = chance.choice((None, START + 5 * DAY))
             ask = {"reference_time": NOW, "as_of": as_of, "sources": {KIND: notes}}
-            together = recall_all(tx, ME, HERE, query, many, **ask)  # type: ignore[arg-type]  # as they are
-            alone = [recall_all(tx, ME, HERE, query, [one], **ask)[0] for one in many]  # type: ignore[arg-type]  # so
+            together = recall_all(tx, HERE, query, many, **ask)  # type: ignore[arg-type]  # as they are
+            alone = [recall_all(tx, HERE, query, [one], **ask)[0] for one in many]  # type: ignore[arg-type]  # so
             assert together == alone
             told += sum(map(len, together))
         return told
 
-    assert await database.read(look) > 100
+    assert await database.read(look, ME) > 100
 
 
 async def test_six_ask_little_more_than_one(database: Database) -> None:
@@ -117,7 +117,7 @@ async def test_six_ask_little_more_than_one(database: Database) -> None:
         assert all(found)
         return counted.statements
 
-    one = await database.read(lambda tx: asked(tx, [Reader(advisor_id="ada")]))
-    three = await database.read(lambda tx: asked(tx, [Reader(advisor_id=a) for a in ADVISORS]))
+    one = await database.read(lambda tx: asked(tx, [Reader(advisor_id="ada")]), ME)
+    three = await database.read(lambda tx: asked(tx, [Reader(advisor_id=a) for a in ADVISORS]), ME)
     apart = 0 if database.dialect == "postgresql" else len(ADVISORS) * 4
     assert three <= one + apart

@@ -55,7 +55,7 @@ class Desk:
         await self.journal.do(
             ME,
             self.conversation,
-            lambda tx: endings.end(tx, ME, Ending(answer_id, "completed"), clock()),
+            lambda tx: endings.end(tx, Ending(answer_id, "completed"), clock()),
             ends=answer_id,
         )
 
@@ -69,13 +69,13 @@ class Desk:
         """The text of every answer as the store has it now."""
 
         def read(tx: Tx) -> dict[str, str]:
-            return {one: turns.seen_answer(tx, ME, one).text for one in self.answers}
+            return {one: turns.seen_answer(tx, one).text for one in self.answers}
 
-        return await self.database.read(read)
+        return await self.database.read(read, ME)
 
     async def page(self, after: int = 0) -> events.LogPage:
         """The stored events after a number."""
-        return await self.database.read(lambda tx: events.since(tx, ME, self.conversation, after))
+        return await self.database.read(lambda tx: events.since(tx, self.conversation, after), ME)
 
 
 async def lay(database: Database, answers: int = 3) -> Desk:
@@ -85,12 +85,12 @@ async def lay(database: Database, answers: int = 3) -> Desk:
 
     def begin(tx: Tx) -> list[str]:
         new = NewTurn("Well?", asked, clock())
-        begun = turns.begin(tx, ME, talk.id, new, new_id, "runner", 8, clock())
-        events.append(tx, ME, talk.id, begun.opening, clock())
+        begun = turns.begin(tx, talk.id, new, new_id, "runner", 8, clock())
+        events.append(tx, talk.id, begun.opening, clock())
         return [answer.id for answer in begun.answers]
 
     hub = Hub()
-    made = await database.write(begin)
+    made = await database.write(begin, ME)
     return Desk(database, hub, Journal(database, hub, clock), talk.id, made)
 
 

@@ -22,9 +22,9 @@ async def recover(database: Database, runner: Runner, clock: Clock) -> int:
         closed = 0
         for scope, conversation_id, answer_id, _ in orphans:
             now = clock()
-            ended, happened = endings.end(tx, scope, Ending(answer_id, "interrupted"), now)
-            events.append(tx, scope, conversation_id, happened, now)
+            ended, happened = endings.end(tx, Ending(answer_id, "interrupted"), now)
+            events.append(tx, conversation_id, happened, now)
             closed += ended is not None
         return closed
 
-    return await database.write(close) if orphans else 0
+    return await database.write(close, scope) if orphans else 0

@@ -118,7 +118,7 @@ class Worker:
         await self._take_over()
         now = self._clock()
         job = await self._take(
-            lambda tx: jobs.claim_one(tx, scope, f"{kind}:{subject}", self._runner.id, now)
+            lambda tx: jobs.claim_one(tx, f"{kind}:{subject}", self._runner.id, now)
         )
         if job is not None:
             await self._do(job)
@@ -129,7 +129,7 @@ class Worker:
         what another has is waited for."""
         while True:
             now = self._clock()
-            left = await self._database.read(lambda tx, n=now: jobs.unfinished(tx, scope, kind, n))  # type: ignore[misc]  # bound now
+            left = await self._database.read(lambda tx, n=now: jobs.unfinished(tx, kind, n), scope)  # type: ignore[misc]  # bound now
             if not left:
                 return
             if not any([await self.run_one(scope, kind, subject) for subject in left]):
