@@ -244,7 +244,7 @@ async def test_killed_at_any_step_it_leaves_all_or_nothing(tmp_path: Path) -> No
 
         def forgotten(tx: Tx, most: int) -> int:
             counted = Counted(tx, most)
-            forget(counted, ME, Partition.own(ME), target, nest.clock[0], None)
+            forget(counted, Partition.own(ME), target, nest.clock[0], None)
             return counted.statements
 
         for most in itertools.count():

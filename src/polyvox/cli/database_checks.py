@@ -159,7 +159,7 @@ LATE = 10 * 60_000_000
 def background(
     tx: Tx,
     now: int,
-    zone: str = "",  # noqa: B008 - a frozen value
+    zone: str = "",
 ) -> Iterator[Finding]:
     """How much waits, what failed, and why; times in the person's zone."""
     found = jobs.counts(tx)
@@ -191,7 +191,7 @@ def background(
         yield Finding("warn", WORK, f"{more} failed", "`polyvox jobs` lists all of them.")
 
 
-def embeddings(tx: Tx, settings: Settings) -> Iterator[Finding]:  # noqa: B008 - a frozen value
+def embeddings(tx: Tx, settings: Settings) -> Iterator[Finding]:
     """Whether recall has its vectors, where a model is set that makes them."""
     model = settings.models.embeddings
     if not model:

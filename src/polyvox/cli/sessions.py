@@ -44,7 +44,7 @@ def list_sessions(conversation: InConversation = None, json: Json = False) -> No
             return
 
         def read(tx: Tx) -> list[tuple[Session, int, str]]:
-            found = found_in(tx, SCOPE, conversation)
+            found = found_in(tx, conversation)
             said = first_words(tx, [one.id for one, _ in found], 200)
             return [(one, count, said.get(one.id, "")) for one, count in found]
 

@@ -118,7 +118,7 @@ class Worker:
         await self._take_over()
         now = self._clock()
         job = await self._take(
-            lambda tx: jobs.claim_one(tx, f"{kind}:{subject}", self._runner.id, now)
+            lambda tx: jobs.claim_one(tx, f"{kind}:{subject}", self._runner.id, now), scope
         )
         if job is not None:
             await self._do(job)
@@ -176,11 +176,13 @@ class Worker:
             return None  # reading disturbs nobody; only what is due is worth a write
         return await self._take(lambda tx: jobs.claim(tx, kinds, self._runner.id, now))
 
-    async def _take(self, claim: Callable[[Tx], Job | None]) -> Job | None:
+    async def _take(
+        self, claim: Callable[[Tx], Job | None], scope: Scope | None = None
+    ) -> Job | None:
         """Claim a job; it is in a hand from then on."""
         async with self._claiming:
             try:
-                job = await self._database.write(claim)
+                job = await self._database.write(claim, scope)
             except BaseException:
                 self._unsure = True  # it may have been stored all the same
                 raise
