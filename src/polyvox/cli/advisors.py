@@ -16,9 +16,8 @@ from polyvox.cli.prompt import sure
 from polyvox.cli.run import run
 from polyvox.cli.words import one_line, when
 from polyvox.errors import Invalid
-from polyvox.interop import advisor_file, advisor_import
-from polyvox.interop.advisor_data import checked
-from polyvox.interop.advisor_file import write
+from polyvox.interop import advisor_file
+from polyvox.interop.advisor_file import checked, write
 from polyvox.receive import clean
 
 group = new_group()
@@ -237,7 +236,7 @@ def import_(
 
     async def work(app: Polyvox) -> int:
         parsed = advisor_file.read(file)
-        report = await advisor_import.store(
+        report = await advisor_file.store(
             app.database,
             SCOPE,
             app.clock(),

@@ -21,8 +21,9 @@ from polyvox.cli.prompt import sure
 from polyvox.cli.run import run
 from polyvox.cli.show.transcript import print_transcript
 from polyvox.cli.words import one_line, when
-from polyvox.interop import conversation_import, files, jsonl, markdown, page, telling
-from polyvox.interop.conversation import read_whole
+from polyvox.interop import files, jsonl
+from polyvox.interop.conversation import read_whole, store_whole
+from polyvox.interop.transcript import as_html, as_markdown, transcript_of
 from polyvox.shapes import ConversationOut, MessageOut
 from polyvox.store.search import Hit
 from polyvox.store.search import search as find
@@ -130,9 +131,9 @@ def export(
         if format_ is Format.jsonl:
             put("".join(f"{line}\n" for line in jsonl.lines(whole)), output, force=force)
         elif format_ is Format.markdown:
-            put(markdown.as_markdown(telling.tell(whole)), output, force=force)
+            put(as_markdown(transcript_of(whole)), output, force=force)
         else:
-            put(page.as_html(telling.tell(whole)), output, force=force)
+            put(as_html(transcript_of(whole)), output, force=force)
 
     run(work)
 
@@ -146,9 +147,7 @@ def import_(
 
     async def work(app: Polyvox) -> int:
         whole = jsonl.parse(files.read_text(file, jsonl.LARGEST).split("\n"))
-        report = await conversation_import.store(
-            app.database, SCOPE, app.clock(), whole, dry=dry_run
-        )
+        report = await store_whole(app.database, SCOPE, app.clock(), whole, dry=dry_run)
         return taken(report, dry=dry_run)
 
     run(work)

@@ -21,7 +21,7 @@ from polyvox.events import (
     TextDelta,
     ThinkingDelta,
 )
-from polyvox.interop.telling import readable
+from polyvox.interop.transcript import readable
 from polyvox.receive import printable
 from polyvox.values import Answer, AnswerState, Failure, Usage
 
