@@ -163,7 +163,7 @@ class Polyvox:
             self.councils = Councils(self.database, self.clock)
             self.conversations = Conversations(self.database, self.clock)
             self.recipes = Recipes(self.database, self.clock)
-            await self.database.write(self._first_run)
+            await self.database.write(self._first_run, Scope())
         except BaseException:
             if self._runner is not None:
                 await self._runner.close()
@@ -202,7 +202,7 @@ class Polyvox:
             given.ingest_seconds,
         )
 
-    def _first_run(self, tx: Tx) -> None:  # noqa: B008 - a frozen value
+    def _first_run(self, tx: Tx) -> None:
         """The local user and, once, the starter council."""
         now = self.clock()
         new = tx.run(

@@ -17,7 +17,7 @@ from polyvox.store.usage import Total, summary
 
 
 class By(StrEnum):
-    """What the sums are of."""
+    """Keys that sums are taken by."""
 
     day = "day"
     advisor = "advisor"
@@ -38,7 +38,6 @@ def usage(
     """
 
     async def work(app: Polyvox) -> None:
-
         chosen = (await find_conversation(app, conversation)).id if conversation else None
         rows = await summary(app.database, SCOPE, by.value, conversation_id=chosen)
         whole = (await summary(app.database, SCOPE, conversation_id=chosen))[0]
@@ -57,7 +56,7 @@ def usage(
 
 
 async def _names(app: Polyvox, by: By) -> dict[str, str]:
-    """What to call the keys of the sums."""
+    """Names for the keys of the sums."""
     tables = {
         By.advisor: "SELECT id, name FROM advisors WHERE user_id = ?",
         By.conversation: "SELECT id, title FROM conversations WHERE user_id = ?",
@@ -81,7 +80,6 @@ def _cells(row: Total, name: str) -> tuple[str, ...]:
 
 
 def _cost(row: Total) -> str:
-
     if row.unpriced == row.answers and row.answers:
         return "unknown"
     unknown = f" + {count(row.unpriced, 'answer')} of unknown price" if row.unpriced else ""

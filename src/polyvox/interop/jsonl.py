@@ -170,7 +170,7 @@ def _thing(kind: str, data: dict[str, Any], of: type[T]) -> T:
 
 
 def _check(whole: Whole) -> None:
-    """Everything refers to something that is there, and nothing goes round in circles."""
+    """Refuse references to things that are not there, and circles."""
     for ids in (
         [whole.conversation.id],
         [branch.id for branch in whole.branches],

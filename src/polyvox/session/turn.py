@@ -192,7 +192,7 @@ def seat(
 ) -> list[Seated]:
     """For every job: its thread, read from the newest end, and how its model is asked. Only
     reads."""
-    recipe, turn, scope = jobs[0].recipe, jobs[0].turn, jobs[0].scope
+    recipe, turn = jobs[0].recipe, jobs[0].turn
     limits = road.settings.limits
     asked: list[tuple[ModelFacts, Params]] = []
     needs: list[Need] = []

@@ -37,7 +37,7 @@ DEFAULT_RECIPE = "council"
 
 
 class ConversationDetails(TypedDict, total=False):
-    """What can be said of a conversation; what is left out stays as it is."""
+    """The fields of a conversation to set; those left out stay as they are."""
 
     title: str
     recipe: str
@@ -66,8 +66,7 @@ def get(tx: Tx, conversation_id: str) -> Conversation:
 
 
 def recall_of(tx: Tx, conversation_id: str) -> Recall:
-    """Whether the turns of a conversation look up what was said before; of one that is only thought
-    of (without an id): as the settings say."""
+    """The recall setting of a conversation; "inherit" for one that has no id yet."""
     return get(tx, conversation_id).recall if conversation_id else "inherit"
 
 

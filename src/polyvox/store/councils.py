@@ -18,7 +18,7 @@ COUNCILS = Table("councils", Council)
 
 
 class CouncilDetails(TypedDict, total=False):
-    """What can be said of a council; what is left out stays as it is."""
+    """The fields of a council to set; those left out stay as they are."""
 
     slug: str
     name: str

@@ -90,7 +90,7 @@ def _row(item: Numbered) -> tuple[int, str, str | None, str | None, str, int]:
 
 
 def holds(tx: Tx, delta: Delta) -> bool:
-    """Whether this very delta is stored: as a row, or folded because its answer has ended."""
+    """True if this very delta is stored: as a row, or folded because its answer has ended."""
     row = tx.one(
         "SELECT 1 FROM events WHERE user_id = ? AND answer_id = ? AND kind = ? AND start = ?",
         (tx.user, delta.answer_id, delta.kind, delta.at),
@@ -141,7 +141,7 @@ def fold(tx: Tx, answer_id: str) -> Folded:
 
 
 def since(tx: Tx, conversation_id: str, after: int) -> LogPage:
-    """What came after a number, a page of it, in order."""
+    """The events after a number, one page of them, in order."""
     row = tx.one(
         "SELECT last_number FROM conversations WHERE user_id = ? AND id = ?",
         (tx.user, conversation_id),

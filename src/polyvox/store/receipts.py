@@ -91,7 +91,7 @@ def messages(tx: Tx, turn_ids: Iterable[str]) -> dict[str, tuple[str, int | None
 
 
 def marked(tx: Tx, answer_ids: Iterable[str]) -> frozenset[str]:
-    """Which of these answers have lost some of their words."""
+    """The answers among these that have lost some of their words."""
     sql = "SELECT id FROM answers WHERE user_id = ? AND redacted = 1 AND id"
     return frozenset(row[0] for row in _in(tx, sql, answer_ids))
 

@@ -41,7 +41,7 @@ _SUMMARIES = Table("running_summaries", RunningSummary)
 
 
 def subject(conversation_id: str, branch_id: str, advisor_id: str) -> str:
-    """What the job of a summary is about."""
+    """The subject of a summary's job."""
     return msgspec.json.encode((conversation_id, branch_id, advisor_id)).decode()
 
 

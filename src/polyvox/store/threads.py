@@ -32,7 +32,7 @@ ANSWERED = (
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one advisor's compiler may use: so many characters, at most."""
+    """The history that one advisor's compiler may use: at most so many characters."""
 
     advisor: Advisor
     chars: int
@@ -41,7 +41,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far a recipe looks: into earlier sessions, at the others' whole threads, at the first
+    """The reach of a recipe: into earlier sessions, at the others' whole threads, at the first
     turns, and how many of an advisor's own answers its phases have to count (None: all)."""
 
     session_only: bool = False
@@ -52,7 +52,7 @@ class Reach:
 
 @dataclass(slots=True)
 class _ThreadWalk:
-    """What has been read so far, newest first."""
+    """Rows read so far, newest first."""
 
     turns: list[Row] = field(default_factory=list)
     own: dict[str, dict[str, list[Own]]] = field(default_factory=dict)
@@ -86,14 +86,14 @@ def path_to(tx: Tx, turn_id: str | None) -> list[Segment]:
 
 
 def leads_by(way: Sequence[Segment], branch_id: str | None, depth: int | None) -> bool:
-    """Whether a turn at this place is on such a way."""
+    """True if a turn at this place is on the path."""
     return depth is not None and any(
         segment.branch_id == branch_id and segment.after < depth <= segment.upto for segment in way
     )
 
 
 def apart(way: Sequence[Segment], other: Sequence[Segment]) -> list[Segment]:
-    """What of a way is not on another, newest first."""
+    """The segments of a path that are not on another, newest first."""
     upto = {segment.branch_id: segment.upto for segment in other}
     cut = (
         replace(segment, after=max(segment.after, upto.get(segment.branch_id, 0)))
@@ -241,8 +241,8 @@ def _others(
 def _last_words(
     tx: Tx, turn: Turn, segments: Sequence[Segment], slugs: Mapping[str, str]
 ) -> tuple[Other, ...]:
-    """What everybody said last in the most recent completed turn before this one. A synthesis
-    that is being written does not make a turn less complete."""
+    """Everybody's last words in the most recent completed turn before this one. A synthesis that is
+    being written does not make a turn less complete."""
     for stretch in _stretches(segments):
         row = tx.one(
             "SELECT t.id FROM turns t WHERE t.user_id = ? AND t.conversation_id = ?"
@@ -272,8 +272,8 @@ def between(tx: Tx, turn: Turn, advisor_id: str, after: int, before: int) -> tup
 def words_of(
     tx: Tx, turn_id: str, round_: int | None = None
 ) -> list[tuple[str, str, str, str, int]]:
-    """What may be quoted of a turn, oldest round first (or of one round alone):
-    (answer, advisor, name, text, round)."""
+    """Answers of a turn that may be quoted, oldest round first (or of one round alone): (answer,
+    advisor, name, text, round)."""
     only = "" if round_ is None else " AND a.round = ?"
     rows = tx.all(
         "SELECT a.id, a.advisor_id, a.advisor_name, a.text, a.round FROM answers a"
@@ -285,14 +285,14 @@ def words_of(
 
 
 def count_answers(tx: Tx, turn: Turn, advisor_id: str, enough: int | None = None) -> int:
-    """How many answers an advisor has in its thread before a turn, exchange rounds not counted; no
-    further than is `enough`."""
+    """Count an advisor's answers in its thread before a turn, without exchange rounds, up to
+    `enough`."""
     segments = path(tx, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
     return _count(tx, turn, segments, enough, advisor_id, "'advisor'")
 
 
 def went_unanswered(tx: Tx, turn_id: str) -> bool:
-    """Whether a turn is there that got no word of an answer, and will get none as it is."""
+    """True if the turn exists, got no word of an answer, and will get none as it is."""
     row = tx.one(
         f"SELECT 1 FROM turns t WHERE t.user_id = ? AND t.id = ? AND NOT {ANSWERED}",
         (tx.user, turn_id),
@@ -301,8 +301,8 @@ def went_unanswered(tx: Tx, turn_id: str) -> bool:
 
 
 def count_said(tx: Tx, turn: Turn) -> int:
-    """How many messages of its session that were answered stand before a turn on its branch,
-    excluded or not. One whose answer never came began nothing."""
+    """Count the answered messages of its session before a turn on its branch, excluded or not. A
+    message that was never answered began nothing."""
     total = 0
     for stretch in _stretches(_before(tx, turn)):
         row = tx.one(
@@ -340,8 +340,8 @@ def _before(tx: Tx, turn: Turn) -> list[Segment]:
 def _unread(
     tx: Tx, turn: Turn, reach: Reach, segments: Sequence[Segment], bottom: int, advisor_id: str
 ) -> int:
-    """How many messages there are before the oldest turn that was read; only a bookends window
-    says such a number."""
+    """Count the messages before the oldest turn that was read; only a bookends window shows this
+    number."""
     if not reach.first_turns or reach.session_only or bottom <= 1:
         return 0
     before = [
@@ -363,8 +363,8 @@ def _unread(
 def _count(
     tx: Tx, turn: Turn, segments: Sequence[Segment], enough: int | None, advisor_id: str, kinds: str
 ) -> int:
-    """How many answers of these kinds an advisor has there, counting no further than `enough`. The
-    order keeps PostgreSQL at the index: for any few rows it would look through the whole table."""
+    """Count an advisor's answers of these kinds on a path, up to `enough`. The order keeps
+    PostgreSQL at the index: for any few rows it would look through the whole table."""
     count = 0
     for segment in segments:
         limit = "" if enough is None else f" ORDER BY a.depth LIMIT {max(0, enough - count)}"

@@ -238,7 +238,7 @@ def begin(
 
 
 def short_title(content: str) -> str:
-    """What a conversation is called until somebody names it: the start of its first message."""
+    """The title of a conversation until somebody names it: the start of its first message."""
     line = " ".join(content.split())
     return line if len(line) <= 64 else line[:64].rsplit(" ", 1)[0].rstrip(",;:.-– ") + "…"
 
@@ -246,7 +246,7 @@ def short_title(content: str) -> str:
 def _place(
     tx: Tx, conversation_id: str, head_id: str | None, edits: str | None, now: int
 ) -> tuple[str | None, str, int]:
-    """Where a new turn stands: (parent, branch, depth)."""
+    """The place of a new turn: (parent, branch, depth)."""
     if edits is not None:
         edited = get_turn(tx, edits)
         if edited.conversation_id != conversation_id:
