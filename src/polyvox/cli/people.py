@@ -1,4 +1,4 @@
-"""Who is who: names and colours of advisors, also of those that were removed since."""
+"""Names and colours of advisors, also of those that were removed since."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DIMMEST = 0.19
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Whose words they are."""
+    """An advisor as answers name it."""
 
     id: str
     slug: str
@@ -35,7 +35,7 @@ class People:
 
     @classmethod
     async def of(cls, app: Polyvox, scope: Scope) -> People:
-        """Those of this user."""
+        """Read the advisors of this user."""
         advisors = await app.database.read(everyone, scope)
         known = {
             advisor.id: Person(
@@ -49,14 +49,14 @@ class People:
         return cls(known)
 
     def get(self, advisor_id: str, name: str = "") -> Person:
-        """That one, under the name it had at the time where one is given."""
-        found = self._known.get(advisor_id)
-        if found is None:
+        """The person of that id, under the name it had at the time where one is given."""
+        person = self._known.get(advisor_id)
+        if person is None:
             own = {ASSISTANT_ID: "Assistant", SYNTHESIS_ID: "Synthesis"}.get(advisor_id, "")
             name = mended_name(name or own or advisor_id, LONGEST, "somebody")
             return Person(advisor_id, advisor_id, name, GREY)
-        name = mended_name(name or found.name, LONGEST, found.slug)
-        return Person(found.id, found.slug, name, found.color)
+        name = mended_name(name or person.name, LONGEST, person.slug)
+        return Person(person.id, person.slug, name, person.color)
 
 
 def legible(color: str) -> str:

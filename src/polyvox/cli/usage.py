@@ -18,7 +18,7 @@ from polyvox.store.usage import Total, summary
 
 
 class By(StrEnum):
-    """What the sums are of."""
+    """Keys that sums are taken by."""
 
     day = "day"
     advisor = "advisor"
@@ -39,7 +39,6 @@ def usage(
     """
 
     async def work(app: Polyvox) -> None:
-
         chosen = (await find_conversation(app, conversation)).id if conversation else None
         rows = await summary(app.database, SCOPE, by.value, conversation_id=chosen)
         whole = (await summary(app.database, SCOPE, conversation_id=chosen))[0]
@@ -58,7 +57,7 @@ def usage(
 
 
 async def _names(app: Polyvox, by: By) -> dict[str, str]:
-    """What to call the keys of the sums."""
+    """Names for the keys of the sums."""
     if by is By.advisor:
         rows = await app.database.read(advisors.everyone, SCOPE)
         names = {advisor.id: advisor.name for advisor in rows}
@@ -82,7 +81,6 @@ def _cells(row: Total, name: str) -> tuple[str, ...]:
 
 
 def _cost(row: Total) -> str:
-
     if row.unpriced == row.answers and row.answers:
         return "unknown"
     unknown = f" + {count(row.unpriced, 'answer')} of unknown price" if row.unpriced else ""
