@@ -13,6 +13,7 @@ from polyvox.cli.lookup import SCOPE, find_conversation
 from polyvox.cli.output import say_json, table
 from polyvox.cli.run import run
 from polyvox.cli.words import count, money, one_line
+from polyvox.store import advisors, conversations
 from polyvox.store.usage import Total, summary
 
 
@@ -57,15 +58,15 @@ def usage(
 
 async def _names(app: Polyvox, by: By) -> dict[str, str]:
     """Names for the keys of the sums."""
-    tables = {
-        By.advisor: "SELECT id, name FROM advisors WHERE user_id = ?",
-        By.conversation: "SELECT id, title FROM conversations WHERE user_id = ?",
-    }
-    if by not in tables:
+    if by is By.advisor:
+        rows = await app.database.read(advisors.everyone, SCOPE)
+        names = {advisor.id: advisor.name for advisor in rows}
+        own = {"assistant": "Assistant", "synthesis": "Synthesis"}
+    elif by is By.conversation:
+        names, own = await app.database.read(conversations.titles, SCOPE), {}
+    else:
         return {}
-    rows = await app.database.read(lambda tx: tx.all(tables[by], (SCOPE.user,)))
-    own = {"assistant": "Assistant", "synthesis": "Synthesis"} if by is By.advisor else {}
-    return own | {row[0]: one_line(row[1], 48) or row[0] for row in rows}
+    return own | {key: one_line(name, 48) or key for key, name in names.items()}
 
 
 def _cells(row: Total, name: str) -> tuple[str, ...]:
