@@ -47,17 +47,17 @@ class Timed:
         """Transactions so far."""
         return self._database.commits
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
+    async def write(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         """Write, and note how long it took."""
         began = time.perf_counter()
-        result = await self._database.write(work, ME)
+        result = await self._database.write(work, scope)
         self.ended.append(time.perf_counter())
         self.took.append((self.ended[-1] - began) * 1000)
         return result
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
+    async def read(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         """Read."""
-        return await self._database.read(work, ME)
+        return await self._database.read(work, scope)
 
     async def close(self) -> None:
         """Close."""

@@ -249,8 +249,8 @@ async def _asked_often(
         query = f"What did I say about {' '.join(some)}?"
         began = time.perf_counter()
         items = await database.read(
-            lambda tx, q=query: recall(tx, part, q, reference_time=2_000_000_000_000_000),
-            ME,  # type: ignore[misc]  # mypy infers no lambda with a default
+            lambda tx, q=query: recall(tx, part, q, reference_time=2_000_000_000_000_000),  # type: ignore[misc]  # mypy infers no lambda with a default
+            ME,
         )
         took.append((time.perf_counter() - began) * 1000)
         if not items:

@@ -308,7 +308,7 @@ async def test_with_the_embedded_model_alone_rules_suggest_and_it_says_so(tmp_pa
         ann = await room.advisor("Ann", Script(text="You should wait until it is clear to you."))
         _, (answer,) = await room.say(await room.conversation(ann), "Now?")
         found = await suggest(room.polyvox.road, ME, answer.id)
-        assert [one.kind for one in found.proposals] == ["words", "questions", "language"]
+        assert [one.kind for one in found.suggestions] == ["words", "questions", "language"]
         assert found.model == ""
         assert "far too small" in found.note
         assert len(room.provider.log) == 1

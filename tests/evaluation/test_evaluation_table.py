@@ -230,9 +230,9 @@ async def test_forgetting_reaches_samples_and_reasons(database: Database) -> Non
         verdicts.put(tx.of(A), [verdict(9, reason=told), verdict(8, reason="It is kind.")])
         verdicts.put(tx.of(B), [verdict(9, reason=told)])
         for dry in (True, False):
-            (found,) = PLACES["sample"](tx, A, needles, dry)
+            (found,) = PLACES["sample"](tx.of(A), needles, dry)
             assert (found.kind, found.id) == ("sample", "k")
-            (found,) = PLACES["verdict"](tx, A, needles, dry)
+            (found,) = PLACES["verdict"](tx.of(A), needles, dry)
             assert (found.kind, found.id) == ("verdict", "v9")
         clean = f"It names {REDACTED} plainly."
         kept = samples.find(tx.of(A), "k")
@@ -241,7 +241,7 @@ async def test_forgetting_reaches_samples_and_reasons(database: Database) -> Non
         assert verdicts.get(tx.of(A), "v9").reason == clean
         assert verdicts.get(tx.of(A), "v8").reason == "It is kind."
         assert verdicts.get(tx.of(B), "v9").reason == told
-        assert PLACES["sample"](tx, A, needles, True) == []
-        assert PLACES["verdict"](tx, A, needles, True) == []
+        assert PLACES["sample"](tx.of(A), needles, True) == []
+        assert PLACES["verdict"](tx.of(A), needles, True) == []
 
     await database.write(write, A)

@@ -87,6 +87,17 @@ class Counted:
         self.rows = 0
         self._most = most
 
+    @property
+    def scope(self) -> Scope:
+        return self._tx.scope
+
+    @property
+    def user(self) -> str:
+        return self._tx.user
+
+    def of(self, scope: Scope) -> Tx:
+        return self._tx.of(scope)
+
     def _count(self) -> None:
         self.statements += 1
         if self._most is not None and self.statements > self._most:

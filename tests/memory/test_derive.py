@@ -290,17 +290,17 @@ async def test_killed_at_any_step_nothing_is_lost_or_doubled(
             self.inner, self.left, self.behind = inner, left, behind
             self.dialect, self.commits = inner.dialect, 0
 
-        async def write(self, work: Any) -> Any:
+        async def write(self, work: Any, scope: Any = None) -> Any:
             self.left -= 1
             if self.left == 0 and not self.behind:
                 raise Killed
-            result = await self.inner.write(work)
+            result = await self.inner.write(work, scope)
             if self.left == 0:
                 raise Killed
             return result
 
-        async def read(self, work: Any) -> Any:
-            return await self.inner.read(work)
+        async def read(self, work: Any, scope: Any = None) -> Any:
+            return await self.inner.read(work, scope)
 
         async def close(self) -> None:
             pass
@@ -372,7 +372,7 @@ async def test_of_a_long_session_no_more_is_read_than_a_batch_takes(plain: Desk)
 
     def read(tx: Tx) -> Batch | None:
         counted = Counted(tx)
-        batch = derive.next_batch(counted, ME, PART, "s")
+        batch = derive.next_batch(counted, PART, "s")
         assert counted.rows < 2 * derive.READ
         return batch
 

@@ -99,8 +99,8 @@ async def test_any_order_and_any_repetition_give_the_same_view(database: Databas
         chance.shuffle(order)
         for one in order:
             await database.write(
-                lambda tx, one=one, part=part: facts.remember(tx, part, [one]),
-                ME,  # type: ignore[misc]  # mypy infers no lambda with a default
+                lambda tx, one=one, part=part: facts.remember(tx, part, [one]),  # type: ignore[misc]  # mypy infers no lambda with a default
+                ME,
             )
         views.append(await database.read(lambda tx, part=part: view(tx, part), ME))  # type: ignore[misc]  # as above
     assert all(each == views[0] for each in views)
@@ -216,12 +216,13 @@ async def test_what_is_removed_is_gone_and_what_it_superseded_holds_again(
 async def test_no_verb_crosses_a_partition(database: Database) -> None:
     await put(database, PORTO)
     for scope, part in ((ME, Partition("polyvox", "other")), (Scope("bert"), PART)):
-        assert await database.read(lambda tx, s=scope, p=part: facts.known(tx, s, p)) == []  # type: ignore[misc]  # mypy infers no lambda with a default
+        assert await database.read(lambda tx, p=part: facts.known(tx, p), scope) == []  # type: ignore[misc]  # mypy infers no lambda with a default
         with pytest.raises(NotFound):
             await database.write(
-                lambda tx, s=scope, p=part: facts.mark(tx, s, p, PORTO.id, pinned=True)  # type: ignore[misc]  # as above
+                lambda tx, p=part: facts.mark(tx, p, PORTO.id, pinned=True),  # type: ignore[misc]  # as above
+                scope,
             )
-        await database.write(lambda tx, s=scope, p=part: facts.remove(tx, s, p, [PORTO.id]))  # type: ignore[misc]  # as above
+        await database.write(lambda tx, p=part: facts.remove(tx, p, [PORTO.id]), scope)  # type: ignore[misc]  # as above
     assert len(await ask(database, "where do I live?")) == 1
 
 
@@ -265,7 +266,7 @@ async def test_the_newest_are_told_like_all_of_them_and_only_those_are_read(
         counted = Counted(tx)
         pinned = sum(one.fact.pinned for one in facts.newest(tx, PART, 5_000))
         assert pinned
-        list(islice(facts.newest(counted, ME, PART, 5_000), pinned + 8))
+        list(islice(facts.newest(counted, PART, 5_000), pinned + 8))
         assert counted.rows < 150
 
     await database.read(told, ME)

@@ -86,7 +86,7 @@ async def go_through(deeds: list[tuple[str, int]]) -> None:
                     if deed == "ingest":
                         ingest_session(tx, session)
                     elif deed == "killed":
-                        ingest_session(Counted(tx, 3 * number + 1), ME, session)
+                        ingest_session(Counted(tx, 3 * number + 1), session)
                     elif deed == "another":
                         another(tx, number, f"n{count}")
                     else:
@@ -138,7 +138,7 @@ async def test_killed_at_every_step(database: Database) -> None:
 
             def act(tx: Tx, most: int = steps, counted: list[int] = counted) -> str:
                 one = Counted(tx, most)
-                status = ingest_session(one, ME, session)
+                status = ingest_session(one, session)
                 counted.append(one.statements)
                 return status
 

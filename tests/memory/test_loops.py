@@ -149,8 +149,8 @@ async def test_loops_are_kept_and_marked(database: Database) -> None:
     first = (await database.read(lambda tx: loops.listed(tx, PART, FRIDAY), ME))[0]
     for status, left in (("done", 1), ("open", 2), ("dropped", 1), ("open", 2)):
         marked = await database.write(
-            lambda tx, s=status: loops.end(tx, PART, first.id, s, FRIDAY),
-            ME,  # type: ignore[misc]  # mypy infers no lambda with a default
+            lambda tx, s=status: loops.end(tx, PART, first.id, s, FRIDAY),  # type: ignore[misc]  # mypy infers no lambda with a default
+            ME,
         )
         assert marked.status == status
         assert len(await database.read(open_now, ME)) == left

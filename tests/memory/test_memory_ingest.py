@@ -174,8 +174,9 @@ async def test_killed_at_any_step(database: Database) -> None:
         try:
             await database.write(
                 lambda tx, n=step: ingest(  # type: ignore[misc]  # mypy infers no lambda with a default
-                    Counted(tx, n), ME, HERE, "s", None, START, START + 1, TALK
-                )
+                    Counted(tx, n), HERE, "s", None, START, START + 1, TALK
+                ),
+                ME,
             )
         except Killed:
             deaths += 1

@@ -56,7 +56,7 @@ def some_facts(count: int, seed: int) -> list[Fact]:
 async def keep(database: Database, given: Sequence[Fact]) -> None:
     for scope, part in ((ME, PART), *OTHERS):
         mine = given if (scope, part) == (ME, PART) else given[:3]
-        await database.write(partial(facts.remember, scope=scope, partition=part, facts=mine))
+        await database.write(partial(facts.remember, partition=part, facts=mine), scope)
 
 
 async def whole(database: Database, only: Only, limit: int) -> list[str]:
@@ -65,7 +65,7 @@ async def whole(database: Database, only: Only, limit: int) -> list[str]:
     after: str | None = None
     while True:
         page = await database.read(
-            partial(listing.page, scope=ME, partition=PART, only=only, limit=limit, after=after)
+            partial(listing.page, partition=PART, only=only, limit=limit, after=after), ME
         )
         assert len(page.items) <= limit
         found += [
@@ -124,7 +124,7 @@ async def test_a_page_costs_what_it_shows(database: Database) -> None:
 
     def read(tx: Tx) -> int:
         counted: Any = Counted(tx)
-        assert len(listing.page(counted, ME, PART, "current", 30).items) == 30
+        assert len(listing.page(counted, PART, "current", 30).items) == 30
         rows: int = counted.rows
         return rows
 
@@ -144,7 +144,7 @@ async def test_marked_messages_come_after_facts(desk: Desk) -> None:
     assert await whole(desk.database, "excluded", 3) == ["s#6", "s#4", "s#2", "s#0"]
     for scope, part in OTHERS:
         page = await desk.database.read(
-            partial(listing.page, scope=scope, partition=part, only="pinned", limit=9)
+            partial(listing.page, partition=part, only="pinned", limit=9), scope
         )
         assert page.items == ()
 
@@ -187,7 +187,7 @@ async def test_days_page_by_page(database: Database) -> None:
     before: date | None = None
     while True:
         page, following = await database.read(
-            partial(listing.days, scope=ME, partition=PART, zone=UTC, limit=3, before=before)
+            partial(listing.days, partition=PART, zone=UTC, limit=3, before=before), ME
         )
         found += [(one.day, one.analysis is not None, len(one.summaries)) for one in page]
         if following is None:
@@ -213,7 +213,7 @@ async def test_more_summaries_than_are_looked_at_leave_none_out(database: Databa
     before: date | None = None
     while True:
         page, following = await database.read(
-            partial(listing.days, scope=ME, partition=PART, zone=UTC, limit=60, before=before)
+            partial(listing.days, partition=PART, zone=UTC, limit=60, before=before), ME
         )
         counts += [len(one.summaries) for one in page]
         if following is None:
@@ -322,5 +322,5 @@ async def test_no_place_for_what_is_not_remembered(desk: Desk) -> None:
         ("s", 0, "user", None)
     ]
     for scope, part in OTHERS:
-        elsewhere = partial(places, scope=scope, partition=part, wanted=[("s", 0)])
-        assert await desk.database.read(elsewhere) == []
+        elsewhere = partial(places, partition=part, wanted=[("s", 0)])
+        assert await desk.database.read(elsewhere, scope) == []

@@ -460,7 +460,7 @@ async def test_the_work_grows_with_what_matches(database: Database) -> None:
     async def work(query: str) -> tuple[int, int]:
         def look(tx: Tx) -> tuple[int, int]:
             counted = Counted(tx)
-            assert recall(counted, ME, HERE, query, reference_time=NOW)
+            assert recall(counted, HERE, query, reference_time=NOW)
             return counted.statements, counted.rows
 
         return await database.read(look, ME)

@@ -14,7 +14,6 @@ from polyvox.memory.tables import claims
 from polyvox.memory.values import Claim, Item, Message, Partition
 from polyvox.memory.words import words_of
 from polyvox.store.database import Database, Tx
-from polyvox.values import Scope
 
 WORDS = ("harbour", "lantern", "orchard", "violin", "bakery", "glacier", "saddle", "pepper")
 ADVISORS = ("ada", "bo", "cy")
@@ -23,7 +22,7 @@ TEXTS = {f"n{number}": " ".join(WORDS[number : number + 3]) for number in range(
 
 
 def notes(
-    _tx: Tx, _scope: Scope, _partition: Partition, ids: Sequence[str], _as_of: int | None
+    _tx: Tx, _partition: Partition, ids: Sequence[str], _as_of: int | None
 ) -> Mapping[str, Item]:
     return {one: Item(one, TEXTS[one], 0.0, KIND, (), START) for one in ids}
 
@@ -111,9 +110,7 @@ async def test_six_ask_little_more_than_one(database: Database) -> None:
     def asked(tx: Tx, readers: Sequence[Reader]) -> int:
         counted = Counted(tx)
         many = [Wish(one) for one in readers]
-        found = recall_all(
-            counted, ME, HERE, query, many, reference_time=NOW, sources={KIND: notes}
-        )
+        found = recall_all(counted, HERE, query, many, reference_time=NOW, sources={KIND: notes})
         assert all(found)
         return counted.statements
 

@@ -71,7 +71,7 @@ async def test_a_start_asks_no_more_where_more_was_left_open(database: Database)
     async def statements() -> int:
         def look(tx: Tx) -> int:
             counted = Counted(tx)
-            past.read(counted, ME, MINE, NOW, LISBON)
+            past.read(counted, MINE, NOW, LISBON)
             return counted.statements
 
         return await database.read(look, ME)

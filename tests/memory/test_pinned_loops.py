@@ -84,8 +84,8 @@ async def kept(database: Database, *texts: str, at: int = 0) -> None:
     for number, text in enumerate(texts):
         sightings, endings = said(text, at + number)
         await database.write(
-            lambda tx, s=sightings, e=endings: loops.add(tx, PART, s, e),
-            ME,  # type: ignore[misc]  # mypy infers no lambda with a default
+            lambda tx, s=sightings, e=endings: loops.add(tx, PART, s, e),  # type: ignore[misc]  # mypy infers no lambda with a default
+            ME,
         )
 
 
@@ -130,15 +130,16 @@ async def test_pins_stay_in_their_partition(database: Database) -> None:
     bert, elsewhere = Scope("bert"), Partition("polyvox", "other")
     sightings, _ = said(RENT)
     for scope, part in ((ME, PART), (ME, elsewhere), (bert, PART)):
-        await database.write(lambda tx, s=scope, p=part: loops.add(tx, s, p, sightings))  # type: ignore[misc]  # as above
+        await database.write(lambda tx, p=part: loops.add(tx, p, sightings), scope)  # type: ignore[misc]  # as above
     (rent,) = await listed(database)
     await pin(database, rent.id)
     for scope, part in ((ME, elsewhere), (bert, PART)):
         (other,) = await database.read(
-            lambda tx, s=scope, p=part: loops.listed(tx, s, p, FRIDAY)  # type: ignore[misc]  # as above
+            lambda tx, p=part: loops.listed(tx, p, FRIDAY),  # type: ignore[misc]  # as above
+            scope,
         )
         assert (other.id, other.pinned) == (rent.id, False)
-        assert not await database.read(lambda tx, s=scope, p=part: rows.any_pinned(tx, s, p))  # type: ignore[misc]  # as above
+        assert not await database.read(lambda tx, p=part: rows.any_pinned(tx, p), scope)  # type: ignore[misc]  # as above
     empty = Partition("polyvox", "nobody")
     with pytest.raises(NotFound):
         await database.write(lambda tx: loops.mark(tx, empty, rent.id, FRIDAY, pinned=True), ME)

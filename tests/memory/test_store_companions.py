@@ -188,7 +188,7 @@ async def test_dropped_packets_are_fetched_anew_and_the_rest_stays(database: Dat
         companions.put_session(tx.of(A), "t", "c", Kept("words", ("handover",)), 2)
         companions.drop_packets(tx.of(A))
 
-    await database.write(write, scope)
+    await database.write(write, A)
     assert await database.read(lambda tx: companions.session(tx, "s"), A) == Kept("")
     assert await database.read(lambda tx: companions.session(tx, "t"), A) == Kept("", ("handover",))
     assert await database.read(lambda tx: companions.session(tx, "s"), B) == Kept("words")
@@ -267,7 +267,7 @@ async def test_what_was_kept_in_the_older_way_is_taken_over(
         )
         return made
 
-    made = await older.write(prepare)
+    made = await older.write(prepare, A)
     await older.close()
     newer = await open_database(database_url, tmp_path)
 

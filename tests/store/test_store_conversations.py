@@ -42,7 +42,7 @@ async def change(
     return await database.write(lambda tx: update(tx, id_, details), ME)
 
 
-def filling(scope: Scope, conversation: str) -> Callable[[Tx], None]:
+def filling(conversation: str) -> Callable[[Tx], None]:
     return lambda tx: fill(tx, conversation, CANARY)
 
 
@@ -157,7 +157,7 @@ async def test_deleting_leaves_no_row_of_it_anywhere(
     kept = await conversations.create(ME, title=CANARY)
     theirs = await conversations.create(YOU, title=CANARY)
     for scope, one in ((ME, gone), (ME, kept), (YOU, theirs)):
-        await database.write(filling(scope, one.id), ME)
+        await database.write(filling(one.id), scope)
 
     def rows_of(tx: Tx) -> dict[str, list[int]]:
         found = {}
@@ -206,7 +206,7 @@ async def test_deleted_words_are_gone_from_the_files(
     )
     for _ in range(20):
         gone = await conversations.create(ME, title=CANARY)
-        await sqlite_database.write(filling(ME, gone.id), ME)
+        await sqlite_database.write(filling(gone.id), ME)
 
     def raw() -> bytes:
         return b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())

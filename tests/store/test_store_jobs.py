@@ -175,6 +175,7 @@ async def test_a_wish_is_not_lost_to_who_begins_the_job_right_then(
 
         def __init__(self, tx: Tx, behind: int) -> None:
             self.tx, self.left, self.dialect = tx, behind, tx.dialect
+            self.scope, self.user = tx.scope, tx.user
 
         def run(self, sql: str, params: Sequence[Value] = ()) -> int:
             done = self.tx.run(sql, params)
@@ -194,7 +195,7 @@ async def test_a_wish_is_not_lost_to_who_begins_the_job_right_then(
                 assert first is not None
                 jobs.finish(tx, first, "one", 20)
             watched = Begun(tx, behind)
-            jobs.again(cast("Tx", watched), ME, "ingest", "s", 30)
+            jobs.again(cast("Tx", watched), "ingest", "s", 30)
             left = jobs.get(tx, "ingest:s")
             if left.state == "running":
                 jobs.finish(tx, left, "two", 110)

@@ -37,11 +37,11 @@ def several(tx: Tx) -> None:
     spend(tx, 5)
     spend(tx, None, at=DAY, conversation="c2", model="lab:y", estimated=True)
     spend(tx, 2**40, at=DAY + 1, advisor="a2")
-    spend(tx, 1000)
+    spend(tx.of(Scope("you")), 1000)
 
 
 async def test_an_unknown_price_is_counted_apart(database: Database) -> None:
-    await database.write(several, Scope("you"))
+    await database.write(several, ME)
 
     assert await usage.summary(database, ME) == [Total(None, 3, 300, 30, 2**40 + 5, 1, 1)]
     assert await usage.summary(database, ME, "model") == [
@@ -51,7 +51,7 @@ async def test_an_unknown_price_is_counted_apart(database: Database) -> None:
 
 
 async def test_sums_by_everything(database: Database) -> None:
-    await database.write(several, Scope("you"))
+    await database.write(several, ME)
 
     by_day = await usage.summary(database, ME, "day")
     assert [(one.key, one.answers) for one in by_day] == [("1970-01-02", 2), ("1970-01-01", 1)]
@@ -71,7 +71,7 @@ async def test_nothing_spent(database: Database) -> None:
 
 
 async def test_what_a_cap_looks_at(database: Database) -> None:
-    await database.write(several, Scope("you"))
+    await database.write(several, ME)
 
     def look(tx: Tx) -> list[int]:
         return [

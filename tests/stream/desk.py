@@ -147,12 +147,12 @@ class Instant:
     def commits(self) -> int:
         return len(self.at)
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
+    async def write(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         if self._seconds:
             await asyncio.sleep(self._seconds)
         self._connection.execute("BEGIN IMMEDIATE")
         try:
-            result = work(SqliteTx(self._connection))
+            result = work(SqliteTx(self._connection, scope))
         except BaseException:
             self._connection.execute("ROLLBACK")
             raise
@@ -160,8 +160,8 @@ class Instant:
         self.at.append(asyncio.get_running_loop().time())
         return result
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
-        return work(SqliteTx(self._connection))
+    async def read(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
+        return work(SqliteTx(self._connection, scope))
 
     async def close(self) -> None:
         self._connection.close()

@@ -67,8 +67,8 @@ async def test_what_another_has_in_hand_is_waited_for(database: Database, runner
     await begun.wait()
     for subject, due in (("quick", 0), ("later", clock.now + 1)):
         await database.write(
-            lambda tx, s=subject, d=due: jobs.enqueue(tx, "task", s, 0, due_at=d),
-            ME,  # type: ignore[misc]  # bound now
+            lambda tx, s=subject, d=due: jobs.enqueue(tx, "task", s, 0, due_at=d),  # type: ignore[misc]  # bound now
+            ME,
         )
     await database.write(lambda tx: jobs.enqueue(tx, "task", "theirs", 0), Scope("bert"))
     seen = asyncio.create_task(other.see_done(ME, "task"))
@@ -196,17 +196,17 @@ class Away:
         self.inner, self.dialect, self.commits = inner, inner.dialect, 0
         self.away, self.behind = 0, False
 
-    async def write(self, work: Any) -> Any:
+    async def write(self, work: Any, scope: Scope | None = None) -> Any:
         away, self.away = self.away > 0, max(0, self.away - 1)
         if away and not self.behind:
             raise StoreError("The database is away.")
-        done = await self.inner.write(work)
+        done = await self.inner.write(work, scope)
         if away:
             raise StoreError("The database went away.")
         return done
 
-    async def read(self, work: Any) -> Any:
-        return await self.inner.read(work)
+    async def read(self, work: Any, scope: Scope | None = None) -> Any:
+        return await self.inner.read(work, scope)
 
     async def close(self) -> None:
         pass

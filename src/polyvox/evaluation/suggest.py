@@ -57,7 +57,7 @@ class Suggestion:
 class Suggestions:
     """Everything that could be asserted of an answer."""
 
-    proposals: tuple[Suggestion, ...]
+    suggestions: tuple[Suggestion, ...]
     model: str
     """Who proposed; empty: only the rules did."""
     note: str

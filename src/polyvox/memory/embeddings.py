@@ -100,10 +100,10 @@ class Embeddings:
 
         def write(tx: Tx) -> None:
             for scope, key in vectors.partitions(tx):
-                derive.want_vectors(tx, Partition(*json.loads(key)), now)
+                derive.want_vectors(tx.of(scope), Partition(*json.loads(key)), now)
 
         if name:
-            await self.database.write(write, scope)
+            await self.database.write(write)
         self._seen = name
         return bool(name)
 
@@ -138,8 +138,8 @@ class Embeddings:
             await self._check(job, name, scale, made)
             pairs = list(zip(batch, made, strict=True))
             await self.database.write(
-                lambda tx, pairs=pairs: vectors.keep(tx, partition, name, pairs),
-                scope,  # type: ignore[misc]  # mypy infers no lambda with a default
+                lambda tx, pairs=pairs: vectors.keep(tx, partition, name, pairs),  # type: ignore[misc]  # mypy infers no lambda with a default
+                scope,
             )
         now = self.clock()
         await self.database.write(lambda tx: derive.want_vectors(tx, partition, now), scope)

@@ -110,7 +110,7 @@ class _Walk:
         messages, whole = chosen.messages, chosen.sessions
         places = {(one.session_id, one.index) for one in messages}
         touched = sorted({one.session_id for one in messages} | set(whole))
-        tx, scope, part = self.tx, self.scope, self.partition
+        tx, part = self.tx, self.partition
         gone = {one.id: one for one in chosen.facts}
         sightings: list[Sighting] = []
         endings: list[Ended] = []
@@ -168,7 +168,7 @@ class _Walk:
 
     def chosen(self, target: Target, now: int) -> _Chosen:
         """What a target means, or NotFound."""
-        tx, scope, part = self.tx, self.scope, self.partition
+        tx, part = self.tx, self.partition
         if target.kind == "fact":
             fact = fact_rows.get(tx, part, target.id)
             line = fact_rows.of_lines(tx, part, (fact.line,))
@@ -337,7 +337,7 @@ class _Walk:
 
     def _others(self, told: Sequence[Derived]) -> list[Derived]:
         """What is derived and does not go so far. A mark by hand goes with its loop."""
-        tx, scope, part = self.tx, self.scope, self.partition
+        tx, part = self.tx, self.partition
         gone = {one.id for one in told}
         seen = [one for one in loop_rows.sightings(tx, part) if one.id not in gone]
         topics = {one.topic for one in seen}

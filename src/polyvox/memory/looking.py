@@ -253,7 +253,6 @@ class _Index:
         for some in (few, wanted.keys() - few):
             lists |= shelves.postings_apart(
                 look.tx,
-                look.scope,
                 {word: list(wanted[word].values()) for word in wanted if word in some},
                 max(one.postings for one in sights),
                 look.as_of,

@@ -261,7 +261,7 @@ class _Items:
         if not new:
             return
         self._read |= dict.fromkeys(new)
-        tx, scope, partition = self._look.tx, self._look.scope, self._look.partition
+        tx, partition = self._look.tx, self._look.partition
         ranges = [(doc, doc) for doc in new if doc >= 0]
         for one in episodes.read(tx, partition, ranges):
             self._read[one.doc] = _episode(one, self._wanted)
@@ -287,7 +287,7 @@ def _episode(one: Stored, wanted: set[str]) -> Item:
 
 def _said_in(look: Look, sight: Sight, spans: Sequence[Span]) -> Iterator[Item]:
     """What was said in these times: the person's words first, the latest first."""
-    tx, scope, partition = look.tx, look.scope, look.partition
+    tx, partition = look.tx, look.partition
     visible = sight.shelves
     stored = {
         one.doc: one

@@ -286,7 +286,7 @@ class Memory:
         now, zone = self._clock(), self._zone
 
         def change(tx: Tx) -> Loop:
-            which = (tx, scope, partition, loop_id)
+            which = (tx, partition, loop_id)
             one = loops.end(*which, "open", now) if status == "open" else loops.find(*which, now)
             if text is not None or due is not None or clear_due:
                 one = loops.correct(*which, now, text=text, due=due, clear_due=clear_due, zone=zone)

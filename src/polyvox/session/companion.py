@@ -124,7 +124,7 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> R
     for last in (*[False] * TRIES, True):
         if await _keep(road, jobs, made, clock, last=last):
             break
-        seen = await road.database.read(lambda tx: _see(tx, jobs, models))
+        seen = await road.database.read(lambda tx: _see(tx, jobs, models), jobs[0].scope)
         seen = replace(seen, kept=made.seen.kept)  # what the packet was read with
         made = await _decide_all(road, jobs, models, seen, made.gated, made.begun, clock)
     return made
@@ -200,7 +200,7 @@ async def _ready(
     road: Road, jobs: Sequence[Job], models: Sequence[str], clock: _Clocked, *, ask: bool
 ) -> Ready:
     """`ask`: whether the gate is asked."""
-    seen = await road.database.read(lambda tx: _see(tx, jobs, models))
+    seen = await road.database.read(lambda tx: _see(tx, jobs, models), jobs[0].scope)
     clock.mark("session", clock.began)
     cloud = starting.leaves(road, jobs[0].recipe, models)
     memory = starting.memory_for(road, jobs[0].recipe)
@@ -264,7 +264,7 @@ def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
 
 
 def _see(tx: Tx, jobs: Sequence[Job], models: Sequence[str]) -> _Seen:
-    scope, turn = jobs[0].scope, jobs[0].turn
+    turn = jobs[0].turn
     needs = [
         Need(voiced(job.recipe, job.advisor), REACH, ratios.ratio(tx, model))
         for job, model in zip(jobs, models, strict=True)

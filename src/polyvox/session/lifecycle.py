@@ -65,9 +65,10 @@ async def sweep(database: Database, clock: Clock, idle_minutes: float) -> int:
     def write(tx: Tx) -> int:
         closed = 0
         for scope, session in over:
-            fresh = sessions.get(tx, session.id)
+            own = tx.of(scope)
+            fresh = sessions.get(own, session.id)
             if fresh.ended_at is None and is_over(fresh.last_user_at, now, idle_minutes):
-                closed += sessions.close(tx, fresh, "idle", now)
+                closed += sessions.close(own, fresh, "idle", now)
         return closed
 
-    return await database.write(write, scope) if over else 0
+    return await database.write(write) if over else 0

@@ -130,8 +130,8 @@ async def tell(road: Road, jobs: Sequence[Job]) -> None:
     for job in jobs:
         try:
             told = await road.database.read(
-                lambda tx, job=job: trace_of(tx, job.turn.id, job.answer_id),
-                job.scope,  # type: ignore[misc]  # bound now
+                lambda tx, job=job: trace_of(tx, job.turn.id, job.answer_id),  # type: ignore[misc]  # bound now
+                job.scope,
             )
         except (NotFound, StoreError):  # deleted meanwhile, or the store is away
             continue

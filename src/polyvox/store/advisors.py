@@ -24,7 +24,7 @@ ADVISORS = Table("advisors", Advisor)
 
 
 class AdvisorDetails(TypedDict, total=False):
-    """What can be said of an advisor; what is left out stays as it is."""
+    """The fields of an advisor to set; those left out stay as they are."""
 
     slug: str
     name: str
@@ -60,6 +60,16 @@ def get(tx: Tx, key: str) -> Advisor:
 def even_removed(tx: Tx, advisor_id: str) -> Advisor | None:
     """The advisor with this id, also one that was removed."""
     return ADVISORS.one(tx, "AND id = ?", advisor_id)
+
+
+def everyone(tx: Tx) -> list[Advisor]:
+    """Every advisor in its order, the removed ones too."""
+    return ADVISORS.all(tx, "ORDER BY position, id")
+
+
+def slugs(tx: Tx) -> dict[str, str]:
+    """Every advisor's slug by its id, the removed ones' too."""
+    return dict(tx.all("SELECT id, slug FROM advisors WHERE user_id = ?", (tx.user,)))
 
 
 def list_all(tx: Tx, *, active: bool = False) -> list[Advisor]:

@@ -37,7 +37,7 @@ DEFAULT_RECIPE = "council"
 
 
 class ConversationDetails(TypedDict, total=False):
-    """What can be said of a conversation; what is left out stays as it is."""
+    """The fields of a conversation to set; those left out stay as they are."""
 
     title: str
     recipe: str
@@ -66,8 +66,7 @@ def get(tx: Tx, conversation_id: str) -> Conversation:
 
 
 def recall_of(tx: Tx, conversation_id: str) -> Recall:
-    """Whether the turns of a conversation look up what was said before; of one that is only thought
-    of (without an id): as the settings say."""
+    """The recall setting of a conversation; "inherit" for one that has no id yet."""
     return get(tx, conversation_id).recall if conversation_id else "inherit"
 
 
@@ -81,6 +80,11 @@ def list_page(tx: Tx, limit: int, after: str | None = None) -> Page[Conversation
         limit + 1,
     )
     return page_of(conversations, limit, lambda conversation: conversation.updated_at)
+
+
+def titles(tx: Tx) -> dict[str, str]:
+    """Every conversation's title by its id."""
+    return dict(tx.all("SELECT id, title FROM conversations WHERE user_id = ?", (tx.user,)))
 
 
 def latest(
@@ -205,11 +209,11 @@ def _with(tx: Tx, old: Conversation, details: ConversationDetails) -> Conversati
 
 def _members(tx: Tx, chosen: Sequence[str], before: Sequence[str] | None) -> tuple[str, ...]:
     """Ids of the chosen; whoever is in already may have been removed from the list since."""
-    found: dict[str, None] = {}
+    members: dict[str, None] = {}
     for name in chosen:
         ids = (name,) if before and name in before else councils.members(tx, (name,))
-        found |= dict.fromkeys(ids)
-    return tuple(found)
+        members |= dict.fromkeys(ids)
+    return tuple(members)
 
 
 def _index(tx: Tx, conversation: Conversation) -> None:

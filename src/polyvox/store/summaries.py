@@ -41,7 +41,7 @@ _SUMMARIES = Table("running_summaries", RunningSummary)
 
 
 def subject(conversation_id: str, branch_id: str, advisor_id: str) -> str:
-    """What the job of a summary is about."""
+    """The subject of a summary's job."""
     return msgspec.json.encode((conversation_id, branch_id, advisor_id)).decode()
 
 
@@ -83,30 +83,30 @@ def every(tx: Tx) -> list[RunningSummary]:
     return _SUMMARIES.all(tx, "ORDER BY conversation_id, branch_id, advisor_id")
 
 
-def put(tx: Tx, one: RunningSummary) -> None:
+def put(tx: Tx, summary: RunningSummary) -> None:
     """Keep a summary in place of the one before."""
-    _delete(tx, one)
-    _SUMMARIES.insert(tx, one)
+    _delete(tx, summary)
+    _SUMMARIES.insert(tx, summary)
 
 
-def drop(tx: Tx, one: RunningSummary, now: int) -> None:
+def drop(tx: Tx, summary: RunningSummary, now: int) -> None:
     """Let go of a summary, and want another."""
-    _delete(tx, one)
-    about = subject(one.conversation_id, one.branch_id, one.advisor_id)
+    _delete(tx, summary)
+    about = subject(summary.conversation_id, summary.branch_id, summary.advisor_id)
     jobs.again(tx, KIND, about, now)
 
 
 def touched(tx: Tx, conversation_id: str, refs: Collection[str], now: int) -> None:
     """These messages and answers are no longer what they were: drop every summary that tells of
     one of them."""
-    for one in of_conversation(tx, conversation_id):
-        if not set(refs).isdisjoint(one.covers):
-            drop(tx, one, now)
+    for summary in of_conversation(tx, conversation_id):
+        if not set(refs).isdisjoint(summary.covers):
+            drop(tx, summary, now)
 
 
-def _delete(tx: Tx, one: RunningSummary) -> None:
+def _delete(tx: Tx, summary: RunningSummary) -> None:
     tx.run(
         "DELETE FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
         " AND branch_id = ? AND advisor_id = ?",
-        (tx.user, one.conversation_id, one.branch_id, one.advisor_id),
+        (tx.user, summary.conversation_id, summary.branch_id, summary.advisor_id),
     )

@@ -5,7 +5,7 @@ Invariant: a turn is stored before anyone is asked. How an answer ends is in `en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from polyvox.errors import Conflict, NotFound
@@ -13,20 +13,19 @@ from polyvox.events import AnswerStarted, ConversationChanged, Event, TurnStarte
 from polyvox.ids import new_id
 from polyvox.store import search, summaries
 from polyvox.store.database import Tx
-from polyvox.store.table import Table
+from polyvox.store.table import MANY, Table
 from polyvox.values import (
     Advisor,
     Answer,
     AnswerKind,
+    Branch,
     Segment,
     Turn,
 )
 
 TURNS = Table("turns", Turn)
 ANSWERS = Table("answers", Answer, flat="usage")
-
-MANY = 400
-"""So many ids are asked for by one statement."""
+BRANCHES = Table("branches", Branch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +97,49 @@ def on_path(tx: Tx, conversation_id: str, path: Sequence[Segment], after: int = 
             segment.upto,
         )
     return turns
+
+
+def branches_of(tx: Tx, conversation_id: str) -> list[Branch]:
+    """Every branch of a conversation, oldest first."""
+    return BRANCHES.all(tx, "AND conversation_id = ? ORDER BY created_at, id", conversation_id)
+
+
+def of_conversation(tx: Tx, conversation_id: str) -> list[tuple[Turn, str]]:
+    """Every turn of every branch with its body's hash, in the order in which they came to be."""
+    rows = tx.all(
+        f"SELECT {TURNS.columns}, body_hash FROM turns"
+        " WHERE user_id = ? AND conversation_id = ? ORDER BY created_at, id",
+        (tx.user, conversation_id),
+    )
+    return [(TURNS.value(row), str(row[-1])) for row in rows]
+
+
+def forks(tx: Tx, conversation_id: str) -> dict[str, tuple[str, ...]]:
+    """Turns that share a parent, by that parent ("" for first turns), where there are several."""
+    depths = tx.all(
+        "SELECT DISTINCT fork_depth + 1 FROM branches WHERE user_id = ? AND conversation_id = ?"
+        " AND parent_id IS NOT NULL",
+        (tx.user, conversation_id),
+    )
+    shared: dict[str, list[str]] = {}
+    for (depth,) in depths:
+        rows = tx.all(
+            "SELECT parent_id, id FROM turns WHERE user_id = ? AND conversation_id = ?"
+            " AND depth = ? ORDER BY created_at, id",
+            (tx.user, conversation_id, depth),
+        )
+        for parent_id, turn_id in rows:
+            shared.setdefault(parent_id or "", []).append(turn_id)
+    return {parent: tuple(ids) for parent, ids in shared.items() if len(ids) > 1}
+
+
+def tips(tx: Tx, turn_ids: Iterable[str]) -> dict[str, str]:
+    """For each of these turns the last turn of the branch it stands on."""
+    last = {}
+    for turn_id in turn_ids:
+        turn = get_turn(tx, turn_id)
+        last[turn_id] = (tip(tx, turn.conversation_id, turn.branch_id) or turn).id
+    return last
 
 
 def get_answer(tx: Tx, answer_id: str) -> Answer:
@@ -184,11 +226,11 @@ def begin(
     """Store a message and its pending answers; move the head. `session` names the session it
     belongs to, and is asked only when the message is new."""
     lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
-    found = tx.one(
+    row = tx.one(
         f"SELECT head_id, title FROM conversations WHERE user_id = ? AND id = ?{lock}",
         (tx.user, conversation_id),
     )
-    if found is None:
+    if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
     if new.idempotency_key is not None:
         repeat = find_repeat(tx, conversation_id, new.idempotency_key, new.body_hash)
@@ -205,7 +247,7 @@ def begin(
             f"{busy} messages of this conversation are still being answered or waiting.",
             "Wait for answers to end, or stop them.",
         )
-    parent_id, branch_id, depth = _place(tx, conversation_id, found[0], new.edits, now)
+    parent_id, branch_id, depth = _place(tx, conversation_id, row[0], new.edits, now)
     turn = Turn(
         id=new_id(),
         conversation_id=conversation_id,
@@ -226,7 +268,7 @@ def begin(
     tx.run(
         "UPDATE conversations SET head_id = ?, title = ?, updated_at = ?"
         " WHERE user_id = ? AND id = ?",
-        (turn.id, found[1] or short_title(new.content), now, tx.user, conversation_id),
+        (turn.id, row[1] or short_title(new.content), now, tx.user, conversation_id),
     )
     search.index(tx, conversation_id, "message", turn.id, new.content)
     answers, started = add(
@@ -238,7 +280,7 @@ def begin(
 
 
 def short_title(content: str) -> str:
-    """What a conversation is called until somebody names it: the start of its first message."""
+    """The title of a conversation until somebody names it: the start of its first message."""
     line = " ".join(content.split())
     return line if len(line) <= 64 else line[:64].rsplit(" ", 1)[0].rstrip(",;:.-– ") + "…"
 
@@ -246,7 +288,7 @@ def short_title(content: str) -> str:
 def _place(
     tx: Tx, conversation_id: str, head_id: str | None, edits: str | None, now: int
 ) -> tuple[str | None, str, int]:
-    """Where a new turn stands: (parent, branch, depth)."""
+    """The place of a new turn: (parent, branch, depth)."""
     if edits is not None:
         edited = get_turn(tx, edits)
         if edited.conversation_id != conversation_id:
@@ -268,13 +310,9 @@ def _place(
 
 
 def _branch(tx: Tx, conversation_id: str, parent: str | None, depth: int, now: int) -> str:
-    branch_id = new_id()
-    tx.run(
-        "INSERT INTO branches (user_id, id, conversation_id, parent_id, fork_depth, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (tx.user, branch_id, conversation_id, parent, depth, now),
-    )
-    return branch_id
+    branch = Branch(new_id(), parent, depth, now)
+    BRANCHES.insert(tx, branch, conversation_id=conversation_id)
+    return branch.id
 
 
 def add(

@@ -122,7 +122,7 @@ def redact(
 ) -> list[Found]:
     """Everything that repeats the words, in every place or `only` these; unless `dry`, marked."""
     names = [name for name in PLACES if only is None or name in only]
-    return [one for name in names for one in PLACES[name](tx, tx.scope, needles, dry)]
+    return [one for name in names for one in PLACES[name](tx, needles, dry)]
 
 
 class Needles:

@@ -237,7 +237,7 @@ def nearest(
     marks = [shelf.mark(tx.scope) for shelf in shelves]
     if not marks:
         return []
-    found = (_compared if tx.dialect == "sqlite" else _asked)(tx, tx.scope, marks, model, vector)
+    found = (_compared if tx.dialect == "sqlite" else _asked)(tx, marks, model, vector)
     return sorted(found, key=lambda one: (-one[1], -one[0]))
 
 
