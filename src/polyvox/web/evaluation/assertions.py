@@ -16,7 +16,7 @@ from polyvox.evaluation.assertion import LISTED, Action
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import LintedWording, LintReport, lint
 from polyvox.evaluation.shapes import AssertionOut, HistoryOut
-from polyvox.evaluation.suggest import suggest
+from polyvox.evaluation.suggest import Suggestions, suggest
 from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import Details, Wanted
 from polyvox.evaluation.values import Kind
