@@ -127,36 +127,6 @@ def memory_lines(description: Description) -> list[str]:
     return lines
 
 
-def as_lines(description: Description) -> list[str]:
-    """The description as plain lines for a terminal."""
-    phase = f"{description.phase}, " if description.phase else ""
-    of = f" of {description.n}" if description.n is not None else ""
-    place = f"{phase}turn {description.k}{of}"
-    lines = [
-        f"{description.tokens:,} of {description.budget:,} tokens ({description.limit})",
-        f"recipe {description.recipe}, {place}, {description.prompts} prompts",
-        "",
-    ]
-    width = max((len(share.name) for share in description.shares), default=0)
-    for share in description.shares:
-        pieces = f"  ×{share.pieces}" if share.pieces > 1 else ""
-        lines.append(
-            f"  {share.name:<{width}}  {share.tokens:>8,} tokens  {share.share:>6.1%}{pieces}"
-        )
-    if description.left_out:
-        lines += ["", "Left out:", *(f"  {entry}" for entry in description.left_out)]
-    if description.sent is not None:
-        tries = len(description.sent.attempts)
-        after = f", attempt {tries}" if tries > 1 else ""
-        lines += [
-            "",
-            f"Sent to {description.sent.model_id} ({description.sent.wire_bytes:,} bytes){after}.",
-        ]
-    if not description.exact:
-        lines += ["", f"Not exact: {len(description.missing)} of its texts no longer exist."]
-    return lines
-
-
 def _shares(spans: list[Span], budget: int) -> tuple[Share, ...]:
     grouped: dict[str, list[Span]] = {}
     for span in spans:
