@@ -36,7 +36,7 @@ BLOCKS: dict[str, str] = {
     "user_context": "lines of their profile",
     "supplemental_context": "what was looked up",
 }
-"""What the blocks of memory hold, in words."""
+"""The blocks of memory, in words."""
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ class Description(msgspec.Struct, frozen=True):
     k: int
     n: int | None
     tokens: int
-    """Of the whole request, corrected by the learned ratio."""
+    """Tokens of the whole request, corrected by the learned ratio."""
     budget: int
     """Tokens that would have fitted, in the same measure."""
     limit: str
