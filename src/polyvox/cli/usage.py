@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -13,6 +14,8 @@ from polyvox.cli.lookup import SCOPE, find_conversation
 from polyvox.cli.output import say_json, table
 from polyvox.cli.run import run
 from polyvox.cli.words import count, money, one_line
+from polyvox.store import conversations
+from polyvox.store.advisors import all_even_removed
 from polyvox.store.usage import Total, summary
 
 
@@ -41,7 +44,7 @@ def usage(
         chosen = (await find_conversation(app, conversation)).id if conversation else None
         rows = await summary(app.database, SCOPE, by.value, conversation_id=chosen)
         whole = (await summary(app.database, SCOPE, conversation_id=chosen))[0]
-        names = await _names(app, by)
+        names = await _names(app, by, [row.key for row in rows if row.key])
         if json:
             data = [_data(row, names) for row in rows]
             say_json({"by": by.value, "rows": data, "total": _data(whole, {})})
@@ -55,17 +58,18 @@ def usage(
     run(work)
 
 
-async def _names(app: Polyvox, by: By) -> dict[str, str]:
+async def _names(app: Polyvox, by: By, keys: Sequence[str]) -> dict[str, str]:
     """Names for the keys of the sums."""
-    tables = {
-        By.advisor: "SELECT id, name FROM advisors WHERE user_id = ?",
-        By.conversation: "SELECT id, title FROM conversations WHERE user_id = ?",
-    }
-    if by not in tables:
-        return {}
-    rows = await app.database.read(lambda tx: tx.all(tables[by], (SCOPE.user,)))
-    own = {"assistant": "Assistant", "synthesis": "Synthesis"} if by is By.advisor else {}
-    return own | {row[0]: one_line(row[1], 48) or row[0] for row in rows}
+    if by is By.advisor:
+        advisors = await app.database.read(all_even_removed, SCOPE)
+        own = {"assistant": "Assistant", "synthesis": "Synthesis"}
+        return own | {each.id: one_line(each.name, 48) or each.id for each in advisors}
+    if by is By.conversation:
+        chosen = await app.database.read(
+            lambda tx: [conversations.find(tx, key) for key in keys], SCOPE
+        )
+        return {each.id: one_line(each.title, 48) or each.id for each in chosen if each is not None}
+    return {}
 
 
 def _cells(row: Total, name: str) -> tuple[str, ...]:

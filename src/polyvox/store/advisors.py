@@ -68,6 +68,11 @@ def list_all(tx: Tx, *, active: bool = False) -> list[Advisor]:
     return ADVISORS.all(tx, f"AND removed_at IS NULL{only} ORDER BY position, id")
 
 
+def all_even_removed(tx: Tx) -> list[Advisor]:
+    """Every advisor in order, also those that were removed."""
+    return ADVISORS.all(tx, "ORDER BY position")
+
+
 def create(tx: Tx, now: int, reason: str, details: AdvisorDetails) -> Advisor:
     """A new advisor at the end of the list, with the first version of its identity."""
     advisor = Advisor(
