@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from polyvox.app import Polyvox
 from polyvox.receive import mended_name
-from polyvox.store.advisors import all_even_removed
+from polyvox.store.advisors import everyone
 from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Scope
 
 PALETTE = ("#2b7fa3", "#7d6bc9", "#bf4a7c", "#9c7000", "#4a8f41", "#c25a33")
@@ -36,15 +36,17 @@ class People:
     @classmethod
     async def of(cls, app: Polyvox, scope: Scope) -> People:
         """Read the advisors of this user."""
-        advisors = await app.database.read(all_even_removed, scope)
-        return cls(
-            {
-                each.id: Person(
-                    each.id, each.slug, each.name, legible(each.color or PALETTE[at % len(PALETTE)])
-                )
-                for at, each in enumerate(advisors)
-            }
-        )
+        advisors = await app.database.read(everyone, scope)
+        known = {
+            advisor.id: Person(
+                advisor.id,
+                advisor.slug,
+                advisor.name,
+                legible(advisor.color or PALETTE[at % len(PALETTE)]),
+            )
+            for at, advisor in enumerate(advisors)
+        }
+        return cls(known)
 
     def get(self, advisor_id: str, name: str = "") -> Person:
         """The person of that id, under the name it had at the time where one is given."""

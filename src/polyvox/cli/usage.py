@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -14,8 +13,7 @@ from polyvox.cli.lookup import SCOPE, find_conversation
 from polyvox.cli.output import say_json, table
 from polyvox.cli.run import run
 from polyvox.cli.words import count, money, one_line
-from polyvox.store import conversations
-from polyvox.store.advisors import all_even_removed
+from polyvox.store import advisors, conversations
 from polyvox.store.usage import Total, summary
 
 
@@ -44,7 +42,7 @@ def usage(
         chosen = (await find_conversation(app, conversation)).id if conversation else None
         rows = await summary(app.database, SCOPE, by.value, conversation_id=chosen)
         whole = (await summary(app.database, SCOPE, conversation_id=chosen))[0]
-        names = await _names(app, by, [row.key for row in rows if row.key])
+        names = await _names(app, by)
         if json:
             data = [_data(row, names) for row in rows]
             say_json({"by": by.value, "rows": data, "total": _data(whole, {})})
@@ -58,18 +56,17 @@ def usage(
     run(work)
 
 
-async def _names(app: Polyvox, by: By, keys: Sequence[str]) -> dict[str, str]:
+async def _names(app: Polyvox, by: By) -> dict[str, str]:
     """Names for the keys of the sums."""
     if by is By.advisor:
-        advisors = await app.database.read(all_even_removed, SCOPE)
+        rows = await app.database.read(advisors.everyone, SCOPE)
+        names = {advisor.id: advisor.name for advisor in rows}
         own = {"assistant": "Assistant", "synthesis": "Synthesis"}
-        return own | {each.id: one_line(each.name, 48) or each.id for each in advisors}
-    if by is By.conversation:
-        chosen = await app.database.read(
-            lambda tx: [conversations.find(tx, key) for key in keys], SCOPE
-        )
-        return {each.id: one_line(each.title, 48) or each.id for each in chosen if each is not None}
-    return {}
+    elif by is By.conversation:
+        names, own = await app.database.read(conversations.titles, SCOPE), {}
+    else:
+        return {}
+    return own | {key: one_line(name, 48) or key for key, name in names.items()}
 
 
 def _cells(row: Total, name: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from polyvox.interop.report import Report, Undo
 from polyvox.receive import printable
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
-from polyvox.store import councils, receipts, search, versions
+from polyvox.store import councils, receipts, search, sessions, versions
 from polyvox.store import turns as turn_rows
 from polyvox.store.database import Database, Tx
 from polyvox.values import (
@@ -30,21 +30,12 @@ from polyvox.values import (
     SYNTHESIS_ID,
     Advisor,
     Answer,
+    Branch,
     Conversation,
     PromptVersion,
     Scope,
     Turn,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A line of turns that leaves another one after a depth."""
-
-    id: str
-    parent_id: str | None
-    fork_depth: int
-    created_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +89,8 @@ class Whole:
 def read_whole(tx: Tx, conversation_id: str) -> Whole:
     """A conversation from the store, or NotFound."""
     conversation = conversation_rows.get(tx, conversation_id)
-    key = (tx.user, conversation_id)
-    rows = tx.all(
-        f"SELECT {turn_rows.TURNS.columns}, body_hash FROM turns"  # noqa: S608 - our own constant
-        " WHERE user_id = ? AND conversation_id = ? ORDER BY created_at, id",
-        key,
-    )
-    turns = tuple(turn_rows.TURNS.value(row) for row in rows)
+    rows = turn_rows.of_conversation(tx, conversation_id)
+    turns = tuple(turn for turn, _ in rows)
     answers = {turn.id: _answers(tx, turn) for turn in turns}
     asked = {
         *(conversation.advisors or ()),
@@ -112,7 +98,7 @@ def read_whole(tx: Tx, conversation_id: str) -> Whole:
     }
     asked |= {answer.advisor_id for some in answers.values() for answer in some}
     used = {answer.prompt_version_id for some in answers.values() for answer in some}
-    people = [advisor for advisor in _everyone(tx) if advisor.id in asked]
+    people = [advisor for advisor in advisor_rows.everyone(tx) if advisor.id in asked]
     return Whole(
         conversation,
         tuple(people),
@@ -122,39 +108,18 @@ def read_whole(tx: Tx, conversation_id: str) -> Whole:
             for version in reversed(versions.list_all(tx, advisor.id))
             if version.id in used
         ),
+        tuple(turn_rows.branches_of(tx, conversation_id)),
         tuple(
-            Branch(*row)
-            for row in tx.all(
-                "SELECT id, parent_id, fork_depth, created_at FROM branches"
-                " WHERE user_id = ? AND conversation_id = ? ORDER BY created_at, id",
-                key,
-            )
-        ),
-        tuple(
-            SessionLine(*row)
-            for row in tx.all(
-                "SELECT id, started_at, last_user_at, ended_at FROM sessions"
-                " WHERE user_id = ? AND conversation_id = ? ORDER BY started_at, id",
-                key,
-            )
+            SessionLine(session.id, session.started_at, session.last_user_at, session.ended_at)
+            for session in sessions.of_conversation(tx, conversation_id)
         ),
         turns,
-        {row[0]: row[-1] for row in rows},
+        {turn.id: body_hash for turn, body_hash in rows},
         answers,
-        dict(
-            tx.all(
-                "SELECT hash, text FROM spans WHERE user_id = ? AND conversation_id = ?"
-                " ORDER BY hash",
-                key,
-            )
-        ),
+        receipts.spans_of(tx, conversation_id),
         tuple(
-            ReceiptLine(*row)
-            for row in tx.all(
-                "SELECT answer_id, base_id, data FROM receipts"
-                " WHERE user_id = ? AND conversation_id = ? ORDER BY answer_id",
-                key,
-            )
+            ReceiptLine(receipt.answer_id, receipt.base_id, receipt.data)
+            for receipt in receipts.of_conversation(tx, conversation_id)
         ),
     )
 
@@ -165,10 +130,6 @@ def _answers(tx: Tx, turn: Turn) -> tuple[Answer, ...]:
         turn_rows.with_text_so_far(tx, answer) if answer.state == "streaming" else answer
         for answer in turn_rows.answers_of(tx, turn.id)
     )
-
-
-def _everyone(tx: Tx) -> list[Advisor]:
-    return advisor_rows.ADVISORS.all(tx, "ORDER BY position, id")
 
 
 def as_ended(answer: Answer) -> Answer:
@@ -226,36 +187,11 @@ def _store(tx: Tx, now: int, whole: Whole, report: Report) -> None:
 
 def _rows(tx: Tx, whole: Whole, who: Mapping[str, str], texts: Mapping[str, str]) -> None:
     conversation_id = whole.conversation.id
-    tx.many(
-        "INSERT INTO branches (user_id, id, conversation_id, parent_id, fork_depth, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (
-                tx.user,
-                branch.id,
-                conversation_id,
-                branch.parent_id,
-                branch.fork_depth,
-                branch.created_at,
-            )
-            for branch in whole.branches
-        ],
-    )
-    tx.many(
-        "INSERT INTO sessions (user_id, id, conversation_id, started_at, last_user_at, ended_at)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (
-                tx.user,
-                session.id,
-                conversation_id,
-                session.started_at,
-                session.last_user_at,
-                session.ended_at,
-            )
-            for session in whole.sessions
-        ],
-    )
+    for branch in whole.branches:
+        turn_rows.BRANCHES.insert(tx, branch, conversation_id=conversation_id)
+    for line in whole.sessions:
+        times = (line.started_at, line.last_user_at, line.ended_at)
+        sessions.SESSIONS.insert(tx, sessions.Session(line.id, conversation_id, *times, None))
     for turn in whole.turns:
         asked = tuple(who.get(advisor_id, advisor_id) for advisor_id in turn.asked)
         turn_rows.TURNS.insert(tx, replace(turn, asked=asked), body_hash=whole.body_hashes[turn.id])
@@ -274,31 +210,22 @@ def _rows(tx: Tx, whole: Whole, who: Mapping[str, str], texts: Mapping[str, str]
 def _refuse_taken(tx: Tx, whole: Whole) -> None:
     """The conversation is new, so none of its parts may be here already."""
     answers = [answer.id for some in whole.answers.values() for answer in some]
-    wanted: tuple[tuple[str, str, list[str]], ...] = (
-        ("turns", "id", [turn.id for turn in whole.turns]),
-        ("turns", "message_id", [turn.message_id for turn in whole.turns]),
-        ("branches", "id", [branch.id for branch in whole.branches]),
-        ("sessions", "id", [session.id for session in whole.sessions]),
-        ("answers", "id", answers),
-    )
-    for table, column, ids in wanted:
-        for start in range(0, len(ids), 400):
-            some = ids[start : start + 400]
-            taken = tx.one(
-                f"SELECT 1 FROM {table} WHERE user_id = ?"  # noqa: S608 - our own names
-                f" AND {column} IN ({', '.join('?' * len(some))}) LIMIT 1",
-                (tx.user, *some),
-            )
-            if taken is not None:
-                raise Invalid(
-                    "Parts of this conversation are here already, in another one.",
-                    "Delete that one first, if this is the one to keep.",
-                )
+    if (
+        turn_rows.TURNS.holds(tx, "id", [turn.id for turn in whole.turns])
+        or turn_rows.TURNS.holds(tx, "message_id", [turn.message_id for turn in whole.turns])
+        or turn_rows.BRANCHES.holds(tx, "id", [branch.id for branch in whole.branches])
+        or sessions.SESSIONS.holds(tx, "id", [session.id for session in whole.sessions])
+        or turn_rows.ANSWERS.holds(tx, "id", answers)
+    ):
+        raise Invalid(
+            "Parts of this conversation are here already, in another one.",
+            "Delete that one first, if this is the one to keep.",
+        )
 
 
 def _match(tx: Tx, now: int, whole: Whole, report: Report) -> dict[str, str]:
     """Match the advisors of the file with those here: ids by ids."""
-    known = {row[0] for row in tx.all("SELECT id FROM advisors WHERE user_id = ?", (tx.user,))}
+    known = {advisor.id for advisor in advisor_rows.everyone(tx)}
     by_name = {advisor.name: advisor for advisor in reversed(advisor_rows.list_all(tx))}
     own = {ASSISTANT_ID, SYNTHESIS_ID}
     who: dict[str, str] = {}
