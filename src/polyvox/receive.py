@@ -25,7 +25,7 @@ _MENTION = re.compile(r"(?<![\w@/.])@([\w][\w-]*)")
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What a person said, and whom they asked. `asked` is None when they named nobody."""
+    """A person's message and the advisors it names. `asked` is None when it names nobody."""
 
     content: str
     asked: tuple[str, ...] | None = None
@@ -60,7 +60,7 @@ def clean(text: str, what: str, limit: int, *, empty: bool = False) -> str:
 
 
 def visible(text: str) -> bool:
-    """Whether there is anything to see in it."""
+    """True if there is anything to see in it."""
     return any(c not in _BLANK and unicodedata.category(c) not in _UNSEEN for c in text)
 
 

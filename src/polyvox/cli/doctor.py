@@ -15,7 +15,7 @@ from polyvox.cli.checks import Finding
 from polyvox.cli.command import Json
 from polyvox.cli.database_checks import check_database
 from polyvox.cli.failure import FAILED
-from polyvox.cli.output import console, is_terminal, note, printable, say, say_json
+from polyvox.cli.output import note, say_json, say_styled
 from polyvox.cli.run import read_settings
 from polyvox.errors import PolyvoxError
 from polyvox.models.registry import Models
@@ -34,8 +34,8 @@ def doctor(offline: Offline = False, json: Json = False) -> None:
     findings: list[Finding] = []
 
     async def whole() -> None:
-        async for told in examine(offline=offline, progress=_wait):
-            finding = replace(told, found=shown_url(told.found), next=shown_url(told.next))
+        async for raw in examine(offline=offline, progress=_wait):
+            finding = replace(raw, found=shown_url(raw.found), next=shown_url(raw.next))
             findings.append(finding)
             if not json:
                 _tell(finding)
@@ -44,16 +44,16 @@ def doctor(offline: Offline = False, json: Json = False) -> None:
     if json:
         say_json(
             [
-                {"state": one.state, "what": one.what, "found": one.found, "next": one.next}
-                for one in findings
+                {"state": each.state, "what": each.what, "found": each.found, "next": each.next}
+                for each in findings
             ]
         )
-    if any(one.state == "fail" for one in findings):
+    if any(each.state == "fail" for each in findings):
         raise typer.Exit(FAILED)
 
 
 async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIterator[Finding]:
-    """Everything, in the order in which it is needed. `progress` is told what takes long."""
+    """Run every check in the order of need. `progress` is told what takes long."""
     try:
         settings = read_settings()
     except PolyvoxError as error:
@@ -102,13 +102,7 @@ def _wait(what: str) -> None:
 
 
 def _tell(finding: Finding) -> None:
-
     then = f"\n      → {finding.next}" if finding.next else ""
     line = f"{finding.what}: {finding.found}{then}"
-    if not is_terminal():
-        say(f"{finding.state:<4}  {line}")
-        return
-    from rich.text import Text
-
     color = {"ok": "green", "warn": "yellow", "fail": "bold red"}[finding.state]
-    console().print(Text.assemble((f"{finding.state:<4}", color), "  ", printable(line)))
+    say_styled((f"{finding.state:<4}", color), (f"  {line}", ""))

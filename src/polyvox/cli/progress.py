@@ -1,7 +1,7 @@
-"""Following a run of durable work to its end: work on it here, show how far it is, Ctrl-C calls it
+"""Follow a run of durable work to its end: work on it here, show how far it is, Ctrl-C calls it
 off.
 
-Invariant: whether the work has ended is asked before the run is looked at. So a run that ends
+Invariant: the end of the work is asked for before the run is looked at. So a run that ends
 between the two is seen ended at the next look, and never taken for one that is stuck.
 """
 
@@ -12,6 +12,9 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
+
+from rich.console import Console
+from rich.progress import Progress
 
 from polyvox.app import Polyvox
 from polyvox.cli.lookup import SCOPE
@@ -30,7 +33,7 @@ class Seen(Protocol):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come of it."""
+        """True once nothing more will come of it."""
         ...
 
 
@@ -57,20 +60,20 @@ def run_of(
     app: Polyvox,
     kind: str,
     run_id: str,
-    get: Callable[[Tx, Scope, str], R],
+    get: Callable[[Tx, str], R],
     cancel: Callable[[Scope, str], Awaitable[object]],
     kept: str,
 ) -> Run[R]:
     """A run as the app knows it; `kind` is that of its work."""
 
     async def failure() -> str:
-        job = await app.database.read(lambda tx: jobs.get(tx, SCOPE, f"{kind}:{run_id}"))
+        job = await app.database.read(lambda tx: jobs.get(tx, f"{kind}:{run_id}"), SCOPE)
         return job.failure or ""
 
     return Run(
         run_id,
         work=lambda: app.worker.run_one(SCOPE, kind, run_id),
-        look=lambda: app.database.read(lambda tx: get(tx, SCOPE, run_id)),
+        look=lambda: app.database.read(lambda tx: get(tx, run_id), SCOPE),
         cancel=lambda: cancel(SCOPE, run_id),
         failure=failure,
         kept=kept,
@@ -115,16 +118,13 @@ async def _call_off(run: Run[R]) -> None:
 
 
 class Bar:
-    """How far a run is: a bar on a terminal's stderr, elsewhere a line for each new step."""
+    """Progress of a run: a bar on a terminal's stderr, elsewhere a line for each new step."""
 
     def __init__(self, title: str) -> None:
         self._title = title
         self._said = ""
         self._progress = None
         if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress
-
             self._progress = Progress(console=Console(stderr=True), transient=True)
             self._task = self._progress.add_task(title, total=None)
 

@@ -156,7 +156,7 @@ async def _receipt(room: Room, words: list[str]) -> None:
 async def _why(room: Room, words: list[str]) -> None:
     """why the last answer is as it is, step by step"""
     answer = await _one(room, words, "/why SLUG")
-    trace = await room.app.database.read(lambda tx: trace_of(tx, SCOPE, answer.turn_id, answer.id))
+    trace = await room.app.database.read(lambda tx: trace_of(tx, answer.turn_id, answer.id), SCOPE)
     print_trace(trace)
 
 
@@ -220,7 +220,7 @@ async def _end(room: Room, _: list[str]) -> None:
     if talk is not None:
         now = app.clock()
         session = await app.database.read(
-            lambda tx: running_session(tx, SCOPE, app.road, talk, now)
+            lambda tx: running_session(tx, app.road, talk, now), SCOPE
         )
     if session is None:
         raise Invalid("No session is going on.", "Your next message begins one.")
@@ -230,7 +230,7 @@ async def _end(room: Room, _: list[str]) -> None:
 
 
 async def _strip(room: Room) -> Strip:
-    """What the next message's session is told, or the running one was."""
+    """The packet that the next message's session is told, or the running one was."""
     await room.app.catch_up(SCOPE)
     talk = room.conversation
     return await strip(room.app.road, SCOPE, room.recipe or "council", talk.id if talk else None)
@@ -244,14 +244,14 @@ async def _look(room: Room) -> Strip:
 
 
 def _set_aside(room: Room, packet: Strip) -> set[str]:
-    """What is set aside. A running session keeps that itself; else it waits for the message."""
+    """Ids that are set aside. A running session keeps them; else they wait for the message."""
     if packet.session is None:
         return room.veto
     return {shown.item.id for shown in packet.items if shown.vetoed}
 
 
 async def greeting(room: Room) -> str:
-    """What a person is told of memory before they say anything."""
+    """The greeting's words about memory; empty where there is nothing."""
     packet = await _look(room)
     if packet.session is not None:
         return "Your session goes on; /memory lists what it was told, /end ends it."

@@ -37,7 +37,7 @@ from polyvox.values import ASSISTANT_ID, Advisor, Params
 def compile_request(
     recipe: Recipe, thread: Thread, limits: Limits, facts: ModelFacts, params: Params
 ) -> Compiled:
-    """What this advisor is to be sent. Raises `TooLong` when its instructions and the current
+    """Compile the request for this advisor. Raises `TooLong` when its instructions and the current
     message alone are more than fits."""
     prompts = prompt_set(facts.prompts)
     ratio = sane_ratio(thread.ratio)
@@ -128,8 +128,8 @@ def _without(memory: tuple[Block, ...], sent: tuple[Block, ...]) -> tuple[Unsent
 def with_memory(
     compiled: Compiled, thread: Thread, memory: Sequence[tuple[str, str]]
 ) -> Compiled | None:
-    """What `compile_request` makes of the same thread with memory, if all of it fits as well; None
-    where it has to be compiled, for something is left out or would have to be."""
+    """The request that `compile_request` would make of the same thread with memory, if all of it
+    fits; None where it has to be compiled, because something is or would be left out."""
     draft, blocks = compiled.draft, tuple(Block(name, text) for name, text in memory if text)
     size = draft.size + system_size((), blocks)
     whole = thread.cut is None and not draft.omitted and not draft.unsent
@@ -204,7 +204,8 @@ def _history(units: Sequence[ThreadTurn], *, stamped: bool) -> list[Line]:
 
 
 def _start(units: Sequence[ThreadTurn], cut: int | None) -> int:
-    """Where the remembered cut lies; a cut that would leave nothing is of another branch."""
+    """Index of the first unit kept by the remembered cut; a cut that would leave nothing is of
+    another branch."""
     if cut is None:
         return 0
     for at, unit in enumerate(units):

@@ -51,7 +51,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Description(msgspec.Struct, frozen=True):
-    """Everything there is to show of a receipt."""
+    """A receipt described for people."""
 
     answer_id: str
     advisor_id: str

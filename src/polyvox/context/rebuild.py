@@ -35,7 +35,7 @@ from polyvox.values import REDACTED
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What must be loaded to rebuild a receipt."""
+    """Ids and hashes to load before a receipt can be rebuilt."""
 
     turns: frozenset[str]
     answers: frozenset[str]
@@ -44,7 +44,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptSources:
-    """What the store found."""
+    """Texts and receipts that the store loaded for a rebuild."""
 
     receipts: Mapping[str, str]
     """Data by answer id: the receipt itself and all it is appended to."""
@@ -59,7 +59,7 @@ class ReceiptSources:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an advisor was sent, and why."""
+    """The request an advisor was sent, and why it was that one."""
 
     answer_id: str
     draft: Draft
@@ -71,7 +71,7 @@ class Receipt:
 
     @property
     def exact(self) -> bool:
-        """Whether the request is the very one that was compiled."""
+        """True if the request is the very one that was compiled."""
         return not self.missing
 
     def spans(self) -> list[Span]:
@@ -79,7 +79,7 @@ class Receipt:
         return spans_of(self.draft)
 
     def matches(self, encoded: Encoded) -> bool:
-        """Whether these bytes are those that were put on the wire."""
+        """True if these bytes are those that were put on the wire."""
         return self.sent is not None and self.sent.wire_hash == wire_hash(encoded)
 
 
@@ -89,7 +89,7 @@ def next_base(data: str) -> str | None:
 
 
 def needs(answer_id: str, receipts: Mapping[str, str]) -> Needs:
-    """Everything to load beside the chain of receipts."""
+    """List all there is to load beside the chain of receipts."""
     stored = read(receipts[answer_id])
     refs, _ = _history(answer_id, receipts)
     pieces = _pieces(stored)

@@ -97,8 +97,8 @@ def _known(advisors: Sequence[Advisor], compact: bool) -> str:
 
 
 def _schema(count: int) -> str:
-    """What a small model is held to, letter by letter: without, it writes no JSON at all, and names
-    people instead of points of view."""
+    """The JSON schema that a small model is held to: without it, it writes no JSON at all, and
+    names people instead of points of view."""
     sentence = "[A-Za-z ,']{30,120}[.]"
     entry = {
         "type": "object",
@@ -124,7 +124,7 @@ def _schema(count: int) -> str:
 
 
 def read(reply: str) -> list[Suggestion]:
-    """What a reply proposes, in its order, as it says it; perhaps nothing."""
+    """The suggestions of a reply, in its order and its words; perhaps none."""
     text = _THOUGHT.sub("", reply[:LONGEST_REPLY])
     return [
         Suggestion(*(_part(data, what) for what in ("name", "description", "why")))

@@ -56,7 +56,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """What a synthesis says, structured where the model kept to the structure."""
+    """A synthesis as data where the model kept to the structure, else as prose."""
 
     points: tuple[Point, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
@@ -67,7 +67,7 @@ class Synthesis:
 
     @property
     def attributed(self) -> bool:
-        """Whether claims come with the advisors who make them."""
+        """True if claims come with the advisors who make them."""
         return not self.prose
 
 
@@ -140,7 +140,9 @@ def compile_synthesis(
 
 
 def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
-    """What the model wrote, with its attributions checked; without any, it is kept as prose.
+    """Parse the model's text and check its attributions; without any, keep it as prose. Items up to
+    a line about disagreement are points. After it, an item that names nobody opens a question, and
+    the items below it that name somebody are its sides.
 
     Items up to a line about disagreement are points. After it, an item that names nobody opens a
     question, and the items below it that name somebody are its sides.
@@ -218,7 +220,7 @@ class _AdvisorNames:
         self._ids.pop("", None)
 
     def knows(self, name: str) -> bool:
-        """Whether one advisor is called so."""
+        """True if one advisor has this name."""
         return _plain(name) in self._ids
 
     def are(self, names: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How texts are written into messages: stamps, and the words of others inside brackets.
+"""Formats of text inside messages: stamps, and the words of others inside brackets.
 
 A block of others' words is one bracketed text. Each entry is a name and a text, and nothing in
 either can end the block or pass for another entry: names are one line without brackets; a text's

@@ -21,9 +21,9 @@ from polyvox.context.receipt import read, read_history
 from polyvox.context.synthesis import Synthesis
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
-from polyvox.interop.conversation import Branch, ReceiptLine, SessionLine, Whole, as_ended
+from polyvox.interop.conversation import ReceiptLine, SessionLine, Whole, as_ended
 from polyvox.receive import escaped, mended_name
-from polyvox.values import Advisor, Answer, Conversation, PromptVersion, Turn
+from polyvox.values import Advisor, Answer, Branch, Conversation, PromptVersion, Turn
 
 FORMAT = "polyvox-conversation"
 VERSION = 1
@@ -170,7 +170,7 @@ def _thing(kind: str, data: dict[str, Any], of: type[T]) -> T:
 
 
 def _check(whole: Whole) -> None:
-    """Everything refers to something that is there, and nothing goes round in circles."""
+    """Refuse references to things that are not there, and circles."""
     for ids in (
         [whole.conversation.id],
         [branch.id for branch in whole.branches],

@@ -45,7 +45,7 @@ Table = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Agents:
-    """What a file holds."""
+    """The contents of a file of agents."""
 
     advisors: list[dict[str, Any]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -97,7 +97,7 @@ def read(data: Table, path: Path) -> Agents:
 
 
 def compose(key: str, data: Table, agent: Table, guidance: str) -> str:
-    """Everything that the file says to one agent, as one prompt."""
+    """One prompt from all that the file says to one agent."""
     base = _table(data, "base_guidance")
     template = _word(data, "base_template") or _word(base, "base_template")
     implements = agent.get("no_implementation") is not True

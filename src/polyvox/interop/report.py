@@ -1,4 +1,4 @@
-"""What became of a file: what was taken, what was not and why, what else there is to say."""
+"""The outcome of an import: things taken, things refused and why, remarks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Report:
 
     @property
     def useless(self) -> bool:
-        """Whether there was nothing usable in the file."""
+        """True if there was nothing usable in the file."""
         return bool(self.refused) and not self.taken and not self.present
 
     def lines(self, *, dry: bool = False) -> list[str]:

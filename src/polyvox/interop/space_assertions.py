@@ -24,7 +24,7 @@ from polyvox.evaluation.values import Assertion, Source
 from polyvox.evaluation.wordings import wording
 from polyvox.ids import content_hash
 from polyvox.interop.assertion_file import LONGEST, Entry, Parsed, Suite, sound, time_of
-from polyvox.interop.mojibake import mended
+from polyvox.interop.files import mended
 from polyvox.values import SYNTHESIS_ID
 
 ORIGIN = "SPACE Terminal"
@@ -46,7 +46,7 @@ class _AdvisorEntries:
 
 
 def is_space(data: object) -> bool:
-    """Whether this is something of SPACE Terminal's."""
+    """True if this is an export of SPACE Terminal."""
     if isinstance(data, list):
         return bool(data) and all(isinstance(entry, Mapping) and _record(entry) for entry in data)
     if not isinstance(data, Mapping):
@@ -57,14 +57,14 @@ def is_space(data: object) -> bool:
 
 
 def _record(data: Mapping[Any, Any]) -> bool:
-    """Whether this is one record, of either shape."""
+    """True if this is one record, of either shape."""
     listed = data.get("assertions")
     response = isinstance(listed, list) and ("responseId" in data or "responseContent" in data)
     return response or ("advisorName" in data and "text" in data and "id" in data)
 
 
 def parse(data: object) -> Parsed:
-    """Everything in it, in our form."""
+    """Read all of it into our form."""
     reading = _Collector()
     for key, value in _records(data, reading):
         try:
@@ -132,7 +132,7 @@ class _Collector:
             raise Invalid("it has neither assertions nor a text")
 
     def done(self) -> Parsed:
-        """What was found, and what is missing of it."""
+        """Close the collection: the file's contents, with notes on what is missing."""
         missing = sorted(self.listed - self._seen)
         if missing:
             self.found.notes.append(
@@ -263,8 +263,8 @@ class _Collector:
     def _context(
         self, who: _AdvisorEntries, messages: Sequence[Any], system: str, answer: str, asked: str
     ) -> tuple[str, str]:
-        """What the person had asked, and the name of the context; an empty name: too little is
-        known to ask again."""
+        """The person's question and the name of the context; an empty name: too little is known to
+        ask again."""
         rows = [row for row in messages[-MOST_MESSAGES:] if isinstance(row, Mapping)]
         read = (self._line(row, who.name) for row in rows)
         lines = [line for line in read if line is not None]
@@ -328,7 +328,7 @@ class _Collector:
             self.found.runs.append(PastRun(answer_id[:200], kind, named[:200], at, dict(row)))
 
     def _rest(self, answer_id: str, data: Mapping[str, Any], known: set[str]) -> None:
-        """What means nothing here is kept all the same."""
+        """Keep fields that mean nothing here beside the run."""
         left = {str(key): value for key, value in data.items() if key not in known}
         if left:
             names = ", ".join(sorted(left))

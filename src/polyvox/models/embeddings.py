@@ -57,7 +57,7 @@ class Embedder:
 
     @property
     def here(self) -> bool:
-        """Whether texts stay on this machine."""
+        """True if texts stay on this machine."""
         return self._endpoint.loopback
 
     async def embed(self, texts: Sequence[str], seconds: float) -> Embedded:

@@ -1,4 +1,4 @@
-"""What a provider says when it cannot answer, as one of our errors in its own words.
+"""A provider's error mapped to one of ours, in the provider's own words.
 
 The same rules hold for a refused request (a status and a body) and for an error in the middle of a
 stream (a code or a type): first what the words say plainly, then the status.
@@ -70,7 +70,7 @@ _BY_TYPE: dict[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a provider said of an error."""
+    """A provider's description of an error."""
 
     message: str
     code: str = ""

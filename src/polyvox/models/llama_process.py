@@ -77,7 +77,7 @@ class LlamaProcess:
         return self._process.pid if self._process.returncode is None else None
 
     async def death(self, wait: float) -> ModelError | None:
-        """Why it is gone, if it goes within `wait` seconds; None while it lives."""
+        """The reason it is gone, if it goes within `wait` seconds; None while it lives."""
         await asyncio.wait({self._attending}, timeout=wait)
         if not self._attending.done():
             return None
@@ -142,7 +142,7 @@ class LlamaProcess:
         await self._process.wait()
 
     def _ending(self) -> str:
-        """How it ended and what it said last, for a person."""
+        """The exit code or signal and its last words, for a person."""
         code = self._process.returncode or 0
         how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
         last = "; ".join(_last_lines(self._tail))

@@ -1,4 +1,4 @@
-"""What an answer cost, and how much a model can take in, by the table of `genai-prices`.
+"""The cost of an answer and the window of a model, by the table of `genai-prices`.
 
 Costs are whole nano-dollars. A price that is not known is None, never 0; what runs on this machine
 costs 0. The table (0.1 s to load) is loaded when it is first asked.

@@ -65,7 +65,7 @@ OWN = ("local", "scripted")
 
 
 def endpoint_of(provider: str, settings: Settings, env: Mapping[str, str] = os.environ) -> Endpoint:
-    """Where and how that provider is reached. Not for those inside the program."""
+    """The endpoint of that provider. Not for those inside the program."""
     built, given = BUILT_IN.get(provider), settings.providers.get(provider)
     secret = _secret(provider, settings, env)
     if given is None:
@@ -77,7 +77,7 @@ def endpoint_of(provider: str, settings: Settings, env: Mapping[str, str] = os.e
 
 
 def has_key(provider: str, settings: Settings, env: Mapping[str, str]) -> bool:
-    """Whether a key is at hand. One in the keyring is believed to be there: asking may prompt."""
+    """True if a key is at hand. One in the keyring is believed to be there: asking may prompt."""
     return _holds(endpoint_of(provider, settings, env).secret, env)
 
 
@@ -140,7 +140,7 @@ def no_embeddings(provider: str) -> Invalid:
 
 
 def embeds(provider: str, settings: Settings) -> bool:
-    """Whether a provider speaks OpenAI's API."""
+    """True if a provider speaks OpenAI's API."""
     return provider not in OWN and endpoint_of(provider, settings).dialect != "anthropic"
 
 

@@ -33,7 +33,7 @@ _KINDS: dict[str, type[ModelError]] = {
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What to say and how. `{last}` in a text is the last user message."""
+    """The text to say and its pace. `{last}` in a text is the last user message."""
 
     say: str = "{last}"
     think: str = ""

@@ -1,4 +1,4 @@
-"""How each provider is asked to think, or not to.
+"""Each provider's way of being asked to think, or not to.
 
 A budget is in tokens; 0 asks for no thinking, None says nothing about it. Thinking counts against
 the answer's maximum everywhere, so that maximum gets as much more room. Where a model thinks unless
@@ -20,7 +20,7 @@ NEWEST = (99, 0)
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """What is sent about thinking, and what follows from it."""
+    """The fields to send about thinking, and the room it needs."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     room: int = 0

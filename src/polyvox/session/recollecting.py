@@ -38,7 +38,7 @@ from polyvox.session.road import Job, Road
 from polyvox.session.starting import Opened
 from polyvox.store.database import Tx
 from polyvox.thread import Thread, ThreadTurn
-from polyvox.values import Params, Scope, Turn
+from polyvox.values import Params, Turn
 
 LINE = 240
 """Characters of one line of the profile."""
@@ -73,11 +73,11 @@ class Remembered:
     kept: Kept
     traces: tuple[tuple[str, str], ...]
 
-    def store(self, tx: Tx, scope: Scope, turn: Turn, now: int) -> None:
+    def store(self, tx: Tx, turn: Turn, now: int) -> None:
         """Keep it."""
         talk, session = turn.conversation_id, turn.session_id or turn.id
-        companions.put_session(tx, scope, session, talk, self.kept, now)
-        companions.put_traces(tx, scope, turn.id, talk, self.traces, now)
+        companions.put_session(tx, session, talk, self.kept, now)
+        companions.put_traces(tx, turn.id, talk, self.traces, now)
 
 
 async def recollect(

@@ -76,10 +76,10 @@ async def suggest_advisors(
     road.models.check_name(name)
 
     def read(tx: Tx) -> list[Advisor]:
-        check_caps(tx, scope, road.settings.limits, "", None, road.clock())
-        return sorted(council.everyone(tx, scope), key=lambda one: not one.active)
+        check_caps(tx, road.settings.limits, "", None, road.clock())
+        return sorted(council.everyone(tx), key=lambda one: not one.active)
 
-    known = await road.database.read(read)
+    known = await road.database.read(read, scope)
     asking = _Asking(road, name)
     try:
         found = await _found(asking, question, count, known)
@@ -128,12 +128,10 @@ async def _record(road: Road, scope: Scope, spent: Sequence[tuple[str, Usage]]) 
 
     def write(tx: Tx) -> None:
         for model, used in spent:
-            usage.record(
-                tx, scope, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE
-            )
+            usage.record(tx, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE)
 
     try:
-        await road.database.write(write)
+        await road.database.write(write, scope)
     except StoreError as error:  # the suggestions are there; they shall not be lost for their bill
         log.warning("usage not recorded: %s", error.message)
 

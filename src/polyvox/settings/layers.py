@@ -1,7 +1,6 @@
-"""Where a setting comes from. Each of these wins over those after it: the command line, the
-environment (`POLYVOX_LIMITS_MAX_TOKENS`), `polyvox.toml` (`[limits] max_tokens`), what people
-changed on the page, the default. Unknown keys are refused and the nearest known one is named.
-"""
+"""The layers of settings. Each of these wins over those after it: the command line, the environment
+(`POLYVOX_LIMITS_MAX_TOKENS`), `polyvox.toml` (`[limits] max_tokens`), what people changed on the
+page, the default. Unknown keys are refused and the nearest known one is named."""
 
 from __future__ import annotations
 
@@ -71,7 +70,8 @@ def load(
 
 
 def in_force(fixed: Fixed, kept: StoredSettings, where: str | None = None) -> Settings:
-    """What is kept, under what the page cannot change. `where` names the page's part in errors."""
+    """Lay the stored settings under those that the page cannot change. `where` names the page's
+    part in errors."""
     where = str(fixed.home / stored.SETTINGS) if where is None else where
     try:
         return Settings(
@@ -87,7 +87,7 @@ def in_force(fixed: Fixed, kept: StoredSettings, where: str | None = None) -> Se
 
 
 def fixed_of(settings: Settings) -> Fixed:
-    """What the page cannot change of these settings; of those that a program made, what it said."""
+    """The settings that the page cannot change; for settings made by a program, those it set."""
     if settings.fixed is not None:
         return settings.fixed
     data = settings.model_dump(exclude_unset=True)
@@ -104,7 +104,7 @@ def with_kept(settings: Settings) -> Settings:
 
 
 def read_kept(home: Path) -> StoredSettings:
-    """What is kept in the home, if all of it may be there."""
+    """The settings stored in the home, if all of them may be there."""
     kept, where, free = stored.read(home), str(home / stored.SETTINGS), changeable()
     _refuse_unknown(kept.page, Settings, "", where)
     for name in leaves(kept.page):
@@ -120,7 +120,7 @@ def read_kept(home: Path) -> StoredSettings:
 
 
 def decision_of(settings: Settings, name: str) -> Decision:
-    """Who decided a setting (or a provider, as `providers.NAME`)."""
+    """Find who decided a setting (or a provider, as `providers.NAME`)."""
     fixed = fixed_of(settings)
     for key, decision in fixed.decisions.items():
         if _touches(key, name):
@@ -166,7 +166,7 @@ def _within(name: str, table: str) -> bool:
 
 
 def _touches(name: str, other: str) -> bool:
-    """Whether one of them is the other, or lies in it."""
+    """True if one of them is the other, or lies in it."""
     return _within(name, other) or _within(other, name)
 
 

@@ -26,7 +26,7 @@ MAPS = ("providers", "recipes", "models.known")
 
 
 class ModelFactsSetting(Section):
-    """What to know of one model; everything here is optional."""
+    """Facts about one model; each is optional."""
 
     prompts: Literal["full", "compact"] | None = Field(
         None, description="Prompt set: full, or compact for small models."
@@ -41,7 +41,7 @@ class ModelFactsSetting(Section):
 
 
 class ModelSettings(Section):
-    """Which models are used for what. A model is always `provider:name`."""
+    """The models for each purpose. A model is always `provider:name`."""
 
     default: OptionalModel = Field(
         "",
@@ -98,7 +98,7 @@ class ModelSettings(Section):
 
 
 class Limits(Section):
-    """How much, how long, how dear."""
+    """Limits on size, time and cost."""
 
     context: str = Field(
         "150000 chars",
@@ -188,7 +188,7 @@ class Limits(Section):
 
     @property
     def capped(self) -> bool:
-        """Whether there is any cap on cost."""
+        """True if there is any cap on cost."""
         caps = (self.cost_per_turn, self.cost_per_conversation, self.cost_per_day)
         return any(cap is not None for cap in caps)
 
@@ -221,7 +221,7 @@ class Provider(Section):
 
 
 def _address(value: str) -> str:
-    """Where an API begins, without the slash at its end; or nothing."""
+    """Check the start of an API's address, without the slash at its end; empty is fine."""
     if value and not re.match(r"^https?://[^\s/]+", value):
         raise ValueError("must be an address that begins with http:// or https://")
     if not value.isprintable() or " " in value or not _has_host(value):
@@ -230,7 +230,7 @@ def _address(value: str) -> str:
 
 
 def _has_host(url: str) -> bool:
-    """Whether an address, if there is one, says which machine and port it means."""
+    """Require that an address, if there is one, names a machine and a port."""
     try:
         parts = urlsplit(url)
         return not url or (bool(parts.hostname) and parts.port != 0)
@@ -273,7 +273,7 @@ class Sessions(Section):
 
 
 class MemorySettings(Section):
-    """What is remembered, and how it is used."""
+    """The use of memory."""
 
     url: str = Field(
         "",
@@ -342,7 +342,7 @@ Origin = Literal["default", "page", "file", "environment", "command line", "prog
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Who decided a setting, and where, in words for people."""
+    """The origin of a setting's value, in words for people."""
 
     origin: Origin
     where: str = ""

@@ -1,4 +1,4 @@
-"""What must not be shown: keys and tokens, and the parts of addresses that may hold one."""
+"""Secrets: keys and tokens, and the parts of addresses that may hold one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Secret:
 
     @property
     def literal(self) -> bool:
-        """Whether the secret itself stands in the configuration (worth a warning)."""
+        """True if the secret itself stands in the configuration (worth a warning)."""
         return bool(self._source) and not self._source.startswith(("env:", "keyring:"))
 
     @property
     def origin(self) -> str:
-        """Where the secret comes from, without telling it."""
+        """The source of the secret, without the secret."""
         if not self._source:
             return "not set"
         return "written in the configuration" if self.literal else self._source

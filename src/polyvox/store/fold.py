@@ -26,7 +26,7 @@ _UNPARTED = (
 
 
 class _Folding(dict[int, str]):
-    """What each character becomes, worked out when it is first seen."""
+    """Characters and their folded forms, worked out when a character is first seen."""
 
     def __missing__(self, code: int) -> str:
         self[code] = folded = _fold_one(chr(code))

@@ -35,7 +35,7 @@ class Migration:
     text: str
 
     def statements(self, dialect: Dialect) -> Sequence[str]:
-        """What to run on a database of this kind, statement by statement."""
+        """The statements for a database of this kind, in order."""
         statements: list[str] = []
         section = "both"
         pending = ""
@@ -122,7 +122,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def not_migrated(where: str, error: Exception) -> StoreError:
-    """What to say when a step itself is wrong."""
+    """The error for a step that is wrong itself."""
     return StoreError(
         f"{where} could not be brought up to date: {error}.",
         "Nothing was changed. Go on with the version of Polyvox that you had, and report this.",

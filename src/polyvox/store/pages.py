@@ -13,7 +13,7 @@ _DIGITS = 18
 
 
 class Named(Protocol):
-    """What can stand in a list."""
+    """An item of a list."""
 
     @property
     def id(self) -> str:

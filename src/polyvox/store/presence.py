@@ -30,7 +30,7 @@ def key_of(runner_id: str) -> int:
 
 
 def holders(tx: Tx, ids: Iterable[str]) -> set[str]:
-    """Which of these runners hold their lock."""
+    """The runners among these that hold their lock."""
     rows = tx.all(
         "SELECT classid, objid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
         " AND granted AND database ="
