@@ -25,6 +25,7 @@ from polyvox.evaluation.assertion import whose
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import lint as lint_findings
 from polyvox.evaluation.lint import offered
+from polyvox.evaluation.shapes import AssertionOut, HistoryOut, LintedOut
 from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import Details, Wanted
 from polyvox.evaluation.values import Assertion, Kind
@@ -32,7 +33,6 @@ from polyvox.evaluation.wordings import Wording, lines
 from polyvox.interop import assertion_import, assertion_reading, files
 from polyvox.interop.assertion_file import LARGEST
 from polyvox.store.database import Tx
-from polyvox.web.assertion_shapes import AssertionOut, HistoryOut, LintedOut, ProposedOut
 
 group = new_group()
 
@@ -91,7 +91,7 @@ def list_assertions(
 
         matches = await app.database.read(read, SCOPE)
         if json:
-            say_json([AssertionOut.of(assertion).model_dump() for assertion in matches])
+            say_json([AssertionOut.of(assertion) for assertion in matches])
             return
         table(
             ("id", "advisor", "kind", "", "text", "source"),
@@ -119,7 +119,7 @@ def show(assertion: Id, json: Json = False) -> None:
     async def work(app: Polyvox) -> None:
         history = await assertion_room.history(app.road, SCOPE, assertion)
         if json:
-            say_json(HistoryOut.of(history).model_dump(mode="json"))
+            say_json(HistoryOut.of(history))
             return
         shown, zone = history.assertion, app.settings.timezone
         say(shown.text)
@@ -176,7 +176,7 @@ def add(
             who = (advisor or "").removeprefix("@")
             made = await assertion_room.by_hand(app.road, SCOPE, who, wordings, tag or (), ask)
         if json:
-            say_json([AssertionOut.of(assertion).model_dump() for assertion in made])
+            say_json([AssertionOut.of(assertion) for assertion in made])
         for assertion in made:
             if not json:
                 say(f"added {assertion.id}  {assertion.text}")
@@ -279,7 +279,7 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
             linted = [
                 LintedOut.of(wording, [o for o in known if o is not wording]) for wording in looked
             ]
-            say_json([row.model_dump() for row in linted])
+            say_json(linted)
             return
         clean = True
         for wording in looked:
@@ -304,7 +304,7 @@ def suggest(
     async def work(app: Polyvox) -> None:
         suggestions = await proposing.suggest(app.road, SCOPE, answer, count)
         if json:
-            say_json([ProposedOut.of(proposal).model_dump() for proposal in suggestions.proposals])
+            say_json(suggestions.proposals)
         else:
             rows: list[tuple[Any, ...]] = [
                 (proposal.kind, proposal.by, proposal.text) for proposal in suggestions.proposals

@@ -8,6 +8,7 @@ something could not be found out.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,18 +26,21 @@ from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation.junit import Case, junit
 from polyvox.evaluation.plan import Wish
 from polyvox.evaluation.run import KIND
-from polyvox.evaluation.tables import evaluations
-from polyvox.evaluation.tables.evaluations import Evaluation
-from polyvox.store.database import Tx
-from polyvox.web.evaluation_shapes import (
+from polyvox.evaluation.shapes import (
     AgreementOut,
     AgreementsOut,
     ComparedOut,
     EvaluationOut,
     VerdictOut,
-    told,
+    advisor_id,
+    agreements_out,
+    compared,
+    evaluation_out,
+    verdict_out,
 )
-from polyvox.web.evaluations import advisor_id, agreed, compared, verdict_out
+from polyvox.evaluation.tables import evaluations
+from polyvox.evaluation.tables.evaluations import Evaluation
+from polyvox.store.database import Tx
 
 UNDER = 1
 UNCLEAR = 3
@@ -157,7 +161,7 @@ async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
     run = run_of(app, KIND, run_id, evaluations.get, app.evaluations.cancel, kept)
     with Bar("evaluating") as bar:
         await follow(run, lambda now: bar.show(now.done, now.total))
-    return await app.database.read(lambda tx: told(tx, run_id), SCOPE)
+    return await app.database.read(lambda tx: evaluation_out(tx, run_id), SCOPE)
 
 
 async def _report(
@@ -174,9 +178,9 @@ async def _report(
     other = None
     if compare is not None:
         other = await app.database.read(lambda tx: compared(tx, report.id, compare), SCOPE)
-    data = report.model_dump()
+    data = asdict(report)
     if other is not None:
-        data["compared"] = other.model_dump()
+        data["compared"] = asdict(other)
     if json is not None and str(json) == "-":
         say_json(data)
     else:
@@ -319,11 +323,11 @@ def verdicts(
 
     async def work(app: Polyvox) -> None:
         def read(tx: Tx) -> list[VerdictOut]:
-            return told(tx, run_id or _newest_run(tx).id).verdicts or []
+            return evaluation_out(tx, run_id or _newest_run(tx).id).verdicts or []
 
         judged = await app.database.read(read, SCOPE)
         if json:
-            say_json([verdict.model_dump() for verdict in judged])
+            say_json(judged)
             return
         rows = [
             (verdict.id, _counted(verdict), one_line(verdict.text, 60), verdict.reason)
@@ -364,7 +368,7 @@ def overrule(
         changed = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
         shown = await app.database.read(lambda tx: verdict_out(tx, changed), SCOPE)
         if json:
-            say_json(shown.model_dump())
+            say_json(shown)
         else:
             say(f"{_counted(shown)}: {shown.text}")
 
@@ -394,9 +398,9 @@ def agreement(advisor: Advisor = None, json: Json = False) -> None:
     """
 
     async def work(app: Polyvox) -> None:
-        agreements = await app.database.read(lambda tx: agreed(tx, advisor), SCOPE)
+        agreements = await app.database.read(lambda tx: agreements_out(tx, advisor), SCOPE)
         if json:
-            say_json(agreements.model_dump())
+            say_json(agreements)
             return
         empty = "No verdict has a label yet. Give it one: polyvox eval overrule VERDICT pass|fail"
         table(("labels", "TPR", "TNR", "kappa", "of"), _lines(agreements), empty=empty)

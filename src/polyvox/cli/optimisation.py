@@ -18,10 +18,9 @@ from polyvox.cli.words import NANO, count, money
 from polyvox.errors import Invalid
 from polyvox.evaluation.optimise.plan import Wish, price_warnings
 from polyvox.evaluation.optimise.run import KIND
+from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.optimisations import Optimisation
-from polyvox.web.optimization_shapes import OptimizationDetail, PlannedOut
-from polyvox.web.optimizations import told
 
 NOT_BETTER = 1
 
@@ -110,7 +109,7 @@ async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
     warnings = price_warnings(wish, prepared, estimate.cost, estimate.confirmation)
     planned = PlannedOut.of(prepared, estimate, warnings)
     if json:
-        say_json(planned.model_dump())
+        say_json(planned)
         return 0
     for warning in planned.warnings:
         note(warning)
@@ -166,9 +165,9 @@ def _step(now: Optimisation) -> str:
 
 
 async def _report(app: Polyvox, run_id: str, *, json: bool) -> int:
-    detail = OptimizationDetail.told(await app.optimisations.get(SCOPE, run_id))
+    detail = OptimizationDetail.whole(await app.optimisations.get(SCOPE, run_id))
     if json:
-        say_json(detail.model_dump())
+        say_json(detail)
     else:
         _show(detail)
     return 0 if detail.verdict == "improved" or detail.success else NOT_BETTER
@@ -208,7 +207,7 @@ async def _decide(app: Polyvox, wanted: str, *, force: bool, json: bool) -> int:
     else:
         raise Invalid(f"{wanted!r} is no decision.", "Use accept:RUN, reject:RUN or rollback:RUN.")
     if json:
-        say_json(told(decided).model_dump())
+        say_json(OptimizationOut.of(decided))
     else:
         say(f"{decided.advisor_name}: {decided.decision}")
     return 0
