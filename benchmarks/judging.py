@@ -14,7 +14,7 @@ from tests.evaluation.replies import Bad, corpus
 
 from benchmarks.report import Row, at_least, at_most, plain
 from polyvox.evaluation.judge_prompt import Subject, asked, read
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion
 
 Reader = Callable[[Bad], set[str]]
 """The ids that are taken to have passed."""

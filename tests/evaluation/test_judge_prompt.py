@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.evaluation.replies import HOLDS, NOT, Bad, corpus, row, told
 
-from polyvox.evaluation import judge_prompt as judging
+from polyvox.evaluation import judge_prompt
 from polyvox.evaluation.judge_prompt import (
     Subject,
     asked,
@@ -21,7 +21,7 @@ from polyvox.evaluation.judge_prompt import (
     quoted,
     read,
 )
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.models.wire import paired
 
 
@@ -171,12 +171,12 @@ def test_what_a_reason_says_itself() -> None:
 def test_a_question_is_split_by_assertions_and_the_answer_is_never_cut() -> None:
     some = [assertion(n) for n in range(10)]
     ordered = asked(SUBJECT, some, 0)
-    parts, too_long = batches(SUBJECT, ordered, None, 3 * judging.VERDICT_TOKENS)
+    parts, too_long = batches(SUBJECT, ordered, None, 3 * judge_prompt.VERDICT_TOKENS)
     assert [len(part) for part in parts] == [3, 3, 3, 1]
     assert [one for part in parts for one in part] == ordered
     assert too_long == []
 
-    one = judging.size(SUBJECT, ordered[:1]) + judging.VERDICT_TOKENS
+    one = judge_prompt.size(SUBJECT, ordered[:1]) + judge_prompt.VERDICT_TOKENS
     parts, too_long = batches(SUBJECT, ordered, one + 20, 100_000)
     assert all(len(part) == 1 for part in parts)
     assert all(SUBJECT.answer in question(SUBJECT, part) for part in parts)
@@ -187,10 +187,10 @@ def test_a_question_is_split_by_assertions_and_the_answer_is_never_cut() -> None
 
 
 def test_the_judge_has_a_name_by_its_instructions() -> None:
-    assert len(judging.judge_hash()) == 32
-    assert judging.judge_hash() == judging.judge_hash()
+    assert len(judge_prompt.judge_hash()) == 32
+    assert judge_prompt.judge_hash() == judge_prompt.judge_hash()
     assert list(
-        json.loads(judging.schema(["x"]))["properties"]["verdicts"]["items"]["properties"]
+        json.loads(judge_prompt.schema(["x"]))["properties"]["verdicts"]["items"]["properties"]
     ) == [
         "id",
         "reason",

@@ -7,26 +7,36 @@ before anything of it is written; several are made together or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from polyvox.errors import Conflict, Invalid
-from polyvox.evaluation.capturing import context_of
-from polyvox.evaluation.checks import described
-from polyvox.evaluation.contexts import Context
+from polyvox.advisors import plain_assistant
+from polyvox.context.recipe import BUILT_IN
+from polyvox.errors import Conflict, Invalid, NotFound
+from polyvox.evaluation.checks import described, understood
+from polyvox.evaluation.contexts import Context, captured
 from polyvox.evaluation.tables import assertions, contexts, past_runs
-from polyvox.evaluation.tables.assertions import Details, Wanted
+from polyvox.evaluation.tables.assertions import (
+    Assertion,
+    AssertionDetails,
+    AssertionFilter,
+    AssertionSource,
+    AssertionVersion,
+    Kind,
+)
 from polyvox.evaluation.tables.past_runs import PastRun
-from polyvox.evaluation.values import Assertion, Source, Version
-from polyvox.evaluation.wordings import Wording, checked, tags, wording
 from polyvox.ids import new_id
 from polyvox.receive import clean
 from polyvox.resources import Resources
-from polyvox.store import advisors, turns
+from polyvox.session.council import find_recipe
+from polyvox.session.inspect import inspect
+from polyvox.settings import Settings
+from polyvox.store import advisors, receipts, turns, versions
 from polyvox.store.database import Tx
 from polyvox.store.pages import Page
-from polyvox.values import ASSISTANT_ID, ENDED, SYNTHESIS_ID, Answer, Scope
+from polyvox.values import ASSISTANT_ID, ENDED, SYNTHESIS_ID, Advisor, Answer, Scope
 
 LISTED = 5000
 """Named in one bulk change."""
@@ -60,8 +70,10 @@ async def from_answer(
         name = ""
         if context is not None:
             name = contexts.put(tx, context.data, now, redacted=context.redacted)
-        source = Source(answer.id, answer.conversation_id, answer.turn_id, asked, answer.text, name)
-        known = assertions.list_all(tx, Wanted(answer_id=answer.id))
+        source = AssertionSource(
+            answer.id, answer.conversation_id, answer.turn_id, asked, answer.text, name
+        )
+        known = assertions.list_all(tx, AssertionFilter(answer_id=answer.id))
         like = Assertion(
             "",
             answer.advisor_id,
@@ -114,7 +126,7 @@ async def by_hand(
         who = advisors.get(tx, advisor)
         known = [
             one
-            for one in assertions.list_all(tx, Wanted(advisor_id=who.id))
+            for one in assertions.list_all(tx, AssertionFilter(advisor_id=who.id))
             if one.source is None and one.user_input == user_input
         ]
         like = Assertion(
@@ -134,14 +146,14 @@ async def by_hand(
 
 
 async def change(
-    resources: Resources, scope: Scope, assertion_id: str, details: Details
+    resources: Resources, scope: Scope, assertion_id: str, details: AssertionDetails
 ) -> Assertion:
     """Change what is named; saying something else makes a new version."""
     now = resources.clock()
 
     def write(tx: Tx) -> Assertion:
         old = assertions.get(tx, assertion_id)
-        new: Details = {**details}
+        new: AssertionDetails = {**details}
         if {"text", "kind", "args"} & details.keys():
             kind = details.get("kind", old.kind)
             same = kind == old.kind
@@ -188,7 +200,7 @@ async def bulk(
             if action == "remove":
                 assertions.remove(tx, one.id, now)
                 continue
-            details: Details
+            details: AssertionDetails
             if action in ("activate", "deactivate"):
                 details = {"active": action == "activate"}
             elif action == "tag":
@@ -222,7 +234,7 @@ async def listed(
     resources: Resources,
     scope: Scope,
     advisor: str,
-    wanted: Wanted,
+    wanted: AssertionFilter,
     limit: int,
     after: str | None = None,
 ) -> Listed:
@@ -230,7 +242,7 @@ async def listed(
 
     def read(tx: Tx) -> Listed:
         advisor_id, name = whose(tx, advisor)
-        only = Wanted(
+        only = AssertionFilter(
             advisor_id, wanted.query, wanted.tag, wanted.kind, wanted.active, wanted.answer_id
         )
         page = assertions.list_page(tx, only, limit, after)
@@ -259,7 +271,7 @@ class History:
     """Everything that an assertion has been."""
 
     assertion: Assertion
-    versions: tuple[Version, ...]
+    versions: tuple[AssertionVersion, ...]
     """Newest first."""
     runs: tuple[PastRun, ...]
     """What another program had told of it."""
@@ -298,7 +310,7 @@ async def of_answer(resources: Resources, scope: Scope, answer_id: str) -> list[
 
     def read(tx: Tx) -> list[Assertion]:
         turns.get_answer(tx, answer_id)
-        return assertions.list_all(tx, Wanted(answer_id=answer_id))
+        return assertions.list_all(tx, AssertionFilter(answer_id=answer_id))
 
     return await resources.database.read(read, scope)
 
@@ -306,3 +318,101 @@ async def of_answer(resources: Resources, scope: Scope, answer_id: str) -> list[
 async def asserted(resources: Resources, scope: Scope, conversation_id: str) -> list[str]:
     """The answers of a conversation that assertions were drawn from."""
     return await resources.database.read(lambda tx: assertions.asserted(tx, conversation_id), scope)
+
+
+LONGEST = 2000
+"""Characters of an assertion."""
+MOST = 100
+"""Made at once."""
+MOST_TAGS = 20
+LONGEST_TAG = 40
+_MARK = re.compile(r"^\s*(?:[-*•]\s+|\d{1,3}[.)]\s+|\[[ x]\]\s+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What an assertion says, whether it is stored yet or not."""
+
+    text: str
+    kind: Kind = "judge"
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+
+def lines(text: str) -> list[str]:
+    """One assertion per line, without the marks of a list."""
+    found = (_MARK.sub("", line).strip() for line in text.splitlines())
+    return [line for line in found if line]
+
+
+def checked(wordings: Iterable[Wording], most: int = MOST) -> list[Wording]:
+    """The wordings, if all of them can be stored; each is there once, checks have words."""
+    found: dict[tuple[str, str, str], Wording] = {}
+    for given in wordings:
+        one = wording(given.text, given.kind, given.args)
+        found.setdefault((one.text, one.kind, repr(one.args)), one)
+    if not found:
+        raise Invalid("There is no assertion in it.", "Write at least one.", param="texts")
+    if len(found) > most:
+        raise Invalid(f"{len(found):,} assertions are too many; {most} at once.", param="texts")
+    return list(found.values())
+
+
+def wording(text: str, kind: Kind, args: object) -> Wording:
+    """What an assertion says, if it can be said; a check without words gets some."""
+    if args is not None and not isinstance(args, dict):
+        raise Invalid("The arguments must be a table.", "Name each of them.", param="args")
+    given = understood(kind, args)
+    said = " ".join(text.split())
+    if not said and kind != "judge":
+        said = described(kind, given)
+    return Wording(clean(said, "text", LONGEST), kind, given)
+
+
+def tags(given: Iterable[str]) -> tuple[str, ...]:
+    """Tags as they are compared: in small letters, without # and spaces."""
+    found: dict[str, None] = {}
+    for tag in given:
+        plain = "-".join(tag.strip().lstrip("#").casefold().split())
+        clean(plain, "tags", LONGEST_TAG)
+        if not re.fullmatch(r"[\w.:/-]+", plain):
+            raise Invalid(
+                f"The tag {tag[:60]!r} has signs that a tag cannot have.",
+                "Use letters, digits, hyphens.",
+                param="tags",
+            )
+        found[plain] = None
+    if len(found) > MOST_TAGS:
+        raise Invalid(f"{MOST_TAGS} tags are the most.", "Use fewer.", param="tags")
+    return tuple(found)
+
+
+def context_of(tx: Tx, settings: Settings, answer: Answer) -> Context | None:
+    """What an advisor was sent for an answer; None where nobody knows, for it came from elsewhere
+    or ended before its model could be asked."""
+    if receipts.find(tx, answer.id) is None:
+        return None
+    receipt = inspect(tx, answer.id).receipt
+    name = receipt.draft.recipe
+    recipe = find_recipe(tx, settings, name) if name in BUILT_IN else None
+    asked = turns.get_turn(tx, answer.turn_id).content
+    return captured(receipt, advisor_then(tx, answer), recipe, asked)
+
+
+def advisor_then(tx: Tx, answer: Answer) -> Advisor:
+    """Who gave an answer, with the name and the prompt version of that time."""
+    if answer.advisor_id == ASSISTANT_ID:
+        return plain_assistant()
+    if answer.advisor_id == SYNTHESIS_ID:
+        return Advisor(SYNTHESIS_ID, SYNTHESIS_ID, answer.advisor_name, "")
+    known = advisors.even_removed(tx, answer.advisor_id)
+    now = known or Advisor(answer.advisor_id, "", answer.advisor_name, "")
+    then = replace(now, name=answer.advisor_name)
+    if answer.prompt_version_id is None:
+        return then
+    try:
+        version = versions.get(tx, answer.prompt_version_id)
+    except NotFound:  # an imported answer may name a version that did not come with it
+        return then
+    if version.field == "prompt":
+        return replace(then, prompt=version.text)
+    return replace(then, prompt=None, description=version.text)

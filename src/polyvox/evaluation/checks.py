@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyvox.errors import Invalid
-from polyvox.evaluation import count as counting
-from polyvox.evaluation import language as languages
+from polyvox.evaluation import count, language
 from polyvox.evaluation.pattern import compiled
-from polyvox.evaluation.values import Kind, Outcome
+from polyvox.evaluation.tables.assertions import Kind
+from polyvox.evaluation.tables.verdicts import Outcome
 from polyvox.receive import clean
 
 COUNTED = ("words", "sentences", "questions")
@@ -78,7 +78,7 @@ def described(kind: Kind, args: Mapping[str, Any]) -> str:
     if kind == "matches":
         return f"Matches {args['pattern']}"
     if kind == "language":
-        return f"Is in {languages.NAMES[args['language']]}"
+        return f"Is in {language.NAMES[args['language']]}"
     if kind == "json":
         keys = ", ".join(args.get("keys", ()))
         return f"Is valid JSON with {keys}" if keys else "Is valid JSON"
@@ -146,12 +146,12 @@ def _pattern(given: Args) -> Args:
 
 def _language(given: Args) -> Args:
     code = given.get("language")
-    known = ", ".join(sorted(languages.NAMES))
+    known = ", ".join(sorted(language.NAMES))
     if not isinstance(code, str):
         raise Invalid("The language is missing.", f"Known are {known}.", param="args")
     found = code.strip().lower().partition("-")[0]
-    if found not in languages.NAMES:
-        named = {name.lower(): one for one, name in languages.NAMES.items()}
+    if found not in language.NAMES:
+        named = {name.lower(): one for one, name in language.NAMES.items()}
         found = named.get(code.strip().lower(), "")
     if not found:
         raise Invalid(
@@ -194,12 +194,17 @@ _READERS: dict[Kind, Callable[[Args], Args]] = {
 }
 
 
+Check = Callable[[Mapping[str, Any], str], Checked]
+"""Looks at an answer, with the arguments of its kind."""
+
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def _counted(what: str, count: Callable[[str], int]) -> Callable[[Mapping[str, Any], str], Checked]:
+def _counted(
+    what: str, counter: Callable[[str], int]
+) -> Callable[[Mapping[str, Any], str], Checked]:
     def look(args: Mapping[str, Any], answer: str) -> Checked:
-        found = count(answer)
+        found = counter(answer)
         reason = f"It has {_many(found, what)}; wanted: {_range(args, what)}."
         inside = args.get("min", 0) <= found <= args.get("max", found)
         return Checked(reason, "pass" if inside else "fail")
@@ -240,7 +245,7 @@ def _plain(text: str) -> str:
 
 def _joined(left: str, right: str) -> bool:
     """Whether two characters belong to one word (in scripts that part their words)."""
-    return left.isalnum() and right.isalnum() and counting.words(left + right) == 1
+    return left.isalnum() and right.isalnum() and count.words(left + right) == 1
 
 
 def _matches(args: Mapping[str, Any], answer: str) -> Checked:
@@ -265,19 +270,19 @@ def _ending(answer: str) -> str:
 
 def _asks(_: Mapping[str, Any], answer: str) -> Checked:
     last = _ending(answer)
-    asks = counting.ends_with_question(answer)
+    asks = count.ends_with_question(answer)
     reason = f"It ends with “{last}”." if last else "It says nothing."
     return Checked(reason, "pass" if asks else "fail")
 
 
 def _spoken(args: Mapping[str, Any], answer: str) -> Checked:
     wanted = args["language"]
-    found = languages.detected(answer)
+    found = language.detected(answer)
     if found is None:
         return Checked(
-            "Its language cannot be told: it is too short, or between languages.", "error"
+            "Its language cannot be told: it is too short, or between language.", "error"
         )
-    reason = f"It is in {languages.NAMES[found]}; {languages.NAMES[wanted]} was wanted."
+    reason = f"It is in {language.NAMES[found]}; {language.NAMES[wanted]} was wanted."
     return Checked(reason, "pass" if found == wanted else "fail")
 
 
@@ -321,10 +326,10 @@ def _many(number: int, what: str) -> str:
     return f"{number:,} {what if number != 1 else what[:-1]}"
 
 
-_CHECKS: dict[Kind, Callable[[Mapping[str, Any], str], Checked]] = {
-    "words": _counted("words", counting.words),
-    "sentences": _counted("sentences", counting.sentences),
-    "questions": _counted("questions", counting.questions),
+_CHECKS: dict[Kind, Check] = {
+    "words": _counted("words", count.words),
+    "sentences": _counted("sentences", count.sentences),
+    "questions": _counted("questions", count.questions),
     "contains": _contains,
     "lacks": _lacks,
     "matches": _matches,

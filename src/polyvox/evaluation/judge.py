@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polyvox.errors import ModelError, Refused
-from polyvox.evaluation import judge_prompt as judging
+from polyvox.evaluation import judge_prompt
 from polyvox.evaluation.budget import Calls, ModelReply, together
-from polyvox.evaluation.judge_prompt import Asked, Reading, Subject
-from polyvox.evaluation.values import Assertion, Judged
+from polyvox.evaluation.judge_prompt import JudgeReading, KeyedAssertion, Subject
+from polyvox.evaluation.tables.assertions import Assertion
+from polyvox.evaluation.tables.verdicts import Judged
 from polyvox.models.base import Request
 from polyvox.models.providers import EMBEDDED
 from polyvox.models.registry import Models
@@ -112,8 +113,8 @@ class Judge:
     ) -> list[Judged]:
         facts = self.calls.resources.models.facts(self._name)
         limit = facts.max_tokens or MAX_TOKENS
-        ordered = judging.asked(subject, assertions, repeat)
-        parts, too_long = judging.batches(subject, ordered, facts.window, limit)
+        ordered = judge_prompt.asked(subject, assertions, repeat)
+        parts, too_long = judge_prompt.batches(subject, ordered, facts.window, limit)
         found = {
             one.key: _error(
                 one.assertion,
@@ -127,10 +128,10 @@ class Judge:
         return [by_id[one.id] for one in assertions]
 
     async def _batch(
-        self, subject: Subject, batch: Sequence[Asked], limit: int
+        self, subject: Subject, batch: Sequence[KeyedAssertion], limit: int
     ) -> dict[str, Judged]:
         """Every verdict of one question; what stays open is asked for one by one."""
-        request = judging.request(subject, batch, limit)
+        request = judge_prompt.request(subject, batch, limit)
         try:
             reading = await self._read(request, batch)
         except ModelError as error:
@@ -142,20 +143,20 @@ class Judge:
             found |= {key: judged for part in alone for key, judged in part.items()}
         return found
 
-    async def _alone(self, subject: Subject, one: Asked, limit: int) -> dict[str, Judged]:
+    async def _alone(self, subject: Subject, one: KeyedAssertion, limit: int) -> dict[str, Judged]:
         return await self._batch(subject, [one], limit)
 
-    async def _read(self, request: Request, batch: Sequence[Asked]) -> Reading:
+    async def _read(self, request: Request, batch: Sequence[KeyedAssertion]) -> JudgeReading:
         """The reading of a reply; where nothing of it can be used, of the one after it."""
         reply, request = await asked_plainly(self.calls, self._name, request)
-        reading = judging.read(reply.text, batch, cut=reply.cut)
+        reading = judge_prompt.read(reply.text, batch, cut=reply.cut)
         if not reading.wrong or reading.found:
             return reading
         log.debug("the judge's reply cannot be used: %s", "; ".join(set(reading.wrong.values())))
         reply, _ = await asked_plainly(
-            self.calls, self._name, judging.repair(request, reply.text, reading)
+            self.calls, self._name, judge_prompt.repair(request, reply.text, reading)
         )
-        return judging.read(reply.text, batch, cut=reply.cut)
+        return judge_prompt.read(reply.text, batch, cut=reply.cut)
 
     async def _confirmed(self, subject: Subject, one: Assertion, repeat: int) -> Judged | None:
         """What a fail turns into when it is asked about again: None, unless two further voices
@@ -168,7 +169,7 @@ class Judge:
         return voice
 
 
-def _judged(batch: Sequence[Asked], reading: Reading) -> dict[str, Judged]:
+def _judged(batch: Sequence[KeyedAssertion], reading: JudgeReading) -> dict[str, Judged]:
     found = {}
     for one in batch:
         if (said := reading.found.get(one.key)) is not None:

@@ -20,7 +20,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from polyvox.context.budget import estimate
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.ids import content_hash
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.models.wire import paired
@@ -67,7 +67,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class KeyedAssertion:
     """An assertion under the id that it has for one question to the judge."""
 
     key: str
@@ -75,7 +75,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class JudgeReading:
     """What of a reply counts, by the judge's ids."""
 
     found: Mapping[str, tuple[str, Said]] = field(default_factory=dict)
@@ -84,10 +84,10 @@ class Reading:
     """Why there is none, for every id that was asked for and not found."""
 
 
-def asked(subject: Subject, assertions: Sequence[Assertion], repeat: int) -> list[Asked]:
+def asked(subject: Subject, assertions: Sequence[Assertion], repeat: int) -> list[KeyedAssertion]:
     """The assertions in the order of this repeat: another one each time, the same for the same."""
     salt = subject.salt(repeat)
-    found = [Asked(_key(salt, one), one) for one in assertions]
+    found = [KeyedAssertion(_key(salt, one), one) for one in assertions]
     random.Random(salt).shuffle(found)  # noqa: S311 - an order, no secret
     return found
 
@@ -110,7 +110,7 @@ def _escaped(one: str) -> str:
     return json.dumps(one, ensure_ascii=True)[1:-1] if not one.isascii() else f"\\u{ord(one):04x}"
 
 
-def question(subject: Subject, batch: Sequence[Asked]) -> str:
+def question(subject: Subject, batch: Sequence[KeyedAssertion]) -> str:
     """The one message that the judge gets."""
     rows = ", ".join(
         f'{{"id": "{one.key}", "text": {quoted(one.assertion.text)}}}' for one in batch
@@ -143,7 +143,7 @@ def schema(keys: Sequence[str]) -> str:
     )
 
 
-def request(subject: Subject, batch: Sequence[Asked], max_tokens: int | None) -> Request:
+def request(subject: Subject, batch: Sequence[KeyedAssertion], max_tokens: int | None) -> Request:
     """What the judge is sent."""
     return Request(
         (SystemPart(prompt("judge")),),
@@ -153,7 +153,7 @@ def request(subject: Subject, batch: Sequence[Asked], max_tokens: int | None) ->
     )
 
 
-def repair(first: Request, reply: str, reading: Reading) -> Request:
+def repair(first: Request, reply: str, reading: JudgeReading) -> Request:
     """The same again, with the reply that cannot be used and what is wrong with it."""
     why = "; ".join(sorted(set(reading.wrong.values())))
     again = prompt("again").replace("{wrong}", why).replace("{ids}", ", ".join(reading.wrong))
@@ -163,19 +163,19 @@ def repair(first: Request, reply: str, reading: Reading) -> Request:
     return Request(first.system, (*first.messages, *more), first.params, schema=narrowed)
 
 
-def size(subject: Subject, batch: Sequence[Asked]) -> int:
+def size(subject: Subject, batch: Sequence[KeyedAssertion]) -> int:
     """Estimated tokens of what the judge is sent."""
     return estimate(len(prompt("judge"))) + estimate(len(question(subject, batch))) + FRAME_TOKENS
 
 
 def batches(
-    subject: Subject, ordered: Sequence[Asked], window: int | None, max_tokens: int | None
-) -> tuple[list[list[Asked]], list[Asked]]:
+    subject: Subject, ordered: Sequence[KeyedAssertion], window: int | None, max_tokens: int | None
+) -> tuple[list[list[KeyedAssertion]], list[KeyedAssertion]]:
     """The assertions in as few questions as the judge's window and its longest reply allow, and
     those for which even a question of their own is too long: the answer is never cut."""
     most = max(1, (max_tokens or 4096) // VERDICT_TOKENS)
-    parts: list[list[Asked]] = []
-    too_long: list[Asked] = []
+    parts: list[list[KeyedAssertion]] = []
+    too_long: list[KeyedAssertion] = []
     for one in ordered:
         if parts and len(parts[-1]) < most and _fits(subject, [*parts[-1], one], window):
             parts[-1].append(one)
@@ -186,7 +186,7 @@ def batches(
     return parts, too_long
 
 
-def _fits(subject: Subject, batch: Sequence[Asked], window: int | None) -> bool:
+def _fits(subject: Subject, batch: Sequence[KeyedAssertion], window: int | None) -> bool:
     return window is None or size(subject, batch) + len(batch) * VERDICT_TOKENS <= window
 
 
@@ -198,7 +198,7 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def read(reply: str, batch: Sequence[Asked], *, cut: bool = False) -> Reading:
+def read(reply: str, batch: Sequence[KeyedAssertion], *, cut: bool = False) -> JudgeReading:
     """What of a reply counts. `cut`: it ended because it had become too long."""
     keys = [one.key for one in batch]
     text = THOUGHT.sub(" ", reply[:LONGEST_REPLY])
@@ -206,7 +206,7 @@ def read(reply: str, batch: Sequence[Asked], *, cut: bool = False) -> Reading:
     nothing = "it was cut off before its end" if cut else "it holds no such JSON"
     if any(not isinstance(row.get("id"), str) or row["id"].strip() not in keys for row in rows):
         # Who answers what nobody asked was led somewhere else: nothing it says counts.
-        return Reading(wrong=dict.fromkeys(keys, "it holds verdicts that nobody asked for"))
+        return JudgeReading(wrong=dict.fromkeys(keys, "it holds verdicts that nobody asked for"))
     found: dict[str, tuple[str, Said]] = {}
     wrong: dict[str, str] = {}
     for row in rows:
@@ -219,7 +219,7 @@ def read(reply: str, batch: Sequence[Asked], *, cut: bool = False) -> Reading:
     absent = "an id is missing from it" if rows else nothing
     wrong |= {key: absent for key in keys if key not in found and key not in wrong}
     kept = {key: said for key, said in found.items() if key not in wrong}
-    return Reading(kept, {key: wrong[key] for key in keys if key in wrong})
+    return JudgeReading(kept, {key: wrong[key] for key in keys if key in wrong})
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

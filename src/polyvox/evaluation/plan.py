@@ -17,9 +17,8 @@ from polyvox.evaluation.replay import places
 from polyvox.evaluation.suite import Unit
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations
-from polyvox.evaluation.tables.assertions import Wanted
-from polyvox.evaluation.tables.evaluations import Evaluation, Origin
-from polyvox.evaluation.values import Assertion, Mode
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
+from polyvox.evaluation.tables.evaluations import Evaluation, Mode, Origin
 from polyvox.ids import new_id
 from polyvox.resources import Resources
 from polyvox.store import advisors as advisor_rows
@@ -38,7 +37,7 @@ FORGOTTEN = "The answer it was drawn from was forgotten."
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class EvaluationRequest:
     """What somebody wants to have found out."""
 
     advisor: str | None = None
@@ -58,7 +57,7 @@ class Wish:
     origin: Origin = "person"
 
 
-def plan(tx: Tx, resources: Resources, wish: Wish) -> Evaluation:
+def plan(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
     """The run that is wished for, ready to be stored. `Invalid` where there is nothing to do."""
     if not 1 <= wish.repeats <= MOST_REPEATS:
         raise Invalid(f"repeat must be from 1 to {MOST_REPEATS}.", param="repeat")
@@ -131,7 +130,7 @@ def _find(tx: Tx, answer_id: str) -> Answer | None:
         return None
 
 
-def _advisor_id(tx: Tx, wish: Wish, answer: Answer | None) -> str | None:
+def _advisor_id(tx: Tx, wish: EvaluationRequest, answer: Answer | None) -> str | None:
     if wish.advisor is not None:
         found = advisor_rows.find(tx, wish.advisor)
         if found is not None:
@@ -142,7 +141,7 @@ def _advisor_id(tx: Tx, wish: Wish, answer: Answer | None) -> str | None:
     return None if answer is None else answer.advisor_id
 
 
-def _chosen(tx: Tx, wish: Wish, advisor_id: str | None, mode: Mode) -> list[Assertion]:
+def _chosen(tx: Tx, wish: EvaluationRequest, advisor_id: str | None, mode: Mode) -> list[Assertion]:
     if wish.assertion_ids is not None:
         chosen = assertion_rows.get_many(tx, list(dict.fromkeys(wish.assertion_ids)))
         if advisor_id is not None:
@@ -152,7 +151,7 @@ def _chosen(tx: Tx, wish: Wish, advisor_id: str | None, mode: Mode) -> list[Asse
                     f"The assertion {strange[0].id} is another advisor's.", param="assertion_ids"
                 )
     else:
-        chosen = assertion_rows.list_all(tx, Wanted(advisor_id=advisor_id, active=True))
+        chosen = assertion_rows.list_all(tx, AssertionFilter(advisor_id=advisor_id, active=True))
     if not chosen:
         raise Invalid(
             "There are no active assertions to evaluate.",

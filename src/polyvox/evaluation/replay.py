@@ -30,9 +30,9 @@ from polyvox.evaluation.judge_prompt import Subject, judge_hash
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import contexts as context_rows
 from polyvox.evaluation.tables import samples, verdicts
+from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.evaluation.tables.samples import StoredSample
-from polyvox.evaluation.tables.verdicts import CODE
-from polyvox.evaluation.values import Assertion, Judged, Verdict
+from polyvox.evaluation.tables.verdicts import CODE, Judged, Verdict
 from polyvox.ids import content_hash, new_id
 from polyvox.memory.tables import companions
 from polyvox.models.base import Request
@@ -233,11 +233,11 @@ class RoadBench:
         """One judgement for each assertion, in their order; what was found out before is not asked
         for again."""
         subject = Subject(self._context(sample.context_hash).asked, sample.text)
-        about = About(sample.key, None, sample.prompt_hash, sample.context_hash, sample.model)
+        about = JudgedText(sample.key, None, sample.prompt_hash, sample.context_hash, sample.model)
         return await self.found_out(about, subject, assertions, repeat)
 
     async def found_out(
-        self, about: About, subject: Subject, assertions: Sequence[Assertion], repeat: int
+        self, about: JudgedText, subject: Subject, assertions: Sequence[Assertion], repeat: int
     ) -> list[Judged]:
         """The same about any text."""
         known = await self.resources.database.read(
@@ -259,7 +259,7 @@ class RoadBench:
 
     async def keep(
         self,
-        about: About,
+        about: JudgedText,
         judged: Sequence[Judged],
         repeat: int,
         *,
@@ -334,7 +334,7 @@ class RoadBench:
             raise _forgotten()
         return samples.find(tx, key)
 
-    def _stands(self, tx: Tx, about: About, subject: Subject) -> bool:
+    def _stands(self, tx: Tx, about: JudgedText, subject: Subject) -> bool:
         """Whether what was judged is stored as it was read."""
         try:
             if about.sample:
@@ -377,7 +377,7 @@ class RoadBench:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class JudgedText:
     """Which text a verdict is about."""
 
     sample: str

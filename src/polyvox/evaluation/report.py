@@ -12,10 +12,9 @@ from polyvox.evaluation.statistics import Agreement, agreement, wilson
 from polyvox.evaluation.suite import Results
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations, verdicts
-from polyvox.evaluation.tables.assertions import Wanted
+from polyvox.evaluation.tables.assertions import AssertionFilter
 from polyvox.evaluation.tables.evaluations import Evaluation
-from polyvox.evaluation.tables.verdicts import CODE
-from polyvox.evaluation.values import Outcome, Verdict
+from polyvox.evaluation.tables.verdicts import CODE, Outcome, Verdict
 from polyvox.store import turns, versions
 from polyvox.store.database import Tx
 from polyvox.values import PromptVersion
@@ -37,7 +36,9 @@ def agreements(tx: Tx, advisor_id: str | None = None) -> Agreements:
     among them: they are not a matter of opinion."""
     found = [one for one in verdicts.overruled(tx) if one.judge != CODE]
     if advisor_id is not None:
-        own = {one.id for one in assertion_rows.list_all(tx, Wanted(advisor_id=advisor_id))}
+        own = {
+            one.id for one in assertion_rows.list_all(tx, AssertionFilter(advisor_id=advisor_id))
+        }
         found = [one for one in found if one.assertion_id in own]
     return Agreements(
         _agreement(found),
@@ -88,7 +89,7 @@ def marked(tx: Tx, answer_id: str) -> Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PromptPassRate:
     """A replay of an advisor's suite with one of its prompt versions."""
 
     evaluation: Evaluation
@@ -104,7 +105,7 @@ class Point:
         return found.low, found.high
 
 
-def pass_rates(tx: Tx, advisor_id: str, limit: int = 200) -> list[Point]:
+def pass_rates(tx: Tx, advisor_id: str, limit: int = 200) -> list[PromptPassRate]:
     """The finished replays of an advisor's assertions, oldest first, each with the prompt version
     that was tried out."""
     page = evaluations.list_page(tx, advisor_id=advisor_id, limit=limit)
@@ -117,5 +118,5 @@ def pass_rates(tx: Tx, advisor_id: str, limit: int = 200) -> list[Point]:
         found = suite.read_results(one.results)
         passes = sum(row.passes for row in found.assertions)
         fails = sum(row.fails for row in found.assertions)
-        points.append(Point(one, version, found, passes, passes + fails))
+        points.append(PromptPassRate(one, version, found, passes, passes + fails))
     return points

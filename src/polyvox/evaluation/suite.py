@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from polyvox.evaluation.statistics import Interval, decided, flaky, most, wilson
-from polyvox.evaluation.values import Outcome, Verdict
+from polyvox.evaluation.tables.verdicts import Outcome, Verdict
 
 NOWHERE = "nowhere"
 Change = Literal["fixed", "broken", "same", "new", "gone", "unclear"]
@@ -66,7 +66,7 @@ def still_open(verdicts: Iterable[Verdict], repeats: int, *, early: bool) -> boo
     return not decided(passes, fails, repeats) if early else passes + fails < repeats
 
 
-class Tally(msgspec.Struct, frozen=True):
+class SubjectTally(msgspec.Struct, frozen=True):
     """What was found out about an assertion on one subject."""
 
     subject: str
@@ -80,7 +80,7 @@ class Tally(msgspec.Struct, frozen=True):
         return most(self.passes, self.fails)
 
 
-class Result(msgspec.Struct, frozen=True):
+class AssertionResult(msgspec.Struct, frozen=True):
     """What was found out about an assertion."""
 
     assertion_id: str
@@ -97,13 +97,13 @@ class Result(msgspec.Struct, frozen=True):
     flaky: bool
     overruled: int
     """Verdicts on which a person has had a say."""
-    subjects: tuple[Tally, ...]
+    subjects: tuple[SubjectTally, ...]
 
 
 class Results(msgspec.Struct, frozen=True):
     """What a run has found out."""
 
-    assertions: tuple[Result, ...]
+    assertions: tuple[AssertionResult, ...]
     total: int
     passed: int
     failed: int
@@ -122,7 +122,7 @@ def results(units: Sequence[Unit], verdicts: Iterable[Verdict]) -> Results:
     for one in verdicts:
         name = one.answer_id or one.context_hash or NOWHERE
         by_subject.setdefault((one.assertion_id, one.number, name), []).append(one)
-    found: dict[tuple[str, int], list[tuple[Tally, list[Verdict]]]] = {}
+    found: dict[tuple[str, int], list[tuple[SubjectTally, list[Verdict]]]] = {}
     asked = {one for unit in units if unit.asked for one, _ in unit.assertions}
     fresh = {one: name for one, _, name in by_subject if one in asked}
     for unit in units:
@@ -151,14 +151,16 @@ def results(units: Sequence[Unit], verdicts: Iterable[Verdict]) -> Results:
     )
 
 
-def _tally(subject: str, said: Sequence[Verdict]) -> Tally:
+def _tally(subject: str, said: Sequence[Verdict]) -> SubjectTally:
     outcomes = [effective(one) for one in said]
-    return Tally(subject, outcomes.count("pass"), outcomes.count("fail"), outcomes.count("error"))
+    return SubjectTally(
+        subject, outcomes.count("pass"), outcomes.count("fail"), outcomes.count("error")
+    )
 
 
 def _result(
-    assertion_id: str, number: int, tallies: Sequence[tuple[Tally, Sequence[Verdict]]]
-) -> Result:
+    assertion_id: str, number: int, tallies: Sequence[tuple[SubjectTally, Sequence[Verdict]]]
+) -> AssertionResult:
     passes = sum(tally.passes for tally, _ in tallies)
     fails = sum(tally.fails for tally, _ in tallies)
     outcomes = [tally.outcome for tally, _ in tallies]
@@ -168,7 +170,7 @@ def _result(
     elif "error" in outcomes:
         outcome = "error"
     interval: Interval = wilson(passes, passes + fails)
-    return Result(
+    return AssertionResult(
         assertion_id,
         number,
         outcome,
@@ -193,7 +195,7 @@ def read_results(text: str) -> Results:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class AssertionChange:
     """An assertion in this run and in the one that it is compared with."""
 
     assertion_id: str
@@ -207,7 +209,7 @@ class Compared:
     rate_after: float | None
 
 
-def compare(base: Results, now: Results) -> list[Compared]:
+def compare(base: Results, now: Results) -> list[AssertionChange]:
     """What became of each assertion, what broke first."""
     old = {row.assertion_id: row for row in base.assertions}
     new = {row.assertion_id: row for row in now.assertions}
@@ -215,7 +217,7 @@ def compare(base: Results, now: Results) -> list[Compared]:
     for one in dict.fromkeys((*old, *new)):
         before, after = old.get(one), new.get(one)
         found.append(
-            Compared(
+            AssertionChange(
                 one,
                 before.outcome if before else None,
                 after.outcome if after else None,
@@ -229,7 +231,7 @@ def compare(base: Results, now: Results) -> list[Compared]:
     return sorted(found, key=lambda row: order.index(row.change))
 
 
-def _change(before: Result | None, after: Result | None) -> Change:
+def _change(before: AssertionResult | None, after: AssertionResult | None) -> Change:
     if before is None or after is None:
         return "new" if before is None else "gone"
     if before.outcome == after.outcome:

@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from polyvox.errors import Invalid
+from polyvox.evaluation.assertion import tags, wording
 from polyvox.evaluation.contexts import Context
+from polyvox.evaluation.tables.assertions import Assertion, AssertionSource, AssertionVersion
 from polyvox.evaluation.tables.past_runs import PastRun
-from polyvox.evaluation.values import Assertion, Source, Version
-from polyvox.evaluation.wordings import tags, wording
 from polyvox.receive import clean
 
 FORMAT = "polyvox-assertions"
@@ -36,12 +36,12 @@ _MICRO = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AssertionEntry:
     """An assertion of a file."""
 
     assertion: Assertion
     """Its id is empty where the file gives none; so is its advisor's."""
-    earlier: tuple[Version, ...] = ()
+    earlier: tuple[AssertionVersion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Suite:
     advisor_id: str
     slug: str
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[AssertionEntry, ...]
     description: str = ""
     """What is known of the advisor, in case there is none like it."""
     makes: bool = False
@@ -59,7 +59,7 @@ class Suite:
 
 
 @dataclass(slots=True)
-class Parsed:
+class ParsedAssertions:
     """What a file holds."""
 
     suites: list[Suite] = field(default_factory=list)
@@ -93,7 +93,7 @@ def write(suites: Iterable[Suite], contexts: Mapping[str, Context]) -> str:
     return _yaml(data)
 
 
-def _told(entry: Entry) -> dict[str, Any]:
+def _told(entry: AssertionEntry) -> dict[str, Any]:
     one = entry.assertion
     told: dict[str, Any] = {"id": one.id, "text": one.text}
     if one.kind != "judge":
@@ -158,9 +158,9 @@ def iso(at: int) -> str:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def parse(data: object, what: str) -> Parsed:
+def parse(data: object, what: str) -> ParsedAssertions:
     """The suites in what a file holds."""
-    found = Parsed()
+    found = ParsedAssertions()
     if isinstance(data, Mapping) and data.get("version", VERSION) != VERSION:
         raise Invalid(
             f"{what} has version {data['version']!r}; this program reads {VERSION}.",
@@ -204,7 +204,7 @@ def _suites(data: object, what: str) -> list[Mapping[str, Any]]:
     )
 
 
-def _contexts(data: object, found: Parsed) -> None:
+def _contexts(data: object, found: ParsedAssertions) -> None:
     if data is None:
         return
     if not isinstance(data, Mapping):
@@ -222,7 +222,7 @@ def _contexts(data: object, found: Parsed) -> None:
         found.contexts[str(name)] = context
 
 
-def _entry(data: object, number: int, found: Parsed) -> Entry | None:
+def _entry(data: object, number: int, found: ParsedAssertions) -> AssertionEntry | None:
     row: Mapping[str, Any]
     row = data if isinstance(data, Mapping) else {"text": data}
     name = _line(row.get("text"))[:60] or f"number {number}"
@@ -240,7 +240,7 @@ def _entry(data: object, number: int, found: Parsed) -> Entry | None:
     return made
 
 
-def _assertion(row: Mapping[str, Any], found: Parsed) -> Entry:
+def _assertion(row: Mapping[str, Any], found: ParsedAssertions) -> AssertionEntry:
     one = _wording(row)
     source = _source(row.get("source"), found)
     asked = row.get("user_input")
@@ -273,7 +273,7 @@ def _assertion(row: Mapping[str, Any], found: Parsed) -> Entry:
         created_at := (time_of(row.get("created_at")) or 0),
         time_of(row.get("updated_at")) or created_at,
     )
-    return Entry(made, tuple(replace(old, assertion_id=made.id) for old in earlier))
+    return AssertionEntry(made, tuple(replace(old, assertion_id=made.id) for old in earlier))
 
 
 def _wording(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a Wording
@@ -291,7 +291,7 @@ _KINDS = (
 )  # fmt: skip
 
 
-def _earlier(data: object) -> list[Version]:
+def _earlier(data: object) -> list[AssertionVersion]:
     if data is None:
         return []
     if not isinstance(data, list) or len(data) > 1000:
@@ -303,11 +303,11 @@ def _earlier(data: object) -> list[Version]:
             raise Invalid("An earlier version has no number.")
         one = _wording(row)
         at = time_of(row.get("created_at")) or 0
-        found.append(Version("", number, one.text, one.kind, one.args, at))
+        found.append(AssertionVersion("", number, one.text, one.kind, one.args, at))
     return found
 
 
-def _source(data: object, found: Parsed) -> Source | None:
+def _source(data: object, found: ParsedAssertions) -> AssertionSource | None:
     if data is None:
         return None
     if not isinstance(data, Mapping):
@@ -319,7 +319,7 @@ def _source(data: object, found: Parsed) -> Source | None:
     texts = [data.get(key) or "" for key in ("question", "answer")]
     if any(not isinstance(text, str) or len(text) > LONGEST for text in texts):
         raise Invalid("The texts of a source must be texts.")
-    return Source(
+    return AssertionSource(
         _id(data.get("answer_id")),
         _id(data.get("conversation_id")),
         _id(data.get("turn_id")),

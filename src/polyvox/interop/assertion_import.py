@@ -16,10 +16,9 @@ import msgspec
 from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.tables import assertions, contexts, past_runs
-from polyvox.evaluation.tables.assertions import Wanted
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.ids import content_hash, new_id
-from polyvox.interop.assertion_file import Entry, Parsed, Suite
+from polyvox.interop.assertion_file import AssertionEntry, ParsedAssertions, Suite
 from polyvox.interop.report import Report, Undo
 from polyvox.store import advisors, turns
 from polyvox.store.database import Database, Tx
@@ -32,7 +31,7 @@ async def store(
     database: Database,
     scope: Scope,
     now: int,
-    parsed: Parsed,
+    parsed: ParsedAssertions,
     *,
     into: str | None = None,
     dry: bool = False,
@@ -97,7 +96,7 @@ def _one(
     tx: Tx,
     now: int,
     who: tuple[str, str],
-    entry: Entry,
+    entry: AssertionEntry,
     known: Mapping[str, Context],
     report: Report,
 ) -> None:
@@ -129,7 +128,7 @@ def _one(
                 report.notes.append(f"{shown}: its id {given.id} is another's here; it has {name}")
             report.taken.append(shown)
             return
-    for one in assertions.list_all(tx, Wanted(advisor_id=who[0])):
+    for one in assertions.list_all(tx, AssertionFilter(advisor_id=who[0])):
         if _is(one, made) and _words(one) == _words(made):
             report.present.append(shown)
             return
@@ -137,7 +136,7 @@ def _one(
     report.taken.append(shown)
 
 
-def _add(tx: Tx, made: Assertion, entry: Entry) -> None:
+def _add(tx: Tx, made: Assertion, entry: AssertionEntry) -> None:
     assertions.add(tx, made)
     for old in entry.earlier:
         assertions.add_version(tx, replace(old, assertion_id=made.id))

@@ -8,15 +8,14 @@ from dataclasses import replace
 from polyvox.errors import TooLarge
 from polyvox.evaluation.contexts import Context, read
 from polyvox.evaluation.tables import assertions, contexts
-from polyvox.evaluation.tables.assertions import Wanted
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.interop import assertion_file, files, space_assertions
-from polyvox.interop.assertion_file import LARGEST, Entry, Parsed, Suite
+from polyvox.interop.assertion_file import LARGEST, AssertionEntry, ParsedAssertions, Suite
 from polyvox.store import advisors
 from polyvox.store.database import Tx
 
 
-def understand(text: str, what: str) -> Parsed:
+def understand(text: str, what: str) -> ParsedAssertions:
     """The assertions in a file: our YAML, or what SPACE Terminal stored."""
     if len(text) > LARGEST:
         raise TooLarge(f"{what} has more than {LARGEST:,} characters.", "Split it.")
@@ -35,9 +34,9 @@ def suite_of(tx: Tx, advisor_id: str, name: str, found: dict[str, Context]) -> S
     `found`. One that lost something cannot be replayed elsewhere either: it stays here."""
     known = advisors.even_removed(tx, advisor_id)
     entries = []
-    for one in assertions.list_all(tx, Wanted(advisor_id=advisor_id)):
+    for one in assertions.list_all(tx, AssertionFilter(advisor_id=advisor_id)):
         earlier = assertions.versions(tx, one.id)[1:]
-        entries.append(Entry(_with_context(tx, one, found), tuple(reversed(earlier))))
+        entries.append(AssertionEntry(_with_context(tx, one, found), tuple(reversed(earlier))))
     return Suite(advisor_id, known.slug if known else "", name, tuple(entries))
 
 

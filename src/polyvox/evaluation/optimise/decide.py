@@ -24,8 +24,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from polyvox.evaluation.optimise.values import Case, Ruling, Scores, Seen, contexts_of
-from polyvox.evaluation.values import Outcome
+from polyvox.evaluation.optimise.values import Case, JudgedAnswer, Ruling, Scores, contexts_of
+from polyvox.evaluation.tables.verdicts import Outcome
 
 LEVEL = 0.05
 MOST_STEPS = 1_000_000
@@ -36,7 +36,7 @@ _ONE_SIDED = 1.645
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """Both directions of the test, and the rates that it compared."""
 
     before: float
@@ -114,12 +114,12 @@ def _both(ways: Mapping[int, int], dealt: Mapping[int, int]) -> dict[int, int]:
     return found
 
 
-def compare(cases: Sequence[Case], old: Scores, new: Scores) -> Compared:
+def compare(cases: Sequence[Case], old: Scores, new: Scores) -> Comparison:
     """The two prompts on the same cases, by the answers of their confirmations."""
     strata = strata_of(cases, old.seen, new.seen)
     swapped = [Stratum(one.old, one.new) for one in strata]
     keys = [case.key for case in cases if _rated(old, case) and _rated(new, case)]
-    return Compared(
+    return Comparison(
         before=old.mean(keys),
         after=new.mean(keys),
         better=tail(strata) if strata else 1.0,
@@ -133,7 +133,7 @@ def _rated(scores: Scores, case: Case) -> bool:
 
 
 def strata_of(
-    cases: Sequence[Case], old: Sequence[Seen], new: Sequence[Seen]
+    cases: Sequence[Case], old: Sequence[JudgedAnswer], new: Sequence[JudgedAnswer]
 ) -> tuple[Stratum, ...]:
     """One stratum for each context in which both prompts were judged at all."""
     halves = [_answers(cases, seen) for seen in (new, old)]
@@ -152,7 +152,7 @@ def strata_of(
 Answer = dict[str, Outcome]
 
 
-def _answers(cases: Sequence[Case], seen: Sequence[Seen]) -> dict[str, dict[int, Answer]]:
+def _answers(cases: Sequence[Case], seen: Sequence[JudgedAnswer]) -> dict[str, dict[int, Answer]]:
     """By context and repeat, what was found out about that answer; without those of which nothing
     was."""
     place = {case.key: case.context for case in cases}
@@ -192,7 +192,7 @@ def worth_confirming(gain: float, verdicts: int) -> bool:
     return gain > 0 and gain >= _ONE_SIDED / 2 * math.sqrt(0.5 / max(1, verdicts))
 
 
-def told(compared: Compared, cases: int, confirmations: int) -> str:
+def told(compared: Comparison, cases: int, confirmations: int) -> str:
     """The ruling in a sentence, with its numbers."""
     rates = f"{compared.before:.0%} before, {compared.after:.0%} after"
     basis = (

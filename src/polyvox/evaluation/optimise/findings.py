@@ -13,8 +13,15 @@ from typing import Any
 import msgspec
 
 from polyvox.evaluation.budget import RunBudget
-from polyvox.evaluation.optimise.loop import Result
-from polyvox.evaluation.optimise.values import Attempt, Case, Plan, Scores, Stage, Tally
+from polyvox.evaluation.optimise.loop import OptimisationResult
+from polyvox.evaluation.optimise.values import (
+    Case,
+    OptimisationPlan,
+    PromptAttempt,
+    Scores,
+    Stage,
+    Tally,
+)
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables import samples
@@ -38,7 +45,7 @@ class Count(msgspec.Struct, frozen=True):
         return self.passes / known if known else None
 
 
-class Found(msgspec.Struct, frozen=True):
+class CaseResult(msgspec.Struct, frozen=True):
     """One assertion in one context, before and after."""
 
     assertion_id: str
@@ -54,11 +61,11 @@ class Found(msgspec.Struct, frozen=True):
     sample_after: str
 
 
-class Summary(msgspec.Struct, frozen=True):
+class OptimisationSummary(msgspec.Struct, frozen=True):
     """How a run ended, in numbers."""
 
     ending: str
-    rows: tuple[Found, ...]
+    rows: tuple[CaseResult, ...]
     before: float | None = None
     after: float | None = None
     p_better: float | None = None
@@ -79,7 +86,7 @@ class Findings:
 
     optimisation: Optimisation
     attempts: tuple[StoredAttempt, ...]
-    summary: Summary | None
+    summary: OptimisationSummary | None
     texts: Mapping[str, str]
     """The answers that are compared, by the names of their samples."""
     assertions: Mapping[tuple[str, int], str]
@@ -90,7 +97,7 @@ class Findings:
 def findings(tx: Tx, optimisation_id: str) -> Findings:
     """A run with its attempts and, where it has ended, what it found."""
     one = rows.get(tx, optimisation_id)
-    summary = msgspec.json.decode(one.results, type=Summary) if one.results else None
+    summary = msgspec.json.decode(one.results, type=OptimisationSummary) if one.results else None
     texts: dict[str, str] = {}
     for row in summary.rows if summary else ():
         for name in (row.sample_before, row.sample_after):
@@ -112,7 +119,7 @@ def findings(tx: Tx, optimisation_id: str) -> Findings:
     )
 
 
-def summed(plan: Plan, result: Result) -> Summary:
+def summed(plan: OptimisationPlan, result: OptimisationResult) -> OptimisationSummary:
     """What was found, in ids and numbers."""
     confirmed = result.confirmation
     old = confirmed.before if confirmed else result.baseline
@@ -125,7 +132,7 @@ def summed(plan: Plan, result: Result) -> Summary:
         shown += [_found(case, plan, old, new, guard=True, fresh=True) for case in plan.guards]
     compared = confirmed.compared if confirmed else None
     guards = confirmed.guards if confirmed else None
-    return Summary(
+    return OptimisationSummary(
         ending=result.ending,
         rows=tuple(shown),
         before=compared.before if compared else _mean(result.baseline, plan),
@@ -142,16 +149,16 @@ def summed(plan: Plan, result: Result) -> Summary:
     )
 
 
-def _scores(result: Result) -> Scores | None:
+def _scores(result: OptimisationResult) -> Scores | None:
     return result.best.scores if result.best.number else None
 
 
-def _mean(scores: Scores, plan: Plan) -> float | None:
+def _mean(scores: Scores, plan: OptimisationPlan) -> float | None:
     keys = [key for key in plan.keys if scores.tallies.get(key, Tally()).known]
     return scores.mean(keys) if keys else None
 
 
-def _improved(plan: Plan, old: Scores, new: Scores | None) -> int:
+def _improved(plan: OptimisationPlan, old: Scores, new: Scores | None) -> int:
     if new is None:
         return 0
     ids = dict.fromkeys(case.assertion.id for case in plan.targets)
@@ -164,10 +171,10 @@ def _improved(plan: Plan, old: Scores, new: Scores | None) -> int:
 
 
 def _found(
-    case: Case, plan: Plan, old: Scores, new: Scores | None, *, guard: bool, fresh: bool
-) -> Found:
+    case: Case, plan: OptimisationPlan, old: Scores, new: Scores | None, *, guard: bool, fresh: bool
+) -> CaseResult:
     before, after = _sides(case.key, old, new)
-    return Found(
+    return CaseResult(
         case.assertion.id,
         case.assertion.number,
         case.context,
@@ -210,7 +217,9 @@ class Progress:
     def __post_init__(self) -> None:
         self._counted = self.budget.spent
 
-    async def stage(self, stage: Stage, attempts: Sequence[Attempt], best: Attempt) -> None:
+    async def stage(
+        self, stage: Stage, attempts: Sequence[PromptAttempt], best: PromptAttempt
+    ) -> None:
         """Write down the stage, the newest attempt and the best one (a `Watch`)."""
         if stage == "confirmation":
             self.budget.kept_back = 0
@@ -235,7 +244,9 @@ class Progress:
 
         await self.resources.database.write(write, self.scope)
 
-    def _keep(self, tx: Tx, last: Attempt, keys: Sequence[str], base: Scores, cost: int) -> None:
+    def _keep(
+        self, tx: Tx, last: PromptAttempt, keys: Sequence[str], base: Scores, cost: int
+    ) -> None:
         known = rows.find_attempt(tx, self.run_id, last.number)
         made = known or StoredAttempt(
             last.number, last.parent, "", None, "", "", None, "{}", 0, self.resources.clock()

@@ -18,12 +18,11 @@ from polyvox.context.recipe import BUILT_IN, Recipe
 from polyvox.errors import Conflict, Invalid
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
-from polyvox.evaluation.optimise.values import CONFIRMATIONS, REPEATS, Case, Plan
+from polyvox.evaluation.optimise.values import CONFIRMATIONS, REPEATS, Case, OptimisationPlan
 from polyvox.evaluation.replay import PHASE, PROMPT, Places, Prompt, places
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations
-from polyvox.evaluation.tables.assertions import Wanted
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.events import NANO
 from polyvox.models.providers import EMBEDDED
 from polyvox.resources import Resources
@@ -47,7 +46,7 @@ NO_REWRITER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class OptimisationRequest:
     """What somebody wants to have improved."""
 
     advisor: str
@@ -64,7 +63,7 @@ class Wish:
     enough."""
 
 
-class Written(msgspec.Struct, frozen=True):
+class StoredPlan(msgspec.Struct, frozen=True):
     """A plan as it is stored: ids, versions and hashes."""
 
     targets: tuple[tuple[str, int, str], ...]
@@ -82,7 +81,7 @@ class Prepared:
     """A run that could begin."""
 
     advisor: Advisor
-    plan: Plan
+    plan: OptimisationPlan
     places: Places
     recipe: str
     judge: str | None
@@ -96,7 +95,7 @@ class Prepared:
         """The plan as it is stored."""
         plan = self.plan
         return msgspec.json.encode(
-            Written(
+            StoredPlan(
                 tuple(_named(case) for case in plan.targets),
                 tuple(_named(case) for case in plan.guards),
                 tuple(sorted(plan.holdouts)),
@@ -113,12 +112,12 @@ def _named(case: Case) -> tuple[str, int, str]:
     return (case.assertion.id, case.assertion.number, "" if own else case.context)
 
 
-def read(written: str) -> Written:
+def read(written: str) -> StoredPlan:
     """A stored plan."""
-    return msgspec.json.decode(written, type=Written)
+    return msgspec.json.decode(written, type=StoredPlan)
 
 
-def prepare(tx: Tx, resources: Resources, wish: Wish, seed: int = 0) -> Prepared:
+def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int = 0) -> Prepared:
     """The run that is wished for. `Invalid` where there is nothing it could do, with the reason."""
     advisor = advisor_rows.get(tx, wish.advisor)
     iterations = wish.iterations or resources.settings.evaluation.iterations
@@ -156,7 +155,7 @@ def prepare(tx: Tx, resources: Resources, wish: Wish, seed: int = 0) -> Prepared
     budget = wish.budget if wish.budget is not None else resources.settings.evaluation.budget
     if budget is not None and budget <= 0:
         raise Invalid("The budget must be more than nothing.", param="budget")
-    plan = Plan(
+    plan = OptimisationPlan(
         Prompt(text, wish.target),
         tuple(targets),
         tuple(guards),
@@ -172,7 +171,7 @@ def prepare(tx: Tx, resources: Resources, wish: Wish, seed: int = 0) -> Prepared
 
 
 def price_warnings(
-    wish: Wish, prepared: Prepared, cost: int | None, needed: int | None
+    wish: OptimisationRequest, prepared: Prepared, cost: int | None, needed: int | None
 ) -> tuple[str, ...]:
     """What is to be said of the budget: one that somebody names must be one that can be kept."""
     if prepared.budget is None:
@@ -214,9 +213,11 @@ def _check_engine(engine: str) -> None:
         )
 
 
-def _chosen(tx: Tx, advisor: Advisor, wish: Wish) -> tuple[list[Assertion], list[Assertion]]:
+def _chosen(
+    tx: Tx, advisor: Advisor, wish: OptimisationRequest
+) -> tuple[list[Assertion], list[Assertion]]:
     """The assertions to improve, and the advisor's other active ones."""
-    active = assertion_rows.list_all(tx, Wanted(advisor_id=advisor.id, active=True))
+    active = assertion_rows.list_all(tx, AssertionFilter(advisor_id=advisor.id, active=True))
     if wish.assertion_ids is None:
         chosen = active
     else:
@@ -337,7 +338,9 @@ def _holdouts(targets: Sequence[Case], part: float | None, seed: int) -> frozens
     return frozenset(chance.sample(sorted(ids), count))
 
 
-def loaded(tx: Tx, resources: Resources, one: optimisations.Optimisation) -> tuple[Plan, Places]:
+def loaded(
+    tx: Tx, resources: Resources, one: optimisations.Optimisation
+) -> tuple[OptimisationPlan, Places]:
     """What a stored run works with: the assertions in the versions it began with, and its
     advisor as it was."""
     written = read(one.plan)
@@ -351,7 +354,7 @@ def loaded(tx: Tx, resources: Resources, one: optimisations.Optimisation) -> tup
         key: _as_it_was(advisor, one) if key == one.advisor_id else advisor
         for key, advisor in where.advisors.items()
     }
-    plan = Plan(
+    plan = OptimisationPlan(
         Prompt(one.base_text, one.target),
         _placed(written.targets, found, where.of),
         _placed(written.guards, found, where.of),

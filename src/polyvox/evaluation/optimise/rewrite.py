@@ -8,22 +8,30 @@ conversations (`leaks`).
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from polyvox.errors import ModelError
+from polyvox.evaluation.budget import Calls, ModelReply
+from polyvox.evaluation.contexts import Context
+from polyvox.evaluation.judge import asked_plainly
 from polyvox.evaluation.judge_prompt import prompt as text_of
 from polyvox.evaluation.judge_prompt import quoted
 from polyvox.evaluation.optimise.leaks import leaks
 from polyvox.evaluation.replay import Prompt
+from polyvox.evaluation.tables import optimisations
+from polyvox.evaluation.tables.optimisations import StoredAttempt
 from polyvox.ids import content_hash
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.models.wire import paired
 from polyvox.replies import objects
-from polyvox.values import Params
+from polyvox.resources import Resources
+from polyvox.values import Params, Scope
 
 GROWTH = 1.5
 ROOM = 800
@@ -215,3 +223,84 @@ def allowed_by(texts: Sequence[tuple[str, object]]) -> tuple[str, ...]:
         if isinstance(args, dict):
             found += [str(value) for value in args.values()]
     return tuple(found)
+
+
+MAX_TOKENS = 4_096
+CUT = "it ended before its end: the reply was too long."
+
+
+@dataclass(frozen=True, slots=True)
+class RoadRewriter:
+    """Asks the optimiser model on behalf of one run."""
+
+    resources: Resources
+    scope: Scope
+    run_id: str
+    calls: Calls
+    model: str
+    said: tuple[str, ...]
+    """Everything that stands in the contexts: nothing of it may be carried over."""
+
+    async def rewrite(self, ask: Ask, number: int) -> Proposal:
+        """See `Rewriter`."""
+        ask = replace(ask, conversations=(*self.said, *ask.conversations))
+        limit = self.resources.models.facts(self.model).max_tokens or MAX_TOKENS
+        first = request(ask, limit)
+        name = ask_hash(first)
+        kept = await self.resources.database.read(
+            lambda tx: optimisations.find_attempt(tx, self.run_id, number), self.scope
+        )
+        if kept is not None and kept.ask_hash == name:
+            return Proposal(kept.text, kept.note)
+        text, note = await self._written(ask, first)
+        made = StoredAttempt(
+            number,
+            0,
+            name,
+            text,
+            "refused" if text is None else "proposed",
+            note,
+            None,
+            "{}",
+            0,
+            self.resources.clock(),
+        )
+        await self.resources.database.write(
+            lambda tx: optimisations.put_attempt(tx, self.run_id, made), self.scope
+        )
+        return Proposal(text, note)
+
+    async def _written(self, ask: Ask, request: Request) -> tuple[str | None, str]:
+        """A prompt that can be taken, asked for twice at most; or why there is none."""
+        reply, request = await self._reply(request)
+        text, wrong = await asyncio.to_thread(self._read, reply, ask)
+        if wrong:
+            reply, _ = await self._reply(again(request, reply.text, wrong))
+            text, wrong = await asyncio.to_thread(self._read, reply, ask)
+        return (None, refusal(wrong)) if wrong else (text, "")
+
+    def _read(self, reply: ModelReply, ask: Ask) -> tuple[str | None, str]:
+        """The text and what is wrong with it. Long conversations take a while to look through."""
+        text = read(reply.text)
+        if text is None and reply.cut:
+            return None, CUT
+        return text, wrong(text, ask)
+
+    async def _reply(self, request: Request) -> tuple[ModelReply, Request]:
+        try:
+            return await asked_plainly(self.calls, self.model, request)
+        except ModelError as error:
+            raise type(error)(
+                f"The rewriter could not be asked: {error.message}", error.hint
+            ) from error
+
+
+def texts_of(contexts: list[Context]) -> tuple[str, ...]:
+    """What was said in these contexts: the person's words, the advisors', and what was
+    remembered."""
+    found: dict[str, None] = {}
+    for context in contexts:
+        found |= dict.fromkeys(message.text for message in context.messages)
+        found |= dict.fromkeys(block.text for block in context.memory)
+        found[context.asked] = None
+    return tuple(text for text in found if text)

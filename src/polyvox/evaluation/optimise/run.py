@@ -24,10 +24,10 @@ from polyvox.evaluation.optimise import adopt
 from polyvox.evaluation.optimise import plan as plans
 from polyvox.evaluation.optimise.estimate import RunEstimate, estimate
 from polyvox.evaluation.optimise.findings import Findings, Progress, findings, summed
-from polyvox.evaluation.optimise.loop import Result, optimise
-from polyvox.evaluation.optimise.plan import Prepared, Wish
-from polyvox.evaluation.optimise.rewriter import RoadRewriter, texts_of
-from polyvox.evaluation.optimise.values import Outage, Plan
+from polyvox.evaluation.optimise.loop import OptimisationResult, optimise
+from polyvox.evaluation.optimise.plan import OptimisationRequest, Prepared
+from polyvox.evaluation.optimise.rewrite import RoadRewriter, texts_of
+from polyvox.evaluation.optimise.values import OptimisationPlan, Outage
 from polyvox.evaluation.replay import PROMPT, road_bench
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation
@@ -63,14 +63,16 @@ class Optimisations:
         """What the worker does for us."""
         return {KIND: self._do}
 
-    async def estimate(self, scope: Scope, wish: Wish) -> tuple[Prepared, RunEstimate]:
+    async def estimate(
+        self, scope: Scope, wish: OptimisationRequest
+    ) -> tuple[Prepared, RunEstimate]:
         """Say what a run would do, and the most it would take. Nothing is begun."""
         prepared = await self._resources.database.read(
             lambda tx: plans.prepare(tx, self._resources, wish), scope
         )
         return prepared, await asyncio.to_thread(estimate, self._resources, prepared)
 
-    async def begin(self, scope: Scope, wish: Wish) -> Optimisation:
+    async def begin(self, scope: Scope, wish: OptimisationRequest) -> Optimisation:
         """Want a run; somebody's worker does it."""
         _, expected = await self.estimate(scope, wish)
         made = await self._resources.database.write(
@@ -217,7 +219,9 @@ class Optimisations:
         result = await optimise(plan, bench, rewriter, progress.stage, questions)
         await self._keep(scope, one, plan, result)
 
-    async def _keep(self, scope: Scope, one: Optimisation, plan: Plan, result: Result) -> None:
+    async def _keep(
+        self, scope: Scope, one: Optimisation, plan: OptimisationPlan, result: OptimisationResult
+    ) -> None:
         state: Literal["spent", "finished"] = "spent" if result.ending == "spent" else "finished"
         better = result.best.prompt if result.best.number else None
 
@@ -237,7 +241,9 @@ class Optimisations:
         await self._resources.database.write(write, scope)
 
 
-def _begin(tx: Tx, resources: Resources, wish: Wish, expected: RunEstimate) -> Optimisation:
+def _begin(
+    tx: Tx, resources: Resources, wish: OptimisationRequest, expected: RunEstimate
+) -> Optimisation:
     now = resources.clock()
     prepared = plans.prepare(tx, resources, wish, seed=now % 1_000_003)
     plans.check_free(tx, prepared)

@@ -17,9 +17,9 @@ from polyvox.evaluation.budget import together
 from polyvox.evaluation.optimise.values import (
     PARALLEL,
     Case,
+    JudgedAnswer,
     Outage,
     Scores,
-    Seen,
     Tally,
     contexts_of,
 )
@@ -79,7 +79,7 @@ async def measure(
     gate = gate or asyncio.Semaphore(PARALLEL)
     contexts = contexts_of(cases)
     tallies = {case.key: Tally() for case in cases}
-    seen: list[Seen] = []
+    seen: list[JudgedAnswer] = []
     for done in range(repeats):
         asked = list(contexts) if every else still_open(contexts, tallies, repeats)
         if not asked:
@@ -113,22 +113,22 @@ async def _one(
     contexts: Mapping[str, Sequence[Case]],
     repeat: int,
     context: str,
-) -> list[Seen]:
+) -> list[JudgedAnswer]:
     async with gate:
         return await _seen(bench, prompt, context, contexts[context], repeat)
 
 
 async def _seen(
     bench: Bench, prompt: Prompt, context: str, cases: Sequence[Case], repeat: int
-) -> list[Seen]:
+) -> list[JudgedAnswer]:
     """One answer and what is said of it. An advisor that does not answer tells nothing."""
     try:
         sample = await bench.sample(prompt, context, repeat)
     except (ModelError, Invalid) as error:
         reason = f"The advisor did not answer: {error.message} {error.hint}".strip()
-        return [Seen(case.key, repeat, "error", reason, "", "") for case in cases]
+        return [JudgedAnswer(case.key, repeat, "error", reason, "", "") for case in cases]
     judged = await bench.judge(sample, [case.assertion for case in cases], repeat)
     return [
-        Seen(case.key, repeat, one.outcome, one.reason, sample.key, sample.text)
+        JudgedAnswer(case.key, repeat, one.outcome, one.reason, sample.key, sample.text)
         for case, one in zip(cases, judged, strict=True)
     ]

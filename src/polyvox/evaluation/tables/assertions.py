@@ -48,7 +48,7 @@ _JOINED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AssertionSource:
     """The answer that an assertion was drawn from, as it was then."""
 
     answer_id: str
@@ -76,7 +76,7 @@ class Assertion:
     """What a check in code needs: `min`, `max`, `text`, `pattern`, `language` …"""
     tags: tuple[str, ...] = ()
     active: bool = True
-    source: Source | None = None
+    source: AssertionSource | None = None
     user_input: str | None = None
     """Made by hand: what to ask. None as well: it holds in every stored context of its advisor."""
     created_at: int = 0
@@ -84,7 +84,7 @@ class Assertion:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class AssertionVersion:
     """What an assertion said at a time."""
 
     assertion_id: str
@@ -95,7 +95,7 @@ class Version:
     created_at: int
 
 
-class Details(TypedDict, total=False):
+class AssertionDetails(TypedDict, total=False):
     """What can be changed; what is left out stays. Another text, kind or args is a new version."""
 
     text: str
@@ -107,7 +107,7 @@ class Details(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AssertionFilter:
     """Which assertions are listed; everything given must hold."""
 
     advisor_id: str | None = None
@@ -149,7 +149,7 @@ def get_many(tx: Tx, ids: Sequence[str]) -> list[Assertion]:
     return [found[one] if one in found else get(tx, one) for one in ids]
 
 
-def versions(tx: Tx, assertion_id: str) -> list[Version]:
+def versions(tx: Tx, assertion_id: str) -> list[AssertionVersion]:
     """Everything an assertion (also a removed one) has said, newest first."""
     rows = tx.all(
         "SELECT assertion_id, number, text, kind, args, created_at FROM assertion_versions"
@@ -157,13 +157,13 @@ def versions(tx: Tx, assertion_id: str) -> list[Version]:
         (tx.user, assertion_id),
     )
     return [
-        Version(one, number, text, kind, msgspec.json.decode(args), at)
+        AssertionVersion(one, number, text, kind, msgspec.json.decode(args), at)
         for one, number, text, kind, args, at in rows
     ]
 
 
 def list_page(
-    tx: Tx, wanted: Wanted, limit: int = 100, after: str | None = None
+    tx: Tx, wanted: AssertionFilter, limit: int = 100, after: str | None = None
 ) -> Page[Assertion]:
     """Assertions in the order they were made; `after` is a page's `next`."""
     where, params = _where(wanted)
@@ -177,7 +177,7 @@ def list_page(
     return page_of([_assertion(row) for row in rows], limit, lambda one: one.created_at)
 
 
-def list_all(tx: Tx, wanted: Wanted) -> list[Assertion]:
+def list_all(tx: Tx, wanted: AssertionFilter) -> list[Assertion]:
     """Every assertion that is wanted, in the order they were made."""
     where, params = _where(wanted)
     rows = tx.all(
@@ -246,7 +246,7 @@ def owners(tx: Tx) -> list[tuple[str, str]]:
 
 def add(tx: Tx, one: Assertion) -> Assertion:
     """A new assertion in its first version. An id that was ever given is a Conflict."""
-    source = one.source or Source("", "", "", "", "", "")
+    source = one.source or AssertionSource("", "", "", "", "", "")
     touched = tx.run(
         "INSERT INTO assertions (user_id, id, advisor_id, advisor_name, number, tags, active,"
         " source_answer, source_conversation, source_turn, source_input, source_text, context_hash,"
@@ -278,7 +278,7 @@ def add(tx: Tx, one: Assertion) -> Assertion:
     return one
 
 
-def add_version(tx: Tx, one: Version) -> None:
+def add_version(tx: Tx, one: AssertionVersion) -> None:
     """An earlier version that a file tells of; one that is there stays as it is."""
     tx.run(
         "INSERT INTO assertion_versions (user_id, assertion_id, number, text, kind, args,"
@@ -295,7 +295,7 @@ def add_version(tx: Tx, one: Version) -> None:
     )
 
 
-def change(tx: Tx, assertion_id: str, now: int, details: Details) -> Assertion:
+def change(tx: Tx, assertion_id: str, now: int, details: AssertionDetails) -> Assertion:
     """Change what `details` names. Saying something else makes a new version."""
     # Touching the row first locks it: two changes at once make two versions, one after the other.
     tx.run(
@@ -345,7 +345,7 @@ def remove(tx: Tx, assertion_id: str, now: int) -> None:
 def restore(tx: Tx, one: Assertion, now: int) -> bool:
     """Bring a removed assertion back as it is given; answers whether that id was this one's: of
     the same advisor, from the same answer."""
-    source = one.source or Source("", "", "", "", "", "")
+    source = one.source or AssertionSource("", "", "", "", "", "")
     row = tx.one(
         "SELECT number FROM assertions WHERE user_id = ? AND id = ? AND advisor_id = ?"
         " AND COALESCE(source_answer, '') = ? AND removed_at IS NOT NULL",
@@ -366,7 +366,7 @@ def restore(tx: Tx, one: Assertion, now: int) -> bool:
             one.id,
         ),
     )
-    said: Details = {"text": one.text, "kind": one.kind, "args": one.args}
+    said: AssertionDetails = {"text": one.text, "kind": one.kind, "args": one.args}
     change(tx, one.id, now, {**said, "tags": one.tags, "active": one.active})
     return True
 
@@ -435,7 +435,7 @@ def _clean(text: str, needles: Needles, gone: bool = False) -> str:
     return REDACTED if gone and text else needles.redacted(text) or text
 
 
-def _where(wanted: Wanted) -> tuple[str, list[Value]]:
+def _where(wanted: AssertionFilter) -> tuple[str, list[Value]]:
     where, params = "", list[Value]()
     plain: tuple[tuple[str, Value], ...] = (
         ("a.advisor_id", wanted.advisor_id),
@@ -467,7 +467,7 @@ def _words(one: Assertion) -> str:
 
 
 def _add_version(tx: Tx, one: Assertion, now: int) -> None:
-    add_version(tx, Version(one.id, one.number, one.text, one.kind, one.args, now))
+    add_version(tx, AssertionVersion(one.id, one.number, one.text, one.kind, one.args, now))
 
 
 def _assertion(row: Row) -> Assertion:
@@ -475,7 +475,7 @@ def _assertion(row: Row) -> Assertion:
     values[6] = msgspec.json.decode(row[6])
     values[7] = tuple(msgspec.json.decode(row[7]))
     values[8] = bool(row[8])
-    values += [None if row[9] is None else Source(*row[9:15]), *row[15:]]
+    values += [None if row[9] is None else AssertionSource(*row[9:15]), *row[15:]]
     return Assertion(*values)
 
 

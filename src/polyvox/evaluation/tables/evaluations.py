@@ -17,6 +17,8 @@ from polyvox.store.pages import Page, page_of, place_in
 from polyvox.values import Usage
 
 EvaluationState = Literal["waiting", "running", "finished", "cancelled", "failed"]
+Mode = Literal["judge", "replay"]
+"""Judge the stored answer, or have the advisor answer anew in the source's context."""
 Origin = Literal["person", "suite", "badge"]
 """Who wanted it: somebody on a card or a list, `polyvox eval`, or the setting for live badges."""
 ENDED: frozenset[EvaluationState] = frozenset({"finished", "cancelled", "failed"})
@@ -34,7 +36,7 @@ class Evaluation:
     id: str
     advisor_id: str | None
     """Whose assertions; None: those of several advisors."""
-    mode: Literal["judge", "replay"]
+    mode: Mode
     origin: Origin
     answer_id: str | None
     """The stored answer that is judged; None: each assertion's own."""
@@ -154,7 +156,7 @@ def latest(
     advisor_id: str | None,
     *,
     blessed: bool = False,
-    mode: Literal["judge", "replay"] | None = None,
+    mode: Mode | None = None,
     other_than: str = "",
 ) -> Evaluation | None:
     """The newest finished run over an advisor's assertions (over everybody's: None), or the one

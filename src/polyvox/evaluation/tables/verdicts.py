@@ -16,6 +16,7 @@ from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Row, Tx, Value
 
 Outcome = Literal["pass", "fail", "error"]
+"""An `error` is neither a pass nor a fail: nothing was found out."""
 CODE = "code"
 """The judge of checks that need none."""
 SOME = 400
@@ -56,6 +57,16 @@ class Verdict:
     def subject(self) -> str:
         """Names the text that was judged."""
         return self.sample or self.answer_id or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The judgement of one assertion on one answer, the reason first."""
+
+    assertion_id: str
+    number: int
+    reason: str
+    outcome: Outcome
 
 
 def put(tx: Tx, verdicts: Iterable[Verdict]) -> None:
