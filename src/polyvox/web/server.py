@@ -19,15 +19,12 @@ from polyvox.app import Polyvox
 from polyvox.errors import ConfigError, PolyvoxError
 from polyvox.web import (
     advisors,
-    briefs,
     companion,
     conversations,
     councils,
     errors,
     export,
     health,
-    memory,
-    memory_room,
     openai,
     personas,
     receipts,
@@ -35,13 +32,13 @@ from polyvox.web import (
     search,
     sessions,
     settings,
-    starting,
     static,
     turns,
     usage,
 )
 from polyvox.web.evaluation import assertions, evaluations, optimizations
 from polyvox.web.guard import Asgi, Guard, is_loopback
+from polyvox.web.memory import browse, contract, own, start
 from polyvox.web.openapi import Api
 
 log = logging.getLogger("polyvox.web")
@@ -90,10 +87,10 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         sessions,
         evaluations,
         optimizations,
-        briefs,
-        memory_room,
-        starting,
-        memory,
+        browse,
+        start,
+        own,
+        contract,
         receipts,
         recipes,
         settings,

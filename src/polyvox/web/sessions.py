@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
+from polyvox.fields import Id
 from polyvox.memory import derive
 from polyvox.memory.values import Partition
 from polyvox.store import conversations, jobs, sessions, turns
@@ -14,9 +15,8 @@ from polyvox.store.database import Tx
 from polyvox.store.jobs import Job, JobState
 from polyvox.store.sessions import INGEST, Session
 from polyvox.values import Answer, Conversation, Scope, Turn
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Id, Key
 
 router = APIRouter(tags=["sessions"])
 Few = Annotated[int, Query(ge=1, le=200)]
