@@ -27,7 +27,7 @@ def judging() -> list[Row]:
     replies = corpus(*(one.key for one in batch))
 
     def ours(bad: Bad) -> set[str]:
-        found = read(bad.text, batch, cut=bad.cut).found
+        found = read(bad.text, batch, cut=bad.cut).verdicts
         return {key for key, said in found.items() if said[1] == "pass"}
 
     def careless(bad: Bad) -> set[str]:

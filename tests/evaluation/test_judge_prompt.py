@@ -113,7 +113,7 @@ def test_a_good_reply_is_read_whatever_stands_around_it() -> None:
     ]
     for reply in wrapped:
         reading = read(reply, PAIR)
-        assert dict(reading.found) == {A: (HOLDS, "pass"), B: (NOT, "fail")}, reply
+        assert dict(reading.verdicts) == {A: (HOLDS, "pass"), B: (NOT, "fail")}, reply
         assert not reading.wrong
 
 
@@ -128,7 +128,7 @@ def test_the_corpus_is_large_and_every_reply_in_it_is_another_one() -> None:
 @pytest.mark.parametrize("bad", BAD, ids=[one.name for one in BAD])
 def test_no_malformed_reply_passes_silently(bad: Bad) -> None:
     reading = read(bad.text, PAIR, cut=bad.cut)
-    assert {key: said[1] for key, said in reading.found.items()} == dict(bad.allowed)
+    assert {key: said[1] for key, said in reading.verdicts.items()} == dict(bad.allowed)
     assert set(reading.wrong) == {A, B} - set(bad.allowed)
     assert all(reading.wrong.values())
 
@@ -138,7 +138,7 @@ def test_a_reply_cut_anywhere_gives_nothing_that_was_not_whole(at: int) -> None:
     whole = told(row(A, "fail", NOT), row(B))
     reading = read(whole[:at], PAIR, cut=True)
     ends = {A: whole.index("}") + 1, B: whole.index("}", whole.index("}") + 1) + 1}
-    assert set(reading.found) == {key for key, end in ends.items() if end <= at}
+    assert set(reading.verdicts) == {key for key, end in ends.items() if end <= at}
 
 
 @given(
@@ -153,8 +153,8 @@ def test_a_reply_cut_anywhere_gives_nothing_that_was_not_whole(at: int) -> None:
 )
 def test_whatever_json_comes_a_pass_has_its_id_and_its_reason(value: object) -> None:
     reading = read(json.dumps(value), PAIR)
-    assert set(reading.found) | set(reading.wrong) == {A, B}
-    for reason, _ in reading.found.values():
+    assert set(reading.verdicts) | set(reading.wrong) == {A, B}
+    for reason, _ in reading.verdicts.values():
         assert len(reason.strip()) > 1
 
 

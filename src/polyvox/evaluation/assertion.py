@@ -48,12 +48,12 @@ async def from_answer(
     resources: Resources,
     scope: Scope,
     answer_id: str,
-    said: Sequence[Wording],
+    given: Sequence[Wording],
     tagged: Sequence[str] = (),
 ) -> list[Assertion]:
     """Assertions about an answer, with what its advisor had been sent. One that was drawn from it
     before, word for word, is given as it is."""
-    wordings, named = checked(said), tags(tagged)
+    wordings, named = checked(given), tags(tagged)
 
     def read(tx: Tx) -> tuple[Answer, str, Context | None]:
         answer = turns.get_answer(tx, answer_id)
@@ -95,15 +95,19 @@ def _made(
 ) -> list[Assertion]:
     """An assertion like this one for each wording; one that is known already as it is."""
 
-    def new(one: Wording) -> Assertion:
-        return replace(like, id=new_id(), text=one.text, kind=one.kind, args=one.args)
+    def new(wording: Wording) -> Assertion:
+        return replace(like, id=new_id(), text=wording.text, kind=wording.kind, args=wording.args)
 
-    return [_same(known, one) or assertions.add(tx, new(one)) for one in wordings]
+    return [_same(known, wording) or assertions.add(tx, new(wording)) for wording in wordings]
 
 
-def _same(known: Iterable[Assertion], one: Wording) -> Assertion | None:
+def _same(known: Iterable[Assertion], wording: Wording) -> Assertion | None:
     for other in known:
-        if (other.text, other.kind, dict(other.args)) == (one.text, one.kind, dict(one.args)):
+        if (other.text, other.kind, dict(other.args)) == (
+            wording.text,
+            wording.kind,
+            dict(wording.args),
+        ):
             return other
     return None
 
@@ -112,12 +116,12 @@ async def by_hand(
     resources: Resources,
     scope: Scope,
     advisor: str,
-    said: Sequence[Wording],
+    given: Sequence[Wording],
     tagged: Sequence[str] = (),
     user_input: str | None = None,
 ) -> list[Assertion]:
     """Assertions about an advisor, with a question of their own, or for every stored context."""
-    wordings, named = checked(said), tags(tagged)
+    wordings, named = checked(given), tags(tagged)
     if user_input is not None:
         clean(user_input, "user_input", resources.settings.limits.message_chars)
     now = resources.clock()
@@ -125,9 +129,9 @@ async def by_hand(
     def write(tx: Tx) -> list[Assertion]:
         who = advisors.get(tx, advisor)
         known = [
-            one
-            for one in assertions.list_all(tx, AssertionFilter(advisor_id=who.id))
-            if one.source is None and one.user_input == user_input
+            row
+            for row in assertions.list_all(tx, AssertionFilter(advisor_id=who.id))
+            if row.source is None and row.user_input == user_input
         ]
         like = Assertion(
             "",
@@ -161,8 +165,8 @@ async def change(
             text = details.get("text", old.text)
             if "text" not in details and old.kind != "judge" and old.text == _told(old):
                 text = ""  # its words were those of the check; they follow it
-            one = wording(text, kind, args)
-            new |= {"text": one.text, "kind": one.kind, "args": one.args}
+            new_wording = wording(text, kind, args)
+            new |= {"text": new_wording.text, "kind": new_wording.kind, "args": new_wording.args}
         if "tags" in details:
             new["tags"] = tags(details["tags"])
         if "user_input" in details:
@@ -179,8 +183,8 @@ async def change(
     return await resources.database.write(write, scope)
 
 
-def _told(one: Assertion) -> str:
-    return described(one.kind, one.args)
+def _told(assertion: Assertion) -> str:
+    return described(assertion.kind, assertion.args)
 
 
 async def bulk(
@@ -195,20 +199,20 @@ async def bulk(
     now = resources.clock()
 
     def write(tx: Tx) -> list[str]:
-        found = assertions.get_many(tx, list(dict.fromkeys(ids)))
-        for one in found:
+        rows = assertions.get_many(tx, list(dict.fromkeys(ids)))
+        for row in rows:
             if action == "remove":
-                assertions.remove(tx, one.id, now)
+                assertions.remove(tx, row.id, now)
                 continue
             details: AssertionDetails
             if action in ("activate", "deactivate"):
                 details = {"active": action == "activate"}
             elif action == "tag":
-                details = {"tags": tags([*one.tags, *named])}
+                details = {"tags": tags([*row.tags, *named])}
             else:
-                details = {"tags": tuple(old for old in one.tags if old not in named)}
-            assertions.change(tx, one.id, now, details)
-        return [one.id for one in found]
+                details = {"tags": tuple(old for old in row.tags if old not in named)}
+            assertions.change(tx, row.id, now, details)
+        return [row.id for row in rows]
 
     return await resources.database.write(write, scope)
 
@@ -254,16 +258,16 @@ async def listed(
 def whose(tx: Tx, key: str) -> tuple[str, str]:
     """Id and name of who is meant: an advisor by id or slug, also a removed one by its id as long
     as it has assertions; the plain assistant, and syntheses."""
-    found = advisors.find(tx, key)
-    if found is not None:
-        return found.id, found.name
+    advisor = advisors.find(tx, key)
+    if advisor is not None:
+        return advisor.id, advisor.name
     if key in OURS:
         return key, OURS[key]
     gone = assertions.name_of(tx, key)
     if gone is not None:
         return key, gone
-    found = advisors.get(tx, key)
-    return found.id, found.name
+    advisor = advisors.get(tx, key)
+    return advisor.id, advisor.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,22 +285,22 @@ async def history(resources: Resources, scope: Scope, assertion_id: str) -> Hist
     """An assertion with its versions, and the runs that came with it from elsewhere."""
 
     def read(tx: Tx) -> History:
-        found = assertions.get(tx, assertion_id)
-        runs = past_runs.of_answer(tx, found.source.answer_id) if found.source else []
-        mine = [one for one in runs if _about(one, found)]
-        return History(found, tuple(assertions.versions(tx, assertion_id)), tuple(mine))
+        assertion = assertions.get(tx, assertion_id)
+        runs = past_runs.of_answer(tx, assertion.source.answer_id) if assertion.source else []
+        mine = [run for run in runs if _about(run, assertion)]
+        return History(assertion, tuple(assertions.versions(tx, assertion_id)), tuple(mine))
 
     return await resources.database.read(read, scope)
 
 
-def _about(run: PastRun, one: Assertion) -> bool:
+def _about(run: PastRun, assertion: Assertion) -> bool:
     results = run.data.get("results")
     if run.kind != "evaluation" or not isinstance(results, list):
         return True
     named = [str(row.get("assertionId") or "") for row in results if isinstance(row, dict)]
     # One whose id was another's here has it with an ending.
     return not any(named) or any(
-        name and (one.id == name or one.id.startswith(f"{name}-")) for name in named
+        name and (assertion.id == name or assertion.id.startswith(f"{name}-")) for name in named
     )
 
 
@@ -340,21 +344,23 @@ class Wording:
 
 def lines(text: str) -> list[str]:
     """One assertion per line, without the marks of a list."""
-    found = (_MARK.sub("", line).strip() for line in text.splitlines())
-    return [line for line in found if line]
+    stripped = (_MARK.sub("", line).strip() for line in text.splitlines())
+    return [line for line in stripped if line]
 
 
 def checked(wordings: Iterable[Wording], most: int = MOST) -> list[Wording]:
     """The wordings, if all of them can be stored; each is there once, checks have words."""
-    found: dict[tuple[str, str, str], Wording] = {}
+    distinct: dict[tuple[str, str, str], Wording] = {}
     for given in wordings:
-        one = wording(given.text, given.kind, given.args)
-        found.setdefault((one.text, one.kind, repr(one.args)), one)
-    if not found:
+        clean_wording = wording(given.text, given.kind, given.args)
+        distinct.setdefault(
+            (clean_wording.text, clean_wording.kind, repr(clean_wording.args)), clean_wording
+        )
+    if not distinct:
         raise Invalid("There is no assertion in it.", "Write at least one.", param="texts")
-    if len(found) > most:
-        raise Invalid(f"{len(found):,} assertions are too many; {most} at once.", param="texts")
-    return list(found.values())
+    if len(distinct) > most:
+        raise Invalid(f"{len(distinct):,} assertions are too many; {most} at once.", param="texts")
+    return list(distinct.values())
 
 
 def wording(text: str, kind: Kind, args: object) -> Wording:
@@ -362,15 +368,15 @@ def wording(text: str, kind: Kind, args: object) -> Wording:
     if args is not None and not isinstance(args, dict):
         raise Invalid("The arguments must be a table.", "Name each of them.", param="args")
     given = understood(kind, args)
-    said = " ".join(text.split())
-    if not said and kind != "judge":
-        said = described(kind, given)
-    return Wording(clean(said, "text", LONGEST), kind, given)
+    line = " ".join(text.split())
+    if not line and kind != "judge":
+        line = described(kind, given)
+    return Wording(clean(line, "text", LONGEST), kind, given)
 
 
 def tags(given: Iterable[str]) -> tuple[str, ...]:
     """Tags as they are compared: in small letters, without # and spaces."""
-    found: dict[str, None] = {}
+    plain_tags: dict[str, None] = {}
     for tag in given:
         plain = "-".join(tag.strip().lstrip("#").casefold().split())
         clean(plain, "tags", LONGEST_TAG)
@@ -380,10 +386,10 @@ def tags(given: Iterable[str]) -> tuple[str, ...]:
                 "Use letters, digits, hyphens.",
                 param="tags",
             )
-        found[plain] = None
-    if len(found) > MOST_TAGS:
+        plain_tags[plain] = None
+    if len(plain_tags) > MOST_TAGS:
         raise Invalid(f"{MOST_TAGS} tags are the most.", "Use fewer.", param="tags")
-    return tuple(found)
+    return tuple(plain_tags)
 
 
 def context_of(tx: Tx, settings: Settings, answer: Answer) -> Context | None:

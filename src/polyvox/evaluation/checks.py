@@ -135,13 +135,13 @@ def _pattern(given: Args) -> Args:
     if not isinstance(pattern, str) or not pattern:
         raise Invalid("The pattern is missing.", "Give it as `pattern`.", param="args")
     clean(pattern, "pattern", LONGEST_TEXT, empty=True)
-    found = {
+    args = {
         "pattern": pattern,
         "ignore_case": _flag(given, "ignore_case", otherwise=False),
         "lines": _flag(given, "lines", otherwise=False),
     }
-    compiled(pattern, ignore_case=found["ignore_case"], lines=found["lines"])
-    return found
+    compiled(pattern, ignore_case=args["ignore_case"], lines=args["lines"])
+    return args
 
 
 def _language(given: Args) -> Args:
@@ -149,27 +149,27 @@ def _language(given: Args) -> Args:
     known = ", ".join(sorted(language.NAMES))
     if not isinstance(code, str):
         raise Invalid("The language is missing.", f"Known are {known}.", param="args")
-    found = code.strip().lower().partition("-")[0]
-    if found not in language.NAMES:
-        named = {name.lower(): one for one, name in language.NAMES.items()}
-        found = named.get(code.strip().lower(), "")
-    if not found:
+    wanted = code.strip().lower().partition("-")[0]
+    if wanted not in language.NAMES:
+        named = {name.lower(): code_ for code_, name in language.NAMES.items()}
+        wanted = named.get(code.strip().lower(), "")
+    if not wanted:
         raise Invalid(
             f"The language {code[:40]!r} cannot be told from others here.",
             f"Known are {known}; leave others to a judge.",
             param="args",
         )
-    return {"language": found}
+    return {"language": wanted}
 
 
 def _keys(given: Args) -> Args:
     keys = given.get("keys", [])
-    if not isinstance(keys, list | tuple) or not all(isinstance(one, str) for one in keys):
+    if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
         raise Invalid("`keys` must be a list of names.", "Correct it.", param="args")
     if len(keys) > MOST_KEYS:
         raise Invalid(f"`keys` has more than {MOST_KEYS} names.", "Name fewer.", param="args")
-    for one in keys:
-        clean(one, "keys", 200)
+    for key in keys:
+        clean(key, "keys", 200)
     return {"keys": list(dict.fromkeys(keys))} if keys else {}
 
 
@@ -204,9 +204,9 @@ def _counted(
     what: str, counter: Callable[[str], int]
 ) -> Callable[[Mapping[str, Any], str], Checked]:
     def look(args: Mapping[str, Any], answer: str) -> Checked:
-        found = counter(answer)
-        reason = f"It has {_many(found, what)}; wanted: {_range(args, what)}."
-        inside = args.get("min", 0) <= found <= args.get("max", found)
+        number = counter(answer)
+        reason = f"It has {_many(number, what)}; wanted: {_range(args, what)}."
+        inside = args.get("min", 0) <= number <= args.get("max", number)
         return Checked(reason, "pass" if inside else "fail")
 
     return look
@@ -254,9 +254,9 @@ def _matches(args: Mapping[str, Any], answer: str) -> Checked:
         ignore_case=bool(args.get("ignore_case", False)),
         lines=bool(args.get("lines", False)),
     )
-    found = pattern.search(answer.strip())
-    reason = f"The pattern {args['pattern']} is {'' if found else 'not '}found in it."
-    return Checked(reason, "pass" if found else "fail")
+    match = pattern.search(answer.strip())
+    reason = f"The pattern {args['pattern']} is {'' if match else 'not '}found in it."
+    return Checked(reason, "pass" if match else "fail")
 
 
 def _ending(answer: str) -> str:
@@ -277,13 +277,13 @@ def _asks(_: Mapping[str, Any], answer: str) -> Checked:
 
 def _spoken(args: Mapping[str, Any], answer: str) -> Checked:
     wanted = args["language"]
-    found = language.detected(answer)
-    if found is None:
+    spoken = language.detected(answer)
+    if spoken is None:
         return Checked(
             "Its language cannot be told: it is too short, or between language.", "error"
         )
-    reason = f"It is in {language.NAMES[found]}; {language.NAMES[wanted]} was wanted."
-    return Checked(reason, "pass" if found == wanted else "fail")
+    reason = f"It is in {language.NAMES[spoken]}; {language.NAMES[wanted]} was wanted."
+    return Checked(reason, "pass" if spoken == wanted else "fail")
 
 
 def _json(args: Mapping[str, Any], answer: str) -> Checked:

@@ -123,7 +123,7 @@ class Context(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         system += tuple(SystemPart(block.text, stable=False) for block in self.memory)
         return Request(
             system=system,
-            messages=tuple(ChatMessage(one.role, one.text) for one in self.messages),
+            messages=tuple(ChatMessage(message.role, message.text) for message in self.messages),
             params=self.params,
             settled=self.settled,
             schema=self.schema,
@@ -185,9 +185,9 @@ def with_phase(context: Context, name: str, text: str) -> Context:
     part = context.blocks[at]
     if text == part.template:
         return context
-    said = phase_text(text, context.counted, context.k, context.n)
-    new = (*context.blocks[:at], SystemBlock("protocol", said, text), *context.blocks[at + 1 :])
-    return msgspec.structs.replace(context, blocks=tuple(one for one in new if one.text))
+    filled = phase_text(text, context.counted, context.k, context.n)
+    new = (*context.blocks[:at], SystemBlock("protocol", filled, text), *context.blocks[at + 1 :])
+    return msgspec.structs.replace(context, blocks=tuple(block for block in new if block.text))
 
 
 def phase_text(text: str, counted: str, k: int, n: int | None) -> str:
@@ -245,7 +245,9 @@ def captured(receipt: Receipt, advisor: Advisor, recipe: Recipe | None, asked: s
         blocks=tuple(blocks),
         memory=draft.memory if draft.memory_sent else (),
         messages=tuple(
-            SentMessage(line.kind, line.role, line.text, tuple(one for one in line.sources if one))
+            SentMessage(
+                line.kind, line.role, line.text, tuple(source for source in line.sources if source)
+            )
             for line in draft.lines
         ),
         params=draft.params,
@@ -286,10 +288,10 @@ def _phase_template(
 
 def _filled(context: Context, values: Mapping[str, str]) -> tuple[SystemBlock, ...]:
     """The blocks with an identity put in; what is empty then is left out, as ever."""
-    found = []
+    blocks = []
     for part in context.blocks:
         if part.template and part.kind != "protocol":
             part = SystemBlock(part.kind, fill(part.template, values).strip(), part.template)
         if part.text:
-            found.append(part)
-    return tuple(found)
+            blocks.append(part)
+    return tuple(blocks)

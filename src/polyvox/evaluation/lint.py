@@ -123,7 +123,7 @@ def _linted(wording: Wording, row: dict[str, Any]) -> LintedWording:
     findings = row.get("findings")
     read_ = [_finding(given) for given in findings] if isinstance(findings, list) else []
     check = _check(row.get("check"))
-    return LintedWording(wording.text, tuple(found for found in read_ if found), check)
+    return LintedWording(wording.text, tuple(finding for finding in read_ if finding), check)
 
 
 def _finding(given: object) -> LintFinding | None:

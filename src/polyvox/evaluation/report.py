@@ -34,28 +34,32 @@ class Agreements:
 def agreements(tx: Tx, advisor_id: str | None = None) -> Agreements:
     """How verdicts compare with what a person says they should have been. Checks in code are not
     among them: they are not a matter of opinion."""
-    found = [one for one in verdicts.overruled(tx) if one.judge != CODE]
+    labelled = [verdict for verdict in verdicts.overruled(tx) if verdict.judge != CODE]
     if advisor_id is not None:
         own = {
-            one.id for one in assertion_rows.list_all(tx, AssertionFilter(advisor_id=advisor_id))
+            row.id for row in assertion_rows.list_all(tx, AssertionFilter(advisor_id=advisor_id))
         }
-        found = [one for one in found if one.assertion_id in own]
+        labelled = [verdict for verdict in labelled if verdict.assertion_id in own]
     return Agreements(
-        _agreement(found),
-        tuple(_by(found, lambda one: (one.judge, one.judge_hash))),
-        tuple(_by(found, lambda one: one.assertion_id)),
+        _agreement(labelled),
+        tuple(_by(labelled, lambda verdict: (verdict.judge, verdict.judge_hash))),
+        tuple(_by(labelled, lambda verdict: verdict.assertion_id)),
     )
 
 
-def _by(found: Sequence[Verdict], key: Callable[[Verdict], K]) -> list[tuple[K, Agreement]]:
+def _by(labelled: Sequence[Verdict], key: Callable[[Verdict], K]) -> list[tuple[K, Agreement]]:
     groups: dict[K, list[Verdict]] = {}
-    for one in found:
-        groups.setdefault(key(one), []).append(one)
+    for verdict in labelled:
+        groups.setdefault(key(verdict), []).append(verdict)
     return [(name, _agreement(some)) for name, some in groups.items()]
 
 
-def _agreement(found: Sequence[Verdict]) -> Agreement:
-    return agreement((one.outcome, one.overruled) for one in found if one.overruled is not None)
+def _agreement(labelled: Sequence[Verdict]) -> Agreement:
+    return agreement(
+        (verdict.outcome, verdict.overruled)
+        for verdict in labelled
+        if verdict.overruled is not None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +74,19 @@ class Marked:
 
 def marked(tx: Tx, answer_id: str) -> Marked:
     """What is known of a stored answer; NotFound where there is none and never was a verdict."""
-    found = verdicts.of_answer(tx, answer_id)
-    if not found:
+    every = verdicts.of_answer(tx, answer_id)
+    if not every:
         turns.get_answer(tx, answer_id)
     newest: dict[str, Verdict] = {}
-    for one in found:
-        newest.setdefault(one.assertion_id, one)
-    kept = [one for one in newest.values() if assertion_rows.find(tx, one.assertion_id) is not None]
+    for verdict in every:
+        newest.setdefault(verdict.assertion_id, verdict)
+    kept = [
+        verdict
+        for verdict in newest.values()
+        if assertion_rows.find(tx, verdict.assertion_id) is not None
+    ]
     waiting = evaluations.under_way(tx, answer_id)
-    outcomes = [suite.effective(one) for one in kept]
+    outcomes = [suite.effective(verdict) for verdict in kept]
     outcome: Outcome | None = None
     if outcomes:
         outcome = "fail" if "fail" in outcomes else "error" if "error" in outcomes else "pass"
@@ -101,8 +109,8 @@ class PromptPassRate:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's, of all verdicts."""
-        found = wilson(self.passes, self.n)
-        return found.low, found.high
+        wide = wilson(self.passes, self.n)
+        return wide.low, wide.high
 
 
 def pass_rates(tx: Tx, advisor_id: str, limit: int = 200) -> list[PromptPassRate]:
@@ -110,13 +118,13 @@ def pass_rates(tx: Tx, advisor_id: str, limit: int = 200) -> list[PromptPassRate
     that was tried out."""
     page = evaluations.list_page(tx, advisor_id=advisor_id, limit=limit)
     points = []
-    for one in reversed(page.items):
-        tried = {unit.prompt for unit in suite.read_plan(one.plan) if unit.prompt}
-        if one.mode != "replay" or one.state != "finished" or not one.results or len(tried) != 1:
+    for run in reversed(page.items):
+        tried = {unit.prompt for unit in suite.read_plan(run.plan) if unit.prompt}
+        if run.mode != "replay" or run.state != "finished" or not run.results or len(tried) != 1:
             continue
         version = versions.get(tx, tried.pop())
-        found = suite.read_results(one.results)
-        passes = sum(row.passes for row in found.assertions)
-        fails = sum(row.fails for row in found.assertions)
-        points.append(PromptPassRate(one, version, found, passes, passes + fails))
+        results = suite.read_results(run.results)
+        passes = sum(row.passes for row in results.assertions)
+        fails = sum(row.fails for row in results.assertions)
+        points.append(PromptPassRate(run, version, results, passes, passes + fails))
     return points

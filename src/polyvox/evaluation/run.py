@@ -61,17 +61,17 @@ def begin(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
 
 def seen(tx: Tx, evaluation_id: str) -> EvaluationView:
     """A run with all that it has found out up to now."""
-    one = evaluations.get(tx, evaluation_id)
-    found = verdicts.of_evaluation(tx, evaluation_id)
-    return EvaluationView(one, suite.results(suite.read_plan(one.plan), found), tuple(found))
+    run = evaluations.get(tx, evaluation_id)
+    known = verdicts.of_evaluation(tx, evaluation_id)
+    return EvaluationView(run, suite.results(suite.read_plan(run.plan), known), tuple(known))
 
 
 def keep_results(tx: Tx, evaluation_id: str) -> Results:
     """Write down what a run has found out, as it is now."""
-    found = seen(tx, evaluation_id).results
-    text = msgspec.json.encode(found).decode()
+    results = seen(tx, evaluation_id).results
+    text = msgspec.json.encode(results).decode()
     evaluations.keep_results(tx, evaluation_id, text)
-    return found
+    return results
 
 
 class Evaluations:
@@ -105,8 +105,8 @@ class Evaluations:
         def write(tx: Tx) -> Evaluation:
             now = self._resources.clock()
             if not evaluations.end(tx, evaluation_id, "cancelled", now, CALLED_OFF):
-                one = evaluations.get(tx, evaluation_id)
-                raise Conflict(f"This evaluation is {one.state}.", "There is nothing to call off.")
+                run = evaluations.get(tx, evaluation_id)
+                raise Conflict(f"This evaluation is {run.state}.", "There is nothing to call off.")
             keep_results(tx, evaluation_id)
             return evaluations.get(tx, evaluation_id)
 
@@ -125,13 +125,13 @@ class Evaluations:
         """Take an ended run up again: what could not be found out is tried once more."""
 
         def write(tx: Tx) -> Evaluation:
-            found = seen(tx, evaluation_id)
-            if not found.evaluation.ended:
+            view = seen(tx, evaluation_id)
+            if not view.evaluation.ended:
                 raise Conflict(
-                    f"This evaluation is {found.evaluation.state}.", "Wait for its end first."
+                    f"This evaluation is {view.evaluation.state}.", "Wait for its end first."
                 )
-            missing = any(row.errors or row.rate is None for row in found.results.assertions)
-            if found.evaluation.state == "finished" and not missing:
+            missing = any(row.errors or row.rate is None for row in view.results.assertions)
+            if view.evaluation.state == "finished" and not missing:
                 raise Conflict("Everything in this evaluation was found out.", "Run it anew.")
             if jobs.get(tx, f"{KIND}:{evaluation_id}").state == "running":
                 raise Conflict(
@@ -152,14 +152,14 @@ class Evaluations:
         """Note what a verdict should have been; the run's results follow."""
 
         def write(tx: Tx) -> Verdict:
-            one = verdicts.overrule(tx, verdict_id, outcome, self._resources.clock())
+            verdict = verdicts.overrule(tx, verdict_id, outcome, self._resources.clock())
             try:
-                ended = evaluations.get(tx, one.evaluation_id).ended
+                ended = evaluations.get(tx, verdict.evaluation_id).ended
             except NotFound:  # it is an optimisation's
-                return one
+                return verdict
             if ended:
-                keep_results(tx, one.evaluation_id)
-            return one
+                keep_results(tx, verdict.evaluation_id)
+            return verdict
 
         return await self._resources.database.write(write, scope)
 
@@ -174,7 +174,7 @@ class Evaluations:
             if judge_model(self._resources.settings, self._resources.models) is None:
                 advisor_id = turns.get_answer(tx, answer_id).advisor_id
                 known = assertions.list_all(tx, AssertionFilter(advisor_id=advisor_id, active=True))
-                coded = tuple(one.id for one in known if one.kind != "judge")
+                coded = tuple(row.id for row in known if row.kind != "judge")
                 if not coded:
                     return
                 wish = replace(wish, assertion_ids=coded)
@@ -192,10 +192,10 @@ class Evaluations:
         scope, run_id = job.scope, job.subject
         database, clock = self._resources.database, self._resources.clock
         try:
-            one = await database.write(lambda tx: evaluations.start(tx, run_id, clock()), scope)
+            run = await database.write(lambda tx: evaluations.start(tx, run_id, clock()), scope)
         except NotFound:
             return
-        if one.ended:
+        if run.ended:
             return
 
         async def wanted() -> bool:
@@ -204,30 +204,30 @@ class Evaluations:
 
         failure = ""
         try:
-            work = find_out(self._resources, scope, one)
+            work = find_out(self._resources, scope, run)
             whole = await self._bells.while_wanted(run_id, work, wanted)
         except CapReached as error:
             whole, failure = True, f"{error.message} {error.hint}".strip()
 
         def write(tx: Tx) -> None:
-            found = keep_results(tx, run_id)
+            results = keep_results(tx, run_id)
             if whole and failure:
                 evaluations.end(tx, run_id, "failed", clock(), failure)
-            elif whole and evaluations.end(tx, run_id, "finished", clock(), _told(found)):
-                evaluations.progress(tx, run_id, one.total)
+            elif whole and evaluations.end(tx, run_id, "finished", clock(), _told(results)):
+                evaluations.progress(tx, run_id, run.total)
 
         await database.write(write, scope)
 
 
-def _told(found: Results) -> str:
+def _told(results: Results) -> str:
     """How a run ended, in words."""
-    words = f"{found.passed} of {found.total} assertions passed"
-    if found.failed:
-        words += f", {found.failed} failed"
-    if found.errors:
-        words += f", {found.errors} could not be found out"
-    if found.flaky:
-        words += f"; {found.flaky} {'is' if found.flaky == 1 else 'are'} flaky"
+    words = f"{results.passed} of {results.total} assertions passed"
+    if results.failed:
+        words += f", {results.failed} failed"
+    if results.errors:
+        words += f", {results.errors} could not be found out"
+    if results.flaky:
+        words += f"; {results.flaky} {'is' if results.flaky == 1 else 'are'} flaky"
     return f"{words}."
 
 
@@ -254,62 +254,69 @@ class RunInputs:
     """By assertion and subject."""
 
 
-async def find_out(resources: Resources, scope: Scope, one: Evaluation) -> None:
+async def find_out(resources: Resources, scope: Scope, run: Evaluation) -> None:
     """Find out whatever is not known yet. `CapReached` ends it."""
-    units = suite.read_plan(one.plan)
-    loaded = await resources.database.read(lambda tx: _load(tx, resources, one, units), scope)
+    units = suite.read_plan(run.plan)
+    loaded = await resources.database.read(lambda tx: _load(tx, resources, run, units), scope)
 
     def note(tx: Tx, used: Usage) -> None:
-        evaluations.spend(tx, one.id, used)
+        evaluations.spend(tx, run.id, used)
 
     bench = replay.road_bench(
         resources,
         scope,
-        one.id,
+        run.id,
         loaded.places,
-        one.judge or None,
+        run.judge or None,
         note=note,
-        confirm=one.confirm,
-        model=one.model or None,
+        confirm=run.confirm,
+        model=run.model or None,
     )
-    await together(_Run(resources, scope, one, bench, loaded).unit, units)
+    await together(_Run(resources, scope, run, bench, loaded).unit, units)
 
 
 @dataclass(slots=True)
 class _Run:
     resources: Resources
     scope: Scope
-    one: Evaluation
+    run: Evaluation
     bench: RoadBench
     loaded: RunInputs
     done: int = 0
 
     async def unit(self, unit: Unit) -> None:
         """Everything about one subject, repeat after repeat until it is decided."""
-        found = [self.loaded.assertions.get(pair) for pair in unit.assertions]
-        assertions = [one for one in found if one is not None]
+        chosen = [self.loaded.assertions.get(pair) for pair in unit.assertions]
+        assertions = [assertion for assertion in chosen if assertion is not None]
         if unit.nowhere:
             await self._nowhere(unit, assertions)
             return
         name = self._name(unit)
-        said = {one.id: list(self.loaded.known.get((one.id, name), ())) for one in assertions}
+        verdicts_of = {
+            assertion.id: list(self.loaded.known.get((assertion.id, name), ()))
+            for assertion in assertions
+        }
         counted = 0
-        for repeat in range(self.one.repeats):
+        for repeat in range(self.run.repeats):
             wanted = [
-                one
-                for one in assertions
-                if suite.still_open(said[one.id], self.one.repeats, early=self.one.early)
-                and not any(v.repeat == repeat and v.outcome != "error" for v in said[one.id])
+                assertion
+                for assertion in assertions
+                if suite.still_open(
+                    verdicts_of[assertion.id], self.run.repeats, early=self.run.early
+                )
+                and not any(
+                    v.repeat == repeat and v.outcome != "error" for v in verdicts_of[assertion.id]
+                )
             ]
             if wanted:
                 judged = await self._once(unit, wanted, repeat)
-                for one in judged:
-                    said[one.assertion_id] = [
-                        v for v in said[one.assertion_id] if v.repeat != repeat
-                    ] + [_verdict(one, repeat)]
+                for verdict in judged:
+                    verdicts_of[verdict.assertion_id] = [
+                        v for v in verdicts_of[verdict.assertion_id] if v.repeat != repeat
+                    ] + [_verdict(verdict, repeat)]
                 counted += len(wanted)
                 await self._progress(len(wanted))
-        await self._progress(len(unit.assertions) * self.one.repeats - counted)
+        await self._progress(len(unit.assertions) * self.run.repeats - counted)
 
     async def _once(self, unit: Unit, assertions: Sequence[Assertion], repeat: int) -> list[Judged]:
         if unit.answer:
@@ -331,7 +338,9 @@ class _Run:
     async def _errors(
         self, about: JudgedText, assertions: Sequence[Assertion], repeat: int, reason: str
     ) -> list[Judged]:
-        judged = [Judged(one.id, one.number, reason, "error") for one in assertions]
+        judged = [
+            Judged(assertion.id, assertion.number, reason, "error") for assertion in assertions
+        ]
         await self.bench.keep(about, judged, repeat)
         return judged
 
@@ -344,7 +353,9 @@ class _Run:
         if not unit.asked:
             return unit.subject
         known = self.loaded.places.of
-        names = [name for one, _ in unit.assertions for name in known.get(one, ())]
+        names = [
+            name for assertion_id, _ in unit.assertions for name in known.get(assertion_id, ())
+        ]
         return names[0] if names else unit.asked
 
     def _prompt(self, unit: Unit, name: str) -> Prompt:
@@ -355,14 +366,14 @@ class _Run:
 
     async def _progress(self, more: int) -> None:
         self.done += more
-        done = min(self.done, self.one.total)
+        done = min(self.done, self.run.total)
         await self.resources.database.write(
-            lambda tx: evaluations.progress(tx, self.one.id, done), self.scope
+            lambda tx: evaluations.progress(tx, self.run.id, done), self.scope
         )
 
 
-def _load(tx: Tx, resources: Resources, one: Evaluation, units: Sequence[Unit]) -> RunInputs:
-    found = {
+def _load(tx: Tx, resources: Resources, run: Evaluation, units: Sequence[Unit]) -> RunInputs:
+    assertions = {
         pair: made
         for unit in units
         for pair in unit.assertions
@@ -371,21 +382,21 @@ def _load(tx: Tx, resources: Resources, one: Evaluation, units: Sequence[Unit]) 
     prompts = {unit.prompt: versions.get(tx, unit.prompt) for unit in units if unit.prompt}
     made_with = {prompt.advisor_id: prompt for prompt in prompts.values()}
     places = Places({}, {}, {})
-    if one.mode == "replay":
-        places = replay.places(tx, resources, list(found.values()))
+    if run.mode == "replay":
+        places = replay.places(tx, resources, list(assertions.values()))
     advisors = {
         key: _as_of(advisor, made_with[key]) if key in made_with else advisor
         for key, advisor in places.advisors.items()
     }
     known: dict[tuple[str, str], list[Verdict]] = {}
-    for verdict in verdicts.of_evaluation(tx, one.id):
+    for verdict in verdicts.of_evaluation(tx, run.id):
         name = verdict.answer_id or verdict.context_hash or suite.NOWHERE
         known.setdefault((verdict.assertion_id, name), []).append(verdict)
     return RunInputs(
-        found,
+        assertions,
         replace(places, advisors=advisors),
         prompts,
-        _answers(tx, units, found),
+        _answers(tx, units, assertions),
         {key: tuple(some) for key, some in known.items()},
     )
 
@@ -395,9 +406,11 @@ def version_of(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
     now = assertion_rows.find(tx, assertion_id)
     if now is None or now.number == number:
         return now
-    for one in assertion_rows.versions(tx, assertion_id):
-        if one.number == number:
-            return replace(now, number=number, text=one.text, kind=one.kind, args=one.args)
+    for version in assertion_rows.versions(tx, assertion_id):
+        if version.number == number:
+            return replace(
+                now, number=number, text=version.text, kind=version.kind, args=version.args
+            )
     return None
 
 
@@ -409,14 +422,18 @@ def _as_of(advisor: Advisor, version: PromptVersion) -> Advisor:
 
 
 def _answers(
-    tx: Tx, units: Sequence[Unit], found: Mapping[tuple[str, int], Assertion]
+    tx: Tx, units: Sequence[Unit], assertions: Mapping[tuple[str, int], Assertion]
 ) -> dict[str, StoredAnswer]:
     """The stored answers; of one whose conversation is gone, what its assertions keep of it."""
     stored = {}
     for unit in units:
         if not unit.answer:
             continue
-        sources = [one.source for pair in unit.assertions if (one := found.get(pair)) is not None]
+        sources = [
+            assertion.source
+            for pair in unit.assertions
+            if (assertion := assertions.get(pair)) is not None
+        ]
         source = next((s for s in sources if s is not None and s.answer_id == unit.answer), None)
         context = source.context_hash if source else ""
         try:
@@ -434,13 +451,13 @@ def _answers(
     return stored
 
 
-def _verdict(one: Judged, repeat: int) -> Verdict:
+def _verdict(judged: Judged, repeat: int) -> Verdict:
     """As much of a verdict as deciding needs."""
     return Verdict(
         "",
         "",
-        one.assertion_id,
-        one.number,
+        judged.assertion_id,
+        judged.number,
         None,
         "",
         "",
@@ -449,8 +466,8 @@ def _verdict(one: Judged, repeat: int) -> Verdict:
         "",
         "",
         repeat,
-        one.reason,
-        one.outcome,
+        judged.reason,
+        judged.outcome,
     )
 
 

@@ -61,7 +61,7 @@ def effective(verdict: Verdict) -> Outcome:
 
 def still_open(verdicts: Iterable[Verdict], repeats: int, *, early: bool) -> bool:
     """Whether further repeats of an assertion on a subject are wanted, after these verdicts."""
-    outcomes = [one.outcome for one in verdicts]
+    outcomes = [verdict.outcome for verdict in verdicts]
     passes, fails = outcomes.count("pass"), outcomes.count("fail")
     return not decided(passes, fails, repeats) if early else passes + fails < repeats
 
@@ -119,20 +119,21 @@ class Results(msgspec.Struct, frozen=True):
 def results(units: Sequence[Unit], verdicts: Iterable[Verdict]) -> Results:
     """What these verdicts say about what was planned."""
     by_subject: dict[tuple[str, int, str], list[Verdict]] = {}
-    for one in verdicts:
-        name = one.answer_id or one.context_hash or NOWHERE
-        by_subject.setdefault((one.assertion_id, one.number, name), []).append(one)
-    found: dict[tuple[str, int], list[tuple[SubjectTally, list[Verdict]]]] = {}
-    asked = {one for unit in units if unit.asked for one, _ in unit.assertions}
-    fresh = {one: name for one, _, name in by_subject if one in asked}
+    for verdict in verdicts:
+        name = verdict.answer_id or verdict.context_hash or NOWHERE
+        by_subject.setdefault((verdict.assertion_id, verdict.number, name), []).append(verdict)
+    tallies: dict[tuple[str, int], list[tuple[SubjectTally, list[Verdict]]]] = {}
+    asked = {assertion_id for unit in units if unit.asked for assertion_id, _ in unit.assertions}
+    fresh = {assertion_id: name for assertion_id, _, name in by_subject if assertion_id in asked}
     for unit in units:
         for assertion_id, number in unit.assertions:
             name = fresh.get(assertion_id, unit.subject) if unit.asked else unit.subject
-            said = by_subject.get((assertion_id, number, name), [])
-            tally = _tally(unit.subject, said)
-            found.setdefault((assertion_id, number), []).append((tally, said))
+            known = by_subject.get((assertion_id, number, name), [])
+            tally = _tally(unit.subject, known)
+            tallies.setdefault((assertion_id, number), []).append((tally, known))
     rows = tuple(
-        _result(assertion_id, number, tallies) for (assertion_id, number), tallies in found.items()
+        _result(assertion_id, number, tallies)
+        for (assertion_id, number), tallies in tallies.items()
     )
     passed = sum(row.outcome == "pass" for row in rows)
     failed = sum(row.outcome == "fail" for row in rows)
@@ -151,8 +152,8 @@ def results(units: Sequence[Unit], verdicts: Iterable[Verdict]) -> Results:
     )
 
 
-def _tally(subject: str, said: Sequence[Verdict]) -> SubjectTally:
-    outcomes = [effective(one) for one in said]
+def _tally(subject: str, verdicts: Sequence[Verdict]) -> SubjectTally:
+    outcomes = [effective(verdict) for verdict in verdicts]
     return SubjectTally(
         subject, outcomes.count("pass"), outcomes.count("fail"), outcomes.count("error")
     )
@@ -181,7 +182,9 @@ def _result(
         low=interval.low,
         high=interval.high,
         flaky=flaky(passes, passes + fails),
-        overruled=sum(one.overruled is not None for _, said in tallies for one in said),
+        overruled=sum(
+            verdict.overruled is not None for _, verdicts in tallies for verdict in verdicts
+        ),
         subjects=tuple(tally for tally, _ in tallies),
     )
 
@@ -213,12 +216,12 @@ def compare(base: Results, now: Results) -> list[AssertionChange]:
     """What became of each assertion, what broke first."""
     old = {row.assertion_id: row for row in base.assertions}
     new = {row.assertion_id: row for row in now.assertions}
-    found = []
-    for one in dict.fromkeys((*old, *new)):
-        before, after = old.get(one), new.get(one)
-        found.append(
+    changes = []
+    for assertion_id in dict.fromkeys((*old, *new)):
+        before, after = old.get(assertion_id), new.get(assertion_id)
+        changes.append(
             AssertionChange(
-                one,
+                assertion_id,
                 before.outcome if before else None,
                 after.outcome if after else None,
                 _change(before, after),
@@ -228,7 +231,7 @@ def compare(base: Results, now: Results) -> list[AssertionChange]:
             )
         )
     order: list[Change] = ["broken", "unclear", "fixed", "new", "gone", "same"]
-    return sorted(found, key=lambda row: order.index(row.change))
+    return sorted(changes, key=lambda row: order.index(row.change))
 
 
 def _change(before: AssertionResult | None, after: AssertionResult | None) -> Change:

@@ -53,7 +53,7 @@ async def store(
                 continue
             for entry in suite.entries:
                 _one(tx, now, who, entry, parsed.contexts, report)
-        new = sum(past_runs.add(tx, one) for one in parsed.runs)
+        new = sum(past_runs.add(tx, run) for run in parsed.runs)
         if parsed.runs:
             report.notes.append(
                 f"{new} of {len(parsed.runs)} earlier runs kept as history"
@@ -76,11 +76,11 @@ def _advisor(tx: Tx, now: int, suite: Suite, into: str | None, report: Report) -
     for key in (suite.advisor_id, suite.slug):
         if key in OURS:
             return key, OURS[key]
-        if key and (found := advisors.find(tx, key)) is not None:
-            return found.id, found.name
-    for one in advisors.list_all(tx):
-        if suite.name and one.name == suite.name:
-            return one.id, one.name
+        if key and (advisor := advisors.find(tx, key)) is not None:
+            return advisor.id, advisor.name
+    for advisor in advisors.list_all(tx):
+        if suite.name and advisor.name == suite.name:
+            return advisor.id, advisor.name
     if not suite.makes or not suite.name:
         who = suite.name or suite.slug or "whoever it is about"
         raise Invalid(f"there is no advisor {who!r} here; make it first, or name another")
@@ -128,8 +128,8 @@ def _one(
                 report.notes.append(f"{shown}: its id {given.id} is another's here; it has {name}")
             report.taken.append(shown)
             return
-    for one in assertions.list_all(tx, AssertionFilter(advisor_id=who[0])):
-        if _is(one, made) and _words(one) == _words(made):
+    for assertion in assertions.list_all(tx, AssertionFilter(advisor_id=who[0])):
+        if _is(assertion, made) and _words(assertion) == _words(made):
             report.present.append(shown)
             return
     _add(tx, replace(made, id=new_id()), entry)
@@ -161,8 +161,8 @@ def _is(there: Assertion, made: Assertion) -> bool:
     return there.source.answer_id == made.source.answer_id
 
 
-def _words(one: Assertion) -> tuple[object, ...]:
-    return one.text, one.kind, dict(one.args)
+def _words(assertion: Assertion) -> tuple[object, ...]:
+    return assertion.text, assertion.kind, dict(assertion.args)
 
 
 def _linked(tx: Tx, now: int, made: Assertion, known: Mapping[str, Context]) -> Assertion:

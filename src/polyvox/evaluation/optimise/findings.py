@@ -96,26 +96,26 @@ class Findings:
 
 def findings(tx: Tx, optimisation_id: str) -> Findings:
     """A run with its attempts and, where it has ended, what it found."""
-    one = rows.get(tx, optimisation_id)
-    summary = msgspec.json.decode(one.results, type=OptimisationSummary) if one.results else None
+    run = rows.get(tx, optimisation_id)
+    summary = msgspec.json.decode(run.results, type=OptimisationSummary) if run.results else None
     texts: dict[str, str] = {}
     for row in summary.rows if summary else ():
         for name in (row.sample_before, row.sample_after):
             if name and (kept := samples.find(tx, name)) is not None:
                 texts[name] = kept.text
-    plan: dict[str, Any] = msgspec.json.decode(one.plan)
-    said: dict[tuple[str, int], str] = {}
+    plan: dict[str, Any] = msgspec.json.decode(run.plan)
+    wordings: dict[tuple[str, int], str] = {}
     for assertion_id, number, _ in (*plan["targets"], *plan["guards"]):
         for version in assertion_rows.versions(tx, assertion_id):
             if version.number == number:
-                said[assertion_id, number] = version.text
+                wordings[assertion_id, number] = version.text
     return Findings(
-        one,
+        run,
         tuple(rows.attempts(tx, optimisation_id)),
         summary,
         texts,
-        said,
-        msgspec.json.decode(one.estimate),
+        wordings,
+        msgspec.json.decode(run.estimate),
     )
 
 
@@ -163,8 +163,8 @@ def _improved(plan: OptimisationPlan, old: Scores, new: Scores | None) -> int:
         return 0
     ids = dict.fromkeys(case.assertion.id for case in plan.targets)
     count = 0
-    for one in ids:
-        keys = [case.key for case in plan.targets if case.assertion.id == one]
+    for assertion_id in ids:
+        keys = [case.key for case in plan.targets if case.assertion.id == assertion_id]
         known = [key for key in keys if old.tallies.get(key, Tally()).known]
         count += bool(known) and new.mean(known, old) > old.mean(known)
     return count
@@ -199,8 +199,8 @@ def _sides(key: str, old: Scores, new: Scores | None) -> tuple[str, str]:
 
 
 def _sample(key: str, scores: Scores, liked: str) -> str:
-    seen = [one for one in scores.seen if one.case == key and one.sample]
-    first = next((one for one in seen if one.outcome == liked), seen[0] if seen else None)
+    seen = [answer for answer in scores.seen if answer.case == key and answer.sample]
+    first = next((answer for answer in seen if answer.outcome == liked), seen[0] if seen else None)
     return first.sample if first else ""
 
 
@@ -252,7 +252,7 @@ class Progress:
             last.number, last.parent, "", None, "", "", None, "{}", 0, self.resources.clock()
         )
         scores = last.scores.tallies if last.scores else {}
-        counts = {key: (one.passes, one.fails, one.errors) for key, one in scores.items()}
+        counts = {key: (tally.passes, tally.fails, tally.errors) for key, tally in scores.items()}
         whole = last.scores is not None and last.scores.whole
         rate = last.scores.mean(keys, base) if last.scores and whole else None
         made = replace(

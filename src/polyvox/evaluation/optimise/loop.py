@@ -90,8 +90,10 @@ async def optimise(
             bench, plan.prompt, plan.targets, repeats=plan.repeats, every=True, gate=gate
         )
     except CapReached as error:
-        said = f"Nothing is left to spend; not even the prompt as it is was scored. {error.message}"
-        return OptimisationResult("spent", None, said, Scores({}), (start,), start)
+        message = (
+            f"Nothing is left to spend; not even the prompt as it is was scored. {error.message}"
+        )
+        return OptimisationResult("spent", None, message, Scores({}), (start,), start)
     dumb = tuple(key for key in plan.keys if baseline.tallies[key].rate is None)
     plan = replace(plan, targets=tuple(case for case in plan.targets if case.key not in dumb))
     start = replace(start, scores=baseline)
@@ -116,11 +118,11 @@ async def _confirmed(search: Search, cut: str) -> OptimisationResult:
     made = tuple(search.attempts)
     if not worth_confirming(after - before, len(plan.targets) * plan.confirmations):
         if cut:
-            said = f"{cut} No attempt was clearly better until then ({_tried(made)})."
-            return OptimisationResult("spent", None, said, search.baseline, made, start)
-        said = _nothing_better(made, before, after)
+            message = f"{cut} No attempt was clearly better until then ({_tried(made)})."
+            return OptimisationResult("spent", None, message, search.baseline, made, start)
+        message = _nothing_better(made, before, after)
         ruling: Ruling = "not distinguishable"
-        return OptimisationResult("nothing better", ruling, said, search.baseline, made, best)
+        return OptimisationResult("nothing better", ruling, message, search.baseline, made, best)
     await search.watch("confirmation", search.attempts, best)
     cases = (*plan.targets, *plan.guards)
     try:
@@ -137,44 +139,48 @@ async def _confirmed(search: Search, cut: str) -> OptimisationResult:
             (plan.prompt, best.tried),
         )
     except CapReached as error:
-        said = (
+        message = (
             f"{error.message} The best attempt, number {best.number}, passed {after:.0%} where the"
             f" prompt as it was passed {before:.0%}, but nothing was left to confirm it."
         )
-        return OptimisationResult("spent", None, said, search.baseline, made, best)
+        return OptimisationResult("spent", None, message, search.baseline, made, best)
     compared = compare(plan.targets, old, new)
     guards = compare(plan.guards, old, new) if plan.guards else None
     confirmation = Confirmation(old, new, compared, guards)
-    ruling, said = _ruled(plan, confirmation)
+    ruling, message = _ruled(plan, confirmation)
     if cut:
-        said = f"{said} {cut} The search ended there, after {_tried(made)}."
-    return OptimisationResult("confirmed", ruling, said, search.baseline, made, best, confirmation)
+        message = f"{message} {cut} The search ended there, after {_tried(made)}."
+    return OptimisationResult(
+        "confirmed", ruling, message, search.baseline, made, best, confirmation
+    )
 
 
-def _ruled(plan: OptimisationPlan, found: Confirmation) -> tuple[Ruling, str]:
+def _ruled(plan: OptimisationPlan, confirmation: Confirmation) -> tuple[Ruling, str]:
     """The ruling in a word and in sentences."""
-    compared, guards = found.compared, found.guards
+    compared, guards = confirmation.compared, confirmation.guards
     ruling = compared.ruling
-    said = told(compared, len(plan.targets), plan.confirmations)
+    message = told(compared, len(plan.targets), plan.confirmations)
     if guards is not None and guards.worse <= LEVEL:
         ruling = "regressed"
-        said = (
+        message = (
             f"Regressed: the advisor's other assertions pass less often, {guards.before:.0%} before"
             f" and {guards.after:.0%} after ({chance(guards.worse)}). The chosen ones:"
             f" {compared.before:.0%} before, {compared.after:.0%} after."
         )
     held = [case for case in plan.targets if case.assertion.id in plan.holdouts]
     if held:
-        old, new = _means(held, found)
-        said += f" Of these, the rewriter never saw {len(held)}: {old:.0%} before, {new:.0%} after."
-    if ruling == "improved" and not found.after.perfect(plan.keys):
-        said += " Not everything passes: this is the best attempt, no perfect one."
-    return ruling, said
+        old, new = _means(held, confirmation)
+        message += (
+            f" Of these, the rewriter never saw {len(held)}: {old:.0%} before, {new:.0%} after."
+        )
+    if ruling == "improved" and not confirmation.after.perfect(plan.keys):
+        message += " Not everything passes: this is the best attempt, no perfect one."
+    return ruling, message
 
 
-def _means(cases: list[Case], found: Confirmation) -> tuple[float, float]:
+def _means(cases: list[Case], confirmation: Confirmation) -> tuple[float, float]:
     keys = [case.key for case in cases]
-    return found.before.mean(keys), found.after.mean(keys)
+    return confirmation.before.mean(keys), confirmation.after.mean(keys)
 
 
 def _passing(plan: OptimisationPlan) -> str:
@@ -190,7 +196,7 @@ def _passing(plan: OptimisationPlan) -> str:
 
 
 def _nothing_better(made: tuple[PromptAttempt, ...], before: float, after: float) -> str:
-    refused = [one for one in made if one.state == "refused"]
+    refused = [attempt for attempt in made if attempt.state == "refused"]
     if len(made) > 1 and len(refused) == len(made) - 1:
         return f"None of {_tried(made)} could be used. The last one: {refused[-1].note}"
     return (

@@ -125,17 +125,17 @@ def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int =
         raise Invalid(f"iterations must be from 1 to {MOST_ITERATIONS}.", param="iterations")
     _check_engine(wish.engine)
     chosen, others = _chosen(tx, advisor, wish)
-    found = places(tx, resources, [*chosen, *others])
+    where = places(tx, resources, [*chosen, *others])
     warnings: list[str] = []
     phase = _phase(wish.target)
-    targets = _cases(chosen, found, phase, warnings)
+    targets = _cases(chosen, where, phase, warnings)
     if not targets:
         raise Invalid(
             "None of these assertions can be tried out. " + " ".join(dict.fromkeys(warnings)),
             "Make an assertion from an answer of this advisor, or give one a question of its own.",
             param="assertion_ids",
         )
-    guards = _cases(others, found, phase, [])
+    guards = _cases(others, where, phase, [])
     if len(targets) + len(guards) > MOST_CASES:
         raise Invalid(
             f"{len(targets) + len(guards)} pairs of assertion and context are too many for a run.",
@@ -144,11 +144,11 @@ def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int =
         )
     recipe, text = "", advisor.identity
     if phase is not None:
-        recipe, text = _phase_text(tx, resources, phase, targets, found)
+        recipe, text = _phase_text(tx, resources, phase, targets, where)
     judge, optimizer = _models(resources, [case.assertion for case in targets])
     if judge is None:
         guards = [case for case in guards if case.assertion.kind != "judge"]
-    asked = [one.model_id for one in found.contexts.values()]
+    asked = [context.model_id for context in where.contexts.values()]
     if judge and (own := own_model_warning(judge, asked)):
         warnings.append(own)
     holdouts = _holdouts(targets, wish.holdout, seed)
@@ -166,7 +166,7 @@ def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int =
         seed,
     )
     return Prepared(
-        advisor, plan, found, recipe, judge, optimizer, budget, tuple(dict.fromkeys(warnings))
+        advisor, plan, where, recipe, judge, optimizer, budget, tuple(dict.fromkeys(warnings))
     )
 
 
@@ -185,11 +185,13 @@ def price_warnings(
             )
         return ("The price of a model is not known: the budget covers only what is priced.",)
     if needed is not None and prepared.budget * NANO < needed:
-        told = f"{needed / NANO:.4f} USD: nothing could be confirmed."
-        return (f"The budget of {prepared.budget:g} USD does not cover the confirmation, {told}",)
+        missing = f"{needed / NANO:.4f} USD: nothing could be confirmed."
+        return (
+            f"The budget of {prepared.budget:g} USD does not cover the confirmation, {missing}",
+        )
     if prepared.budget * NANO < cost:
-        told = f"the {cost / NANO:.4f} USD that a run takes at most: it may try less."
-        return (f"The budget of {prepared.budget:g} USD is less than {told}",)
+        missing = f"the {cost / NANO:.4f} USD that a run takes at most: it may try less."
+        return (f"The budget of {prepared.budget:g} USD is less than {missing}",)
     return ()
 
 
@@ -222,10 +224,11 @@ def _chosen(
         chosen = active
     else:
         chosen = assertion_rows.get_many(tx, list(dict.fromkeys(wish.assertion_ids)))
-        for one in chosen:
-            if one.advisor_id != advisor.id:
+        for assertion in chosen:
+            if assertion.advisor_id != advisor.id:
                 raise Invalid(
-                    f"The assertion {one.id} is about {one.advisor_name}, not {advisor.name}.",
+                    f"The assertion {assertion.id} is about {assertion.advisor_name},"
+                    f" not {advisor.name}.",
                     param="assertion_ids",
                 )
     if not chosen:
@@ -240,22 +243,22 @@ def _chosen(
             f"Choose at most {MOST_ASSERTIONS}.",
             param="assertion_ids",
         )
-    ids = {one.id for one in chosen}
-    return chosen, [one for one in active if one.id not in ids]
+    ids = {assertion.id for assertion in chosen}
+    return chosen, [assertion for assertion in active if assertion.id not in ids]
 
 
 def _cases(
-    assertions: Sequence[Assertion], found: Places, phase: str | None, warnings: list[str]
+    assertions: Sequence[Assertion], where: Places, phase: str | None, warnings: list[str]
 ) -> list[Case]:
     """Each assertion in the contexts in which this target makes a difference."""
     cases: list[Case] = []
-    for one in assertions:
-        names = found.of[one.id]
-        usable = [name for name in names if not (why := _unusable(found.contexts[name], phase))]
-        cases += [Case(one, name) for name in usable]
+    for assertion in assertions:
+        names = where.of[assertion.id]
+        usable = [name for name in names if not (why := _unusable(where.contexts[name], phase))]
+        cases += [Case(assertion, name) for name in usable]
         if not usable:
-            why = _unusable(found.contexts[names[0]], phase) if names else "it has no context"
-            warnings.append(f"“{one.text}” cannot be tried out: {why}.")
+            why = _unusable(where.contexts[names[0]], phase) if names else "it has no context"
+            warnings.append(f"“{assertion.text}” cannot be tried out: {why}.")
     return cases
 
 
@@ -282,10 +285,10 @@ def _phase(target: str) -> str | None:
 
 
 def _phase_text(
-    tx: Tx, resources: Resources, phase: str, targets: Sequence[Case], found: Places
+    tx: Tx, resources: Resources, phase: str, targets: Sequence[Case], where: Places
 ) -> tuple[str, str]:
     """The recipe whose phase it is, and what it says now."""
-    names = sorted({found.contexts[case.context].recipe[0] for case in targets})
+    names = sorted({where.contexts[case.context].recipe[0] for case in targets})
     if len(names) > 1 or names[0] not in BUILT_IN:
         raise Invalid(
             f"These assertions were made under several recipes: {', '.join(names)}.",
@@ -293,7 +296,7 @@ def _phase_text(
             param="assertion_ids",
         )
     recipe = find_recipe(tx, resources.settings, names[0])
-    sets = {found.contexts[case.context].prompts[0] for case in targets}
+    sets = {where.contexts[case.context].prompts[0] for case in targets}
     return names[0], phase_text(recipe, phase, compact=sets == {"compact"})
 
 
@@ -311,7 +314,7 @@ def phase_text(recipe: Recipe, name: str, *, compact: bool = False) -> str:
 
 def _models(resources: Resources, assertions: Sequence[Assertion]) -> tuple[str | None, str]:
     judge = judge_model(resources.settings, resources.models)
-    if judge is None and any(one.kind == "judge" for one in assertions):
+    if judge is None and any(assertion.kind == "judge" for assertion in assertions):
         raise Invalid(TOO_SMALL, "Choose assertions that are checks in code, or set models.judge.")
     optimizer = resources.settings.models.optimizer or judge
     if optimizer is None or optimizer == EMBEDDED:
@@ -339,25 +342,25 @@ def _holdouts(targets: Sequence[Case], part: float | None, seed: int) -> frozens
 
 
 def loaded(
-    tx: Tx, resources: Resources, one: optimisations.Optimisation
+    tx: Tx, resources: Resources, run: optimisations.Optimisation
 ) -> tuple[OptimisationPlan, Places]:
     """What a stored run works with: the assertions in the versions it began with, and its
     advisor as it was."""
-    written = read(one.plan)
+    written = read(run.plan)
     named = {(name, number) for name, number, _ in (*written.targets, *written.guards)}
-    found: dict[tuple[str, int], Assertion] = {}
+    assertions: dict[tuple[str, int], Assertion] = {}
     for name, number in sorted(named):
         if (assertion := _version(tx, name, number)) is not None:
-            found[name, number] = assertion
-    where = places(tx, resources, list(found.values()))
+            assertions[name, number] = assertion
+    where = places(tx, resources, list(assertions.values()))
     advisors = {
-        key: _as_it_was(advisor, one) if key == one.advisor_id else advisor
+        key: _as_it_was(advisor, run) if key == run.advisor_id else advisor
         for key, advisor in where.advisors.items()
     }
     plan = OptimisationPlan(
-        Prompt(one.base_text, one.target),
-        _placed(written.targets, found, where.of),
-        _placed(written.guards, found, where.of),
+        Prompt(run.base_text, run.target),
+        _placed(written.targets, assertions, where.of),
+        _placed(written.guards, assertions, where.of),
         frozenset(written.holdouts),
         written.iterations,
         written.repeats,
@@ -368,25 +371,25 @@ def loaded(
     return plan, replace(where, advisors=advisors)
 
 
-def _as_it_was(advisor: Advisor, one: optimisations.Optimisation) -> Advisor:
+def _as_it_was(advisor: Advisor, run: optimisations.Optimisation) -> Advisor:
     """An advisor that was changed while its run was under way is tried as it was."""
-    if one.target != PROMPT or advisor.identity == one.base_text:
+    if run.target != PROMPT or advisor.identity == run.base_text:
         return advisor
-    return replace(advisor, prompt=one.base_text)
+    return replace(advisor, prompt=run.base_text)
 
 
 def _placed(
     names: Sequence[tuple[str, int, str]],
-    found: Mapping[tuple[str, int], Assertion],
+    assertions: Mapping[tuple[str, int], Assertion],
     of: Mapping[str, tuple[str, ...]],
 ) -> tuple[Case, ...]:
     cases = []
     for name, number, context in names:
-        assertion = found.get((name, number))
+        assertion = assertions.get((name, number))
         if assertion is None:
             continue
         places_ = (context,) if context else of.get(name, ())
-        cases += [Case(assertion, one) for one in places_]
+        cases += [Case(assertion, place) for place in places_]
     return tuple(cases)
 
 

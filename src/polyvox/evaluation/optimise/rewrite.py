@@ -115,12 +115,12 @@ def cap(original: str) -> int:
 def question(ask: Ask) -> str:
     """The one message that the rewriter gets."""
     failing = ", ".join(
-        f'{{"statement": {quoted(one.text)}, "held": "{one.passes} of {one.of}",'
-        f' "asked": {quoted(_short(one.question))}, "answered": {quoted(_short(one.answer))},'
-        f' "why": {quoted(_short(one.reason))}}}'
-        for one in ask.failing[:MOST_FAILING]
+        f'{{"statement": {quoted(case.text)}, "held": "{case.passes} of {case.of}",'
+        f' "asked": {quoted(_short(case.question))}, "answered": {quoted(_short(case.answer))},'
+        f' "why": {quoted(_short(case.reason))}}}'
+        for case in ask.failing[:MOST_FAILING]
     )
-    holding = ", ".join(quoted(one) for one in ask.holding)
+    holding = ", ".join(quoted(text) for text in ask.holding)
     earlier = ", ".join(
         f'{{"instructions": {quoted(text)}, "held": "{rate:.0%}"}}' for text, rate in ask.earlier
     )
@@ -143,9 +143,9 @@ def request(ask: Ask, max_tokens: int | None) -> Request:
 
 def again(first: Request, reply: str, wrong: str) -> Request:
     """The same again, with the reply that cannot be used and what is wrong with it."""
-    said = paired(reply[:SHOWN_AGAIN]).strip() or "…"
+    shown = paired(reply[:SHOWN_AGAIN]).strip() or "…"
     more = (
-        ChatMessage("assistant", said),
+        ChatMessage("assistant", shown),
         ChatMessage("user", text_of("rewrite_again").replace("{wrong}", wrong)),
     )
     return Request(first.system, (*first.messages, *more), first.params, schema=first.schema)
@@ -155,9 +155,9 @@ def read(reply: str) -> str | None:
     """The new prompt in a reply; None where there is none."""
     text = _THOUGHT.sub(" ", reply)
     for value in objects(text):
-        found = value.get("instructions")
-        if isinstance(found, str):
-            return _storable(found)
+        instructions = value.get("instructions")
+        if isinstance(instructions, str):
+            return _storable(instructions)
     return None
 
 
@@ -184,7 +184,7 @@ def wrong(text: str | None, ask: Ask) -> str:
         return "it keeps less than half of the instructions as they were; change less."
     carried = leaks(text, (ask.original, ask.prompt.text, *ask.allowed), ask.conversations)
     if carried:
-        words = ", ".join(f"“{one}”" for one in carried)
+        words = ", ".join(f"“{word}”" for word in carried)
         return f"it carries over from the conversations: {words}."
     return ""
 
@@ -207,7 +207,7 @@ def refusal(why: str) -> str:
 
 def ask_hash(asked: Request) -> str:
     """Names a question to the rewriter."""
-    texts = [part.text for part in asked.system] + [one.text for one in asked.messages]
+    texts = [part.text for part in asked.system] + [message.text for message in asked.messages]
     return content_hash("\n".join(texts))
 
 
@@ -217,12 +217,12 @@ def _short(text: str) -> str:
 
 def allowed_by(texts: Sequence[tuple[str, object]]) -> tuple[str, ...]:
     """What assertions allow a prompt to hold: their texts and the values of their arguments."""
-    found: list[str] = []
+    allowed: list[str] = []
     for text, args in texts:
-        found.append(text)
+        allowed.append(text)
         if isinstance(args, dict):
-            found += [str(value) for value in args.values()]
-    return tuple(found)
+            allowed += [str(value) for value in args.values()]
+    return tuple(allowed)
 
 
 MAX_TOKENS = 4_096
@@ -238,12 +238,12 @@ class RoadRewriter:
     run_id: str
     calls: Calls
     model: str
-    said: tuple[str, ...]
+    conversations: tuple[str, ...]
     """Everything that stands in the contexts: nothing of it may be carried over."""
 
     async def rewrite(self, ask: Ask, number: int) -> Proposal:
         """See `Rewriter`."""
-        ask = replace(ask, conversations=(*self.said, *ask.conversations))
+        ask = replace(ask, conversations=(*self.conversations, *ask.conversations))
         limit = self.resources.models.facts(self.model).max_tokens or MAX_TOKENS
         first = request(ask, limit)
         name = ask_hash(first)
@@ -298,9 +298,9 @@ class RoadRewriter:
 def texts_of(contexts: list[Context]) -> tuple[str, ...]:
     """What was said in these contexts: the person's words, the advisors', and what was
     remembered."""
-    found: dict[str, None] = {}
+    seen: dict[str, None] = {}
     for context in contexts:
-        found |= dict.fromkeys(message.text for message in context.messages)
-        found |= dict.fromkeys(block.text for block in context.memory)
-        found[context.asked] = None
-    return tuple(text for text in found if text)
+        seen |= dict.fromkeys(message.text for message in context.messages)
+        seen |= dict.fromkeys(block.text for block in context.memory)
+        seen[context.asked] = None
+    return tuple(text for text in seen if text)

@@ -85,15 +85,15 @@ async def measure(
         if not asked:
             break
         repeat = first + done
-        found = await together(
+        batches = await together(
             partial(_one, gate, bench, prompt, contexts, repeat),
             asked,
         )
-        news = [one for batch in found for one in batch]
-        for one in news:
-            tallies[one.case] = tallies[one.case].plus(one.outcome)
+        news = [judged for batch in batches for judged in batch]
+        for judged in news:
+            tallies[judged.case] = tallies[judged.case].plus(judged.outcome)
         seen += news
-        if all(one.outcome == "error" for one in news):
+        if all(judged.outcome == "error" for judged in news):
             raise Outage(
                 f"Nothing could be found out about any answer. {news[0].reason}",
                 "What was paid for is kept: resume the run when that is mended.",
@@ -129,6 +129,6 @@ async def _seen(
         return [JudgedAnswer(case.key, repeat, "error", reason, "", "") for case in cases]
     judged = await bench.judge(sample, [case.assertion for case in cases], repeat)
     return [
-        JudgedAnswer(case.key, repeat, one.outcome, one.reason, sample.key, sample.text)
-        for case, one in zip(cases, judged, strict=True)
+        JudgedAnswer(case.key, repeat, verdict.outcome, verdict.reason, sample.key, sample.text)
+        for case, verdict in zip(cases, judged, strict=True)
     ]

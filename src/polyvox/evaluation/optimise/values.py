@@ -103,8 +103,8 @@ class Scores:
     def rate(self, key: str, otherwise: float = 0.0) -> float:
         """The rate of a case; `otherwise` where nothing is known of it."""
         tally = self.tallies.get(key)
-        found = None if tally is None else tally.rate
-        return otherwise if found is None else found
+        known = None if tally is None else tally.rate
+        return otherwise if known is None else known
 
     def mean(self, keys: Sequence[str], neutral: Scores | None = None) -> float:
         """The mean rate over these cases; one that is unknown counts as in `neutral`."""
@@ -169,7 +169,7 @@ class OptimisationPlan:
 
 def contexts_of(cases: Sequence[Case]) -> dict[str, list[Case]]:
     """Cases by their context, in their order: one answer serves all of them."""
-    found: dict[str, list[Case]] = {}
+    groups: dict[str, list[Case]] = {}
     for case in cases:
-        found.setdefault(case.context, []).append(case)
-    return found
+        groups.setdefault(case.context, []).append(case)
+    return groups

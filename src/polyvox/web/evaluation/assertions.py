@@ -19,15 +19,15 @@ from polyvox.evaluation.shapes import AssertionOut, HistoryOut
 from polyvox.evaluation.suggest import Suggestions, suggest
 from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import AssertionDetails, AssertionFilter, Kind
+from polyvox.fields import Body, Filled, Id, Message, ModelName, Text
 from polyvox.interop import assertion_import, assertion_reading
 from polyvox.interop.report import Report
 from polyvox.shapes import shape
 from polyvox.store import turns
 from polyvox.store.database import Tx
-from polyvox.web.dependencies import App, Who, while_wanted
+from polyvox.web.dependencies import App, Key, Who, while_wanted
 from polyvox.web.errors import responses
 from polyvox.web.export import SAFE, disposition, file_name
-from polyvox.web.fields import Body, Filled, Id, Key, Message, ModelName, Text
 
 router = APIRouter(tags=["assertions"])
 

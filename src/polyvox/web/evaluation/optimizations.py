@@ -15,9 +15,9 @@ from polyvox.evaluation.optimise.plan import (
     price_warnings,
 )
 from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
-from polyvox.web.dependencies import App, Who
+from polyvox.fields import Body, Id
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Body, Id, Key
 
 router = APIRouter(tags=["optimizations"])
 Few = Annotated[int, Query(ge=1, le=200)]
