@@ -63,7 +63,7 @@ async def test_an_assertion_comes_back_as_it_went_in(database: Database) -> None
 
     await database.write(work, ME)
     for call in (
-        lambda tx: assertions.get(tx, "id1"),
+        lambda tx: assertions.get(tx.of(YOU), "id1"),
         lambda tx: assertions.get_many(tx, ["id1", "nothing"]),
     ):
         with pytest.raises(NotFound, match="no assertion"):
