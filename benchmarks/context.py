@@ -70,7 +70,7 @@ async def _conversation(polyvox: Polyvox, asked: Sequence[Advisor], length: int)
             made.id,
             NewTurn(QUESTION, tuple(asked), now),
             lambda: placed(tx, ME, made.id, now, None).session_id,
-            polyvox.road.runner_id,
+            polyvox.resources.runner_id,
             8,
             now,
         )
@@ -109,7 +109,7 @@ async def _measure(polyvox: Polyvox, jobs: Sequence[Job]) -> float:
 
     def once(tx: Tx) -> float:
         began = time.perf_counter()
-        calls = compile_all(polyvox.road, jobs, seat(tx, polyvox.road, jobs, slugs))
+        calls = compile_all(polyvox.resources, jobs, seat(tx, polyvox.resources, jobs, slugs))
         took = time.perf_counter() - began
         if any(call.compiled is None or not call.compiled.draft.omitted for call in calls):
             raise AssertionError("the conversation fits whole: nothing is being compared")

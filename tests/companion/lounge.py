@@ -27,7 +27,7 @@ from polyvox.companion.reading import NO_GATE
 from polyvox.memory.packets import QueryReply
 from polyvox.memory.remote import Got
 from polyvox.memory.veto import NO_VETO, Veto
-from polyvox.session.remembering import Lookup, MemoryService, Start
+from polyvox.memory.remembering import Lookup, MemoryService, Start
 from polyvox.values import Scope
 from polyvox.web.server import address_of, bind, running
 
@@ -113,7 +113,7 @@ class Lounge:
     memory: Told = field(default_factory=Told)
 
     def remember(self, memory: Told) -> Told:
-        self.memory = self.house.polyvox.road.memory = memory
+        self.memory = self.house.polyvox.services.current = memory
         return memory
 
     def set(self, at: datetime) -> None:

@@ -39,7 +39,7 @@ from polyvox.memory.packets import (
     TimeContext,
 )
 from polyvox.memory.remote import Degrade
-from polyvox.session.remembering import Start
+from polyvox.memory.remembering import Start
 
 START = [
     Situation(

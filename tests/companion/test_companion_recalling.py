@@ -20,7 +20,7 @@ from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remote import Got
 from polyvox.memory.values import Evidence
 from polyvox.quoting import quoted
-from polyvox.session.recalling import Librarian, compile_query, words_for
+from polyvox.companion.recalling import Librarian, compile_query, words_for
 from polyvox.values import Scope
 
 NOW = round(datetime(2026, 11, 17, tzinfo=UTC).timestamp() * 1_000_000)

@@ -16,8 +16,8 @@ from tests.provider import Script
 from tests.web.house import House
 
 from polyvox.memory.tables import companions
-from polyvox.session.companion import State
-from polyvox.session.remembering import Start
+from polyvox.companion.tell import State
+from polyvox.memory.remembering import Start
 from polyvox.values import Scope
 
 ME = Scope()

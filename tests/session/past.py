@@ -41,7 +41,7 @@ async def live(
 def _turn(
     tx: Tx, room: Room, conversation: str, said: str, answered: Callable[[Advisor], str]
 ) -> list[str]:
-    road = room.polyvox.road
+    road = room.polyvox.resources
     now = road.clock()
     talk = conversations.get(tx, ME, conversation)
     known = council.everyone(tx, ME)

@@ -78,7 +78,7 @@ async def test_what_cannot_be_remembered_in_time_costs_no_turn(
                 await asyncio.Event().wait()
             raise StoreError("The disk is full.")
 
-        room.polyvox.road.catch_up = fail
+        room.polyvox.resources.catch_up = fail
         with caplog.at_level(logging.WARNING, "polyvox.session"):
             _, (answer,) = await room.say(talk, LOAN)
         assert answer.state == "completed"

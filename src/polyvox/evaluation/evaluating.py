@@ -75,9 +75,9 @@ def keep_results(tx: Tx, scope: Scope, evaluation_id: str) -> Results:
 class Evaluations:
     """The verbs of evaluations, and the work behind them."""
 
-    def __init__(self, resources: Resources, ring: Callable[[], None]) -> None:
+    def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._ring = ring
+        self._ring = resources.bell.ring
         self._bells = Bells()
 
     @property
@@ -179,10 +179,6 @@ class Evaluations:
             begin(tx, self._resources, scope, wish)
         except (Invalid, Conflict, NotFound):
             return
-
-    def ring(self) -> None:
-        """Something was wanted."""
-        self._ring()
 
     # the work
 

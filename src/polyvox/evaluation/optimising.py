@@ -38,7 +38,7 @@ from polyvox.events import NANO
 from polyvox.ids import new_id
 from polyvox.models.base import Request
 from polyvox.resources import Resources
-from polyvox.session.spending import check_caps
+from polyvox.caps import check_caps
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import jobs
 from polyvox.store.database import Tx
@@ -57,9 +57,9 @@ AT_ONCE = 2
 class Optimisations:
     """The verbs of optimisations, and the work behind them."""
 
-    def __init__(self, resources: Resources, ring: Callable[[], None]) -> None:
+    def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._ring = ring
+        self._ring = resources.bell.ring
         self._bells = Bells()
 
     @property

@@ -19,7 +19,7 @@ from polyvox.evaluation.wordings import Wording
 from polyvox.models.base import Request
 from polyvox.models.providers import EMBEDDED
 from polyvox.resources import Resources
-from polyvox.session.spending import check_caps
+from polyvox.caps import check_caps
 from polyvox.store import turns
 from polyvox.store.database import Tx
 from polyvox.values import ENDED, Answer, Scope

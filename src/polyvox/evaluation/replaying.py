@@ -35,7 +35,7 @@ from polyvox.memory.tables import companions
 from polyvox.models.base import Request
 from polyvox.resources import Resources
 from polyvox.session.council import find_recipe, model_for, params_for, voiced
-from polyvox.session.spending import check_caps
+from polyvox.caps import check_caps
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import ratios, turns
 from polyvox.store.database import Tx

@@ -67,10 +67,10 @@ async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
                 "Leave user_input out.",
                 param="user_input",
             )
-        made = await asserting.from_answer(app.road, who, body.answer_id, said, body.tags)
+        made = await asserting.from_answer(app.resources, who, body.answer_id, said, body.tags)
     else:
         advisor = body.advisor_id or ""
-        made = await asserting.by_hand(app.road, who, advisor, said, body.tags, body.user_input)
+        made = await asserting.by_hand(app.resources, who, advisor, said, body.tags, body.user_input)
     ids = {one.id for one in made}
     others = [
         Wording(one.text, one.kind, one.args)
@@ -95,7 +95,7 @@ async def list_kinds() -> KindsOut:
 @router.post("/api/assertions/bulk", responses=responses(404))
 async def change_assertions(app: App, who: Who, body: BulkBody) -> BulkOut:
     """Activate, deactivate, tag, untag or remove many, all or none."""
-    return BulkOut(ids=await asserting.bulk(app.road, who, body.ids, body.action, body.tag))
+    return BulkOut(ids=await asserting.bulk(app.resources, who, body.ids, body.action, body.tag))
 
 
 @router.post("/api/assertions/lint", responses=responses(404))
@@ -120,7 +120,7 @@ def _others(tx: Tx, who: Scope, body: LintBody) -> list[Wording]:
 @router.get("/api/assertions/{assertion}", responses=responses(404))
 async def get_assertion(app: App, who: Who, assertion: Key) -> AssertionOut:
     """One assertion, with its source's texts whole."""
-    return AssertionOut.of(await asserting.get(app.road, who, assertion), whole=True)
+    return AssertionOut.of(await asserting.get(app.resources, who, assertion), whole=True)
 
 
 @router.patch("/api/assertions/{assertion}", responses=responses(404))
@@ -135,19 +135,19 @@ async def change_assertion(
             details[key] = value  # type: ignore[literal-required]  # the body's keys are these
     if not details:
         raise Invalid("Nothing to change.", "Give text, kind, args, tags or active.", param="text")
-    return AssertionOut.of(await asserting.change(app.road, who, assertion, details))
+    return AssertionOut.of(await asserting.change(app.resources, who, assertion, details))
 
 
 @router.delete("/api/assertions/{assertion}", status_code=204, responses=responses(404))
 async def remove_assertion(app: App, who: Who, assertion: Key) -> None:
     """Take it off the list, with its source and, unless another needs it, its context."""
-    await asserting.remove(app.road, who, assertion)
+    await asserting.remove(app.resources, who, assertion)
 
 
 @router.get("/api/assertions/{assertion}/history", responses=responses(404))
 async def assertion_history(app: App, who: Who, assertion: Key) -> HistoryOut:
     """Every version, newest first, and the runs that came with it from another program."""
-    return HistoryOut.of(await asserting.history(app.road, who, assertion))
+    return HistoryOut.of(await asserting.history(app.resources, who, assertion))
 
 
 @router.get("/api/advisors/{advisor}/assertions", responses=responses(404))
@@ -165,7 +165,7 @@ async def list_assertions(
     """An advisor's assertions with their sources in short, in the order they were made. Those of a
     removed advisor are found by its id; `synthesis` and `assistant` have theirs too."""
     wanted = Wanted(query=q, tag=None if tag is None else tag.casefold(), kind=kind, active=active)
-    found = await asserting.listed(app.road, who, advisor, wanted, limit, after)
+    found = await asserting.listed(app.resources, who, advisor, wanted, limit, after)
     return AssertionPage(
         advisor_id=found.advisor_id,
         advisor_name=found.advisor_name,
@@ -221,7 +221,7 @@ async def import_all_assertions(app: App, who: Who, body: ImportBody) -> ReportO
 @router.get("/api/answers/{answer}/assertions", responses=responses(404))
 async def answer_assertions(app: App, who: Who, answer: Key) -> list[AssertionOut]:
     """What was drawn from an answer."""
-    return [AssertionOut.of(one) for one in await asserting.of_answer(app.road, who, answer)]
+    return [AssertionOut.of(one) for one in await asserting.of_answer(app.resources, who, answer)]
 
 
 @router.post("/api/answers/{answer}/assertions/suggest", responses=responses(402, 404, 409))
@@ -231,7 +231,7 @@ async def suggest_assertions(
     """Assertions that hold of an answer: by rules, and by the judge's model where there is one.
     Nothing is made; pick, then POST them."""
     wanted = body or SuggestAssertions(count=6)
-    work = suggest(app.road, who, answer, wanted.count, wanted.model)
+    work = suggest(app.resources, who, answer, wanted.count, wanted.model)
     found = await while_wanted(request, work)
     return SuggestedAssertions(
         suggestions=[ProposedOut.of(one) for one in found.proposals],
@@ -244,5 +244,5 @@ async def suggest_assertions(
 async def asserted_answers(app: App, who: Who, conversation: Key) -> AssertedOut:
     """The answers of a conversation that assertions were drawn from: the quiet marks."""
     await app.conversations.get(who, conversation)
-    found = await asserting.asserted(app.road, who, conversation)
+    found = await asserting.asserted(app.resources, who, conversation)
     return AssertedOut(answers=found, badges=app.settings.evaluation.badges)

@@ -17,7 +17,7 @@ from polyvox.memory.brief import brief
 from polyvox.memory.moment import zone_of
 from polyvox.memory.startbrief import Known
 from polyvox.memory.values import Partition
-from polyvox.session.briefing import written_brief
+from polyvox.memory.briefing import written_brief
 from polyvox.values import Scope
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
@@ -160,7 +160,7 @@ async def own_known(app: Polyvox, who: Scope, *, whole: bool) -> Known:
 
 async def startbrief_out(app: Polyvox, who: Scope, known: Known) -> StartBriefOut:
     """A startbrief, written by the model for memory where one is named."""
-    return StartBriefOut.model_validate(asdict(await written_brief(app.road, who, known)))
+    return StartBriefOut.model_validate(asdict(await written_brief(app.resources, who, known)))
 
 
 async def _known(

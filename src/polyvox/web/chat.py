@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from polyvox.errors import BadInput
 from polyvox.ids import new_id
 from polyvox.models.base import ChatMessage
-from polyvox.session.guest import Visit
+from polyvox.interop.guest import Visit
 from polyvox.values import Params
 from polyvox.web.fields import Text
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel
 
 from polyvox.errors import Invalid
-from polyvox.session.spending import Estimate
+from polyvox.caps import Estimate
 from polyvox.store.conversations import Details
 from polyvox.stream import follow
 from polyvox.web.context import App, Who

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from polyvox.session.personas import Persona, meet, personas
+from polyvox.companion.personas import Persona, meet, personas
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
 from polyvox.web.fields import Key

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from polyvox.errors import Unavailable
-from polyvox.session.suggest import suggest_advisors
+from polyvox.suggest import suggest_advisors
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses
 from polyvox.web.fields import Message, ModelName
@@ -52,7 +52,7 @@ async def suggest_perspectives(
     app: App, who: Who, body: SuggestBody, request: Request
 ) -> SuggestedOut:
     """Have a model propose advisors for a question. Nothing is made; pick, then create them."""
-    work = suggest_advisors(app.road, who, body.question, body.count, body.model)
+    work = suggest_advisors(app.resources, who, body.question, body.count, body.model)
     found = await while_wanted(request, work)
     return SuggestedOut(
         suggestions=[

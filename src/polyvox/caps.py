@@ -1,4 +1,4 @@
-"""Caps that the server enforces, and what a message would cost before it is sent.
+"""Caps on cost that the server enforces.
 
 A cap is checked before every call; answers already in flight are let through, so concurrent turns
 can overshoot by at most those.
@@ -7,7 +7,6 @@ can overshoot by at most those.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from polyvox.errors import CapReached
 from polyvox.events import NANO
@@ -15,20 +14,6 @@ from polyvox.settings import Limits
 from polyvox.store import usage
 from polyvox.store.database import Tx
 from polyvox.values import Scope
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What asking one advisor would take."""
-
-    advisor_id: str
-    name: str
-    model: str
-    input_tokens: int
-    output_tokens: int
-    """The most it may answer."""
-    cost: int | None
-    """Nano-dollars at most; None where the model's price is unknown."""
 
 
 def check_caps(

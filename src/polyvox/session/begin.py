@@ -1,6 +1,6 @@
-"""Before a message is stored: it is checked, and what it would take is told.
+"""The beginning of a turn: a message is checked, then stored with its pending answers.
 
-Everything here reads, but for `begin`, which stores the message and the answers that are to come.
+`plan` only reads; `begin` writes everything in one transaction.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from polyvox.errors import Invalid, ModelError
 from polyvox.ids import new_id
 from polyvox.memory import excluding
 from polyvox.receive import UserMessage, receive
-from polyvox.session import council, lifecycle, starting
+from polyvox.session import council, lifecycle
+from polyvox.companion import starting
 from polyvox.session.council import model_for, params_for
 from polyvox.session.lifecycle import Placed
-from polyvox.session.road import Job, Road
-from polyvox.session.spending import Estimate, check_caps
-from polyvox.session.turn import foresee, reach_of
+from polyvox.resources import Resources
+from polyvox.caps import check_caps
+from polyvox.session.seat import reach_of
 from polyvox.store import conversations, ratios, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
@@ -36,11 +37,15 @@ class Plan:
     message: UserMessage
     recipe: Recipe
     asked: tuple[Advisor, ...]
+    edits: str | None = None
+    """The turn whose message this one replaces."""
+    veto: tuple[str, ...] = ()
+    """Items of memory that its session shall not be told."""
 
 
 def plan(
     tx: Tx,
-    road: Road,
+    resources: Resources,
     scope: Scope,
     conversation_id: str,
     content: str,
@@ -48,34 +53,35 @@ def plan(
     key: str | None,
     model: str | None,
     edits: str | None,
+    veto: Sequence[str],
 ) -> Plan:
-    """Check a message; what it says must fit at least one of its advisors."""
-    limits = road.settings.limits
+    """Check a message; it must fit at least one of its advisors."""
+    limits = resources.settings.limits
     conversation = conversations.get(tx, scope, conversation_id)
     known = council.everyone(tx, scope)
     message = receive(
         content, known=known, limit=limits.message_chars, advisors=advisors, idempotency_key=key
     )
-    recipe = council.find_recipe(tx, scope, road.settings, conversation.recipe)
+    recipe = council.find_recipe(tx, scope, resources.settings, conversation.recipe)
     asked = council.with_model(council.council_of(conversation, known, message.asked), model)
-    check_caps(tx, scope, limits, conversation_id, None, road.clock())
-    turn = next_turn(tx, scope, conversation, content, road.clock(), edits)
-    _refuse_too_long(tx, road, scope, recipe, asked, turn)
-    return Plan(conversation, message, recipe, asked)
+    check_caps(tx, scope, limits, conversation_id, None, resources.clock())
+    turn = next_turn(tx, scope, conversation, content, resources.clock(), edits)
+    _refuse_too_long(tx, resources, scope, recipe, asked, turn)
+    return Plan(conversation, message, recipe, asked, edits, tuple(veto))
 
 
 def _refuse_too_long(
-    tx: Tx, road: Road, scope: Scope, recipe: Recipe, asked: Sequence[Advisor], turn: Turn
+    tx: Tx, resources: Resources, scope: Scope, recipe: Recipe, asked: Sequence[Advisor], turn: Turn
 ) -> None:
-    """A message that fits none of its advisors is refused before anything is stored. All that
-    bears on it is read, and no history: that can be dropped."""
+    """Refuse a message that fits none of its advisors, before anything is stored. No history is
+    read: that can be dropped."""
     said = Said(turn.id, turn.message_id, 1, turn.content, turn.said_at)
     enough = reach_of(recipe).count_upto
     refusal: TooLong | None = None
     for advisor in asked:
-        name = model_for(road, recipe, advisor)
-        facts = road.models.facts(name)
-        params = params_for(road, recipe, advisor, facts)
+        name = model_for(resources, recipe, advisor)
+        facts = resources.models.facts(name)
+        params = params_for(resources, recipe, advisor, facts)
         thread = Thread(
             council.voiced(recipe, advisor),
             said,
@@ -83,7 +89,7 @@ def _refuse_too_long(
             ratio=ratios.ratio(tx, scope, name),
         )
         try:
-            compile_request(recipe, thread, road.settings.limits, facts, params)
+            compile_request(recipe, thread, resources.settings.limits, facts, params)
         except TooLong as error:
             refusal = error
         else:
@@ -92,13 +98,11 @@ def _refuse_too_long(
         raise Invalid(refusal.message, refusal.hint, param="content")
 
 
-def begin(
-    tx: Tx, road: Road, scope: Scope, plan: Plan, edits: str | None, veto: Sequence[str]
-) -> Begun:
+def begin(tx: Tx, resources: Resources, scope: Scope, plan: Plan) -> Begun:
     """Store a message and the answers that are to be written."""
-    message = plan.message
-    now = road.clock()
-    idle = None if plan.recipe.name == "agent" else road.settings.sessions.idle_minutes
+    message, edits = plan.message, plan.edits
+    now = resources.clock()
+    idle = None if plan.recipe.traits.endless else resources.settings.sessions.idle_minutes
     new = NewTurn(
         content=message.content,
         asked=plan.asked,
@@ -113,8 +117,8 @@ def begin(
     def session() -> str:
         place.append(lifecycle.placed(tx, scope, plan.conversation.id, now, idle))
         found = place[-1].session_id
-        if veto:
-            starting.add_veto(tx, scope, found, plan.conversation.id, veto, now)
+        if plan.veto:
+            starting.add_veto(tx, scope, found, plan.conversation.id, plan.veto, now)
         return found
 
     head = None if edits is None else conversations.get(tx, scope, plan.conversation.id).head_id
@@ -124,8 +128,8 @@ def begin(
         plan.conversation.id,
         new,
         session,
-        road.runner_id,
-        road.settings.limits.queue,
+        resources.runner_id,
+        resources.settings.limits.queue,
         now,
     )
     if not place:  # it was stored before
@@ -133,65 +137,6 @@ def begin(
     if head is not None:
         excluding.follow_head(tx, scope, plan.conversation.id, head, begun.turn.id, now)
     return replace(begun, begins=place[-1].begins, follows=place[-1].follows)
-
-
-def imagine(
-    tx: Tx,
-    road: Road,
-    scope: Scope,
-    conversation_id: str | None,
-    content: str,
-    advisors: Sequence[str] | None,
-    recipe_name: str,
-) -> list[Job]:
-    """The turn that a message would become, for each advisor it would go to."""
-    conversation = (
-        conversations.get(tx, scope, conversation_id)
-        if conversation_id is not None
-        else Conversation("", "", recipe_name, None, None, None, 0, 0, 0)
-    )
-    known = council.everyone(tx, scope)
-    message = receive(
-        content,
-        known=known,
-        limit=road.settings.limits.message_chars,
-        advisors=advisors,
-    )
-    recipe = council.find_recipe(tx, scope, road.settings, conversation.recipe)
-    asked = council.council_of(conversation, known, message.asked)
-    now = road.clock()
-    turn = next_turn(tx, scope, conversation, content, now)
-    session = starting.running_session(tx, scope, road, conversation, now)
-    turn = replace(turn, session_id=turn.id if session is None else session.id)
-    return [Job(scope, turn, new_id(), advisor, recipe) for advisor in asked]
-
-
-async def estimate(
-    road: Road,
-    scope: Scope,
-    conversation_id: str | None,
-    content: str,
-    advisors: Sequence[str] | None,
-    recipe_name: str,
-) -> list[Estimate]:
-    """What a message would take, for each advisor it would go to, with what they would be told of
-    the past."""
-    jobs = await road.database.read(
-        lambda tx: imagine(tx, road, scope, conversation_id, content, advisors, recipe_name)
-    )
-    found = []
-    refused: list[ModelError] = []
-    for job, call in zip(jobs, await foresee(road, jobs), strict=True):
-        if call.compiled is None:  # would not be asked, and cost nothing
-            refused += [call.refusal] if call.refusal else []
-            continue
-        tokens = call.compiled.draft.input_tokens
-        most = call.compiled.request.params.max_tokens or 0
-        cost = road.models.cost(call.model, Usage(tokens, most))
-        found.append(Estimate(job.advisor.id, job.advisor.name, call.model, tokens, most, cost))
-    if refused and not found:
-        raise Invalid(refused[0].message, refused[0].hint, param="content")
-    return found
 
 
 def next_turn(
