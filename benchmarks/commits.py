@@ -16,7 +16,7 @@ from typing import TypeVar
 from benchmarks.report import Row, at_most, median, percentile
 from polyvox.app import Polyvox
 from polyvox.ids import new_id
-from polyvox.settings import Models, Provider, Settings
+from polyvox.settings import ModelSettings, Provider, Settings
 from polyvox.store import search, usage
 from polyvox.store.database import Database, Dialect, Tx
 from polyvox.values import Scope, Usage
@@ -67,7 +67,9 @@ class Timed:
 def settings(place: Path, upstream: int, model: str) -> Settings:
     """The provider as `lab`, and a model of it as the default."""
     lab = Provider(base_url=f"http://127.0.0.1:{upstream}/v1")
-    return Settings(home=place, models=Models(default=f"lab:{model}"), providers={"lab": lab})
+    return Settings(
+        home=place, models=ModelSettings(default=f"lab:{model}"), providers={"lab": lab}
+    )
 
 
 async def commits(place: Path, upstream: int) -> list[Row]:

@@ -12,11 +12,13 @@ from pathlib import Path
 from benchmarks.report import Row, at_most, median
 from polyvox.app import Polyvox
 from polyvox.ids import new_id
+from polyvox.memory.tell import Told, TurnView
+from polyvox.session.answer import Job, jobs_for
 from polyvox.session.council import find_recipe
 from polyvox.session.lifecycle import placed
-from polyvox.session.road import Job, jobs_for
-from polyvox.session.turn import compile_all, seat
-from polyvox.settings import Limits, Models, Settings
+from polyvox.session.seat import seat
+from polyvox.session.turn import compile_calls
+from polyvox.settings import Limits, ModelSettings, Settings
 from polyvox.store import conversations, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
@@ -35,7 +37,7 @@ async def context(place: Path, url: str, name: str) -> list[Row]:
         home=place,
         database=url,
         limits=Limits(context="20000 chars"),
-        models=Models(default="scripted:echo"),
+        models=ModelSettings(default="scripted:echo"),
     )
     async with Polyvox(settings, env={}) as polyvox:
         asked = (await polyvox.advisors.list(ME))[:ADVISORS]
@@ -97,7 +99,7 @@ def _copies(tx: Tx, like: tuple[Turn, list[Answer]], count: int) -> str:
         turn = replace(
             turn, id=new_id(), message_id=new_id(), parent_id=turn.id, depth=turn.depth + 1
         )
-        turns.insert_turn(tx, ME, turn, "", None)
+        turns.TURNS.insert(tx, ME, turn, body_hash="")
         for answer in answers:
             turns.insert_answer(tx, ME, turn, replace(answer, id=new_id(), turn_id=turn.id), None)
     return turn.id
@@ -105,11 +107,12 @@ def _copies(tx: Tx, like: tuple[Turn, list[Answer]], count: int) -> str:
 
 async def _measure(polyvox: Polyvox, jobs: Sequence[Job]) -> float:
     """Milliseconds to prepare the calls of a turn."""
-    slugs = {job.advisor.id: job.advisor.slug for job in jobs}
 
     def once(tx: Tx) -> float:
         began = time.perf_counter()
-        calls = compile_all(polyvox.resources, jobs, seat(tx, polyvox.resources, jobs, slugs))
+        advisors = tuple(seat(tx, polyvox.resources, jobs))
+        view = TurnView(ME, jobs[0].turn, jobs[0].recipe, advisors)
+        calls = compile_calls(polyvox.settings, view, Told())
         took = time.perf_counter() - began
         if any(call.compiled is None or not call.compiled.draft.omitted for call in calls):
             raise AssertionError("the conversation fits whole: nothing is being compared")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from tests.evaluation.replies import Bad, corpus
 
 from benchmarks.report import Row, at_least, at_most, plain
-from polyvox.evaluation.judging import Subject, asked, read
+from polyvox.evaluation.judge_prompt import Subject, asked, read
 from polyvox.evaluation.values import Assertion
 
 Reader = Callable[[Bad], set[str]]

@@ -18,7 +18,7 @@ from benchmarks.processes import Server, polyvox, post, provider
 from benchmarks.report import Row, at_most, plain
 from polyvox.app import Polyvox
 from polyvox.ids import new_id
-from polyvox.settings import Models, Provider, Settings
+from polyvox.settings import ModelSettings, Provider, Settings
 from polyvox.store import turns
 from polyvox.store.database import Tx
 from polyvox.values import Answer, Turn
@@ -138,7 +138,9 @@ async def _past(place: Path, upstream: Server) -> dict[int, str]:
     """A conversation for each size of council: one turn went the whole road, the others are rows
     like it."""
     lab = Provider(base_url=f"http://127.0.0.1:{upstream.port}/v1")
-    settings = Settings(home=place, providers={"lab": lab}, models=Models(default="lab:voice-0"))
+    settings = Settings(
+        home=place, providers={"lab": lab}, models=ModelSettings(default="lab:voice-0")
+    )
     made = {}
     async with Polyvox(settings, env={}) as app:
         council = [
@@ -171,7 +173,7 @@ def _copies(tx: Tx, like: tuple[Turn, Sequence[Answer]]) -> str:
             depth=number,
             content=f"{number}: {QUESTION}",
         )
-        turns.insert_turn(tx, ME, turn, "", None)
+        turns.TURNS.insert(tx, ME, turn, body_hash="")
         for place, answer in enumerate(answers):
             text = TEXTS[(place + number) % len(TEXTS)]
             copy = replace(answer, id=new_id(), turn_id=turn.id, text=text)

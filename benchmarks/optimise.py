@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.evaluation import cutting
 from tests.provider import ProviderServer
-from tests.session import cutting
 
 from benchmarks.lean import Failed
 from benchmarks.report import Row, at_least, at_most, plain

@@ -25,20 +25,21 @@ from polyvox.events import (
     restored,
     usage_data,
 )
-from polyvox.values import Failure, Usage
+from polyvox.values import Usage
 
 pytestmark = pytest.mark.contract
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 COUNT = st.integers(0, 2**40)
+KIND = st.sampled_from(["advisor", "exchange", "synthesis"])
 USAGE = st.builds(
     Usage, COUNT, COUNT, COUNT, COUNT, st.none() | st.integers(0, 10**15), st.booleans()
 )
 EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(TurnStarted, WORDS, WORDS),
-    st.builds(AnswerStarted, WORDS, WORDS, WORDS, WORDS, WORDS, COUNT, st.none() | WORDS),
+    st.builds(AnswerStarted, WORDS, WORDS, WORDS, WORDS, KIND, COUNT, st.none() | WORDS),
     st.builds(AnswerCompleted, WORDS, USAGE, WORDS),
-    st.builds(AnswerFailed, WORDS, st.builds(Failure, WORDS, WORDS, WORDS)),
+    st.builds(AnswerFailed, WORDS, WORDS, WORDS, WORDS),
     st.builds(AnswerStopped, WORDS, st.none() | USAGE),
     st.builds(AnswerInterrupted, WORDS),
     st.builds(TurnCompleted, WORDS),
@@ -83,7 +84,7 @@ def test_every_kind_has_a_name_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("event", "names"),
     [
-        (AnswerFailed("a", Failure("c", "m", "h")), {"answer_id", "category", "message", "hint"}),
+        (AnswerFailed("a", "c", "m", "h"), {"answer_id", "category", "message", "hint"}),
         (AnswerCompleted("a", Usage(1, 2), "lab:x"), {"answer_id", "usage", "model"}),
         (TurnCompleted("t"), {"turn_id"}),
         (AnswerStopped("a"), {"answer_id", "usage"}),
@@ -103,3 +104,36 @@ def test_an_unknown_price_is_null_and_never_nothing() -> None:
     priced = usage_data(Usage(1, 2, cost=1_500_000_000))
     assert priced is not None
     assert priced["cost"] == 1.5
+
+
+STORED: list[tuple[Event, str]] = [
+    (TurnStarted("t", "m"), '{"turn_id":"t","message_id":"m"}'),
+    (
+        AnswerStarted("t", "a", "x", "Ä", "exchange", 2, "old"),
+        (
+            '{"turn_id":"t","answer_id":"a","advisor_id":"x","name":"Ä","kind":"exchange","round":2,'
+            '"replaces":"old"}'
+        ),
+    ),
+    (
+        AnswerCompleted("a", Usage(1, 2, 3, 4, 1_500_000_000, True), "lab:x"),
+        (
+            '{"answer_id":"a","usage":{"input_tokens":1,"output_tokens":2,"reasoning_tokens":3,'
+            '"cached_tokens":4,"cost":1.5,"estimated":true},"model":"lab:x"}'
+        ),
+    ),
+    (
+        AnswerFailed("a", "timeout", "No.", "Wait."),
+        '{"answer_id":"a","category":"timeout","message":"No.","hint":"Wait."}',
+    ),
+    (AnswerStopped("a"), '{"answer_id":"a","usage":null}'),
+    (AnswerInterrupted("a"), '{"answer_id":"a"}'),
+    (TurnCompleted("t"), '{"turn_id":"t"}'),
+    (ConversationChanged("head", "t"), '{"what":"head","id":"t"}'),
+]
+
+
+@pytest.mark.parametrize(("event", "data"), STORED, ids=[e.kind for e, _ in STORED])
+def test_stored_bytes_are_frozen(event: Event, data: str) -> None:
+    assert payload(event).decode() == data
+    assert restored(event.kind, data, None, 0) == event

@@ -6,37 +6,35 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from functools import partial
 from typing import Self
 
 from polyvox.advisors import starter_council
-from polyvox.configure import Configuration
-from polyvox.errors import PolyvoxError, StoreError
-from polyvox.evaluation import evaluating, optimising
-from polyvox.evaluation.evaluating import Evaluations
-from polyvox.evaluation.optimising import Optimisations
-from polyvox.events import Numbered, TurnCompleted
-from polyvox.ids import Clock, system_clock
-from polyvox.memory.service import Memory
-from contextlib import aclosing
-from functools import partial
 from polyvox.companion.council import CouncilMemory
 from polyvox.companion.tell import CompanionMemory
+from polyvox.configure import Configuration
+from polyvox.errors import PolyvoxError, StoreError
+from polyvox.evaluation import run as evaluating
+from polyvox.evaluation.optimise import run as optimising
+from polyvox.evaluation.optimise.run import Optimisations
+from polyvox.evaluation.run import Evaluations
+from polyvox.events import Numbered, TurnCompleted
+from polyvox.ids import Clock, system_clock
 from polyvox.memory.briefing import BriefWriter
 from polyvox.memory.remembering import Services, remote_memory
 from polyvox.memory.running_summary import RunningSummaries
+from polyvox.memory.service import Memory
 from polyvox.memory.tell import Telling
 from polyvox.models.registry import Models
 from polyvox.resources import Resources
-from polyvox.session.commands import Turns
-from polyvox.session.council import recipe_of
-from polyvox.session.lifecycle import CatchUp, end_session, sweep
-from polyvox.session.seat import thread_of
-from polyvox.store.sessions import Session
-from polyvox.work.worker import Bell, Worker
 from polyvox.session.changes import change
-from polyvox.session.council import check_recipes
+from polyvox.session.commands import Turns
+from polyvox.session.council import check_recipes, recipe_of
 from polyvox.session.inspect import Inspected, View, inspect, view
+from polyvox.session.lifecycle import CatchUp, end_session, sweep
 from polyvox.session.recovery import recover
+from polyvox.session.seat import thread_of
 from polyvox.settings import Settings, load
 from polyvox.settings.layers import with_kept
 from polyvox.store import advisors as advisor_rows
@@ -49,11 +47,13 @@ from polyvox.store.database import Database, Tx
 from polyvox.store.open import open_database
 from polyvox.store.recipes import Recipes
 from polyvox.store.runners import Runner, register
+from polyvox.store.sessions import Session
 from polyvox.stream import follow
 from polyvox.stream.hub import Hub
 from polyvox.stream.journal import Journal
 from polyvox.transport import Transport
 from polyvox.values import Answer, Conversation, Scope, Turn
+from polyvox.work.worker import Bell, Worker
 
 log = logging.getLogger("polyvox")
 
@@ -277,7 +277,7 @@ class Polyvox:
     ) -> tuple[Conversation, str]:
         """Send a message, in a new conversation if none is named; answers the turn's id."""
         if conversation is None:
-            details: conversation_rows.Details = {"recipe": recipe} if recipe else {}
+            details: conversation_rows.ConversationDetails = {"recipe": recipe} if recipe else {}
             made = await self.conversations.create(scope, **details)
         else:
             made = await self.conversations.get(scope, conversation)
@@ -324,7 +324,7 @@ class Polyvox:
         self,
         scope: Scope,
         conversation_id: str,
-        details: conversation_rows.Details,
+        details: conversation_rows.ConversationDetails,
         head: str | None = None,
     ) -> Conversation:
         """Change what is named, all of it or nothing. `head` is the turn that the next message

@@ -1,129 +1,126 @@
-"""What can happen in a conversation: a closed union, one class per kind.
+"""Events of a conversation: a closed union of structs, one per kind.
 
-An event has no number until the writer stores it; a stored one is a `Numbered`.
+The kind is the tag: it stands beside the JSON (a column of the log, the `event:` line of a stream),
+never in it. An event has no number until the writer stores it; a stored one is a `Numbered`.
 Deltas carry `at`, the offset (in characters) in the answer's text where they begin, so that a
 listener who receives a piece twice can tell.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import msgspec
+from msgspec import Struct
 
-from polyvox.values import Failure, Usage
+from polyvox.values import AnswerKind, Failure, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStarted:
+class TurnStarted(Struct, frozen=True):
     """A message is stored and its advisors are about to be asked."""
 
+    kind: ClassVar = "turn.started"
     turn_id: str
     message_id: str
-    kind = "turn.started"
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerStarted:
+class AnswerStarted(Struct, frozen=True, rename={"answer_kind": "kind"}):
     """An answer has its place; nothing of it is known yet."""
 
+    kind: ClassVar = "answer.started"
     turn_id: str
     answer_id: str
     advisor_id: str
     name: str
-    answer_kind: str
+    answer_kind: AnswerKind
     round: int = 0
     replaces: str | None = None
-    kind = "answer.started"
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True):
     """More of an answer's text."""
 
+    kind: ClassVar = "answer.delta"
     answer_id: str
     text: str
     at: int
-    kind = "answer.delta"
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkingDelta:
+class ThinkingDelta(Struct, frozen=True):
     """More of an answer's thinking."""
 
+    kind: ClassVar = "answer.thinking"
     answer_id: str
     text: str
     at: int
-    kind = "answer.thinking"
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerCompleted:
+class AnswerCompleted(Struct, frozen=True):
     """The answer is whole."""
 
+    kind: ClassVar = "answer.completed"
     answer_id: str
     usage: Usage
     model: str
-    kind = "answer.completed"
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerFailed:
+class AnswerFailed(Struct, frozen=True):
     """The answer failed; what came before is kept."""
 
+    kind: ClassVar = "answer.failed"
     answer_id: str
-    failure: Failure
-    kind = "answer.failed"
+    category: str
+    message: str
+    hint: str
+
+    @property
+    def failure(self) -> Failure:
+        """Category, message and hint in one value."""
+        return Failure(self.category, self.message, self.hint)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerStopped:
+class AnswerStopped(Struct, frozen=True):
     """The user stopped the answer; the partial text is kept."""
 
+    kind: ClassVar = "answer.stopped"
     answer_id: str
     usage: Usage | None = None
-    kind = "answer.stopped"
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerInterrupted:
+class AnswerInterrupted(Struct, frozen=True):
     """The program ended while the answer was being written; the partial text is kept."""
 
+    kind: ClassVar = "answer.interrupted"
     answer_id: str
-    kind = "answer.interrupted"
 
 
-@dataclass(frozen=True, slots=True)
-class TurnCompleted:
+class TurnCompleted(Struct, frozen=True):
     """Every answer of the turn has ended, however."""
 
+    kind: ClassVar = "turn.completed"
     turn_id: str
-    kind = "turn.completed"
 
 
 Changed = Literal["details", "head", "answer", "message"]
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationChanged:
-    """Something of the conversation is otherwise than it was: its details (title, advisors, recipe,
-    council), its head, or whether an answer or a message is excluded. Whoever shows it reads it
-    again."""
+class ConversationChanged(Struct, frozen=True):
+    """A change to the conversation: its details (title, advisors, recipe, council), its head, or
+    the exclusion of an answer or a message. A listener who shows it reads it again."""
 
+    kind: ClassVar = "conversation.changed"
     what: Changed
     id: str
     """Of the conversation, of the turn that is the head now, of the answer or the message."""
-    kind = "conversation.changed"
 
 
 Delta = TextDelta | ThinkingDelta
 AnswerEnded = AnswerCompleted | AnswerFailed | AnswerStopped | AnswerInterrupted
 Event = TurnStarted | AnswerStarted | Delta | AnswerEnded | TurnCompleted | ConversationChanged
+KINDS: dict[str, type[Event]] = {cls.kind: cls for cls in get_args(Event)}
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered:
+class Numbered(Struct, frozen=True):
     """A stored event with the number the writer gave it, unique in its conversation."""
 
     number: int
@@ -154,49 +151,15 @@ def _usage(data: dict[str, Any] | None) -> Usage | None:
     return Usage(**{**data, "cost": None if cost is None else round(cost * NANO)})
 
 
+_encode = msgspec.json.Encoder().encode
+_DECODERS = {kind: msgspec.json.Decoder(cls) for kind, cls in KINDS.items()}
+
+
 def payload(event: Event) -> bytes:
-    """The event as JSON, without its kind and number: what is stored and what listeners get."""
-    match event:
-        case TextDelta() | ThinkingDelta():
-            data: dict[str, Any] = {
-                "answer_id": event.answer_id,
-                "text": event.text,
-                "at": event.at,
-            }
-        case TurnStarted():
-            data = {"turn_id": event.turn_id, "message_id": event.message_id}
-        case AnswerStarted():
-            data = {
-                "turn_id": event.turn_id,
-                "answer_id": event.answer_id,
-                "advisor_id": event.advisor_id,
-                "name": event.name,
-                "kind": event.answer_kind,
-                "round": event.round,
-                "replaces": event.replaces,
-            }
-        case AnswerCompleted():
-            data = {
-                "answer_id": event.answer_id,
-                "usage": usage_data(event.usage),
-                "model": event.model,
-            }
-        case AnswerFailed(answer_id, failure):
-            data = {
-                "answer_id": answer_id,
-                "category": failure.category,
-                "message": failure.message,
-                "hint": failure.hint,
-            }
-        case AnswerStopped():
-            data = {"answer_id": event.answer_id, "usage": usage_data(event.usage)}
-        case AnswerInterrupted():
-            data = {"answer_id": event.answer_id}
-        case TurnCompleted():
-            data = {"turn_id": event.turn_id}
-        case ConversationChanged():
-            data = {"what": event.what, "id": event.id}
-    return msgspec.json.encode(data)
+    """The event as JSON, without its kind and number: stored, and sent to listeners."""
+    if isinstance(event, AnswerCompleted | AnswerStopped):
+        return _encode({**msgspec.structs.asdict(event), "usage": usage_data(event.usage)})
+    return _encode(event)
 
 
 def restored(kind: str, data: str, answer_id: str | None, start: int) -> Event:
@@ -205,29 +168,10 @@ def restored(kind: str, data: str, answer_id: str | None, start: int) -> Event:
         return TextDelta(str(answer_id), data, start)
     if kind == ThinkingDelta.kind:
         return ThinkingDelta(str(answer_id), data, start)
-    values: dict[str, Any] = msgspec.json.decode(data)
-    if kind == TurnStarted.kind:
-        return TurnStarted(values["turn_id"], values["message_id"])
-    if kind == AnswerStarted.kind:
-        return AnswerStarted(
-            values["turn_id"],
-            values["answer_id"],
-            values["advisor_id"],
-            values["name"],
-            values["kind"],
-            values["round"],
-            values["replaces"],
-        )
-    if kind == AnswerCompleted.kind:
-        usage = _usage(values["usage"]) or Usage(0, 0)
-        return AnswerCompleted(values["answer_id"], usage, values["model"])
-    if kind == AnswerFailed.kind:
-        failure = Failure(values["category"], values["message"], values["hint"])
-        return AnswerFailed(values["answer_id"], failure)
-    if kind == AnswerStopped.kind:
-        return AnswerStopped(values["answer_id"], _usage(values["usage"]))
-    if kind == AnswerInterrupted.kind:
-        return AnswerInterrupted(values["answer_id"])
-    if kind == ConversationChanged.kind:
-        return ConversationChanged(values["what"], values["id"])
-    return TurnCompleted(values["turn_id"])
+    if kind in (AnswerCompleted.kind, AnswerStopped.kind):
+        values: dict[str, Any] = msgspec.json.decode(data)
+        usage = _usage(values["usage"])
+        if kind == AnswerStopped.kind:
+            return AnswerStopped(values["answer_id"], usage)
+        return AnswerCompleted(values["answer_id"], usage or Usage(0, 0), values["model"])
+    return _DECODERS[kind].decode(data)

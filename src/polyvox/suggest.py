@@ -11,14 +11,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from polyvox.caps import check_caps
 from polyvox.context import suggest
 from polyvox.context.suggest import Suggestion
 from polyvox.errors import ProtocolError, Refused, StoreError
 from polyvox.models.base import AttemptLog, ModelFacts, Request
 from polyvox.receive import clean, mended_name, printable, visible
-from polyvox.session import council
 from polyvox.resources import Resources
-from polyvox.caps import check_caps
+from polyvox.session import council
 from polyvox.store import usage
 from polyvox.store.database import Tx
 from polyvox.values import Advisor, Scope, Usage

@@ -31,7 +31,7 @@ class Other:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ThreadTurn:
     """One turn as this advisor may know it: the user's message and its own answers to it."""
 
     turn_id: str
@@ -46,7 +46,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ThreadSummary:
     """A stored summary of a stretch of this thread, named by what stands around it. Who stores it
     drops it when anything inside the stretch changes; it is used only for exactly this stretch."""
 
@@ -66,16 +66,16 @@ class Thread:
     """One advisor's thread up to the current message."""
 
     advisor: Advisor
-    current: Said
+    current: ThreadTurn
     """The message to answer (its `own` is what this advisor already said to it: exchange only)."""
-    past: tuple[Said, ...] = ()
+    past: tuple[ThreadTurn, ...] = ()
     """Earlier turns, oldest first, contiguous up to the newest; read from the newest end."""
     unread: int = 0
     """Turns before `past[0]` that were not even read, because `past` already passes any limit."""
     unread_messages: int = 0
     """Messages (the person's and this advisor's) in the turns before `past[0]`, those of `head`
     included: what the note of a bookends window counts."""
-    head: tuple[Said, ...] = ()
+    head: tuple[ThreadTurn, ...] = ()
     """The first turns of the conversation (bookends only), where they are not in `past`."""
     answers: int = 0
     """Answers of this advisor in its thread, exchange rounds not counted."""
@@ -91,5 +91,5 @@ class Thread:
     """Provider-reported tokens over estimated ones, learned for this model."""
     memory: tuple[tuple[str, str], ...] = field(default=())
     """Per-turn memory blocks (name, text), dropped before the reference block when over."""
-    summary: Summary | None = None
+    summary: ThreadSummary | None = None
     """A stored summary that may stand for what a bookends window leaves out."""

@@ -11,12 +11,12 @@ import pytest
 from tests.cli.desk import Cli, Here, Provider
 from tests.store.lacking import LackingTx
 
-from polyvox.cli import check_work
+from polyvox.cli import database_checks as check_work
 from polyvox.cli.checks import Finding
 from polyvox.cli.words import when
 from polyvox.memory.tables import vectors
 from polyvox.memory.tables.vectors import Scale
-from polyvox.settings import Models, Settings
+from polyvox.settings import ModelSettings, Settings
 from polyvox.store import jobs
 from polyvox.store.database import Database, Tx
 from polyvox.values import Scope
@@ -124,7 +124,7 @@ def test_the_doctor_asks_the_embeddings_model(cli: Cli, here: Here, provider: Pr
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(models=Models(embeddings="lab:e"))
+    return Settings(models=ModelSettings(embeddings="lab:e"))
 
 
 def work(tx: Tx, now: int = 0) -> list[Finding]:

@@ -10,14 +10,15 @@ import pytest
 from rich.console import Console
 
 from polyvox.cli import words
+from polyvox.cli.lookup import find_advisor
 from polyvox.cli.output import harmless, printable
-from polyvox.cli.people import GREY, People, Person, look_up
+from polyvox.cli.people import GREY, People, Person
 from polyvox.cli.people import legible as legible_color
+from polyvox.cli.receipts import cells
 from polyvox.cli.show import prose
 from polyvox.cli.show.board import Board
 from polyvox.cli.show.columns import columns_for, draw, share
-from polyvox.cli.show.decided import OVERLAYS, POSTURES, PRESSURES, missing, times
-from polyvox.cli.show.receipt import cells
+from polyvox.cli.show.trace import OVERLAYS, POSTURES, PRESSURES, missing, times
 from polyvox.companion.overlays import Overlay
 from polyvox.companion.reading import Level, Posture
 from polyvox.context.describe import Share
@@ -29,7 +30,7 @@ from polyvox.events import (
     TextDelta,
     ThinkingDelta,
 )
-from polyvox.values import Advisor, Failure, Usage
+from polyvox.values import Advisor, Usage
 
 
 def lines(text: str, width: int) -> list[str]:
@@ -131,10 +132,10 @@ def test_colours_are_legible() -> None:
 def test_an_advisor_by_its_names() -> None:
     known = [Advisor("1", "engineer", "@ai-engineer", ""), Advisor("2", "ai-muse", "The Muse", "")]
     for name in ("engineer", "@engineer", "@ai-engineer", "AI-Engineer", "1"):
-        assert look_up(name, known) is known[0], name
+        assert find_advisor(name, known) is known[0], name
     for name in ("the muse", "ai-muse", "@ai-muse"):
-        assert look_up(name, known) is known[1], name
-    assert look_up("muse", known) is None
+        assert find_advisor(name, known) is known[1], name
+    assert find_advisor("muse", known) is None
 
 
 def test_every_kind_of_piece_has_a_place_in_the_bar() -> None:
@@ -154,7 +155,7 @@ HOSTILE = "a\x1b[2J\x1b]0;owned\x07b\x9b31mc\rd\x7f"
         TextDelta("1", HOSTILE, 0),
         ThinkingDelta("1", HOSTILE, 0),
         AnswerCompleted("1", Usage(1, 1), f"lab:{HOSTILE}"),
-        AnswerFailed("1", Failure("quota", HOSTILE, HOSTILE)),
+        AnswerFailed("1", "quota", HOSTILE, HOSTILE),
     ],
 )
 def test_in_every_layout_only_our_own_codes_come_out(

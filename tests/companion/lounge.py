@@ -17,19 +17,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-import aiohttp
 import msgspec
+from tests.app import App as House
+from tests.app import serve, settings_for
 from tests.provider import ProviderServer, Script
-from tests.web.house import House, settings_for
 
-from polyvox.app import Polyvox
 from polyvox.companion.reading import NO_GATE
 from polyvox.memory.packets import QueryReply
+from polyvox.memory.remembering import Lookup, MemoryService, Start
 from polyvox.memory.remote import Got
 from polyvox.memory.veto import NO_VETO, Veto
-from polyvox.memory.remembering import Lookup, MemoryService, Start
 from polyvox.values import Scope
-from polyvox.web.server import address_of, bind, running
 
 
 @dataclass
@@ -37,6 +35,7 @@ class Told:
     """A memory that says what a test wrote."""
 
     starts_whole: ClassVar[bool] = False
+    elsewhere: ClassVar[bool] = False
 
     packet: Start = field(default_factory=Start)
     wishes: tuple[str, ...] = ()
@@ -160,12 +159,7 @@ async def open_lounge(home: Path, **more: Any) -> AsyncIterator[Lounge]:
     models = {"default": "lab:talker", "gate": "lab:gate", **more.pop("models", {})}
     async with ProviderServer() as provider:
         settings = settings_for(home, provider, models=models, **{"timezone": "UTC", **more})
-        async with Polyvox(settings, env={}, clock=lambda: clock[0]) as polyvox:
-            sock = bind("127.0.0.1", 0)
-            url = address_of(sock)
-            async with running(polyvox, sock), aiohttp.ClientSession() as client:
-                house = House(polyvox=polyvox, provider=provider, url=url, client=client)
-                lounge = Lounge(house, clock)
-                lounge.remember(Told())
-                yield lounge
-                polyvox.hub.end()
+        async with serve(settings, provider, clock=lambda: clock[0]) as app:
+            lounge = Lounge(app, clock)
+            lounge.remember(Told())
+            yield lounge

@@ -19,9 +19,9 @@ from tests.provider import Script
 
 from polyvox.companion.kernel import shipped
 from polyvox.memory.ingest import ingest
+from polyvox.memory.remembering import OwnMemory
 from polyvox.memory.tables import companions
 from polyvox.memory.values import Message, Partition
-from polyvox.memory.remembering import OwnMemory
 from polyvox.values import Scope
 
 ME = Scope()

@@ -18,11 +18,11 @@ from tests.companion.lounge import Lounge, open_lounge, reading_text
 from tests.companion.situations import LONG, NOON
 from tests.provider import Script
 
+from polyvox.companion import starting
+from polyvox.companion.starting import Opened
+from polyvox.memory.remembering import RemoteService
 from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.tables.companions import Kept
-from polyvox.companion import starting
-from polyvox.memory.remembering import RemoteService
-from polyvox.companion.starting import Opened
 from polyvox.values import Scope
 
 ME = Scope()

@@ -14,8 +14,8 @@ from tests.companion.situations import ASKED, LONG, NOON
 from tests.companion.test_remote_start import ANSWERS, BRIEF, BUDGET, STARTBRIEF, Wire
 from tests.provider import Script
 
-from polyvox.memory.remote import REST
 from polyvox.memory.remembering import RemoteService
+from polyvox.memory.remote import REST
 
 QUERY = "/memory/query"
 IN_VAIN = "query: not asked (the session's start timed out)"

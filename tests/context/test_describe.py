@@ -9,7 +9,7 @@ from tests.context.world import LARGE, World, limits, tokens
 from polyvox.context.compile import compile_request
 from polyvox.context.describe import as_lines, describe
 from polyvox.context.draft import Draft
-from polyvox.context.rebuild import Loaded, rebuild
+from polyvox.context.rebuild import ReceiptSources, rebuild
 from polyvox.context.receipt import Seat, pack, sealed
 from polyvox.context.recipe import BUILT_IN
 from polyvox.models.base import Encoded, ModelFacts
@@ -120,7 +120,7 @@ def test_a_receipt_in_lines() -> None:
 
 def test_an_inexact_receipt_says_so() -> None:
     _, draft = crowded()
-    receipt = rebuild("r", Loaded({"r": pack(draft).data}))
+    receipt = rebuild("r", ReceiptSources({"r": pack(draft).data}))
     told = describe(receipt)
     assert not told.exact
     assert as_lines(told)[-1] == f"Not exact: {len(told.missing)} of its texts no longer exist."

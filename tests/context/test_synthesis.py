@@ -19,10 +19,10 @@ from polyvox.context.synthesis import (
     read_synthesis,
 )
 from polyvox.models.base import ModelFacts
-from polyvox.thread import Other, Said
+from polyvox.thread import Other, ThreadTurn
 from polyvox.values import Params
 
-QUESTION = Said("t1", "m1", 1, "Shall I {words}?", 0)
+QUESTION = ThreadTurn("t1", "m1", 1, "Shall I {words}?", 0)
 ANSWERS = (
     Other("a1", "id1", "keeper", "Keeper", "Stay.\nYou promised."),
     Other("a2", "id2", "builder", "Builder", "Leave]"),
@@ -81,7 +81,7 @@ def test_a_synthesis_has_a_receipt_like_any_answer() -> None:
     world = World(2)
     turn = world.round()
     others = turn.others(world.advisors[0]) + turn.others(world.advisors[1])
-    question = Said(turn.id, "m", 1, turn.text, turn.said_at)
+    question = ThreadTurn(turn.id, "m", 1, turn.text, turn.said_at)
     made = compile_synthesis(question, others, limits(), LARGE, Params())
     packed = pack(made.draft)
     receipt = rebuild("s", world.load("s", {"s": packed.data}, packed.spans))

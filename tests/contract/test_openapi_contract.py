@@ -20,6 +20,8 @@ Schema = dict[str, Any]
 FROZEN: Schema = json.loads(Path(__file__).with_name("openapi.json").read_text())
 NOW: Schema = build_api(Polyvox(Settings(), env={})).openapi()
 PROSE = {"title", "description", "summary", "examples"}
+BOUNDS = {"minimum", "maximum", "exclusiveMinimum", "minLength", "maxLength", "pattern", "default"}
+"""What narrows a value of a type. Of the server's own values it says nothing that a client uses."""
 OPERATIONS = [(path, method) for path, row in FROZEN["paths"].items() for method in row]
 
 
@@ -31,6 +33,9 @@ def resolve(document: Schema, schema: Schema) -> Schema:
     result: Schema = {}
     for key, value in schema.items():
         if key in PROSE:
+            continue
+        if key == "type" and isinstance(value, list):  # as `anyOf` says the same
+            result["anyOf"] = sorted([{"type": name} for name in value], key=_text)
             continue
         if key == "properties":
             result[key] = {name: resolve(document, inner) for name, inner in value.items()}
@@ -56,7 +61,7 @@ def differences(old: Schema, new: Schema, place: str, *, sent: bool) -> list[str
     lines = []
     for key in old.keys() | new.keys():
         was, now = old.get(key), new.get(key)
-        if was == now or (key == "default" and not sent):
+        if was == now or (not sent and (key in BOUNDS or was is None)):
             continue
         if key == "properties":
             after = now or {}

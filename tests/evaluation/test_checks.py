@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyvox.errors import Invalid
-from polyvox.evaluation import counting, languages
+from polyvox.evaluation import count as counting
+from polyvox.evaluation import language as languages
 from polyvox.evaluation.checks import KNOWN, check, described, understood
 from polyvox.evaluation.values import Kind
 

@@ -8,7 +8,7 @@ import pytest
 
 from polyvox.errors import Invalid
 from polyvox.interop import advisor_data, advisor_file, advisor_import
-from polyvox.interop.advisor_file import Parsed
+from polyvox.interop.advisor_file import AdvisorFile
 from polyvox.interop.report import Report
 from polyvox.store import recipes
 from polyvox.store.advisors import Advisors
@@ -34,13 +34,13 @@ active: false
 """
 
 
-def read(tmp_path: Path, text: str) -> Parsed:
+def read(tmp_path: Path, text: str) -> AdvisorFile:
     path = tmp_path / "advisors.yaml"
     path.write_text(text)
     return advisor_file.read(path)
 
 
-async def store(database: Database, parsed: Parsed, **how: bool) -> Report:
+async def store(database: Database, parsed: AdvisorFile, **how: bool) -> Report:
     def known(model: str) -> None:
         if not model.startswith(("lab:", "anthropic:")):
             raise Invalid(f"There is no provider {model!r}.")
@@ -215,12 +215,12 @@ async def test_a_window_of_its_own_changes_the_recipe(database: Database, tmp_pa
     report = await store(database, usual)
     assert any("is what the recipe agent has" in note for note in report.notes)
     assert await database.read(lambda tx: recipes.get(tx, SCOPE, "agent")) is None
-    other = Parsed(window={"max_messages": 9, "recent_messages": 6, "system_messages": 2})
+    other = AdvisorFile(window={"max_messages": 9, "recent_messages": 6, "system_messages": 2})
     report = await store(database, other)
     assert any("has the file's window now" in note for note in report.notes)
     change = await database.read(lambda tx: recipes.get(tx, SCOPE, "agent"))
     assert change == {"window": other.window}
-    refused = await store(database, Parsed(window={"max_messages": 0}))
+    refused = await store(database, AdvisorFile(window={"max_messages": 0}))
     assert any("is not usable" in note for note in refused.notes)
     assert await database.read(lambda tx: recipes.get(tx, SCOPE, "agent")) == change
 

@@ -13,7 +13,7 @@ from tests.provider import Script
 from tests.session.room import ME, Room, open_room
 
 from polyvox.errors import Invalid, TooLarge
-from polyvox.evaluation import asserting
+from polyvox.evaluation import assertion as asserting
 from polyvox.evaluation.contexts import Context, Message, Part, read
 from polyvox.evaluation.tables import assertions, contexts
 from polyvox.evaluation.tables.assertions import Wanted

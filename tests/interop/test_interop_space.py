@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.session.room import ME, Room, open_room
 
 from polyvox.errors import Invalid
-from polyvox.evaluation import asserting
+from polyvox.evaluation import assertion as asserting
 from polyvox.evaluation.contexts import Context, read, with_prompt
 from polyvox.evaluation.tables import assertions, contexts, past_runs
 from polyvox.evaluation.tables.assertions import Assertion, Wanted

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import aiohttp
+from tests.app import App as House
+from tests.app import serve, settings_for
 from tests.companion.lounge import reading_text
 from tests.provider import ProviderServer, Script
-from tests.web.house import House, settings_for
 
 from polyvox.app import Polyvox
 from polyvox.store.database import Tx
 from polyvox.values import Scope
-from polyvox.web.server import address_of, bind, running
 
 ME = Scope()
 OWN = {"tenantId": "polyvox", "userId": "local"}
@@ -208,10 +207,5 @@ async def open_nest(database_url: str, home: Path, **more: Any) -> AsyncIterator
         settings = settings_for(
             home, provider, models=models, timezone="UTC", database=database_url, **more
         )
-        async with Polyvox(settings, env={}, clock=lambda: clock[0]) as polyvox:
-            sock = bind("127.0.0.1", 0)
-            url = address_of(sock)
-            async with running(polyvox, sock), aiohttp.ClientSession() as client:
-                house = House(polyvox=polyvox, provider=provider, url=url, client=client)
-                yield Nest(house, home, clock)
-                polyvox.hub.end()
+        async with serve(settings, provider, clock=lambda: clock[0]) as app:
+            yield Nest(app, home, clock)

@@ -10,14 +10,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import aiohttp
+from tests.app import serve
 from tests.page.house import configuration
 from tests.page.world import NOW, TEXTS, Watch, World, spoken
 from tests.provider import ProviderServer, Script
 
-from polyvox.app import Polyvox
 from polyvox.settings import Settings
-from polyvox.web.server import address_of, bind, running
 
 MODELS = {"empiricist": "gpt-5.5", "strategist": "gpt-5.4-nano", "listener": "gpt-5.4-mini"}
 JUDGE, WRITER = "gpt-5.4", "gpt-5.3"
@@ -42,20 +40,14 @@ async def open_evaluation(home: Path) -> AsyncIterator[World]:
         )
         del usual["providers"]["lab"]
         settings = Settings.model_validate({**usual, "home": home, "timezone": "UTC"})
-        async with Polyvox(settings, env={}, clock=clock) as polyvox:
-            sock = bind("127.0.0.1", 0)
-            url = address_of(sock)
-            async with running(polyvox, sock), aiohttp.ClientSession() as client:
-                world = World(
-                    polyvox=polyvox, provider=provider, url=url, client=client, watch=clock
-                )
-                await _talked(world)
-                await _asserted(world)
-                await _measured(world)
-                await _improved(world)
-                world.watch.set(NOW)
-                yield world
-                polyvox.hub.end()
+        async with serve(settings, provider, clock=clock) as app:
+            world = World(**vars(app), watch=clock)
+            await _talked(world)
+            await _asserted(world)
+            await _measured(world)
+            await _improved(world)
+            world.watch.set(NOW)
+            yield world
 
 
 async def _talked(world: World) -> None:

@@ -6,15 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import aiohttp
+from tests.app import serve
 from tests.page.house import configuration
 from tests.page.notes import MODEL, ingest, lived, replies
 from tests.page.world import NOW, Watch, World
 from tests.provider import ProviderServer, Script
 
-from polyvox.app import Polyvox
 from polyvox.settings import Settings
-from polyvox.web.server import address_of, bind, running
 
 
 @asynccontextmanager
@@ -27,16 +25,10 @@ async def open_memory(home: Path) -> AsyncIterator[World]:
         usual = configuration(provider.base_url, models={"memory": MODEL})
         usual["providers"]["lab"]["api_key"] = "sk-lab-0123456789abcdef"
         settings = Settings.model_validate({**usual, "home": home, "timezone": "UTC"})
-        async with Polyvox(settings, env={}, clock=clock) as polyvox:
-            sock = bind("127.0.0.1", 0)
-            url = address_of(sock)
-            async with running(polyvox, sock), aiohttp.ClientSession() as client:
-                world = World(
-                    polyvox=polyvox, provider=provider, url=url, client=client, watch=clock
-                )
-                await _remembers(world)
-                yield world
-                polyvox.hub.end()
+        async with serve(settings, provider, clock=clock) as app:
+            world = World(**vars(app), watch=clock)
+            await _remembers(world)
+            yield world
 
 
 async def _remembers(world: World) -> None:

@@ -243,7 +243,7 @@ async def test_a_night_lasts_until_the_morning(desk: Desk) -> None:
     page = await desk.open("/settings")
     told = await page.evaluate(
         """async () => {
-          const { moment } = await import("/page/js/moments.js");
+          const { moment } = await import("/page/js/words.js");
           const at = (day, hour) => new Date(2026, 10, day, hour, 30);
           const say = (then, now) => moment(then.getTime() * 1000, now);
           return [

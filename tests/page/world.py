@@ -13,21 +13,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import yaml
+from tests.app import App, serve
 from tests.companion.lounge import reading_text
 from tests.page.house import COLORS, configuration
 from tests.provider import ProviderServer, Script
-from tests.web.house import House
 
-from polyvox.app import Polyvox
 from polyvox.memory.derive import SUMMARISE, subject_of
 from polyvox.memory.values import Partition
 from polyvox.settings import Settings
 from polyvox.store import jobs
 from polyvox.store.database import Tx
 from polyvox.values import Scope
-from polyvox.web.server import address_of, bind, running
 
 NOW = datetime(2026, 11, 15, 12, 15, tzinfo=UTC)
 MODELS = {
@@ -64,7 +61,7 @@ class Watch:
 
 
 @dataclass(kw_only=True)
-class World(House):
+class World(App):
     """The app, its clock, and the addresses of what was said in it."""
 
     watch: Watch
@@ -105,21 +102,15 @@ async def open_world(
     async with ProviderServer() as provider:
         clock = Watch(NOW.replace(day=1))
         settings = Settings.model_validate(_settings(home, provider.base_url, known))
-        async with Polyvox(settings, env={}, clock=clock) as polyvox:
-            sock = bind("127.0.0.1", 0)
-            url = address_of(sock)
-            async with running(polyvox, sock), aiohttp.ClientSession() as client:
-                world = World(
-                    polyvox=polyvox, provider=provider, url=url, client=client, watch=clock
-                )
-                if crowd:
-                    await _crowd(world)
-                elif alone:
-                    await _alone(world)
-                elif known:
-                    await _known(world)
-                yield world
-                polyvox.hub.end()
+        async with serve(settings, provider, clock=clock) as app:
+            world = World(**vars(app), watch=clock)
+            if crowd:
+                await _crowd(world)
+            elif alone:
+                await _alone(world)
+            elif known:
+                await _known(world)
+            yield world
 
 
 def _settings(home: Path, base_url: str, known: bool) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from tests.session.room import ME, Hand, Room, open_room, settings_for
 
 from polyvox.errors import StoreError
 from polyvox.memory.packets import QueryReply
+from polyvox.memory.remembering import Lookup, NoMemory, Start
 from polyvox.memory.remote import Got
 from polyvox.memory.values import Partition
 from polyvox.memory.veto import NO_VETO, Veto
-from polyvox.memory.remembering import Lookup, NoMemory, Start
 from polyvox.values import Scope
 
 WIRES = ("lab", "claude")

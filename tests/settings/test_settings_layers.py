@@ -19,7 +19,7 @@ from polyvox.settings.layers import (
     with_kept,
 )
 from polyvox.settings.schema import changeable
-from polyvox.settings.stored import Kept
+from polyvox.settings.stored import StoredSettings
 from polyvox.web.setting_kinds import kind_of
 
 SECRET = "sk-very-secret-0123456789"
@@ -159,5 +159,5 @@ def test_every_setting_of_the_page_can_be_put_in_and_taken_back(tmp_path: Path) 
         for part in reversed(name.split(".")):
             table = {part: table}
         assert isinstance(table, dict)
-        found = in_force(fixed_of(Settings(home=tmp_path)), Kept(table))
+        found = in_force(fixed_of(Settings(home=tmp_path)), StoredSettings(table))
         assert said_of(found, name).origin == "page"

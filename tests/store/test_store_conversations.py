@@ -10,7 +10,13 @@ from tests.store.rows import columns, fill, tables
 from polyvox.errors import Invalid, NotFound
 from polyvox.store import search, usage
 from polyvox.store.advisors import Advisors
-from polyvox.store.conversations import OWNED, Conversations, Details, alone_with, update
+from polyvox.store.conversations import (
+    OWNED,
+    ConversationDetails,
+    Conversations,
+    alone_with,
+    update,
+)
 from polyvox.store.councils import Councils
 from polyvox.store.database import Database, Tx
 from polyvox.values import ASSISTANT_ID, Conversation, Scope
@@ -30,7 +36,9 @@ async def advisor_ids(database: Database, names: str = "ab") -> tuple[str, ...]:
     return tuple([(await advisors.create(ME, name=n, description="d")).id for n in names])
 
 
-async def change(database: Database, id_: str, **details: Unpack[Details]) -> Conversation:
+async def change(
+    database: Database, id_: str, **details: Unpack[ConversationDetails]
+) -> Conversation:
     return await database.write(lambda tx: update(tx, ME, id_, details))
 
 

@@ -23,9 +23,9 @@ from polyvox.events import (
 )
 from polyvox.store import conversations, events
 from polyvox.store.database import Database, Tx
-from polyvox.store.events import EXACT_ROWS, PAGE, Stretch
+from polyvox.store.events import EXACT_ROWS, PAGE, EventRange
 from polyvox.stream.sse import safe
-from polyvox.values import Failure, Scope, Usage
+from polyvox.values import Scope, Usage
 
 LONG: list[Doing] = [("say", n % 3, f"w{n} ") for n in range(120)] + [
     ("end", 0, ""),
@@ -35,9 +35,9 @@ LONG: list[Doing] = [("say", n % 3, f"w{n} ") for n in range(120)] + [
 ]
 
 
-def since(tx: Tx, log: Log, after: int) -> list[Stretch]:
+def since(tx: Tx, log: Log, after: int) -> list[EventRange]:
     """All pages after a number."""
-    found: list[Stretch] = []
+    found: list[EventRange] = []
     more = True
     while more:
         page = events.since(tx, ME, log.conversation, after)
@@ -90,7 +90,7 @@ async def test_since_every_number_equals_a_plain_list(
 async def test_a_long_ended_answer_is_condensed_and_a_short_one_is_not(database: Database) -> None:
     log = await database.write(lambda tx: write(tx, LONG))
 
-    def look(tx: Tx) -> tuple[list[Stretch], list[Stretch]]:
+    def look(tx: Tx) -> tuple[list[EventRange], list[EventRange]]:
         for after in range(log.last + 1):
             check_since(tx, log, after)
         return since(tx, log, 0), since(tx, log, log.last - 10)
@@ -157,7 +157,7 @@ ALL: list[Event] = [
     ThinkingDelta("a", "hm", 0),
     AnswerCompleted("a", Usage(1, 2, 3, 4, 1_234_567_890_123, True), "lab:x"),
     AnswerCompleted("a", Usage(1, 2), "lab:x"),
-    AnswerFailed("a", Failure("timeout", "No…", "Wait.")),
+    AnswerFailed("a", "timeout", "No…", "Wait."),
     AnswerStopped("a", Usage(5, 0, cost=1)),
     AnswerStopped("a"),
     AnswerInterrupted("a"),

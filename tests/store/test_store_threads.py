@@ -25,7 +25,7 @@ from polyvox.store.threads import (
     words_of,
 )
 from polyvox.store.turns import NewTurn
-from polyvox.thread import Other, Own, Said, Thread
+from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Advisor, Answer, AnswerKind, AnswerState, Scope, Turn
 
 ME = Scope("me")
@@ -57,9 +57,9 @@ class Tree:
     def answered(self, turn: Turn) -> bool:
         return any(a.text.strip() for a in self.answers if a.turn_id == turn.id)
 
-    def said(self, turn: Turn, who: Advisor, *, whole: bool) -> Said:
+    def said(self, turn: Turn, who: Advisor, *, whole: bool) -> ThreadTurn:
         spoken = self.spoken(turn)
-        return Said(
+        return ThreadTurn(
             turn.id,
             turn.message_id,
             turn.depth,
@@ -88,7 +88,7 @@ class Tree:
         count = sum(
             1 for one in before for a in self.spoken(one) if a.advisor_id == who.id and a.round == 0
         )
-        current = Said(
+        current = ThreadTurn(
             turn.id, turn.message_id, turn.depth, turn.content, turn.said_at, turn.session_id
         )
         return Thread(

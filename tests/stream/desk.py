@@ -73,7 +73,7 @@ class Desk:
 
         return await self.database.read(read)
 
-    async def page(self, after: int = 0) -> events.Page:
+    async def page(self, after: int = 0) -> events.LogPage:
         """The stored events after a number."""
         return await self.database.read(lambda tx: events.since(tx, ME, self.conversation, after))
 

@@ -13,7 +13,7 @@ from tests.web.house import House, open_house
 
 pytestmark = pytest.mark.contract
 
-JUDGE = {"models": {"default": "lab:calm", "judge": "lab:judge"}}
+JUDGE: dict[str, Any] = {"models": {"default": "lab:calm", "judge": "lab:judge"}}
 
 
 @pytest.fixture

@@ -8,13 +8,15 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.evaluation.workshop import PROMPT, answers, judges, last_of
 from tests.provider import Script
-from tests.session.workshop import PROMPT, answers, judges, last_of
 from tests.web.house import House, open_house
 
 pytestmark = pytest.mark.contract
 
-MODELS = {"models": {"default": "lab:ann", "judge": "lab:judge", "optimizer": "lab:writer"}}
+MODELS: dict[str, Any] = {
+    "models": {"default": "lab:ann", "judge": "lab:judge", "optimizer": "lab:writer"}
+}
 KIND = "optimisation"
 
 

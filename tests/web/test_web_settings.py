@@ -29,7 +29,7 @@ def kept(place: Path) -> dict[str, Any]:
 
 
 async def test_settings_never_show_a_secret(tmp_path: Path) -> None:
-    more = {
+    more: dict[str, Any] = {
         "providers": {"other": {"base_url": "http://127.0.0.1:1/v1", "api_key": "env:OTHER_KEY"}},
         "server": {"token": "tok-secret-secret"},
     }

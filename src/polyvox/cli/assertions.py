@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from polyvox.cli import assertion_files
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, Yes, new_group, sure
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, Yes, command, new_group
+from polyvox.cli.files import DryRun, Force, Output, put, taken
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.prompt import sure
+from polyvox.cli.run import run
+from polyvox.cli.words import count, one_line, when
+from polyvox.errors import Invalid
+from polyvox.evaluation import assertion as asserting
+from polyvox.evaluation import proposing
+from polyvox.evaluation.assertion import whose
+from polyvox.evaluation.checks import KNOWN
+from polyvox.evaluation.lint import lint as lint_findings
+from polyvox.evaluation.lint import offered
+from polyvox.evaluation.tables import assertions as rows
+from polyvox.evaluation.tables.assertions import Details, Wanted
+from polyvox.evaluation.values import Assertion, Kind
+from polyvox.evaluation.wordings import Wording, lines
+from polyvox.interop import assertion_import, assertion_reading, files
+from polyvox.interop.assertion_file import LARGEST
+from polyvox.store.database import Tx
+from polyvox.web.assertion_shapes import AssertionOut, HistoryOut, LintedOut, ProposedOut
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.evaluation.tables.assertions import Details, Wanted
-    from polyvox.evaluation.values import Assertion
-    from polyvox.evaluation.wordings import Wording
-
-group = new_group("How advisors should answer: assertions, to be judged or checked in code.")
+group = new_group()
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The assertion's id.")]
 Owner = Annotated[
@@ -63,21 +81,12 @@ def list_assertions(
     json: Json = False,
 ) -> None:
     """Every assertion with its source in short."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.cli.words import one_line
-        from polyvox.evaluation.asserting import whose
-        from polyvox.evaluation.tables import assertions as rows
-        from polyvox.evaluation.tables.assertions import Wanted
-        from polyvox.store.database import Tx
-        from polyvox.web.assertion_shapes import AssertionOut
 
         def read(tx: Tx) -> list[Assertion]:
             owner = None if advisor is None else whose(tx, SCOPE, advisor.removeprefix("@"))[0]
-            named = None if kind is None else assertion_files.kind_of(kind)
+            named = None if kind is None else _kind(kind)
             wanted: Wanted = Wanted(owner, search, tag and tag.casefold(), named, active)
             return rows.list_all(tx, SCOPE, wanted)
 
@@ -94,7 +103,7 @@ def list_assertions(
                     one.kind,
                     "" if one.active else "inactive",
                     one_line(one.text, 60),
-                    assertion_files.whence(one),
+                    _source(one),
                 )
                 for one in found
             ],
@@ -107,16 +116,10 @@ def list_assertions(
 @command(group, "show")
 def show(assertion: Id, json: Json = False) -> None:
     """One assertion with its source, and everything it has said."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json
-        from polyvox.cli.words import when
-        from polyvox.evaluation import asserting
-        from polyvox.web.assertion_shapes import HistoryOut
 
-        found = await asserting.history(app.road, SCOPE, assertion)
+        found = await asserting.history(app.resources, SCOPE, assertion)
         if json:
             say_json(HistoryOut.of(found).model_dump(mode="json"))
             return
@@ -162,26 +165,19 @@ def add(
     json: Json = False,
 ) -> None:
     """New assertions: drawn from an answer, or by hand for an advisor."""
-    from polyvox.cli.running import run
-
-    said = assertion_files.said(text, kind, assertion_files.args(arg, min_, max_))
+    said = _wordings(text, kind, _arguments(arg, min_, max_))
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json
-        from polyvox.errors import Invalid
-        from polyvox.evaluation import asserting
-        from polyvox.web.assertion_shapes import AssertionOut
 
         if (advisor is None) == (answer is None):
             raise Invalid("Whose is it?", "Give --advisor SLUG, or --answer ID to draw it from.")
         if answer is not None:
             if ask is not None:
                 raise Invalid("What is drawn from an answer has its question.", "Leave --ask out.")
-            made = await asserting.from_answer(app.road, SCOPE, answer, said, tag or ())
+            made = await asserting.from_answer(app.resources, SCOPE, answer, said, tag or ())
         else:
             who = (advisor or "").removeprefix("@")
-            made = await asserting.by_hand(app.road, SCOPE, who, said, tag or (), ask)
+            made = await asserting.by_hand(app.resources, SCOPE, who, said, tag or (), ask)
         if json:
             say_json([AssertionOut.of(one).model_dump() for one in made])
         for one in made:
@@ -194,18 +190,12 @@ def add(
 
 async def _warn(app: Polyvox, made: list[Assertion]) -> None:
     """What the lint thinks of new ones, beside the results."""
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.output import note
-    from polyvox.evaluation.tables import assertions as rows
-    from polyvox.evaluation.tables.assertions import Wanted
-    from polyvox.evaluation.wordings import Wording
-
     ids = {one.id for one in made}
     wanted = Wanted(advisor_id=made[0].advisor_id, active=True)
     known = await app.database.read(lambda tx: rows.list_all(tx, SCOPE, wanted))
     others = [Wording(one.text, one.kind, one.args) for one in known if one.id not in ids]
     for one in made:
-        for line in assertion_files.warnings(Wording(one.text, one.kind, one.args), others):
+        for line in _warnings(Wording(one.text, one.kind, one.args), others):
             note(line)
 
 
@@ -225,21 +215,15 @@ def edit(
     ] = None,
 ) -> None:
     """Change an assertion. Saying something else makes a new version."""
-    from polyvox.cli.running import run
-
-    given = assertion_files.args(arg, min_, max_)
+    given = _arguments(arg, min_, max_)
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.errors import Invalid
-        from polyvox.evaluation import asserting
 
         details: Details = {}
         if text is not None:
             details["text"] = text
         if kind is not None:
-            details["kind"] = assertion_files.kind_of(kind)
+            details["kind"] = _kind(kind)
         if given:
             details["args"] = given
         if tag or no_tags:
@@ -252,7 +236,7 @@ def edit(
             raise Invalid(
                 "Nothing to change.", "`polyvox assertions edit --help` lists what can be."
             )
-        made = await asserting.change(app.road, SCOPE, assertion, details)
+        made = await asserting.change(app.resources, SCOPE, assertion, details)
         say(f"changed {made.id}: version {made.number}")
 
     run(work)
@@ -264,18 +248,13 @@ def remove(
     yes: Yes = False,
 ) -> None:
     """Take assertions off the list, with their sources and contexts."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.cli.words import count
-        from polyvox.evaluation import asserting
 
         for one in assertion:
-            await asserting.get(app.road, SCOPE, one)
+            await asserting.get(app.resources, SCOPE, one)
         sure(f"Remove {count(len(assertion), 'assertion')}?", yes)
-        for one in await asserting.bulk(app.road, SCOPE, assertion, "remove"):
+        for one in await asserting.bulk(app.resources, SCOPE, assertion, "remove"):
             say(f"removed {one}")
 
     run(work)
@@ -284,18 +263,8 @@ def remove(
 @command(group, "lint")
 def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
     """Warnings about assertions: given ones, or (with --advisor alone) all that are stored."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import note, say, say_json
-        from polyvox.errors import Invalid
-        from polyvox.evaluation.asserting import whose
-        from polyvox.evaluation.tables import assertions as rows
-        from polyvox.evaluation.tables.assertions import Wanted
-        from polyvox.evaluation.wordings import Wording
-        from polyvox.store.database import Tx
-        from polyvox.web.assertion_shapes import LintedOut
 
         def read(tx: Tx) -> list[Wording]:
             if advisor is None:
@@ -307,14 +276,14 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
         if not text and advisor is None:
             raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
         known = await app.database.read(read)
-        looked = assertion_files.said(text, None, {}) if text else known
+        looked = _wordings(text, None, {}) if text else known
         if json:
             rows_ = [LintedOut.of(one, [o for o in known if o is not one]) for one in looked]
             say_json([row.model_dump() for row in rows_])
             return
         clean = True
         for one in looked:
-            lines = assertion_files.warnings(one, [other for other in known if other is not one])
+            lines = _warnings(one, [other for other in known if other is not one])
             clean = clean and not lines
             for line in lines:
                 say(line)
@@ -331,15 +300,10 @@ def suggest(
     json: Json = False,
 ) -> None:
     """Assertions that hold of an answer. Nothing is made: pick, then `add` them."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import note, say_json, table
-        from polyvox.evaluation import proposing
-        from polyvox.web.assertion_shapes import ProposedOut
 
-        found = await proposing.suggest(app.road, SCOPE, answer, count)
+        found = await proposing.suggest(app.resources, SCOPE, answer, count)
         if json:
             say_json([ProposedOut.of(one).model_dump() for one in found.proposals])
         else:
@@ -351,5 +315,116 @@ def suggest(
     run(work)
 
 
-command(group, "import")(assertion_files.import_)
-command(group, "export")(assertion_files.export)
+@command(group, "import")
+def import_(
+    file: Annotated[
+        Path, typer.Argument(help="Our YAML, or the storage of SPACE Terminal as JSON.")
+    ],
+    advisor: Annotated[
+        str | None,
+        typer.Option(metavar="SLUG", help="Who gets them all; else whom the file names."),
+    ] = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Take assertions from a file. Taking the same file twice adds nothing."""
+
+    async def work(app: Polyvox) -> int:
+
+        parsed = assertion_reading.understand(files.read_text(file, LARGEST), str(file))
+        into = None if advisor is None else advisor.removeprefix("@")
+        report = await assertion_import.store(
+            app.database, SCOPE, app.clock(), parsed, into=into, dry=dry_run
+        )
+        return taken(report, dry=dry_run)
+
+    run(work)
+
+
+@command(group, "export")
+def export(
+    advisor: Annotated[
+        list[str] | None, typer.Argument(metavar="[SLUG]…", help="Whose; nobody named: all.")
+    ] = None,
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Write assertions as YAML with their contexts, to be read by `import`."""
+
+    async def work(app: Polyvox) -> None:
+
+        def read(tx: Tx) -> str:
+            named = [whose(tx, SCOPE, one.removeprefix("@")) for one in advisor or ()]
+            return assertion_reading.whole(tx, SCOPE, named or rows.owners(tx, SCOPE))
+
+        put(await app.database.read(read), output, force=force)
+
+    run(work)
+
+
+def _kind(name: str) -> Kind:
+    """A kind by its name (hyphens are fine)."""
+    plain = name.strip().lower().replace("-", "_")
+    for kind in KNOWN:
+        if kind == plain:
+            return kind
+    raise Invalid(f"There is no kind {name!r}.", f"Known are {', '.join(KNOWN)}.", param="kind")
+
+
+def _arguments(given: Sequence[str] | None, least: int | None, most: int | None) -> dict[str, Any]:
+    """The arguments of a check; a value that reads as JSON is that."""
+    found: dict[str, Any] = {}
+    for one in given or ():
+        name, equals, value = one.partition("=")
+        if not equals or not name.strip():
+            raise Invalid(f"{one!r} is not written NAME=VALUE.", "Like --arg text=sea.")
+        try:
+            read = json.loads(value)
+        except ValueError:
+            read = value
+        # A number that somebody looks for is a text all the same.
+        texts = name.strip() in ("text", "pattern", "language")
+        found[name.strip()] = value if texts else read
+    if least is not None:
+        found["min"] = least
+    if most is not None:
+        found["max"] = most
+    return found
+
+
+def _wordings(text: Sequence[str] | None, kind: str | None, given: dict[str, Any]) -> list[Wording]:
+    """What is to be asserted: the texts, or the lines on stdin."""
+    named = _kind(kind) if kind is not None else "judge"
+    texts: list[str] = []
+    for one in text or ():
+        texts += lines(sys.stdin.read()) if one == "-" else lines(one)
+    if not texts and named != "judge":
+        texts = [""]
+    if not texts:
+        raise Invalid("There is no assertion.", "Write what the answer should do.")
+    return [Wording(one, named, given) for one in texts]
+
+
+def _warnings(one: Wording, others: Sequence[Wording]) -> list[str]:
+    """What the lint says of an assertion, as lines to read."""
+    shown = one_line(one.text, 60)
+    found = []
+    for finding in lint_findings(one, others):
+        split = f" ({' | '.join(finding.split)})" if finding.split else ""
+        found.append(f"{finding.rule}: “{shown}”. {finding.message}{split}")
+    if (check := offered(one)) is not None:
+        options = " ".join(
+            f"--{key} {value}" if key in ("min", "max") else f"--arg {key}={value}"
+            for key, value in check.args.items()
+        )
+        found.append(
+            f"note: “{shown}” can be checked in code: --kind {check.kind} {options}".rstrip()
+        )
+    return found
+
+
+def _source(one: Assertion) -> str:
+    """Where an assertion comes from, in short."""
+    if one.source is not None:
+        asked, answered = one_line(one.source.user_input, 40), one_line(one.source.answer, 40)
+        return f"“{asked}” → “{answered}”"
+    return f"asks “{one_line(one.user_input, 60)}”" if one.user_input is not None else "by hand"

@@ -1,21 +1,19 @@
-"""What the doctor looks at, one thing after the other. A check that fails says so and the others go
-on; secrets are looked for, never shown."""
+"""The doctor's checks of settings, disk, models and network. No secret is ever shown."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import socket
-from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.cli import words
-from polyvox.cli.invocation import current
+from polyvox.cli.elsewhere import OWN, why
 from polyvox.errors import ModelError, PolyvoxError
+from polyvox.memory.remote import RemoteMemory
 from polyvox.models.llama_file import EMBEDDED, find_gguf
 from polyvox.models.registry import Models
-from polyvox.session.council import check_recipes
 from polyvox.settings import Settings, shown_url, stored
 from polyvox.settings.layers import leaves
 from polyvox.transport import Transport
@@ -34,50 +32,6 @@ class Finding:
     what: str
     found: str
     next: str = ""
-
-
-async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIterator[Finding]:
-    """Everything, in the order in which it is needed. `progress` is told what takes long."""
-    try:
-        settings = current.settings()
-    except PolyvoxError as error:
-        yield Finding("fail", "configuration", error.message, error.hint)
-        return
-    yield configuration(settings)
-    try:
-        check_recipes(settings)
-    except PolyvoxError as error:
-        yield Finding("fail", "recipes", error.message, error.hint)
-    yield disk(settings)
-    from polyvox.cli.check_database import database
-
-    async for finding in database(settings):
-        yield finding
-    transport = Transport()
-    models = Models(settings, transport)
-    try:
-        models.check_settings()
-    except PolyvoxError as error:
-        yield Finding("fail", "models", error.message, error.hint)
-    try:
-        if settings.memory.url:
-            progress(f"asking {shown_url(settings.memory.url)}…")
-            yield await memory_service(settings, transport, offline=offline)
-        yield keys(models)
-        yield embedded(settings, models)
-        if not offline:
-            progress(f"asking {models.default}…")
-            yield await default_model(models)
-            if settings.models.embeddings:
-                progress(f"asking {settings.models.embeddings}…")
-                yield await embeddings_model(settings, models)
-    except PolyvoxError as error:
-        yield Finding("fail", "default model", error.message, error.hint)
-    finally:
-        await models.close()
-        await transport.close()
-    yield exposure(settings)
-    yield port(settings)
 
 
 def configuration(settings: Settings) -> Finding:
@@ -185,9 +139,6 @@ async def embeddings_model(settings: Settings, models: Models) -> Finding:
 async def memory_service(settings: Settings, transport: Transport, *, offline: bool) -> Finding:
     """Whether the service answers that keeps memory in place of this program. Without it turns go
     on, and sessions wait to be remembered."""
-    from polyvox.cli.elsewhere import OWN, why
-    from polyvox.memory.remote import RemoteMemory
-
     given, what = settings.memory, "memory service"
     place = shown_url(given.url)
     if offline:

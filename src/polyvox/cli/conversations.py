@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
+from polyvox.app import Polyvox
+from polyvox.cli import words
+from polyvox.cli.command import Json, Yes, command, new_group
 from polyvox.cli.files import DryRun, Force, Output, put, taken
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, Yes, new_group, sure
+from polyvox.cli.lookup import SCOPE, find_conversation
+from polyvox.cli.output import console, harmless, is_terminal, note, printable, say, say_json, table
+from polyvox.cli.people import People
+from polyvox.cli.prompt import sure
+from polyvox.cli.run import run
+from polyvox.cli.show.transcript import print_transcript
+from polyvox.cli.words import one_line, when
+from polyvox.interop import conversation_import, files, jsonl, markdown, page, telling
+from polyvox.interop.conversation import read_whole
+from polyvox.store.search import Hit
+from polyvox.store.search import search as find
+from polyvox.web.schemas import ConversationOut, MessageOut
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-
-group = new_group("The conversations: find, read, keep, delete.")
+group = new_group()
 
 Which = Annotated[str, typer.Argument(metavar="ID", help="Its id, or: last.")]
 
@@ -41,13 +53,8 @@ def list_conversations(
     json: Json = False,
 ) -> None:
     """Conversations by their newest message."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import note, say_json, table
-        from polyvox.cli.words import one_line, when
-        from polyvox.web.schemas import ConversationOut
 
         page = await app.conversations.list(SCOPE, limit=limit)
         if json:
@@ -73,14 +80,8 @@ def show(
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="The newest turns.")] = 200,
 ) -> None:
     """The current branch: every message and every answer to it."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE, find_conversation
-        from polyvox.cli.output import say_json
-        from polyvox.cli.people import People
-        from polyvox.cli.show.transcript import print_transcript
-        from polyvox.web.schemas import ConversationOut, MessageOut
 
         found = await find_conversation(app, conversation)
         seen = await app.view(SCOPE, found.id, None, limit)
@@ -104,13 +105,8 @@ def search(
     json: Json = False,
 ) -> None:
     """Find words in messages, answers and titles."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json
-        from polyvox.cli.show.hits import as_data, print_hits
-        from polyvox.store.search import search as find
 
         hits = await find(app.database, SCOPE, words, limit)
         if json:
@@ -132,12 +128,8 @@ def export(
     force: Force = False,
 ) -> None:
     """Write a conversation as JSON Lines (all of it), Markdown or HTML."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE, find_conversation
-        from polyvox.interop import jsonl, markdown, page, telling
-        from polyvox.interop.conversation import read_whole
 
         found = await find_conversation(app, conversation)
         whole = await app.database.read(lambda tx: read_whole(tx, SCOPE, found.id))
@@ -157,11 +149,8 @@ def import_(
     dry_run: DryRun = False,
 ) -> None:
     """Take a conversation from a file, with its ids. Taking it twice adds nothing."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> int:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.interop import conversation_import, files, jsonl
 
         whole = jsonl.parse(files.read_text(file, jsonl.LARGEST).split("\n"))
         report = await conversation_import.store(
@@ -175,11 +164,8 @@ def import_(
 @command(group, "delete")
 def delete(conversation: Which, yes: Yes = False) -> None:
     """Delete a conversation with everything in it."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE, find_conversation
-        from polyvox.cli.output import say
 
         found = await find_conversation(app, conversation)
         sure(f"Delete “{found.title or found.id}” with everything in it, for good?", yes)
@@ -187,3 +173,32 @@ def delete(conversation: Which, yes: Yes = False) -> None:
         say(f"deleted {found.id}")
 
     run(work)
+
+
+def as_data(hit: Hit) -> dict[str, Any]:
+    """The same as the API gives."""
+    return {**asdict(hit), "marks": [list(mark) for mark in hit.marks]}
+
+
+def print_hits(hits: Sequence[Hit], zone: str) -> None:
+    """One below the other; in a terminal the words stand out."""
+    if not hits:
+        note("Nothing was found. All words must occur; fewer find more.")
+        return
+    for hit in hits:
+        who = hit.advisor_name or {"message": "you", "title": "title"}.get(hit.kind, "")
+        place = f"{words.one_line(hit.title, 60)} · {who} · {words.when(hit.at, zone)}"
+        if is_terminal():
+            from rich.text import Text
+
+            text = Text("  ")
+            text.append(harmless(hit.snippet))
+            for start, end in hit.marks:
+                text.stylize("bold", start + 2, end + 2)
+            console().print(Text(printable(place)))
+            console().print(text)
+            console().print(Text(f"  {hit.conversation_id}", "dim"))
+        else:
+            say(place)
+            say(f"  {hit.snippet}")
+            say(f"  {hit.conversation_id}")

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from polyvox.cli.choosing import SCOPE
+from pydantic.alias_generators import to_camel
+
+from polyvox.app import Polyvox
+from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import say, say_json, table
-from polyvox.cli.show.briefs import known_lines, open_lines, ops_lines
-from polyvox.cli.show.recalled import print_recalled
+from polyvox.cli.show.memory import known_lines, open_lines, ops_lines, print_recalled
 from polyvox.errors import Invalid, PolyvoxError
+from polyvox.memory.packets import Brief, Recalled, StartBrief, Stated, UserModel
+from polyvox.memory.remote import Degrade, Got, RemoteMemory
 from polyvox.memory.values import Partition
-from polyvox.session.remembering import RemoteService
 from polyvox.settings import shown_url
-from polyvox.web.memory_shapes import EvidenceOut, iso
-
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.memory.packets import Brief, Recalled, StartBrief, Stated, UserModel
-    from polyvox.memory.remote import Degrade, Got, RemoteMemory
-    from polyvox.web.memory_shapes import IngestBody
+from polyvox.web.memory_shapes import EvidenceOut, IngestBody, iso
 
 T = TypeVar("T")
 OWN = Partition.own(SCOPE)
@@ -31,7 +28,7 @@ WIDTH = 100
 
 def service(app: Polyvox) -> RemoteMemory | None:
     """The service that keeps memory in place of this program, if there is one."""
-    return app.road.memory.remote if isinstance(app.road.memory, RemoteService) else None
+    return app.services.remote
 
 
 def only_here(app: Polyvox, what: str) -> None:
@@ -162,7 +159,6 @@ def _item(one: Recalled) -> dict[str, object]:
 
 
 def _camel(data: Mapping[str, Any]) -> dict[str, Any]:
-    from pydantic.alias_generators import to_camel
 
     return {to_camel(name): value for name, value in data.items()}
 

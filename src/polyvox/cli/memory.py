@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import json
+from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, Yes, new_group, sure
+from polyvox.app import Polyvox
+from polyvox.cli import elsewhere
+from polyvox.cli.command import Json, Yes, command, new_group
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.prompt import sure
+from polyvox.cli.run import run
+from polyvox.cli.show.memory import brief_lines, forget_lines, print_recalled, startbrief_lines
+from polyvox.cli.words import when
+from polyvox.errors import Invalid, NotFound
+from polyvox.interop import files
+from polyvox.memory.daily import bounds
+from polyvox.memory.facts import Known
+from polyvox.memory.forget import Target
+from polyvox.memory.loops import LIVE
+from polyvox.memory.moment import zone_of
+from polyvox.memory.query import Query, shape
+from polyvox.memory.values import Partition
+from polyvox.web.briefs import BriefOut, own_known, startbrief_out
+from polyvox.web.memory_own import FactOut, ForgetOut
+from polyvox.web.memory_shapes import IngestBody, LoopOut, micros
+from polyvox.web.profile_shapes import UserModelOut
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.memory.facts import Known
-    from polyvox.web.memory_own import ForgetOut
-
-group = new_group("Memory: what was said, what is known, what is open.")
+group = new_group()
 
 FactId = Annotated[str, typer.Argument(metavar="FACT", help="Its id, as `facts` shows it.")]
 PinId = Annotated[str, typer.Argument(help="Its id, as `facts` or `loops` shows it.")]
@@ -67,15 +85,8 @@ def query(
     json: Json = False,
 ) -> None:
     """Everything that is remembered about something, with its source, best first."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import note, say_json
-        from polyvox.cli.show.recalled import print_recalled
-        from polyvox.memory.query import Query, shape
-        from polyvox.memory.values import Partition
 
         then = None if as_of is None else _time(as_of, app.settings.timezone)
         if (remote := elsewhere.service(app)) is not None:
@@ -83,7 +94,7 @@ def query(
                 raise elsewhere.not_asked(remote, "--as-of, --history or --max-tokens")
             await elsewhere.query(app, remote, words, limit, json)
             return
-        await app.catch_up(SCOPE)
+        await app.catch_up.all(SCOPE)
         asked = Query(
             words,
             app.clock(),
@@ -113,22 +124,15 @@ def loops(
     json: Json = False,
 ) -> None:
     """What is open, by priority, pinned ones first."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json, table
-        from polyvox.memory.loops import LIVE
-        from polyvox.memory.values import Partition
-        from polyvox.web.memory_shapes import LoopOut
 
         if (remote := elsewhere.service(app)) is not None:
             if mark is not None or all_:
                 raise elsewhere.not_asked(remote, "--all or --mark")
             await elsewhere.loops(remote, json)
             return
-        await app.catch_up(SCOPE)
+        await app.catch_up.all(SCOPE)
         own = Partition.own(SCOPE)
         if mark is not None:
             one = await app.memory.change_loop(SCOPE, own, mark[0], status=mark[1].value)
@@ -157,21 +161,15 @@ def profile(
     json: Json = False,
 ) -> None:
     """Who you are and how you want to be answered; or change it by hand."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.memory.values import Partition
-        from polyvox.web.profile_shapes import UserModelOut
 
         if (remote := elsewhere.service(app)) is not None:
             if change is not None:
                 raise elsewhere.not_asked(remote, "--set")
             await elsewhere.profile(remote, json)
             return
-        await app.catch_up(SCOPE)
+        await app.catch_up.all(SCOPE)
         own = Partition.own(SCOPE)
         if change is not None:
             await app.memory.change_profile(SCOPE, own, _object(change))
@@ -206,19 +204,13 @@ def brief(
     With --start, as a session is told it; the model for memory writes its handover, if there is
     one.
     """
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json
-        from polyvox.cli.show.briefs import brief_lines, startbrief_lines
-        from polyvox.web.briefs import BriefOut, own_known, startbrief_out
 
         if (remote := elsewhere.service(app)) is not None:
             await elsewhere.brief(app, remote, start, json)
             return
-        await app.catch_up(SCOPE)
+        await app.catch_up.all(SCOPE)
         known = await own_known(app, SCOPE, whole=not start)
         made = await startbrief_out(app, SCOPE, known) if start else BriefOut.of(known)
         if json:
@@ -238,17 +230,11 @@ def facts(
     json: Json = False,
 ) -> None:
     """What is known: pinned facts first, then the newest."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.memory.values import Partition
-        from polyvox.web.memory_own import FactOut
 
         elsewhere.only_here(app, "a list of facts")
-        await app.catch_up(SCOPE)
+        await app.catch_up.all(SCOPE)
         own = Partition.own(SCOPE)
         found = await app.memory.facts(SCOPE, own, words=words, include_history=history)
         if json:
@@ -268,14 +254,8 @@ def facts(
 @command(group, "correct")
 def correct(fact: FactId, text: Annotated[str, typer.Argument(help="What is so.")]) -> None:
     """Put a statement of your own in place of a fact. It holds until you say something newer."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.errors import Invalid
-        from polyvox.memory.values import Partition
 
         elsewhere.only_here(app, "a correction")
         if not text.strip():
@@ -289,14 +269,8 @@ def correct(fact: FactId, text: Annotated[str, typer.Argument(help="What is so."
 @command(group, "pin")
 def pin(what: PinId, off: Off = False) -> None:
     """Let a fact or a loop come first; a loop does not grow old then."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.errors import NotFound
-        from polyvox.memory.values import Partition
 
         elsewhere.only_here(app, "pinning")
         own = Partition.own(SCOPE)
@@ -320,13 +294,8 @@ def pin(what: PinId, off: Off = False) -> None:
 @command(group, "exclude")
 def exclude(fact: FactId, off: Off = False) -> None:
     """Keep a fact, but let no model be told it."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.memory.values import Partition
 
         elsewhere.only_here(app, "excluding")
         own = Partition.own(SCOPE)
@@ -349,15 +318,8 @@ def forget(
     json: Json = False,
 ) -> None:
     """Forget something for good, with everything that was made of it. Shows first what goes."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.memory.forget import Target
-        from polyvox.memory.values import Partition
-        from polyvox.web.memory_own import ForgetOut
 
         elsewhere.only_here(app, "forgetting")
         own, target = Partition.own(SCOPE), Target(what.value, id_)
@@ -379,8 +341,6 @@ def forget(
 
 
 def _tell(shown: ForgetOut, json: bool) -> None:
-    from polyvox.cli.output import say, say_json
-    from polyvox.cli.show.forgetting import forget_lines
 
     if json:
         say_json(shown.model_dump(by_alias=True))
@@ -394,18 +354,8 @@ def ingest(
     file: Annotated[Path, typer.Argument(help="JSON as POST /session/ingest takes it.")],
 ) -> None:
     """Remember a session from a file, once by its id. Without tenantId and userId it is yours."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from pydantic import ValidationError
-
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.errors import Invalid
-        from polyvox.interop import files
-        from polyvox.memory.values import Partition
-        from polyvox.web.memory_shapes import IngestBody
 
         own = Partition.own(SCOPE)
         given = {"tenantId": own.tenant, "userId": own.user}
@@ -431,9 +381,6 @@ LARGEST = 100_000_000
 
 
 def _object(text: str) -> dict[str, Any]:
-    import json
-
-    from polyvox.errors import Invalid
 
     try:
         data = json.loads(text)
@@ -446,13 +393,6 @@ def _object(text: str) -> dict[str, Any]:
 
 def _time(text: str, timezone: str) -> int:
     """A time in the person's zone, where it names no other; a day is meant to its end."""
-    from datetime import date, datetime
-
-    from polyvox.errors import Invalid
-    from polyvox.memory.daily import bounds
-    from polyvox.memory.moment import zone_of
-    from polyvox.web.memory_shapes import micros
-
     zone = zone_of(timezone)
     try:
         moment = datetime.fromisoformat(text)
@@ -467,6 +407,5 @@ def _time(text: str, timezone: str) -> int:
 
 
 def _when(app: Polyvox, at: int | None) -> str:
-    from polyvox.cli.words import when
 
     return when(at, app.settings.timezone)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import sys
+from dataclasses import replace
+from typing import Annotated
 
+import msgspec
 import typer
 
-from polyvox.cli.failing import FAILED
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, new_group
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, command, new_group
+from polyvox.cli.failure import FAILED
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.run import run
+from polyvox.models.registry import Check
+from polyvox.settings import shown_url
+from polyvox.settings.layers import said_of
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.models.registry import Check
-
-group = new_group("The models that can be asked, and whether they answer.")
+group = new_group()
 
 
 @group.callback()
@@ -27,15 +31,8 @@ def models(context: typer.Context) -> None:
 @command(group, "list")
 def list_models(json: Json = False) -> None:
     """Every provider, whether its key is there, and models of it that are known by name."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from dataclasses import replace
-
-        import msgspec
-
-        from polyvox.cli.output import note, say_json, table
-        from polyvox.settings import shown_url
 
         default, why = app.models.default, _why(app)
         listing = [replace(row, base_url=shown_url(row.base_url)) for row in app.models.listing()]
@@ -77,8 +74,6 @@ def list_models(json: Json = False) -> None:
 
 def _why(app: Polyvox) -> str:
     """What made the default model the default."""
-    from polyvox.settings.layers import said_of
-
     said = said_of(app.settings, "models.default")
     if said.origin == "page":
         return "chosen on the page"
@@ -97,12 +92,8 @@ def check(
     json: Json = False,
 ) -> None:
     """Ask a model for one word, without retries or fallback, and tell how that went."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> int:
-        import msgspec
-
-        from polyvox.cli.output import say, say_json
 
         found = await checked(app, model or app.models.default)
         if json:
@@ -116,10 +107,6 @@ def check(
 
 async def checked(app: Polyvox, name: str) -> Check:
     """One short call, with a word to who waits for a model that has to be loaded first."""
-    import sys
-
-    from polyvox.cli.output import note
-
     if name.startswith("local:") and sys.stderr.isatty():
         note("loading the embedded model…")
     return await app.models.check(name)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from polyvox.app import Polyvox
 from polyvox.receive import mended_name
-from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Scope
-
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
+from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Scope
 
 PALETTE = ("#2b7fa3", "#7d6bc9", "#bf4a7c", "#9c7000", "#4a8f41", "#c25a33")
 GREY = "#808080"
@@ -59,17 +56,6 @@ class People:
             return Person(advisor_id, advisor_id, name, GREY)
         name = mended_name(name or found.name, LONGEST, found.slug)
         return Person(found.id, found.slug, name, found.color)
-
-
-def look_up(name: str, known: list[Advisor]) -> Advisor | None:
-    """An advisor by slug, @slug, @ai-slug or name, in any case; by its id too."""
-    wanted = name.strip().casefold()
-    plain = wanted.removeprefix("@")
-    for key in (wanted, plain, plain.removeprefix("ai-")):
-        for advisor in known:
-            if key in (advisor.slug, advisor.name.casefold(), advisor.id):
-                return advisor
-    return None
 
 
 def legible(color: str) -> str:

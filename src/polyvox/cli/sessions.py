@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, new_group
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, command, new_group
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import say, say_json, table
+from polyvox.cli.run import run
+from polyvox.cli.words import one_line, when
+from polyvox.store.database import Tx
+from polyvox.store.sessions import Session, counted, first_words, messages_in
+from polyvox.store.sessions import list_sessions as found_in
+from polyvox.web.sessions import listed, shown
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.store.sessions import Session
-
-group = new_group("Sessions: stretches of talk, ended by idleness or by you.")
+group = new_group()
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="Its id.")]
 InConversation = Annotated[
@@ -31,16 +35,8 @@ def sessions(context: typer.Context) -> None:
 @command(group, "list")
 def list_sessions(conversation: InConversation = None, json: Json = False) -> None:
     """The newest sessions first."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.cli.words import one_line, when
-        from polyvox.store.database import Tx
-        from polyvox.store.sessions import first_words
-        from polyvox.store.sessions import list_sessions as found_in
-        from polyvox.web.sessions import listed
 
         if json:
             told = await app.database.read(lambda tx: listed(tx, SCOPE, conversation))
@@ -66,14 +62,8 @@ def list_sessions(conversation: InConversation = None, json: Json = False) -> No
 @command(group, "show")
 def show(session: SessionId, json: Json = False) -> None:
     """One session: when it was, and what the person said in it."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json
-        from polyvox.cli.words import when
-        from polyvox.store.sessions import counted, messages_in
-        from polyvox.web.sessions import shown
 
         one, _ = await app.database.read(lambda tx: counted(tx, SCOPE, session))
         said = await app.database.read(lambda tx: messages_in(tx, SCOPE, one))
@@ -96,11 +86,8 @@ def show(session: SessionId, json: Json = False) -> None:
 @command(group, "end")
 def end(session: SessionId) -> None:
     """End a session now; the next message opens a new one."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
 
         await app.end_session(SCOPE, session)
         say(f"ended the session {session}")
@@ -109,7 +96,6 @@ def end(session: SessionId) -> None:
 
 
 def _ended(session: Session, zone: str) -> str:
-    from polyvox.cli.words import when
 
     if session.ended_at is None:
         return "still open"

@@ -7,24 +7,24 @@ belongs to the app, so watching ends when the app has nothing left to do for it.
 from __future__ import annotations
 
 import asyncio
+import difflib
+import re
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import typer
 
-from polyvox.cli.choosing import SCOPE
-from polyvox.cli.failing import STOPPED
-from polyvox.cli.output import note_kindly
+from polyvox.app import Polyvox
+from polyvox.cli.failure import STOPPED
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, note_kindly
 from polyvox.cli.people import People
 from polyvox.cli.show.views import View
+from polyvox.receive import mentioned
 from polyvox.store import turns as turn_rows
 from polyvox.values import Answer
-
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
 
 FRAME = 0.08
 """Seconds between two pictures."""
@@ -132,7 +132,7 @@ class Talk:
         try:
             async with _stoppable(app, conversation_id) as stop:
                 async with self._shown(conversation_id, after):
-                    await app.turns.conductor.drain(FOREVER)
+                    await app.turns.queue.drain(FOREVER)
                 stopped = stop.asked
         except BrokenPipeError:
             await app.turns.stop_conversation(SCOPE, conversation_id)
@@ -223,3 +223,33 @@ async def _stoppable(app: Polyvox, conversation_id: str) -> AsyncIterator[_Stop]
     finally:
         loop.remove_signal_handler(signal.SIGINT)
         signal.signal(signal.SIGINT, before)
+
+
+async def note_unknown_mention(app: Polyvox, message: str) -> None:
+    """Say so where a message begins with an @name that is nobody's; the @ is just text then."""
+    word = re.match(r"@(\w[\w-]*)", message.lstrip())
+    if word is None:
+        return
+    advisors = await app.advisors.list(SCOPE)
+    slugs = [advisor.slug for advisor in advisors]
+    if word[1].casefold() in slugs:
+        return
+    near = difflib.get_close_matches(word[1].casefold(), slugs, 1)
+    perhaps = f"; did you mean @{near[0]}?" if near else "."
+    asked = "" if mentioned(message, advisors) else " Everyone is asked."
+    note(f"There is no advisor @{word[1]}{perhaps}{asked}")
+
+
+async def tiny_note(app: Polyvox, names: Sequence[str] | None = None) -> str:
+    """The note about the default model (the embedded one is tiny), if any of those who are asked
+    uses it."""
+    warning = app.models.facts(app.models.default).note
+    if not warning:
+        return ""
+    slugs = {name.removeprefix("@").casefold() for name in names or ()}
+    asked = [
+        advisor
+        for advisor in await app.advisors.list(SCOPE)
+        if (advisor.slug in slugs if names else advisor.active)
+    ]
+    return warning if not asked or any(advisor.model is None for advisor in asked) else ""

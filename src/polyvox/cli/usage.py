@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from polyvox.cli.options import Json
-
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.store.usage import Total
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json
+from polyvox.cli.lookup import SCOPE, find_conversation
+from polyvox.cli.output import say_json, table
+from polyvox.cli.run import run
+from polyvox.cli.words import count, money, one_line
+from polyvox.store.usage import Total, summary
 
 
 class By(StrEnum):
@@ -34,12 +36,8 @@ def usage(
 
     What has no known price is counted apart, never as free.
     """
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE, find_conversation
-        from polyvox.cli.output import say_json, table
-        from polyvox.store.usage import summary
 
         chosen = (await find_conversation(app, conversation)).id if conversation else None
         rows = await summary(app.database, SCOPE, by.value, conversation_id=chosen)
@@ -60,9 +58,6 @@ def usage(
 
 async def _names(app: Polyvox, by: By) -> dict[str, str]:
     """What to call the keys of the sums."""
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.words import one_line
-
     tables = {
         By.advisor: "SELECT id, name FROM advisors WHERE user_id = ?",
         By.conversation: "SELECT id, title FROM conversations WHERE user_id = ?",
@@ -86,7 +81,6 @@ def _cells(row: Total, name: str) -> tuple[str, ...]:
 
 
 def _cost(row: Total) -> str:
-    from polyvox.cli.words import count, money
 
     if row.unpriced == row.answers and row.answers:
         return "unknown"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-if TYPE_CHECKING:
-    from polyvox.values import Usage
+from polyvox.values import Usage
 
 NANO = 1_000_000_000
 

@@ -31,12 +31,12 @@ from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.memory.tell import AdvisorView, Told, TurnView, with_drafts
 from polyvox.memory.trace import Runtime, Trace
-from polyvox.quoting import quoted
+from polyvox.quote import quoted
 from polyvox.resources import Resources
 from polyvox.store import conversations
 from polyvox.store.database import Tx
 from polyvox.store.threads import count_said
-from polyvox.thread import Said, Thread
+from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import Recall, Scope, Turn
 
 LINE = 240
@@ -50,7 +50,7 @@ class _Seen:
 
     kept: Kept | None
     recall: Recall
-    unread: Sequence[tuple[Said, ...]]
+    unread: Sequence[tuple[ThreadTurn, ...]]
     """For each advisor, the turns of this session before what was read for its request."""
     number: int
     """Which message of its session the turn is, from 1."""
@@ -208,7 +208,7 @@ async def _look_up(
     resources: Resources,
     memory: MemoryService,
     view: TurnView,
-    unread: Sequence[tuple[Said, ...]],
+    unread: Sequence[tuple[ThreadTurn, ...]],
     opened: Opened | None,
     now: int,
 ) -> list[Sought]:
@@ -286,7 +286,7 @@ def _in_request(seat: AdvisorView, compiled: Compiled | None) -> tuple[frozenset
 
 
 def _earlier(
-    seat: AdvisorView, compiled: Compiled | None, unread: Sequence[Said]
+    seat: AdvisorView, compiled: Compiled | None, unread: Sequence[ThreadTurn]
 ) -> tuple[Heard, ...]:
     """What was said in this session and is not in the request, in order."""
     thread = seat.thread

@@ -9,7 +9,7 @@ from polyvox.memory.moment import depth_of
 from polyvox.memory.normalise import gap_in
 from polyvox.memory.packets import UserModel
 from polyvox.memory.remembering import Start, as_handover
-from polyvox.quoting import unstructured
+from polyvox.quote import unstructured
 
 TUGGED = ("commitment", "decision", "habit")
 

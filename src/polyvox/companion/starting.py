@@ -23,7 +23,7 @@ from polyvox.memory.remote import Degrade
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.memory.veto import LINES, NO_VETO, Veto
-from polyvox.quoting import quoted
+from polyvox.quote import quoted
 from polyvox.resources import Resources
 from polyvox.store.database import Tx
 from polyvox.values import Recall, Scope

@@ -42,14 +42,14 @@ def sane_ratio(ratio: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class ContextLimit:
     """A size with its unit."""
 
     amount: int
     unit: Literal["chars", "tokens"]
 
     @classmethod
-    def parse(cls, text: str) -> Limit:
+    def parse(cls, text: str) -> ContextLimit:
         """A limit as people write it: "150000 chars" or "32000 tokens"."""
         found = re.fullmatch(r"\s*(\d[\d_]*)\s*(chars|tokens)\s*", text)
         if found is None or int(found[1]) == 0:
@@ -76,7 +76,7 @@ class Allowance:
     """Whether the model's window is what binds, rather than the limit."""
 
     @classmethod
-    def of(cls, limit: Limit, window: int | None, answer: int, ratio: float) -> Allowance:
+    def of(cls, limit: ContextLimit, window: int | None, answer: int, ratio: float) -> Allowance:
         """The smaller of the limit and the model's window less the longest answer."""
         ratio = sane_ratio(ratio)
         asked = (
@@ -101,7 +101,7 @@ def allowance_for(
     """How much this model may be sent; its `chars` say how far history need be read. `context` is
     a recipe's own limit, in place of the general one. Thinking counts as part of the answer."""
     answer = params.max_tokens or facts.max_tokens or limits.max_tokens
-    limit = Limit.parse(context or limits.context)
+    limit = ContextLimit.parse(context or limits.context)
     return Allowance.of(limit, facts.window, answer + (params.reasoning or 0), ratio)
 
 

@@ -22,7 +22,7 @@ from polyvox.context.draft import (
     system_size,
 )
 from polyvox.context.note import Notes
-from polyvox.context.phase import Place, exchange_phase, phase_for, protocol
+from polyvox.context.phase import PhasePlace, exchange_phase, phase_for, protocol
 from polyvox.context.promptset import PromptSet, fill, prompt_set, short
 from polyvox.context.recipe import Recipe
 from polyvox.context.reference import block_of, gather
@@ -30,7 +30,7 @@ from polyvox.context.window import Omitted, Selected, messages_in, select, stret
 from polyvox.context.words import STAMP_CHARS, Made, label, stamp
 from polyvox.models.base import ModelFacts
 from polyvox.settings import Limits
-from polyvox.thread import Said, Thread
+from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import ASSISTANT_ID, Advisor, Params
 
 
@@ -139,14 +139,14 @@ def with_memory(
     return Compiled(request_of(told), told)
 
 
-def _place(recipe: Recipe, thread: Thread) -> Place:
+def _place(recipe: Recipe, thread: Thread) -> PhasePlace:
     if thread.advisor.id == ASSISTANT_ID:
-        return Place(None, thread.answers + 1)
+        return PhasePlace(None, thread.answers + 1)
     return (exchange_phase if thread.round else phase_for)(recipe, thread.answers)
 
 
 def system_blocks(
-    recipe: Recipe, advisor: Advisor, place: Place, prompts: PromptSet
+    recipe: Recipe, advisor: Advisor, place: PhasePlace, prompts: PromptSet
 ) -> tuple[Block, ...]:
     """The stable system text, block by block; blocks without a text are left out. The plain
     assistant has no protocol and no company, only its identity."""
@@ -181,7 +181,7 @@ def _tail(recipe: Recipe, thread: Thread, prompts: PromptSet) -> tuple[Line, ...
     return (current, *own, Line("exchange", "user", "", made.render(seen.texts), made))
 
 
-def _sizes(units: Sequence[Said], *, stamped: bool) -> list[int]:
+def _sizes(units: Sequence[ThreadTurn], *, stamped: bool) -> list[int]:
     """Estimated tokens of each unit, without building its texts: this runs over all that was
     read, while texts are built only for what is kept."""
     sizes = []
@@ -194,7 +194,7 @@ def _sizes(units: Sequence[Said], *, stamped: bool) -> list[int]:
     return sizes
 
 
-def _history(units: Sequence[Said], *, stamped: bool) -> list[Line]:
+def _history(units: Sequence[ThreadTurn], *, stamped: bool) -> list[Line]:
     lines = []
     for unit in units:
         text = stamp(unit.said_at) + unit.text if stamped else unit.text
@@ -203,7 +203,7 @@ def _history(units: Sequence[Said], *, stamped: bool) -> list[Line]:
     return lines
 
 
-def _start(units: Sequence[Said], cut: int | None) -> int:
+def _start(units: Sequence[ThreadTurn], cut: int | None) -> int:
     """Where the remembered cut lies; a cut that would leave nothing is of another branch."""
     if cut is None:
         return 0
@@ -213,7 +213,7 @@ def _start(units: Sequence[Said], cut: int | None) -> int:
     return 0
 
 
-def _cut(recipe: Recipe, thread: Thread, units: Sequence[Said], start: int) -> int | None:
+def _cut(recipe: Recipe, thread: Thread, units: Sequence[ThreadTurn], start: int) -> int | None:
     unread = thread.unread > 0 and recipe.window.kind == "graceful"
     if not start and not unread:
         return None

@@ -17,10 +17,10 @@ import msgspec
 from polyvox.context.budget import Allowance
 from polyvox.context.draft import Block, Draft, Line, Span, request_of, spans_of
 from polyvox.context.receipt import (
-    Piece,
+    ReceiptData,
     Seat,
     Sent,
-    Stored,
+    TailMessage,
     made_of,
     read,
     read_history,
@@ -43,7 +43,7 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class ReceiptSources:
     """What the store found."""
 
     receipts: Mapping[str, str]
@@ -106,7 +106,7 @@ def needs(answer_id: str, receipts: Mapping[str, str]) -> Needs:
     )
 
 
-def rebuild(answer_id: str, loaded: Loaded) -> Receipt:
+def rebuild(answer_id: str, loaded: ReceiptSources) -> Receipt:
     """The receipt with all its texts."""
     stored = read(loaded.receipts[answer_id])
     source = _Source(loaded)
@@ -159,7 +159,7 @@ def rebuild(answer_id: str, loaded: Loaded) -> Receipt:
 class _Source:
     """Looks texts up and remembers what was not there."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: ReceiptSources) -> None:
         self.turns = loaded.turns
         self.answers = loaded.answers
         self.texts = loaded.texts
@@ -180,7 +180,7 @@ class _Source:
             self.missing.append(ref)
         return Line(kind, "assistant", ref, REDACTED if text is None else text)
 
-    def piece(self, piece: Piece, stamps: str) -> Line:
+    def piece(self, piece: TailMessage, stamps: str) -> Line:
         if piece.ref:
             return self.line(piece.kind, piece.ref, stamped=stamps == "all")
         made = made_of(piece, self.text(piece.template))
@@ -199,7 +199,7 @@ class _Source:
         return stamp(said_at) + text if stamped else text
 
 
-def _pieces(stored: Stored) -> list[Piece]:
+def _pieces(stored: ReceiptData) -> list[TailMessage]:
     note = [stored.note] if stored.note is not None else []
     return [*note, *stored.tail]
 

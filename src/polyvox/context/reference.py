@@ -14,7 +14,7 @@ from polyvox.context.draft import Line, Unsent
 from polyvox.context.promptset import PromptSet, fill
 from polyvox.context.recipe import Level, Recipe
 from polyvox.context.words import Entry, Group, Made, label, quoted
-from polyvox.thread import Other, Said, Thread
+from polyvox.thread import Other, Thread, ThreadTurn
 
 _BREAK = 2
 """Characters between two parts of a block."""
@@ -43,7 +43,7 @@ class Reference:
 def gather(
     recipe: Recipe,
     thread: Thread,
-    units: Sequence[Said],
+    units: Sequence[ThreadTurn],
     prompts: PromptSet,
     most: int,
     words: Sequence[Other] | None = None,
@@ -86,7 +86,7 @@ def gather(
 
 
 def block_of(
-    reference: Reference, kept: Sequence[Said], prompts: PromptSet, *, sent: bool
+    reference: Reference, kept: Sequence[ThreadTurn], prompts: PromptSet, *, sent: bool
 ) -> Line | Unsent | None:
     """The block for the turns that are kept, or what was left out where it is not sent, or None
     where there is nothing to show."""

@@ -19,7 +19,7 @@ from polyvox.context.words import Made, label
 from polyvox.ids import content_hash
 from polyvox.models.base import ModelFacts
 from polyvox.settings import Limits
-from polyvox.thread import Other, Said
+from polyvox.thread import Other, ThreadTurn
 from polyvox.values import SYNTHESIS_ID, Params
 
 _ITEM = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(\S.*)")
@@ -89,7 +89,7 @@ def attributable(answers: Sequence[Other]) -> tuple[Attributable, ...]:
 
 
 def compile_synthesis(
-    question: Said,
+    question: ThreadTurn,
     answers: Sequence[Other],
     limits: Limits,
     facts: ModelFacts,
@@ -145,7 +145,7 @@ def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
     Items up to a line about disagreement are points. After it, an item that names nobody opens a
     question, and the items below it that name somebody are its sides.
     """
-    who = _Who(advisors)
+    who = _AdvisorNames(advisors)
     points: list[Point] = []
     questions: list[Disagreement] = []
     apart = False
@@ -167,7 +167,7 @@ def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
     return Synthesis(tuple(points), tuple(questions), unknown=tuple(dict.fromkeys(who.unknown)))
 
 
-def _claim(item: str, who: _Who) -> Point:
+def _claim(item: str, who: _AdvisorNames) -> Point:
     """An item without the names in brackets before or behind it."""
     found = _NAMES_FIRST.match(item) or _NAMES_LAST.match(item)
     if found is None:
@@ -204,7 +204,7 @@ def as_markdown(synthesis: Synthesis, advisors: Sequence[Attributable]) -> str:
     return "\n".join(parts)
 
 
-class _Who:
+class _AdvisorNames:
     """Finds advisors by what a model calls them, and remembers whom it could not find."""
 
     def __init__(self, advisors: Sequence[Attributable]) -> None:

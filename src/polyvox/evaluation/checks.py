@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyvox.errors import Invalid
-from polyvox.evaluation import counting, languages
+from polyvox.evaluation import count as counting
+from polyvox.evaluation import language as languages
 from polyvox.evaluation.patterns import Exhausted, compiled
 from polyvox.evaluation.values import Kind, Outcome
 from polyvox.receive import clean

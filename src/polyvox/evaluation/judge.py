@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polyvox.errors import ModelError, Refused
-from polyvox.evaluation import judging
+from polyvox.evaluation import judge_prompt as judging
 from polyvox.evaluation.calls import Calls, Reply, together
-from polyvox.evaluation.judging import Asked, Reading, Subject
+from polyvox.evaluation.judge_prompt import Asked, Reading, Subject
 from polyvox.evaluation.values import Assertion, Judged
 from polyvox.models.base import Request
 from polyvox.models.providers import EMBEDDED

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyvox.evaluation.checks import described, understood
-from polyvox.evaluation.languages import NAMES
+from polyvox.evaluation.language import NAMES
 from polyvox.evaluation.values import Kind
 
 _SUBJECT = re.compile(

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polyvox.caps import check_caps
 from polyvox.errors import Conflict, ModelError
-from polyvox.evaluation import suggesting
+from polyvox.evaluation import suggest as suggesting
 from polyvox.evaluation.calls import Calls
 from polyvox.evaluation.judge import judge_model
-from polyvox.evaluation.suggesting import Proposed
+from polyvox.evaluation.suggest import Proposed
 from polyvox.evaluation.tables import assertions
 from polyvox.evaluation.tables.assertions import Wanted
 from polyvox.evaluation.wordings import Wording
 from polyvox.models.base import Request
 from polyvox.models.providers import EMBEDDED
 from polyvox.resources import Resources
-from polyvox.caps import check_caps
 from polyvox.store import turns
 from polyvox.store.database import Tx
 from polyvox.values import ENDED, Answer, Scope

@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polyvox.errors import Invalid, ModelError, NotFound, PolyvoxError
-from polyvox.evaluation import replaying, suite
+from polyvox.evaluation import replay as replaying
+from polyvox.evaluation import suite
 from polyvox.evaluation.bench import Prompt
 from polyvox.evaluation.calls import together
-from polyvox.evaluation.judging import Subject
-from polyvox.evaluation.replaying import About, Places, RoadBench
+from polyvox.evaluation.judge_prompt import Subject
+from polyvox.evaluation.replay import About, Places, RoadBench
 from polyvox.evaluation.suite import Unit
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations, verdicts

@@ -11,7 +11,7 @@ from typing import Any
 from polyvox.errors import Invalid
 from polyvox.receive import clean, clean_name
 from polyvox.settings import MODEL
-from polyvox.store.advisors import Details
+from polyvox.store.advisors import AdvisorDetails
 from polyvox.store.slug import check_slug
 from polyvox.values import Advisor, Params
 
@@ -28,10 +28,10 @@ _PARAMS: dict[str, tuple[type, float, float]] = {
 }
 
 
-def checked(data: Mapping[str, Any], *, new: bool = True) -> Details:
+def checked(data: Mapping[str, Any], *, new: bool = True) -> AdvisorDetails:
     """What is said of an advisor, if all of it can be; else Invalid, naming the field. A `new` one
     needs a name, and a description or a prompt."""
-    details: Details = {}
+    details: AdvisorDetails = {}
     for key in ("name", "description"):
         if data.get(key) is not None:
             details[key] = _text(data[key], key)
@@ -94,7 +94,7 @@ def as_data(advisor: Advisor) -> dict[str, Any]:
     return kept if advisor.active else {**kept, "active": False}
 
 
-def _enough(details: Details) -> None:
+def _enough(details: AdvisorDetails) -> None:
     if not details.get("name", "").strip():
         raise Invalid("An advisor needs a name.", param="name")
     if not (details.get("description") or "").strip() and not (details.get("prompt") or "").strip():

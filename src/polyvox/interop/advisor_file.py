@@ -12,7 +12,7 @@ from typing import Any
 
 from polyvox.errors import Invalid
 from polyvox.interop import advisor_data, files, port42
-from polyvox.store.advisors import Details
+from polyvox.store.advisors import AdvisorDetails
 from polyvox.values import Advisor
 
 MOST = 500
@@ -20,17 +20,17 @@ MOST = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class AdvisorFile:
     """What a file holds."""
 
-    advisors: tuple[Details, ...] = ()
+    advisors: tuple[AdvisorDetails, ...] = ()
     refused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     window: Mapping[str, int] = field(default_factory=dict)
     """The window of the agent recipe, where the file has one."""
 
 
-def read(path: Path) -> Parsed:
+def read(path: Path) -> AdvisorFile:
     """The advisors in a file, whichever of the known kinds it is."""
     text = files.read_text(path)
     yaml = path.suffix.lower() in (".yaml", ".yml")
@@ -47,35 +47,37 @@ def write(advisors: Sequence[Advisor]) -> str:
     """Our YAML: one advisor as a table, several as a list."""
     import yaml
 
-    class Readable(yaml.SafeDumper):
+    class BlockDumper(yaml.SafeDumper):
         """Long texts as blocks."""
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
         style = "|" if "\n" in value else ">" if len(value) > 90 else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
-    Readable.add_representer(str, text)
+    BlockDumper.add_representer(str, text)
     data = [advisor_data.as_data(one) for one in advisors]
     return yaml.dump(
         data[0] if len(data) == 1 else data,
-        Dumper=Readable,
+        Dumper=BlockDumper,
         allow_unicode=True,
         sort_keys=False,
         width=90,
     )
 
 
-def _agents(found: port42.Agents) -> Parsed:
+def _agents(found: port42.Agents) -> AdvisorFile:
     advisors, refused = [], []
     for data in found.advisors:
         try:
             advisors.append(advisor_data.checked(data))
         except Invalid as error:
             refused.append(f"{data.get('slug') or data.get('name')}: {error.message}")
-    return Parsed(tuple(advisors), (*found.refused, *refused), tuple(found.notes), found.window)
+    return AdvisorFile(
+        tuple(advisors), (*found.refused, *refused), tuple(found.notes), found.window
+    )
 
 
-def _ours(data: Any, path: Path) -> Parsed:  # noqa: ANN401 - whatever the file holds
+def _ours(data: Any, path: Path) -> AdvisorFile:  # noqa: ANN401 - whatever the file holds
     rows = data
     if isinstance(data, Mapping):
         rows = data.get("advisors", [data])
@@ -101,4 +103,4 @@ def _ours(data: Any, path: Path) -> Parsed:  # noqa: ANN401 - whatever the file 
             f"{name}: nothing here is called {key!r}; left out"
             for key in advisor_data.unknown_fields(row)
         ]
-    return Parsed(tuple(advisors), tuple(refused), tuple(notes))
+    return AdvisorFile(tuple(advisors), tuple(refused), tuple(notes))

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from polyvox.context.recipe import BUILT_IN, changed
 from polyvox.errors import Invalid
-from polyvox.interop.advisor_file import Parsed
+from polyvox.interop.advisor_file import AdvisorFile
 from polyvox.interop.report import Report, Undo
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import recipes as recipe_rows
 from polyvox.store import versions
-from polyvox.store.advisors import Details
+from polyvox.store.advisors import AdvisorDetails
 from polyvox.store.database import Database, Tx
 from polyvox.store.slug import candidates, slug_of
 from polyvox.values import Advisor, Params, Scope
@@ -29,7 +29,7 @@ async def store(
     database: Database,
     scope: Scope,
     now: int,
-    parsed: Parsed,
+    parsed: AdvisorFile,
     *,
     check_model: Callable[[str], object],
     replacing: bool = False,
@@ -55,7 +55,9 @@ async def store(
     return made[0]
 
 
-def _usable(details: Details, check_model: Callable[[str], object], report: Report) -> Details:
+def _usable(
+    details: AdvisorDetails, check_model: Callable[[str], object], report: Report
+) -> AdvisorDetails:
     model = details.get("model")
     if model is None:
         return details
@@ -67,7 +69,9 @@ def _usable(details: Details, check_model: Callable[[str], object], report: Repo
     return details
 
 
-def _one(tx: Tx, scope: Scope, now: int, details: Details, replacing: bool, report: Report) -> None:
+def _one(
+    tx: Tx, scope: Scope, now: int, details: AdvisorDetails, replacing: bool, report: Report
+) -> None:
     wanted = details.get("slug") or slug_of(details["name"], "advisor")
     for other in advisor_rows.list_all(tx, scope):
         if _family(other.slug, wanted) or other.name == details["name"]:
@@ -100,7 +104,7 @@ def _family(slug: str, wanted: str) -> bool:
     )
 
 
-def _known(tx: Tx, scope: Scope, advisor: Advisor, details: Details) -> str | None:
+def _known(tx: Tx, scope: Scope, advisor: Advisor, details: AdvisorDetails) -> str | None:
     """How it is known: "" as it is, a remark where it has changed since; None: not at all."""
     if _same(advisor, details):
         return ""
@@ -110,15 +114,15 @@ def _known(tx: Tx, scope: Scope, advisor: Advisor, details: Details) -> str | No
     return None
 
 
-def _same(advisor: Advisor, details: Details) -> bool:
+def _same(advisor: Advisor, details: AdvisorDetails) -> bool:
     return replace(advisor, **_whole(details)) == advisor
 
 
-def _whole(details: Details) -> Details:
+def _whole(details: AdvisorDetails) -> AdvisorDetails:
     """What the file says of an advisor, and by its silence; its place here (slug, whether it is
     active) is not the file's to say."""
-    unsaid: Details = {"prompt": None, "model": None, "voice": None, "params": Params()}
-    said: Details = {**unsaid, **details}
+    unsaid: AdvisorDetails = {"prompt": None, "model": None, "voice": None, "params": Params()}
+    said: AdvisorDetails = {**unsaid, **details}
     said.pop("slug", None)
     said.pop("active", None)
     return said

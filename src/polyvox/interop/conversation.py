@@ -24,7 +24,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SessionLine:
     """A session: a stretch of activity."""
 
     id: str
@@ -34,7 +34,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ReceiptLine:
     """A stored receipt."""
 
     answer_id: str
@@ -52,13 +52,13 @@ class Whole:
     versions: tuple[PromptVersion, ...]
     """The texts with which the answers were given."""
     branches: tuple[Branch, ...]
-    sessions: tuple[Stretch, ...]
+    sessions: tuple[SessionLine, ...]
     turns: tuple[Turn, ...]
     body_hashes: dict[str, str]
     answers: dict[str, tuple[Answer, ...]]
     """By turn."""
     spans: dict[str, str]
-    receipts: tuple[Kept, ...]
+    receipts: tuple[ReceiptLine, ...]
 
     def path(self) -> list[Turn]:
         """The current branch, oldest first."""
@@ -76,11 +76,11 @@ def read_whole(tx: Tx, scope: Scope, conversation_id: str) -> Whole:
     conversation = conversation_rows.get(tx, scope, conversation_id)
     key = (scope.user, conversation_id)
     rows = tx.all(
-        f"SELECT {turn_rows.TURN}, body_hash FROM turns"  # noqa: S608 - our own constant
+        f"SELECT {turn_rows.TURNS.columns}, body_hash FROM turns"  # noqa: S608 - our own constant
         " WHERE user_id = ? AND conversation_id = ? ORDER BY created_at, id",
         key,
     )
-    turns = tuple(turn_rows.turn_of(row[:-1]) for row in rows)
+    turns = tuple(turn_rows.TURNS.value(row) for row in rows)
     answers = {turn.id: _answers(tx, scope, turn) for turn in turns}
     asked = {*(conversation.advisors or ()), *(one for turn in turns for one in turn.asked)}
     asked |= {answer.advisor_id for some in answers.values() for answer in some}
@@ -104,7 +104,7 @@ def read_whole(tx: Tx, scope: Scope, conversation_id: str) -> Whole:
             )
         ),
         tuple(
-            Stretch(*row)
+            SessionLine(*row)
             for row in tx.all(
                 "SELECT id, started_at, last_user_at, ended_at FROM sessions"
                 " WHERE user_id = ? AND conversation_id = ? ORDER BY started_at, id",
@@ -122,7 +122,7 @@ def read_whole(tx: Tx, scope: Scope, conversation_id: str) -> Whole:
             )
         ),
         tuple(
-            Kept(*row)
+            ReceiptLine(*row)
             for row in tx.all(
                 "SELECT answer_id, base_id, data FROM receipts"
                 " WHERE user_id = ? AND conversation_id = ? ORDER BY answer_id",
@@ -141,12 +141,7 @@ def _answers(tx: Tx, scope: Scope, turn: Turn) -> tuple[Answer, ...]:
 
 
 def _everyone(tx: Tx, scope: Scope) -> list[Advisor]:
-    rows = tx.all(
-        f"SELECT {advisor_rows.ADVISOR} FROM advisors"  # noqa: S608 - our own constant
-        " WHERE user_id = ? ORDER BY position, id",
-        (scope.user,),
-    )
-    return [advisor_rows.advisor_of(row) for row in rows]
+    return advisor_rows.ADVISORS.all(tx, scope, "ORDER BY position, id")
 
 
 def as_ended(answer: Answer) -> Answer:

@@ -59,25 +59,13 @@ def _store(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> None
     council = conversation.council_id
     if council is not None and councils.find(tx, scope, council) is None:
         council = None
-    tx.run(
-        f"INSERT INTO conversations (user_id, {conversation_rows.WHOLE})"  # noqa: S608 - ours
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            scope.user,
-            conversation.id,
-            conversation.title,
-            recipe,
-            None
-            if conversation.advisors is None
-            else msgspec.json.encode([who.get(one, one) for one in conversation.advisors]).decode(),
-            council,
-            conversation.head_id,
-            0,
-            conversation.created_at,
-            conversation.updated_at,
-            conversation.recall,
-        ),
+    advisors = conversation.advisors
+    if advisors is not None:
+        advisors = tuple(who.get(advisor_id, advisor_id) for advisor_id in advisors)
+    here = replace(
+        conversation, recipe=recipe, advisors=advisors, council_id=council, last_number=0
     )
+    conversation_rows.CONVERSATIONS.insert(tx, scope, here)
     if conversation.title:
         search.index(tx, scope, conversation.id, "title", conversation.id, conversation.title)
     _rows(tx, scope, whole, who, _texts(tx, scope, whole, who))
@@ -107,8 +95,8 @@ def _rows(
     )
     for turn in whole.turns:
         asked = tuple(who.get(one, one) for one in turn.asked)
-        turn_rows.insert_turn(
-            tx, scope, replace(turn, asked=asked), whole.body_hashes[turn.id], None
+        turn_rows.TURNS.insert(
+            tx, scope, replace(turn, asked=asked), body_hash=whole.body_hashes[turn.id]
         )
         if not turn.redacted:
             search.index(tx, scope, conversation_id, "message", turn.id, turn.content)

@@ -60,14 +60,14 @@ def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - whatever YAML hol
     """YAML without anchors and aliases (with them a small file can stand for a huge one)."""
     import yaml
 
-    class Plain(yaml.SafeLoader):
+    class NoAliasLoader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 - yaml's own
             if self.check_event(yaml.events.AliasEvent):
                 raise yaml.YAMLError("anchors and aliases are not taken")
             return super().compose_node(parent, index)
 
     try:
-        return yaml.load(text, Plain)  # noqa: S506 - a SafeLoader with fewer rights
+        return yaml.load(text, NoAliasLoader)  # noqa: S506 - a SafeLoader with fewer rights
     except RecursionError:
         raise Invalid(f"{what} is nested too deeply.", "No file of ours is.") from None
     except (yaml.YAMLError, ValueError) as error:

@@ -12,21 +12,21 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
+from polyvox.caps import check_caps
+from polyvox.context import sections
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.errors import ContextTooLong, Invalid, ModelError, NotFound
 from polyvox.models.base import AttemptLog, ChatMessage, Request, SystemPart
 from polyvox.receive import clean
-from polyvox.session import council
-from polyvox.context import sections
-from polyvox.session.council import model_for, params_for
 from polyvox.resources import Resources
-from polyvox.caps import check_caps
+from polyvox.session import council
+from polyvox.session.council import model_for, params_for
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import councils as council_rows
 from polyvox.store import ratios, usage
 from polyvox.store.database import Tx
-from polyvox.thread import Other, Own, Said, Thread
+from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Advisor, Params, Scope, Usage
 
 DOOR = "door"
@@ -140,11 +140,11 @@ def _thread(
 ) -> Thread:
     """The caller's history as this advisor may know it. Times are unknown, so nothing is stamped;
     texts without an id of ours are numbered."""
-    past: list[Said] = []
+    past: list[ThreadTurn] = []
     last: tuple[Other, ...] = ()
     for number, message in enumerate(visit.messages[:-1]):
         if message.role == "user":
-            past.append(Said(f"t{number}", f"m{number}", len(past) + 1, message.text, None))
+            past.append(ThreadTurn(f"t{number}", f"m{number}", len(past) + 1, message.text, None))
         elif past:
             parts = (
                 sections.taken_apart(message.text, called) if called else {advisor.id: message.text}
@@ -159,7 +159,7 @@ def _thread(
             if own:
                 said = replace(said, own=(*said.own, Own(f"a{number} {advisor.id}", own)))
             past[-1] = said
-    current = Said("now", "now", len(past) + 1, visit.messages[-1].text, None)
+    current = ThreadTurn("now", "now", len(past) + 1, visit.messages[-1].text, None)
     return Thread(
         advisor=advisor,
         current=current,
@@ -222,7 +222,9 @@ async def labelled(resources: Resources, voices: Sequence[Voice]) -> AsyncGenera
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _collect(resources: Resources, voice: Voice, queue: asyncio.Queue[str | ModelError | None]) -> None:
+async def _collect(
+    resources: Resources, voice: Voice, queue: asyncio.Queue[str | ModelError | None]
+) -> None:
     try:
         async with aclosing(single(resources, voice)) as texts:
             async for text in texts:

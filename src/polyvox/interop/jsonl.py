@@ -21,7 +21,7 @@ from polyvox.context.receipt import read, read_history
 from polyvox.context.synthesis import Synthesis
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
-from polyvox.interop.conversation import Branch, Kept, Stretch, Whole, as_ended
+from polyvox.interop.conversation import Branch, ReceiptLine, SessionLine, Whole, as_ended
 from polyvox.receive import escaped, mended_name
 from polyvox.values import Advisor, Answer, Conversation, PromptVersion, Turn
 
@@ -113,12 +113,12 @@ def _whole(head: dict[str, Any], found: dict[str, list[dict[str, Any]]]) -> Whol
         ),
         many("version", PromptVersion),
         many("branch", Branch),
-        many("session", Stretch),
+        many("session", SessionLine),
         turns,
         {str(data.get("id")): str(data.get("body_hash", "")) for data in found.get("turn", ())},
         answers | {turn.id: answers.get(turn.id, ()) for turn in turns},
         {str(data.get("hash")): str(data.get("text")) for data in found.get("span", ())},
-        many("receipt", Kept),
+        many("receipt", ReceiptLine),
     )
 
 
@@ -231,7 +231,7 @@ def _before(older: Branch, branch: Branch) -> bool:
     return (older.created_at, older.id) < (branch.created_at, branch.id)
 
 
-def _check_receipts(receipts: Iterable[Kept], answers: set[str]) -> None:
+def _check_receipts(receipts: Iterable[ReceiptLine], answers: set[str]) -> None:
     kept = {one.answer_id: one for one in receipts}
     sound: set[str] = set()
     for one in kept.values():

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 
-from polyvox.interop.telling import Told
+from polyvox.interop.telling import Transcript
 
 _HEADING = re.compile(r"^(#{1,6})(?=\s)", re.MULTILINE)
 _FENCE = re.compile(r"^\s*(```|~~~)")
 
 
-def as_markdown(told: Told) -> str:
+def as_markdown(told: Transcript) -> str:
     """The whole page."""
     parts = [f"# {_line(told.title)}", "\n".join(f"- {key}: {_line(v)}" for key, v in told.facts)]
     for turn in told.turns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from polyvox.interop.telling import Spoken, Told
+from polyvox.interop.telling import Transcript, TranscriptAnswer
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8886; --soft: #888; }
@@ -24,7 +24,7 @@ article h4 { margin: 0 } small { color: var(--soft) } .failed { color: #c0392b }
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def as_html(told: Told) -> str:
+def as_html(told: Transcript) -> str:
     """The whole page."""
     facts = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in told.facts)
     parts = [
@@ -47,7 +47,7 @@ def as_html(told: Told) -> str:
     return "\n".join([*parts, "</body></html>", ""])
 
 
-def _article(one: Spoken) -> str:
+def _article(one: TranscriptAnswer) -> str:
     failed = f'<p class="failed">Failed: {escape(one.failure)}</p>' if one.failure else ""
     return (
         f"<article><h4>{escape(one.name)}</h4><small>{escape(one.remark)}</small>"

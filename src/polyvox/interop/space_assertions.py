@@ -36,7 +36,7 @@ _INDEX = re.compile(r"^(?:space_)?advisor_assertions_(?P<id>.+)$")
 
 
 @dataclass(slots=True)
-class _Who:
+class _AdvisorEntries:
     """The assertions of one advisor, while they are gathered."""
 
     advisor_id: str
@@ -65,7 +65,7 @@ def _record(data: Mapping[Any, Any]) -> bool:
 
 def parse(data: object) -> Parsed:
     """Everything in it, in our form."""
-    reading = _Reading()
+    reading = _Collector()
     for key, value in _records(data, reading):
         try:
             sound(value)
@@ -75,7 +75,7 @@ def parse(data: object) -> Parsed:
     return reading.done()
 
 
-def _records(data: object, reading: _Reading) -> Iterable[tuple[str, Mapping[str, Any]]]:
+def _records(data: object, reading: _Collector) -> Iterable[tuple[str, Mapping[str, Any]]]:
     if isinstance(data, list):
         for one in data:
             yield "", one
@@ -112,13 +112,13 @@ def _unpacked(value: object) -> object:
         return None
 
 
-class _Reading:
+class _Collector:
     """Gathers records."""
 
     def __init__(self) -> None:
         self.found = Parsed()
         self.listed: set[str] = set()
-        self._who: dict[tuple[str, str], _Who] = {}
+        self._who: dict[tuple[str, str], _AdvisorEntries] = {}
         self._seen: set[str] = set()
         self._mended = 0
 
@@ -215,7 +215,12 @@ class _Reading:
     # -- parts -------------------------------------------------------------------------------------
 
     def _add(
-        self, who: _Who, named: str, row: Mapping[str, Any], source: Source | None, at: int | None
+        self,
+        who: _AdvisorEntries,
+        named: str,
+        row: Mapping[str, Any],
+        source: Source | None,
+        at: int | None,
     ) -> None:
         text = self._text(row.get("text"))
         try:
@@ -241,13 +246,13 @@ class _Reading:
             )
         )
 
-    def _advisor(self, data: Mapping[str, Any], context: Mapping[str, Any]) -> _Who:
+    def _advisor(self, data: Mapping[str, Any], context: Mapping[str, Any]) -> _AdvisorEntries:
         name = " ".join(self._text(data.get("advisorName")).split())[:120]
         advisor_id = self._text(data.get("advisorId"))[:200]
         if SYNTHESIS_ID in (name.casefold(), advisor_id.casefold()):
             advisor_id, name = SYNTHESIS_ID, "Synthesis"
         key = (advisor_id, name)
-        who = self._who.setdefault(key, _Who(advisor_id, name))
+        who = self._who.setdefault(key, _AdvisorEntries(advisor_id, name))
         for one in _listed(context.get("advisors")):
             if isinstance(one, Mapping) and self._text(one.get("name")).strip() == name:
                 who.description = self._text(one.get("description"))[:20_000] or who.description
@@ -256,7 +261,7 @@ class _Reading:
         return who
 
     def _context(
-        self, who: _Who, messages: Sequence[Any], system: str, answer: str, asked: str
+        self, who: _AdvisorEntries, messages: Sequence[Any], system: str, answer: str, asked: str
     ) -> tuple[str, str]:
         """What the person had asked, and the name of the context; an empty name: too little is
         known to ask again."""

@@ -19,7 +19,7 @@ NANO = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class TranscriptAnswer:
     """One answer as it is read."""
 
     name: str
@@ -30,26 +30,26 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TranscriptTurn:
     """A turn: a message and what was answered, in groups (the answers, each round, a synthesis)."""
 
     number: int
     at: str
     content: str
     remark: str
-    groups: tuple[tuple[str, tuple[Spoken, ...]], ...]
+    groups: tuple[tuple[str, tuple[TranscriptAnswer, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Transcript:
     """A conversation to read."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
-    turns: tuple[Asked, ...]
+    turns: tuple[TranscriptTurn, ...]
 
 
-def tell(whole: Whole) -> Told:
+def tell(whole: Whole) -> Transcript:
     """The current branch, with everyone's answers."""
     conversation, path = whole.conversation, whole.path()
     shown = [answer for turn in path for answer in _current(whole, turn)]
@@ -72,7 +72,7 @@ def tell(whole: Whole) -> Told:
     if more:
         facts.append(("Also", f"{more} turns on other branches, which only JSON Lines holds"))
     turns = tuple(_asked(whole, number, turn) for number, turn in enumerate(path, 1))
-    return Told(
+    return Transcript(
         printable(conversation.title) or "Conversation",
         tuple((key, printable(value)) for key, value in facts),
         turns,
@@ -103,13 +103,13 @@ def _current(whole: Whole, turn: Turn) -> list[Answer]:
     return [answer for answer in whole.answers[turn.id] if answer.current]
 
 
-def _asked(whole: Whole, number: int, turn: Turn) -> Asked:
-    groups: dict[str, list[Spoken]] = {}
+def _asked(whole: Whole, number: int, turn: Turn) -> TranscriptTurn:
+    groups: dict[str, list[TranscriptAnswer]] = {}
     for answer in _current(whole, turn):
         title = f"Round {answer.round}" if answer.kind == "exchange" else ""
         title = "Synthesis" if answer.kind == "synthesis" else title
         groups.setdefault(title, []).append(_spoken(answer, whole.answers[turn.id]))
-    return Asked(
+    return TranscriptTurn(
         number,
         when(turn.said_at),
         printable(turn.content),
@@ -118,7 +118,7 @@ def _asked(whole: Whole, number: int, turn: Turn) -> Asked:
     )
 
 
-def _spoken(answer: Answer, turn: Sequence[Answer]) -> Spoken:
+def _spoken(answer: Answer, turn: Sequence[Answer]) -> TranscriptAnswer:
     remarks = [answer.model, cost_of([answer.usage]) if answer.usage is not None else ""]
     remarks += ["" if answer.state == "completed" else answer.state]
     remarks += ["excluded from later requests" if answer.excluded else ""]
@@ -127,7 +127,7 @@ def _spoken(answer: Answer, turn: Sequence[Answer]) -> Spoken:
         remarks.append(f"version {answer.version}")
     failure = answer.failure
     told = "" if failure is None else f"{failure.message} {failure.hint}".strip()
-    return Spoken(
+    return TranscriptAnswer(
         printable(answer.advisor_name),
         printable(" · ".join(remark for remark in remarks if remark)),
         printable(readable(answer, turn)),

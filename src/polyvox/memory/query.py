@@ -17,7 +17,7 @@ from polyvox.memory.tables import episodes
 from polyvox.memory.values import Evidence, Item, Partition
 from polyvox.memory.words import names_in, speaker_of
 from polyvox.store.database import Tx
-from polyvox.store.folding import fold
+from polyvox.store.fold import fold
 from polyvox.values import Scope
 
 MOST_ENTITIES = 10

@@ -23,7 +23,7 @@ from polyvox.memory.times import Span, times_in
 from polyvox.memory.values import Claim, Evidence, Item, Partition
 from polyvox.memory.words import terms_of
 from polyvox.store.database import Tx
-from polyvox.store.folding import fold
+from polyvox.store.fold import fold
 from polyvox.values import Scope
 
 MOST_ITEMS = 100

@@ -39,7 +39,7 @@ from polyvox.memory.startbrief import Known, startbrief
 from polyvox.memory.tell import uses_memory
 from polyvox.memory.values import Item, Partition
 from polyvox.memory.veto import NO_VETO, Veto
-from polyvox.quoting import unstructured
+from polyvox.quote import unstructured
 from polyvox.resources import Resources
 from polyvox.settings import Settings
 from polyvox.store.database import Database, Tx

@@ -24,7 +24,7 @@ from polyvox.memory.values import Episode, Partition
 from polyvox.memory.vouching import ENOUGH, Vouching, has
 from polyvox.memory.words import STOP, words_of
 from polyvox.store.database import Tx
-from polyvox.store.folding import fold
+from polyvox.store.fold import fold
 from polyvox.values import Scope
 
 Derived = Fact | Sighting | Ended | Entry

@@ -20,12 +20,12 @@ from polyvox.context.window import NOTE_ABOVE, select
 from polyvox.errors import ProtocolError
 from polyvox.memory.asking import Asker, prompt, text_of
 from polyvox.memory.tables import companions
-from polyvox.store import conversations, jobs, running, turns
+from polyvox.store import conversations, jobs, summaries, turns
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
-from polyvox.store.running import KIND, Running
+from polyvox.store.summaries import KIND, RunningSummary
 from polyvox.store.threads import between
-from polyvox.thread import Said, Summary, Thread
+from polyvox.thread import Thread, ThreadSummary, ThreadTurn
 from polyvox.values import Scope, Turn
 from polyvox.work.worker import Handler
 
@@ -48,18 +48,20 @@ def leaves_out(recipe: Recipe, draft: Draft) -> bool:
 
 def want(tx: Tx, scope: Scope, turn: Turn, advisor_id: str, now: int) -> None:
     """Want what left an advisor's window summed up."""
-    subject = running.subject(turn.conversation_id, turn.branch_id, advisor_id)
+    subject = summaries.subject(turn.conversation_id, turn.branch_id, advisor_id)
     jobs.again(tx, scope, KIND, subject, now)
 
 
-def find(tx: Tx, scope: Scope, turn: Turn, recipe: Recipe, advisor_id: str) -> Summary | None:
+def find(tx: Tx, scope: Scope, turn: Turn, recipe: Recipe, advisor_id: str) -> ThreadSummary | None:
     """What is stored for an advisor's thread up to a turn; the compiler sees whether it fits."""
     if not _notes(recipe):
         return None
-    found = running.find(tx, scope, turn.conversation_id, turn.branch_id, advisor_id)
+    found = summaries.find(tx, scope, turn.conversation_id, turn.branch_id, advisor_id)
     if found is None:
         return None
-    return Summary(found.text, found.after_id, found.before_id, len(found.covers), found.covers)
+    return ThreadSummary(
+        found.text, found.after_id, found.before_id, len(found.covers), found.covers
+    )
 
 
 def _notes(recipe: Recipe) -> bool:
@@ -70,8 +72,8 @@ def _notes(recipe: Recipe) -> bool:
 class _Plan:
     """What is to be told next: the summary so far, the turns behind it, and what is around them."""
 
-    before: Running | None
-    told: tuple[Said, ...]
+    before: RunningSummary | None
+    told: tuple[ThreadTurn, ...]
     """Turns to add now; none: the summary is whole."""
     covers: tuple[str, ...]
     """What the summary covers once they are in it."""
@@ -102,8 +104,8 @@ class RunningSummaries:
             text = plan.before.text if plan.before is not None else ""
             if plan.told:
                 text = await self._tell(scope, name, text, plan.told)
-            made = Running(
-                *running.parse(subject),
+            made = RunningSummary(
+                *summaries.parse(subject),
                 text,
                 plan.covers,
                 plan.after_id,
@@ -112,17 +114,17 @@ class RunningSummaries:
                 self.asker.clock(),
             )
 
-            def write(tx: Tx, plan: _Plan = plan, made: Running = made) -> None:
+            def write(tx: Tx, plan: _Plan = plan, made: RunningSummary = made) -> None:
                 # What changed while the model was reading is looked at anew.
                 companions.drops_held(tx, scope)
                 if self._plan(tx, scope, subject) == plan:
-                    running.put(tx, scope, made)
+                    summaries.put(tx, scope, made)
 
             await database.write(write)
 
     def _plan(self, tx: Tx, scope: Scope, subject: str) -> _Plan | None:
         """What to do next; None: nothing."""
-        conversation_id, branch_id, advisor_id = running.parse(subject)
+        conversation_id, branch_id, advisor_id = summaries.parse(subject)
         conversation = conversations.find(tx, scope, conversation_id)
         tip = turns.tip(tx, scope, conversation_id, branch_id)
         if conversation is None or tip is None:
@@ -140,7 +142,7 @@ class RunningSummaries:
         gap = between(tx, scope, _next(tip), advisor_id, depth, first.depth)
         after_id = last.turn_id if last else ""
         refs = _refs(gap)
-        known = running.of_advisor(tx, scope, conversation_id, advisor_id)
+        known = summaries.of_advisor(tx, scope, conversation_id, advisor_id)
         fitting = [
             one
             for one in known
@@ -159,7 +161,7 @@ class RunningSummaries:
         following = left[len(told)].turn_id if len(left) > len(told) else first.turn_id
         return _Plan(before, told, refs[: done + len(_refs(told))], after_id, following)
 
-    async def _tell(self, scope: Scope, name: str, text: str, told: Sequence[Said]) -> str:
+    async def _tell(self, scope: Scope, name: str, text: str, told: Sequence[ThreadTurn]) -> str:
         lines = [{"so_far": text}] if text else []
         for one in told:
             lines.append({"who": "person", "text": one.text[:SHOWN_CHARS]})
@@ -194,7 +196,7 @@ def _next(tip: Turn) -> Turn:
     )
 
 
-def _refs(told: Sequence[Said]) -> tuple[str, ...]:
+def _refs(told: Sequence[ThreadTurn]) -> tuple[str, ...]:
     return tuple(
         ref
         for one in told
@@ -202,7 +204,7 @@ def _refs(told: Sequence[Said]) -> tuple[str, ...]:
     )
 
 
-def _behind(gap: Sequence[Said], done: int) -> tuple[Said, ...]:
+def _behind(gap: Sequence[ThreadTurn], done: int) -> tuple[ThreadTurn, ...]:
     """The turns behind so many messages; those were whole turns."""
     at = 0
     while done > 0:
@@ -211,7 +213,7 @@ def _behind(gap: Sequence[Said], done: int) -> tuple[Said, ...]:
     return tuple(gap[at:])
 
 
-def _some(left: Sequence[Said]) -> tuple[Said, ...]:
+def _some(left: Sequence[ThreadTurn]) -> tuple[ThreadTurn, ...]:
     """As many turns as a model is shown at once."""
     chars, count = 0, 0
     for one in left:

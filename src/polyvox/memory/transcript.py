@@ -22,7 +22,7 @@ from polyvox.store import conversations, sessions
 from polyvox.store.database import Tx
 from polyvox.store.sessions import Session
 from polyvox.store.threads import leads_by, path_to
-from polyvox.store.turns import TURN, answers_of_all, turn_of
+from polyvox.store.turns import TURNS, answers_of_all
 from polyvox.values import Answer, Scope, Turn
 
 ELSEWHERE = "elsewhere"
@@ -162,11 +162,7 @@ def _recognised(unknown: Sequence[Episode], every: Sequence[tuple[str, Message]]
 
 
 def _turns(tx: Tx, scope: Scope, session: Session) -> list[tuple[Turn, list[Answer]]]:
-    rows = tx.all(
-        f"SELECT {TURN} FROM turns WHERE user_id = ? AND session_id = ? ORDER BY created_at, id",  # noqa: S608 - our own constant
-        (scope.user, session.id),
-    )
-    found = [turn_of(row) for row in rows]
+    found = TURNS.all(tx, scope, "AND session_id = ? ORDER BY created_at, id", session.id)
     answers = answers_of_all(tx, scope, [turn.id for turn in found])
     return [(turn, answers[turn.id]) for turn in found]
 

@@ -16,7 +16,7 @@ from polyvox.memory.tables import redacting
 from polyvox.memory.tables.told import Told, listed
 from polyvox.store import search
 from polyvox.store.database import Tx
-from polyvox.store.folding import fold
+from polyvox.store.fold import fold
 from polyvox.values import Scope
 
 ENOUGH = 20

@@ -33,7 +33,7 @@ class Orders(msgspec.Struct, frozen=True):
     """Longest answer where a request names no limit."""
 
 
-class Ready(msgspec.Struct, frozen=True):
+class ChildReady(msgspec.Struct, frozen=True):
     """What the child answers when it can take requests."""
 
     address: str
@@ -108,7 +108,7 @@ def main() -> int:
     if not healthy(server.listening_address):
         sys.stderr.write("the server did not answer its health check\n")
         return 1
-    answer.write(msgspec.json.encode(Ready(server.listening_address)) + b"\n")
+    answer.write(msgspec.json.encode(ChildReady(server.listening_address)) + b"\n")
     answer.close()
     threading.Event().wait()
     return 0

@@ -18,7 +18,7 @@ from typing import Self, cast
 import msgspec
 
 from polyvox.errors import ModelError, ModelTimeout, Unavailable
-from polyvox.models.llama_child import Orders, Ready
+from polyvox.models.llama_child import ChildReady, Orders
 from polyvox.settings import Settings
 
 LOG_BYTES = 256_000
@@ -122,7 +122,7 @@ class LlamaProcess:
                 f"Check the file {gguf}; `make setup` fetches one that works. "
                 f"The log is {self._log}.",
             )
-        self.address = msgspec.json.decode(line, type=Ready).address
+        self.address = msgspec.json.decode(line, type=ChildReady).address
 
     async def _exchange(self, orders: bytes) -> bytes:
         """Give the orders and wait for the answer; nothing if it ends without one."""

@@ -141,8 +141,8 @@ class AnswerWriter:
         try:
             await asyncio.shield(self._end(job, call, ending))
         except PolyvoxError as error:
-            # Its conversation was deleted, or the program ends on a broken store; then the next start
-            # closes it as interrupted.
+            # Its conversation was deleted, or the program ends on a broken store; then the next
+            # start closes it as interrupted.
             log.warning("answer %s: its end was not stored: %s", job.answer_id, error.message)
         finally:
             job.ended.set()
@@ -186,7 +186,7 @@ class AnswerWriter:
             raise QuotaExceeded(error.message, error.hint) from None
 
     def _sent_in_vain(self, call: Call, state: AnswerState) -> Usage | None:
-        """Estimate the usage of an answer stopped before its first word: the provider has read it."""
+        """Estimate what an answer consumed that was stopped before its first word."""
         if state != "stopped" or not call.tried.attempts or call.compiled is None:
             return None
         sent = Usage(call.compiled.draft.input_tokens, 0, estimated=True)

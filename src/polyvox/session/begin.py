@@ -8,25 +8,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from polyvox.caps import check_caps
+from polyvox.companion import starting
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.context.recipe import Recipe
-from polyvox.errors import Invalid, ModelError
+from polyvox.errors import Invalid
 from polyvox.ids import new_id
 from polyvox.memory import excluding
 from polyvox.receive import UserMessage, receive
+from polyvox.resources import Resources
 from polyvox.session import council, lifecycle
-from polyvox.companion import starting
 from polyvox.session.council import model_for, params_for
 from polyvox.session.lifecycle import Placed
-from polyvox.resources import Resources
-from polyvox.caps import check_caps
 from polyvox.session.seat import reach_of
 from polyvox.store import conversations, ratios, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
-from polyvox.thread import Said, Thread
-from polyvox.values import Advisor, Conversation, Scope, Turn, Usage
+from polyvox.thread import Thread, ThreadTurn
+from polyvox.values import Advisor, Conversation, Scope, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _refuse_too_long(
 ) -> None:
     """Refuse a message that fits none of its advisors, before anything is stored. No history is
     read: that can be dropped."""
-    said = Said(turn.id, turn.message_id, 1, turn.content, turn.said_at)
+    said = ThreadTurn(turn.id, turn.message_id, 1, turn.content, turn.said_at)
     enough = reach_of(recipe).count_upto
     refusal: TooLong | None = None
     for advisor in asked:

@@ -14,14 +14,18 @@ from polyvox.events import ConversationChanged, Event
 from polyvox.memory import excluding
 from polyvox.memory.tables import companions
 from polyvox.resources import Resources
-from polyvox.store import conversations, running, turns
-from polyvox.store.conversations import Details
+from polyvox.store import conversations, summaries, turns
+from polyvox.store.conversations import ConversationDetails
 from polyvox.store.database import Tx
 from polyvox.values import REDACTED, Answer, Conversation, Scope, Turn
 
 
 async def change(
-    resources: Resources, scope: Scope, conversation_id: str, details: Details, head: str | None
+    resources: Resources,
+    scope: Scope,
+    conversation_id: str,
+    details: ConversationDetails,
+    head: str | None,
 ) -> Conversation:
     """Change what is named, all of it or nothing. `head` is the turn that the next message answers
     to: to go on from another branch."""
@@ -55,7 +59,9 @@ def _details(conversation: Conversation) -> tuple[object, ...]:
     )
 
 
-async def exclude_answer(resources: Resources, scope: Scope, answer_id: str, excluded: bool) -> Answer:
+async def exclude_answer(
+    resources: Resources, scope: Scope, answer_id: str, excluded: bool
+) -> Answer:
     """Keep an answer out of every later request, or let it in again."""
 
     def act(tx: Tx) -> tuple[Answer, list[Event]]:
@@ -73,7 +79,9 @@ async def exclude_answer(resources: Resources, scope: Scope, answer_id: str, exc
     return (await resources.journal.do(scope, stored.conversation_id, act, now=True)).value
 
 
-async def exclude_message(resources: Resources, scope: Scope, message_id: str, excluded: bool) -> Turn:
+async def exclude_message(
+    resources: Resources, scope: Scope, message_id: str, excluded: bool
+) -> Turn:
     """Keep a message, and with it the answers to it, out of every later request; or undo it."""
 
     def act(tx: Tx) -> tuple[Turn, list[Event]]:
@@ -102,7 +110,7 @@ def _followed(tx: Tx, resources: Resources, scope: Scope, turn_id: str) -> Turn:
     turn, now = turns.get_turn(tx, scope, turn_id), resources.clock()
     answers = turns.answers_of(tx, scope, turn_id)
     refs = {f"u{turn_id}", *(f"a{answer.id}" for answer in answers)}
-    running.touched(tx, scope, turn.conversation_id, refs, now)
+    summaries.touched(tx, scope, turn.conversation_id, refs, now)
     excluding.follow(tx, scope, turn, answers, now)
     companions.drop_packets(tx, scope)  # a session may have been told of it at its start
     return turn

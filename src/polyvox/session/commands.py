@@ -35,9 +35,9 @@ class Turns:
 
     def __init__(self, resources: Resources, memory: Telling, on_complete: OnComplete) -> None:
         self._resources = resources
-        self._answers = AnswerWriter(resources, on_complete)
+        self._writer = AnswerWriter(resources, on_complete)
         self.queue = TurnQueue(resources)
-        self._runner = TurnRunner(resources, memory, self._answers, self.queue)
+        self._runner = TurnRunner(resources, memory, self._writer, self.queue)
 
     # -- sending -------------------------------------------------------------------------------
 
@@ -107,9 +107,7 @@ class Turns:
             Compiled(receipt.request, receipt.draft),
             pack(receipt.draft, None, receipt.council),
         )
-        return await self.queue.see_through(
-            self._again(scope, answer_id, retry=False, call=call)
-        )
+        return await self.queue.see_through(self._again(scope, answer_id, retry=False, call=call))
 
     async def _again(
         self, scope: Scope, answer_id: str, *, retry: bool, call: Call | None = None
@@ -135,7 +133,9 @@ class Turns:
         made, _ = await resources.journal.do(scope, conversation_id, act, now=True)
         turn, new, advisor, recipe = made
         if new.kind == "synthesis":
-            await synthesis.write(resources, self._answers, self.queue, scope, turn, recipe, new, wait=False)
+            await synthesis.write(
+                resources, self._writer, self.queue, scope, turn, recipe, new, wait=False
+            )
             return new
         jobs = jobs_for(scope, turn, [new], [advisor], recipe)
 
@@ -188,7 +188,9 @@ class Turns:
 
     async def answer(self, scope: Scope, answer_id: str) -> Answer:
         """One answer as it is stored, with its text so far while it is being written."""
-        return await self._resources.database.read(lambda tx: turns.seen_answer(tx, scope, answer_id))
+        return await self._resources.database.read(
+            lambda tx: turns.seen_answer(tx, scope, answer_id)
+        )
 
     async def _answers(self, scope: Scope, turn_id: str) -> list[Answer]:
         def read(tx: Tx) -> list[Answer]:
@@ -229,12 +231,21 @@ class Turns:
                 raise Conflict(
                     "There is no answer to bring together yet.", "Wait for an answer, or retry one."
                 )
-            check_caps(tx, scope, resources.settings.limits, turn.conversation_id, turn_id, resources.clock())
+            check_caps(
+                tx,
+                scope,
+                resources.settings.limits,
+                turn.conversation_id,
+                turn_id,
+                resources.clock(),
+            )
             return turn, recipe
 
         turn, recipe = await resources.database.read(read)
         return await self.queue.see_through(
-            synthesis.write(resources, self._answers, self.queue, scope, turn, recipe, None, wait=False)
+            synthesis.write(
+                resources, self._writer, self.queue, scope, turn, recipe, None, wait=False
+            )
         )
 
     def _turn(self, tx: Tx, scope: Scope, turn_id: str) -> tuple[Turn, Recipe]:

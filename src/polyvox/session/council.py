@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from polyvox.advisors import plain_assistant
 from polyvox.companion.kernel import embodied, opening
+from polyvox.companion.personas import find_or_make
 from polyvox.context.recipe import BUILT_IN, Recipe, changed, traits_of
 from polyvox.errors import ConfigError, Invalid
 from polyvox.models.base import ModelFacts
 from polyvox.resources import Resources
-from polyvox.companion.personas import find_or_make
 from polyvox.settings import Settings
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import recipes as recipe_rows

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polyvox.advisors import plain_assistant
+from polyvox.caps import check_caps
 from polyvox.context.recipe import Recipe
 from polyvox.errors import CapReached, Conflict
 from polyvox.events import Event
-from polyvox.session import council
-from polyvox.session.queue import TurnQueue
 from polyvox.resources import Resources
+from polyvox.session import council
 from polyvox.session.answer import Job, jobs_for
-from polyvox.caps import check_caps
+from polyvox.session.queue import TurnQueue
 from polyvox.session.turn import TurnRunner
 from polyvox.store import threads, turns
 from polyvox.store.database import Tx

@@ -1,4 +1,4 @@
-"""Looking at what happened: a conversation's branch, the receipt of an answer rebuilt, its trace."""
+"""Looking at what happened: a conversation's branch, an answer's receipt rebuilt, its trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from polyvox.context.draft import Draft
-from polyvox.context.rebuild import Loaded, Receipt, needs, rebuild
+from polyvox.context.rebuild import Receipt, ReceiptSources, needs, rebuild
 from polyvox.context.recipe import traits_of
 from polyvox.errors import NotFound, StoreError
 from polyvox.memory import trace as traces
@@ -122,7 +122,7 @@ def inspect(tx: Tx, scope: Scope, answer_id: str) -> Inspected:
     receipts.get(tx, scope, answer_id)
     chain = receipts.chain(tx, scope, answer_id)
     wanted = needs(answer_id, chain)
-    loaded = Loaded(
+    loaded = ReceiptSources(
         receipts=chain,
         turns=receipts.messages(tx, scope, wanted.turns),
         answers=receipts.answers(tx, scope, wanted.answers),
@@ -152,7 +152,7 @@ def trace_of(tx: Tx, scope: Scope, turn_id: str, answer_id: str | None = None) -
     if draft is not None:
         trace = traces.as_sent(trace, traces.left_out(draft))
         trace = msgspec.structs.replace(trace, system_blocks=_blocks(draft))
-    data: dict[str, Any] = msgspec.to_builtins(trace)
+    data: dict[str, Any] = msgspec.json.decode(trace.json)
     return {
         "turn_id": turn.id,
         "conversation_id": turn.conversation_id,
@@ -174,7 +174,7 @@ def decided_for(tx: Tx, scope: Scope, answer: Answer) -> dict[str, Any] | None:
     draft = _draft(tx, scope, answer.id)
     gone = [] if draft is None else traces.left_out(draft)
     trace = _decided(turns.get_turn(tx, scope, answer.turn_id), stored)
-    data: dict[str, Any] = msgspec.to_builtins(traces.as_sent(trace, gone))
+    data: dict[str, Any] = msgspec.json.decode(traces.as_sent(trace, gone).json)
     return data
 
 

@@ -148,7 +148,11 @@ class _Place:
 
 
 async def strip(
-    resources: Resources, memory: MemoryService, scope: Scope, recipe_name: str, conversation_id: str | None = None
+    resources: Resources,
+    memory: MemoryService,
+    scope: Scope,
+    recipe_name: str,
+    conversation_id: str | None = None,
 ) -> Strip:
     """What a person may look at before they speak. Nothing is stored, and no model is asked."""
     place = await resources.database.read(
@@ -184,7 +188,8 @@ def _known(tx: Tx, scope: Scope, ids: Iterable[str]) -> set[str]:
 
 
 async def _fresh(
-    resources: Resources, memory: MemoryService, scope: Scope, place: _Place, veto: Veto) -> Packet:
+    resources: Resources, memory: MemoryService, scope: Scope, place: _Place, veto: Veto
+) -> Packet:
     cloud = leaves(resources, place.recipe, place.models)
     session = place.session.id if place.session is not None else ""
     asked = memory.start(scope, session, resources.clock(), cloud=cloud, veto=veto, written=False)
@@ -206,5 +211,3 @@ def _place(
     models = tuple(one.model or recipe.model or resources.models.default for one in asked)
     kept = companions.session(tx, scope, session.id) if session is not None else None
     return _Place(recipe, models, talk.recall, session, kept)
-
-

@@ -1,4 +1,4 @@
-"""The advisors of a turn at the table: for each its thread, its model, and the receipt it builds on.
+"""The advisors of a turn, each with its thread, its model, and the receipt it builds on.
 
 Everything here reads, in one transaction. A thread is read from its newest end, no further than
 the recipe and the model's window need.

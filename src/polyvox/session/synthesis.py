@@ -19,7 +19,7 @@ from polyvox.session.answer import AnswerWriter, Call, Job, seal
 from polyvox.session.queue import TurnQueue
 from polyvox.store import ratios, threads, turns
 from polyvox.store.database import Tx
-from polyvox.thread import Other, Said
+from polyvox.thread import Other, ThreadTurn
 from polyvox.values import SYNTHESIS_ID, Advisor, Answer, Params, Scope, Turn
 
 AUTHOR = Advisor(SYNTHESIS_ID, SYNTHESIS_ID, "Synthesis", "")
@@ -86,7 +86,7 @@ def _call(tx: Tx, resources: Resources, scope: Scope, turn: Turn) -> Call:
         Other(answer_id, advisor_id, "", label, text)
         for answer_id, advisor_id, label, text, _ in threads.words_of(tx, scope, turn.id)
     ]
-    question = Said(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)
+    question = ThreadTurn(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)
     who = attributable(words)
     try:
         ratio = ratios.ratio(tx, scope, name)

@@ -19,16 +19,16 @@ from polyvox.errors import ConfigError
 from polyvox.settings import stored
 from polyvox.settings.schema import (
     MAPS,
+    Decision,
     Fixed,
     ModelFactsSetting,
     Provider,
-    Said,
     Settings,
     changeable,
     known_keys,
 )
 from polyvox.settings.secret import StoredKey
-from polyvox.settings.stored import Kept
+from polyvox.settings.stored import StoredSettings
 
 RESERVED = {"POLYVOX_CONFIG", "POLYVOX_HOME"}
 PROVIDER_ON_PAGE = (
@@ -40,7 +40,7 @@ PROVIDER_ON_PAGE = (
     "models",
 )
 """What the page may say of a provider. Not where its key is taken from, nor what else is sent."""
-PROGRAM = Said("program", "the program that runs Polyvox")
+PROGRAM = Decision("program", "the program that runs Polyvox")
 
 
 def load(
@@ -53,24 +53,24 @@ def load(
     hint = "Correct that line, or move the file away."
     data: dict[str, Any] = stored.read_toml(path, hint) if path else {}
     _refuse_unknown(data, Settings, "", str(path))
-    said = {name: Said("file", str(path)) for name in leaves(data)}
+    said = {name: Decision("file", str(path)) for name in leaves(data)}
     for name, value in env.items():
         if name.startswith("POLYVOX_") and name not in RESERVED:
             place = _path_of(name)
             _place(data, place, value)
-            said[".".join(place)] = Said("environment", f"the environment ({name})")
+            said[".".join(place)] = Decision("environment", f"the environment ({name})")
     for dotted, value in (overrides or {}).items():
         if _field_of(dotted) is None:
             raise _unknown(dotted, list(known_keys()), "the command line")
         _place(data, dotted.split("."), value)
-        said[dotted] = Said("command line", "the command line")
+        said[dotted] = Decision("command line", "the command line")
     home = Path(env["POLYVOX_HOME"]) if env.get("POLYVOX_HOME") else _default_home()
     home = home.expanduser().absolute()
     fixed = Fixed(data, _without_empty(data, said), home, str(path or ""))
     return in_force(fixed, read_kept(home))
 
 
-def in_force(fixed: Fixed, kept: Kept, where: str | None = None) -> Settings:
+def in_force(fixed: Fixed, kept: StoredSettings, where: str | None = None) -> Settings:
     """What is kept, under what the page cannot change. `where` names the page's part in errors."""
     where = str(fixed.home / stored.SETTINGS) if where is None else where
     try:
@@ -103,7 +103,7 @@ def with_kept(settings: Settings) -> Settings:
     return in_force(fixed_of(settings), kept) if kept.page or kept.keys else settings
 
 
-def read_kept(home: Path) -> Kept:
+def read_kept(home: Path) -> StoredSettings:
     """What is kept in the home, if all of it may be there."""
     kept, where, free = stored.read(home), str(home / stored.SETTINGS), changeable()
     _refuse_unknown(kept.page, Settings, "", where)
@@ -119,15 +119,15 @@ def read_kept(home: Path) -> Kept:
     return kept
 
 
-def said_of(settings: Settings, name: str) -> Said:
+def said_of(settings: Settings, name: str) -> Decision:
     """Who decided a setting (or a provider, as `providers.NAME`)."""
     fixed = fixed_of(settings)
     for key, said in fixed.said.items():
         if _touches(key, name):
             return said
     if any(_touches(key, name) for key in leaves(settings.page)):
-        return Said("page", str(settings.home / stored.SETTINGS))
-    return Said("default")
+        return Decision("page", str(settings.home / stored.SETTINGS))
+    return Decision("default")
 
 
 def value_of(settings: Settings, name: str) -> Any:  # noqa: ANN401 - of whatever type it is
@@ -170,7 +170,7 @@ def _touches(one: str, other: str) -> bool:
     return _within(one, other) or _within(other, one)
 
 
-def _without_empty(data: dict[str, Any], said: dict[str, Said]) -> dict[str, Said]:
+def _without_empty(data: dict[str, Any], said: dict[str, Decision]) -> dict[str, Decision]:
     """An empty text where empty is the default says nothing: the page may still decide."""
     for name, setting in changeable().items():
         *tables, last = name.split(".")
@@ -262,7 +262,7 @@ def _field_of(dotted: str) -> Any:  # noqa: ANN401 - pydantic's own type
     return known_keys().get(dotted)
 
 
-def _unusable(error: ValidationError, fixed: Fixed, kept: Kept, page: str) -> ConfigError:
+def _unusable(error: ValidationError, fixed: Fixed, kept: StoredSettings, page: str) -> ConfigError:
     """The first thing that is wrong: which setting, where it was set, and what it is for."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])

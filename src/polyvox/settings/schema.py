@@ -40,7 +40,7 @@ class ModelFactsSetting(Section):
     min_delay: float = Field(0, ge=0, description="Seconds between two requests.")
 
 
-class Models(Section):
+class ModelSettings(Section):
     """Which models are used for what. A model is always `provider:name`."""
 
     default: OptionalModel = Field(
@@ -272,7 +272,7 @@ class Sessions(Section):
     )
 
 
-class Memory(Section):
+class MemorySettings(Section):
     """What is remembered, and how it is used."""
 
     url: str = Field(
@@ -341,7 +341,7 @@ Origin = Literal["default", "page", "file", "environment", "command line", "prog
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Decision:
     """Who decided a setting, and where, in words for people."""
 
     origin: Origin
@@ -353,7 +353,7 @@ class Fixed:
     """The part of the settings that the page cannot change, as it was written."""
 
     data: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    said: Mapping[str, Said] = field(default_factory=dict)
+    said: Mapping[str, Decision] = field(default_factory=dict)
     """By dotted name."""
     home: Path = Path()
     source: str = ""
@@ -373,12 +373,12 @@ class Settings(Section):
     debug: Literal["off", "debug", "trace"] = Field(
         "off", description="One line per model call; trace adds texts."
     )
-    models: Models = Field(default_factory=lambda: Models(), description="")
+    models: ModelSettings = Field(default_factory=lambda: ModelSettings(), description="")
     limits: Limits = Field(default_factory=lambda: Limits(), description="")
     local: Local = Field(default_factory=lambda: Local(), description="")
     server: Server = Field(default_factory=lambda: Server(), description="")
     sessions: Sessions = Field(default_factory=lambda: Sessions(), description="")
-    memory: Memory = Field(default_factory=lambda: Memory(), description="")
+    memory: MemorySettings = Field(default_factory=lambda: MemorySettings(), description="")
     evaluation: Evaluation = Field(default_factory=lambda: Evaluation(), description="")
     providers: dict[str, Provider] = Field(default_factory=dict, description="")
     recipes: dict[str, dict[str, Any]] = Field(

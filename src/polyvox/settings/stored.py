@@ -32,21 +32,21 @@ _ABOUT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredSettings:
     """What is in the two files."""
 
     page: Mapping[str, Any] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def read(home: Path) -> Kept:
+def read(home: Path) -> StoredSettings:
     """What is kept, or a `ConfigError` that names the file and says what to do."""
     page = _table(home / SETTINGS)
     keys = _keys(home / KEYS)
-    return Kept(page, keys)
+    return StoredSettings(page, keys)
 
 
-def write(home: Path, old: Kept, new: Kept) -> None:
+def write(home: Path, old: StoredSettings, new: StoredSettings) -> None:
     """Keep the new; of the files only what differs is written. A key that goes is gone before the
     address that it must not be sent to is there. `StoreError`: it is all as before."""
     if new.keys != old.keys:

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import msgspec
 
 from polyvox.errors import Conflict, Invalid, NotFound
 from polyvox.ids import Clock, new_id, system_clock
 from polyvox.store import versions
-from polyvox.store.database import Database, Row, Tx
+from polyvox.store.database import Database, Tx
 from polyvox.store.slug import candidates, check_slug
+from polyvox.store.table import Table
 from polyvox.values import Advisor, Params, PromptVersion, Scope
 
-ADVISOR = (
-    "id, slug, name, description, prompt, model, color, voice, active, params, position,"
-    " version_id, created_at, updated_at"
-)
+ADVISORS = Table("advisors", Advisor)
 
 
-class Details(TypedDict, total=False):
+class AdvisorDetails(TypedDict, total=False):
     """What can be said of an advisor; what is left out stays as it is."""
 
     slug: str
@@ -39,59 +37,38 @@ class Details(TypedDict, total=False):
     params: Params
 
 
-def advisor_of(row: Row) -> Advisor:
-    """A row of ADVISOR columns as a value."""
-    values: list[Any] = list(row)
-    values[8] = bool(row[8])
-    values[9] = msgspec.json.decode(row[9], type=Params)
-    return Advisor(*values)
-
-
 def find(tx: Tx, scope: Scope, key: str) -> Advisor | None:
     """The advisor with this id or slug (an @ before it is fine), unless it was removed."""
     key = key.removeprefix("@")
-    row = tx.one(
-        f"SELECT {ADVISOR} FROM advisors WHERE user_id = ? AND id = ? AND removed_at IS NULL",
-        (scope.user, key),
-    ) or tx.one(
-        f"SELECT {ADVISOR} FROM advisors WHERE user_id = ? AND slug = ? AND removed_at IS NULL",
-        (scope.user, key.lower()),
+    return ADVISORS.one(tx, scope, "AND id = ? AND removed_at IS NULL", key) or ADVISORS.one(
+        tx, scope, "AND slug = ? AND removed_at IS NULL", key.lower()
     )
-    return None if row is None else advisor_of(row)
 
 
 def get(tx: Tx, scope: Scope, key: str) -> Advisor:
     """The advisor with this id or slug, or NotFound."""
-    found = find(tx, scope, key)
-    if found is None:
-        slugs = ", ".join(advisor.slug for advisor in list_all(tx, scope))
+    advisor = find(tx, scope, key)
+    if advisor is None:
+        slugs = ", ".join(known.slug for known in list_all(tx, scope))
         raise NotFound(
             f"There is no advisor {key!r}.",
             f"Known advisors: {slugs}." if slugs else "There are no advisors yet.",
         )
-    return found
+    return advisor
 
 
 def even_removed(tx: Tx, scope: Scope, advisor_id: str) -> Advisor | None:
     """The advisor with this id, also one that was removed."""
-    row = tx.one(
-        f"SELECT {ADVISOR} FROM advisors WHERE user_id = ? AND id = ?", (scope.user, advisor_id)
-    )
-    return None if row is None else advisor_of(row)
+    return ADVISORS.one(tx, scope, "AND id = ?", advisor_id)
 
 
 def list_all(tx: Tx, scope: Scope, *, active: bool = False) -> list[Advisor]:
     """Every advisor in its order (`active`: only those)."""
     only = " AND active = 1" if active else ""
-    rows = tx.all(
-        f"SELECT {ADVISOR} FROM advisors WHERE user_id = ? AND removed_at IS NULL{only}"
-        " ORDER BY position, id",
-        (scope.user,),
-    )
-    return [advisor_of(row) for row in rows]
+    return ADVISORS.all(tx, scope, f"AND removed_at IS NULL{only} ORDER BY position, id")
 
 
-def create(tx: Tx, scope: Scope, now: int, reason: str, details: Details) -> Advisor:
+def create(tx: Tx, scope: Scope, now: int, reason: str, details: AdvisorDetails) -> Advisor:
     """A new advisor at the end of the list, with the first version of its identity."""
     advisor = Advisor(
         new_id(),
@@ -113,18 +90,20 @@ def create(tx: Tx, scope: Scope, now: int, reason: str, details: Details) -> Adv
         advisor = replace(advisor, position=last[0] + 1)
     if (wanted := details.get("slug")) is not None:
         advisor = replace(advisor, slug=check_slug(wanted))
-        if not _insert(tx, scope, advisor):
+        if not ADVISORS.try_insert(tx, scope, advisor):
             raise _taken(wanted)
     else:
         for slug in candidates(advisor.name, "advisor"):
             advisor = replace(advisor, slug=slug)
-            if _insert(tx, scope, advisor):
+            if ADVISORS.try_insert(tx, scope, advisor):
                 break
     versions.add(tx, scope, advisor, None, reason, now)
     return advisor
 
 
-def update(tx: Tx, scope: Scope, key: str, now: int, reason: str, details: Details) -> Advisor:
+def update(
+    tx: Tx, scope: Scope, key: str, now: int, reason: str, details: AdvisorDetails
+) -> Advisor:
     """Change what `details` names. Another identity text makes a new version."""
     return _change(tx, scope, key, now, reason, lambda old: replace(old, **details))
 
@@ -139,7 +118,7 @@ def remove(tx: Tx, scope: Scope, key: str, now: int) -> None:
     for council_id, members in tx.all(
         "SELECT id, advisors FROM councils WHERE user_id = ?", (scope.user,)
     ):
-        left = [one for one in msgspec.json.decode(members) if one != advisor.id]
+        left = [member for member in msgspec.json.decode(members) if member != advisor.id]
         tx.run(
             "UPDATE councils SET advisors = ? WHERE user_id = ? AND id = ? AND advisors <> ?",
             (text := msgspec.json.encode(left).decode(), scope.user, council_id, text),
@@ -202,7 +181,7 @@ class Advisors:
         self._clock = clock
 
     async def create(
-        self, scope: Scope, *, reason: str = "created", **details: Unpack[Details]
+        self, scope: Scope, *, reason: str = "created", **details: Unpack[AdvisorDetails]
     ) -> Advisor:
         """A new advisor; `name` and `description` are needed."""
         now = self._clock()
@@ -217,7 +196,7 @@ class Advisors:
         return await self._database.read(lambda tx: list_all(tx, scope, active=active))
 
     async def update(
-        self, scope: Scope, key: str, *, reason: str = "edited", **details: Unpack[Details]
+        self, scope: Scope, key: str, *, reason: str = "edited", **details: Unpack[AdvisorDetails]
     ) -> Advisor:
         """Change what is named. Another identity text makes a new version."""
         now = self._clock()
@@ -260,13 +239,13 @@ def _change(
     reason: str,
     change: Callable[[Advisor], Advisor],
 ) -> Advisor:
-    found = get(tx, scope, key)
+    advisor_id = get(tx, scope, key).id
     # Touching the row first locks it: two changes at once make two versions, one after the other.
     tx.run(
         "UPDATE advisors SET updated_at = ? WHERE user_id = ? AND id = ?",
-        (now, scope.user, found.id),
+        (now, scope.user, advisor_id),
     )
-    old = get(tx, scope, found.id)
+    old = get(tx, scope, advisor_id)
     new = replace(change(old), updated_at=now)
     if new.slug != old.slug:
         other = find(tx, scope, check_slug(new.slug))
@@ -275,53 +254,9 @@ def _change(
     if new.identity != old.identity:
         new = replace(new, version_id=new_id())
         versions.add(tx, scope, new, versions.get(tx, scope, old.version_id), reason, now)
-    tx.run(
-        "UPDATE advisors SET slug = ?, name = ?, description = ?, prompt = ?, model = ?,"
-        " color = ?, voice = ?, active = ?, params = ?, version_id = ?"
-        " WHERE user_id = ? AND id = ?",
-        (
-            new.slug,
-            new.name,
-            new.description,
-            new.prompt,
-            new.model,
-            new.color,
-            new.voice,
-            int(new.active),
-            msgspec.json.encode(new.params).decode(),
-            new.version_id,
-            scope.user,
-            new.id,
-        ),
-    )
+    names = "slug name description prompt model color voice active params version_id"
+    ADVISORS.update(tx, scope, new, names)
     return new
-
-
-def _insert(tx: Tx, scope: Scope, advisor: Advisor) -> bool:
-    """Whether the slug was free, also against somebody who is just taking it."""
-    touched = tx.run(
-        "INSERT INTO advisors (user_id, id, slug, name, description, prompt, model, color, voice,"
-        " active, params, position, version_id, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (
-            scope.user,
-            advisor.id,
-            advisor.slug,
-            advisor.name,
-            advisor.description,
-            advisor.prompt,
-            advisor.model,
-            advisor.color,
-            advisor.voice,
-            int(advisor.active),
-            msgspec.json.encode(advisor.params).decode(),
-            advisor.position,
-            advisor.version_id,
-            advisor.created_at,
-            advisor.updated_at,
-        ),
-    )
-    return touched > 0
 
 
 def _taken(slug: str) -> Conflict:

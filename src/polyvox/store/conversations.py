@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import msgspec
 
 from polyvox.errors import NotFound
 from polyvox.ids import Clock, new_id, system_clock
 from polyvox.store import councils, search
-from polyvox.store.database import Database, Row, Tx, Value
-from polyvox.store.paging import Page, page_of, place_in
+from polyvox.store.database import Database, Tx
+from polyvox.store.pages import Page, page_of, place_in
 from polyvox.store.scrub import scrub
+from polyvox.store.table import Table
 from polyvox.values import Conversation, Recall, Scope
 
-CONVERSATION = (
-    "id, title, recipe, advisors, council_id, head_id, last_number, created_at, updated_at"
-)
+CONVERSATIONS = Table("conversations", Conversation)
 OWNED = (
     "events",
     "receipts",
@@ -34,12 +33,10 @@ OWNED = (
     "running_summaries",
 )
 """Tables whose rows belong to one conversation and go with it."""
-WHOLE = f"{CONVERSATION}, recall"
-"""The columns of a conversation that is open (`conversation_of`); a list needs less."""
 DEFAULT_RECIPE = "council"
 
 
-class Details(TypedDict, total=False):
+class ConversationDetails(TypedDict, total=False):
     """What can be said of a conversation; what is left out stays as it is."""
 
     title: str
@@ -54,22 +51,18 @@ class Details(TypedDict, total=False):
 
 def find(tx: Tx, scope: Scope, conversation_id: str) -> Conversation | None:
     """One conversation, or None."""
-    row = tx.one(
-        f"SELECT {WHOLE} FROM conversations WHERE user_id = ? AND id = ?",
-        (scope.user, conversation_id),
-    )
-    return None if row is None else conversation_of(row)
+    return CONVERSATIONS.one(tx, scope, "AND id = ?", conversation_id)
 
 
 def get(tx: Tx, scope: Scope, conversation_id: str) -> Conversation:
     """One conversation, or NotFound."""
-    found = find(tx, scope, conversation_id)
-    if found is None:
+    conversation = find(tx, scope, conversation_id)
+    if conversation is None:
         raise NotFound(
             f"There is no conversation {conversation_id}.",
             "The list of conversations has the ids of all there are.",
         )
-    return found
+    return conversation
 
 
 def recall_of(tx: Tx, scope: Scope, conversation_id: str) -> Recall:
@@ -80,34 +73,30 @@ def recall_of(tx: Tx, scope: Scope, conversation_id: str) -> Recall:
 
 def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Page[Conversation]:
     """Conversations by their newest message, newest first; `after` is a page's `next`."""
-    where, params = "", (scope.user,)
-    values: tuple[Value, ...] = params
-    if after is not None:
-        where = " AND (updated_at < ? OR (updated_at = ? AND id < ?))"
-        values = (*params, *place_in(after, "after"))
-    rows = tx.all(
-        f"SELECT {WHOLE} FROM conversations WHERE user_id = ?{where}"
-        " ORDER BY updated_at DESC, id DESC LIMIT ?",
-        (*values, limit + 1),
+    where = "" if after is None else "AND (updated_at < ? OR (updated_at = ? AND id < ?))"
+    conversations = CONVERSATIONS.all(
+        tx,
+        scope,
+        f"{where} ORDER BY updated_at DESC, id DESC LIMIT ?",
+        *(() if after is None else place_in(after, "after")),
+        limit + 1,
     )
-    return page_of([conversation_of(row) for row in rows], limit, lambda one: one.updated_at)
+    return page_of(conversations, limit, lambda conversation: conversation.updated_at)
 
 
 def latest(
     tx: Tx, scope: Scope, *, recipe: str | None = None, advisor_id: str | None = None
 ) -> Conversation | None:
     """The conversation spoken in last; of one recipe, or with one advisor alone, if given."""
-    where: list[tuple[str, Value]] = [("user_id = ?", scope.user)]
+    where, params = "", []
     if recipe is not None:
-        where.append(("recipe = ?", recipe))
+        where += "AND recipe = ? "
+        params.append(recipe)
     if advisor_id is not None:
-        where.append(("advisors = ?", _ids((advisor_id,))))
-    row = tx.one(
-        f"SELECT {WHOLE} FROM conversations WHERE {' AND '.join(sql for sql, _ in where)}"
-        " ORDER BY updated_at DESC, id DESC LIMIT 1",
-        tuple(value for _, value in where),
-    )
-    return None if row is None else conversation_of(row)
+        where += "AND advisors = ? "
+        params.append(msgspec.json.encode((advisor_id,)).decode())
+    order = "ORDER BY updated_at DESC, id DESC LIMIT 1"
+    return CONVERSATIONS.one(tx, scope, f"{where}{order}", *params)
 
 
 def alone_with(tx: Tx, scope: Scope, recipe: str) -> list[str]:
@@ -122,40 +111,23 @@ def alone_with(tx: Tx, scope: Scope, recipe: str) -> list[str]:
     return [ids[0] for ids in lists if len(ids) == 1]
 
 
-def create(tx: Tx, scope: Scope, now: int, details: Details) -> Conversation:
+def create(tx: Tx, scope: Scope, now: int, details: ConversationDetails) -> Conversation:
     """A new, empty conversation."""
     empty = Conversation(new_id(), "", DEFAULT_RECIPE, None, None, None, 0, now, now)
     conversation = _with(tx, scope, empty, details)
-    tx.run(
-        f"INSERT INTO conversations (user_id, {WHOLE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            scope.user,
-            conversation.id,
-            conversation.title,
-            conversation.recipe,
-            _ids(conversation.advisors),
-            conversation.council_id,
-            conversation.head_id,
-            conversation.last_number,
-            conversation.created_at,
-            conversation.updated_at,
-            conversation.recall,
-        ),
-    )
+    CONVERSATIONS.insert(tx, scope, conversation)
     _index(tx, scope, conversation)
     return conversation
 
 
-def update(tx: Tx, scope: Scope, conversation_id: str, details: Details) -> Conversation:
+def update(
+    tx: Tx, scope: Scope, conversation_id: str, details: ConversationDetails
+) -> Conversation:
     """Change what `details` names. Its place in the list, by its newest message, stays."""
     old = get(tx, scope, conversation_id)
     new = _with(tx, scope, old, details)
     # Only these columns: the head and the last number may be moving at this moment.
-    tx.run(
-        "UPDATE conversations SET title = ?, recipe = ?, advisors = ?, council_id = ?, recall = ?"
-        " WHERE user_id = ? AND id = ?",
-        (new.title, new.recipe, _ids(new.advisors), new.council_id, new.recall, scope.user, new.id),
-    )
+    CONVERSATIONS.update(tx, scope, new, "title recipe advisors council_id recall")
     if new.title != old.title:
         _index(tx, scope, new)
     return new
@@ -184,7 +156,7 @@ class Conversations:
         self._database = database
         self._clock = clock
 
-    async def create(self, scope: Scope, **details: Unpack[Details]) -> Conversation:
+    async def create(self, scope: Scope, **details: Unpack[ConversationDetails]) -> Conversation:
         """A new, empty conversation."""
         now = self._clock()
         return await self._database.write(lambda tx: create(tx, scope, now, details))
@@ -214,14 +186,7 @@ class Conversations:
         return await scrub(self._database)
 
 
-def conversation_of(row: Row) -> Conversation:
-    """A row of CONVERSATION columns (and `recall`) as a value."""
-    values: list[Any] = list(row)
-    values[3] = None if row[3] is None else tuple(msgspec.json.decode(row[3]))
-    return Conversation(*values)
-
-
-def _with(tx: Tx, scope: Scope, old: Conversation, details: Details) -> Conversation:
+def _with(tx: Tx, scope: Scope, old: Conversation, details: ConversationDetails) -> Conversation:
     new = old
     if "council" in details:
         new = replace(new, council_id=None)
@@ -259,7 +224,3 @@ def _index(tx: Tx, scope: Scope, conversation: Conversation) -> None:
         search.index(tx, scope, conversation.id, "title", conversation.id, conversation.title)
     else:
         search.remove(tx, scope, "title", conversation.id)
-
-
-def _ids(advisors: Sequence[str] | None) -> str | None:
-    return None if advisors is None else msgspec.json.encode(advisors).decode()

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
-
-import msgspec
+from typing import TypedDict, Unpack
 
 from polyvox.errors import Conflict, Invalid, NotFound
 from polyvox.ids import Clock, new_id, system_clock
 from polyvox.store import advisors as advisor_rows
-from polyvox.store.database import Database, Row, Tx
+from polyvox.store.database import Database, Tx
 from polyvox.store.slug import candidates, check_slug
+from polyvox.store.table import Table
 from polyvox.values import ASSISTANT_ID, Council, Scope
 
-COUNCIL = "id, slug, name, advisors, recipe, created_at, updated_at"
+COUNCILS = Table("councils", Council)
 
 
-class Details(TypedDict, total=False):
+class CouncilDetails(TypedDict, total=False):
     """What can be said of a council; what is left out stays as it is."""
 
     slug: str
@@ -46,34 +45,29 @@ def members(tx: Tx, scope: Scope, names: Sequence[str]) -> tuple[str, ...]:
 
 def find(tx: Tx, scope: Scope, key: str) -> Council | None:
     """The council with this id or slug."""
-    row = tx.one(
-        f"SELECT {COUNCIL} FROM councils WHERE user_id = ? AND id = ?", (scope.user, key)
-    ) or tx.one(
-        f"SELECT {COUNCIL} FROM councils WHERE user_id = ? AND slug = ?",
-        (scope.user, key.lower()),
+    return COUNCILS.one(tx, scope, "AND id = ?", key) or COUNCILS.one(
+        tx, scope, "AND slug = ?", key.lower()
     )
-    return None if row is None else _council_of(row)
 
 
 def get(tx: Tx, scope: Scope, key: str) -> Council:
     """The council with this id or slug, or NotFound."""
-    found = find(tx, scope, key)
-    if found is None:
-        slugs = ", ".join(council.slug for council in list_all(tx, scope))
+    council = find(tx, scope, key)
+    if council is None:
+        slugs = ", ".join(known.slug for known in list_all(tx, scope))
         raise NotFound(
             f"There is no council {key!r}.",
             f"Known councils: {slugs}." if slugs else "There are no councils yet.",
         )
-    return found
+    return council
 
 
 def list_all(tx: Tx, scope: Scope) -> list[Council]:
     """Every council, oldest first."""
-    rows = tx.all(f"SELECT {COUNCIL} FROM councils WHERE user_id = ? ORDER BY id", (scope.user,))
-    return [_council_of(row) for row in rows]
+    return COUNCILS.all(tx, scope, "ORDER BY id")
 
 
-def create(tx: Tx, scope: Scope, now: int, details: Details) -> Council:
+def create(tx: Tx, scope: Scope, now: int, details: CouncilDetails) -> Council:
     """A new council."""
     council = Council(
         new_id(),
@@ -86,17 +80,17 @@ def create(tx: Tx, scope: Scope, now: int, details: Details) -> Council:
     )
     if (wanted := details.get("slug")) is not None:
         council = replace(council, slug=check_slug(wanted))
-        if not _insert(tx, scope, council):
+        if not COUNCILS.try_insert(tx, scope, council):
             raise _taken(wanted)
         return council
     for slug in candidates(council.name, "council"):
         council = replace(council, slug=slug)
-        if _insert(tx, scope, council):
+        if COUNCILS.try_insert(tx, scope, council):
             break
     return council
 
 
-def update(tx: Tx, scope: Scope, key: str, now: int, details: Details) -> Council:
+def update(tx: Tx, scope: Scope, key: str, now: int, details: CouncilDetails) -> Council:
     """Change what `details` names."""
     old = get(tx, scope, key)
     new = replace(old, updated_at=now)
@@ -107,11 +101,7 @@ def update(tx: Tx, scope: Scope, key: str, now: int, details: Details) -> Counci
             raise _taken(slug)
         new = replace(new, slug=slug)
     new = replace(new, name=details.get("name", old.name), recipe=details.get("recipe", old.recipe))
-    tx.run(
-        "UPDATE councils SET slug = ?, name = ?, recipe = ?, advisors = ?, updated_at = ?"
-        " WHERE user_id = ? AND id = ?",
-        (new.slug, new.name, new.recipe, _ids(new.advisors), now, scope.user, new.id),
-    )
+    COUNCILS.update(tx, scope, new, "slug name recipe advisors updated_at")
     return new
 
 
@@ -132,7 +122,7 @@ class Councils:
         self._database = database
         self._clock = clock
 
-    async def create(self, scope: Scope, **details: Unpack[Details]) -> Council:
+    async def create(self, scope: Scope, **details: Unpack[CouncilDetails]) -> Council:
         """A new council; `name` is needed."""
         now = self._clock()
         return await self._database.write(lambda tx: create(tx, scope, now, details))
@@ -145,7 +135,7 @@ class Councils:
         """Every council, oldest first."""
         return await self._database.read(lambda tx: list_all(tx, scope))
 
-    async def update(self, scope: Scope, key: str, **details: Unpack[Details]) -> Council:
+    async def update(self, scope: Scope, key: str, **details: Unpack[CouncilDetails]) -> Council:
         """Change what is named."""
         now = self._clock()
         return await self._database.write(lambda tx: update(tx, scope, key, now, details))
@@ -153,34 +143,6 @@ class Councils:
     async def remove(self, scope: Scope, key: str) -> None:
         """Delete a council."""
         await self._database.write(lambda tx: remove(tx, scope, key))
-
-
-def _council_of(row: Row) -> Council:
-    values: list[Any] = list(row)
-    values[3] = tuple(msgspec.json.decode(row[3]))
-    return Council(*values)
-
-
-def _ids(advisors: Sequence[str]) -> str:
-    return msgspec.json.encode(advisors).decode()
-
-
-def _insert(tx: Tx, scope: Scope, council: Council) -> bool:
-    touched = tx.run(
-        f"INSERT INTO councils (user_id, {COUNCIL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
-        (
-            scope.user,
-            council.id,
-            council.slug,
-            council.name,
-            _ids(council.advisors),
-            council.recipe,
-            council.created_at,
-            council.updated_at,
-        ),
-    )
-    return touched > 0
 
 
 def _taken(slug: str) -> Conflict:

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-import msgspec
-
 from polyvox.events import (
     AnswerCompleted,
     AnswerEnded,
@@ -19,7 +17,7 @@ from polyvox.events import (
 )
 from polyvox.store import events, search, usage
 from polyvox.store.database import Tx
-from polyvox.store.turns import failure_json, get_answer
+from polyvox.store.turns import ANSWERS, get_answer
 from polyvox.values import Answer, AnswerState, Attempt, Failure, Scope, Usage
 
 
@@ -45,31 +43,25 @@ def end(tx: Tx, scope: Scope, ending: Ending, now: int) -> tuple[Answer | None, 
         return None, []
     folded = events.fold(tx, scope, answer.id)
     spent = ending.usage
-    tx.run(
-        "UPDATE answers SET state = ?, text = ?, thinking = ?, marks = ?, model = ?, failure = ?,"
-        " input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, cost = ?,"
-        " estimated = ?, attempts = ?, points = ?, last_number = ?, ended_at = ?"
-        " WHERE user_id = ? AND id = ?",
-        (
-            ending.state,
-            folded.text,
-            folded.thinking,
-            folded.marks,
-            ending.model or answer.model,
-            failure_json(ending.failure),
-            spent.input_tokens if spent else None,
-            spent.output_tokens if spent else None,
-            spent.reasoning_tokens if spent else None,
-            spent.cached_tokens if spent else None,
-            spent.cost if spent else None,
-            int(spent.estimated) if spent else None,
-            msgspec.json.encode(ending.attempts).decode(),
-            ending.points,
-            folded.last,
-            now,
-            scope.user,
-            answer.id,
-        ),
+    ended = replace(
+        answer,
+        state=ending.state,
+        text=folded.text,
+        thinking=folded.thinking,
+        failure=ending.failure,
+        usage=spent,
+        model=ending.model or answer.model,
+        attempts=ending.attempts,
+        points=ending.points,
+        ended_at=now,
+    )
+    ANSWERS.update(
+        tx,
+        scope,
+        ended,
+        "state text thinking failure usage model attempts points ended_at",
+        marks=folded.marks,
+        last_number=folded.last,
     )
     if folded.text:
         search.index(tx, scope, answer.conversation_id, "answer", answer.id, folded.text)
@@ -85,18 +77,6 @@ def end(tx: Tx, scope: Scope, ending: Ending, now: int) -> tuple[Answer | None, 
             purpose=answer.kind,
             at=now,
         )
-    ended = replace(
-        answer,
-        state=ending.state,
-        text=folded.text,
-        thinking=folded.thinking,
-        failure=ending.failure,
-        usage=spent,
-        model=ending.model or answer.model,
-        attempts=ending.attempts,
-        points=ending.points,
-        ended_at=now,
-    )
     return ended, [_ended_event(ended), *_completed(tx, scope, answer.turn_id, now)]
 
 
@@ -105,7 +85,8 @@ def _ended_event(answer: Answer) -> AnswerEnded:
         case "completed":
             return AnswerCompleted(answer.id, answer.usage or Usage(0, 0), answer.model)
         case "failed":
-            return AnswerFailed(answer.id, answer.failure or Failure("unavailable", "Unknown."))
+            failure = answer.failure or Failure("unavailable", "Unknown.")
+            return AnswerFailed(answer.id, failure.category, failure.message, failure.hint)
         case "stopped":
             return AnswerStopped(answer.id, answer.usage)
         case _:

@@ -36,7 +36,7 @@ PAGE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class EventRange:
     """One event of a replay and the range of numbers that it stands for."""
 
     first: int
@@ -45,10 +45,10 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LogPage:
     """A part of the log: everything after `after` up to `upto`."""
 
-    stretches: list[Stretch]
+    stretches: list[EventRange]
     upto: int
     more: bool
 
@@ -143,7 +143,7 @@ def fold(tx: Tx, scope: Scope, answer_id: str) -> Folded:
     )
 
 
-def since(tx: Tx, scope: Scope, conversation_id: str, after: int) -> Page:
+def since(tx: Tx, scope: Scope, conversation_id: str, after: int) -> LogPage:
     """What came after a number, a page of it, in order."""
     row = tx.one(
         "SELECT last_number FROM conversations WHERE user_id = ? AND id = ?",
@@ -153,7 +153,7 @@ def since(tx: Tx, scope: Scope, conversation_id: str, after: int) -> Page:
         raise NotFound(f"There is no conversation {conversation_id}.")
     upto = min(int(row[0]), after + PAGE)
     found = [
-        Stretch(number, number, restored(kind, data, answer_id, start))
+        EventRange(number, number, restored(kind, data, answer_id, start))
         for number, kind, answer_id, data, start in tx.all(
             "SELECT number, kind, answer_id, data, start FROM events"
             " WHERE user_id = ? AND conversation_id = ? AND number > ? AND number <= ?",
@@ -167,10 +167,12 @@ def since(tx: Tx, scope: Scope, conversation_id: str, after: int) -> Page:
     )
     found += _unfolded(folded, after, upto)
     found.sort(key=lambda item: item.last)
-    return Page(found, upto, upto < int(row[0]))
+    return LogPage(found, upto, upto < int(row[0]))
 
 
-def _unfolded(rows: Sequence[tuple[str, str, str, bytes]], after: int, upto: int) -> list[Stretch]:
+def _unfolded(
+    rows: Sequence[tuple[str, str, str, bytes]], after: int, upto: int
+) -> list[EventRange]:
     """The deltas of folded answers with numbers in (after, upto]."""
     channels: list[tuple[str, type[Delta], str, list[tuple[int, int]], int]] = []
     for answer_id, text, thinking, marks in rows:
@@ -186,9 +188,9 @@ def _unfolded(rows: Sequence[tuple[str, str, str, bytes]], after: int, upto: int
     for answer_id, kind, whole, pairs, begin in channels:
         if exact:
             for number, end in pairs:
-                found.append(Stretch(number, number, kind(answer_id, whole[begin:end], begin)))
+                found.append(EventRange(number, number, kind(answer_id, whole[begin:end], begin)))
                 begin = end
         else:
             delta = kind(answer_id, whole[begin : pairs[-1][1]], begin)
-            found.append(Stretch(pairs[0][0], pairs[-1][0], delta))
+            found.append(EventRange(pairs[0][0], pairs[-1][0], delta))
     return found

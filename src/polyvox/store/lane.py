@@ -22,7 +22,7 @@ from polyvox.store.database import Tx
 T = TypeVar("T")
 
 
-class Job(Generic[T]):
+class WorkItem(Generic[T]):
     """Work on its way through a lane, and later its outcome."""
 
     __slots__ = ("error", "future", "loop", "result", "work")
@@ -35,10 +35,10 @@ class Job(Generic[T]):
         self.error: BaseException | None = None
 
 
-class Worker(Protocol):
+class Connection(Protocol):
     """What a thread of a lane works with: one connection."""
 
-    def run(self, jobs: list[Job[Any]]) -> None:
+    def run(self, jobs: list[WorkItem[Any]]) -> None:
         """Run every job and note its result or its error in it."""
         ...
 
@@ -51,7 +51,7 @@ class Worker(Protocol):
         ...
 
 
-Mailbox = queue.SimpleQueue[Job[Any] | None]
+Mailbox = queue.SimpleQueue[WorkItem[Any] | None]
 """Where an idle thread waits; None: there will be nothing more."""
 
 
@@ -59,7 +59,7 @@ class Lane:
     """Jobs and the threads that serve them, started as they are needed."""
 
     def __init__(
-        self, name: str, connect: Callable[[], Worker], *, threads: int = 1, batch: int = 1
+        self, name: str, connect: Callable[[], Connection], *, threads: int = 1, batch: int = 1
     ) -> None:
         self._name = name
         self._connect = connect
@@ -69,7 +69,7 @@ class Lane:
         self._waiting = 0
         # Under the lock, for every thread has a hand in it:
         self._lock = threading.Lock()
-        self._backlog: deque[Job[Any]] = deque()
+        self._backlog: deque[WorkItem[Any]] = deque()
         self._idle: list[Mailbox] = []
         self._closed = False
 
@@ -78,7 +78,7 @@ class Lane:
         raises. Work handed over by one task is begun in the order it was handed over."""
         if self._closed:
             raise StoreError("The database is closed.", "Start Polyvox again.")
-        job = Job(work, asyncio.get_running_loop())
+        job = WorkItem(work, asyncio.get_running_loop())
         self._waiting += 1
         self._hand_over(job)
         if self._waiting > len(self._threads) and len(self._threads) < self._most:
@@ -100,7 +100,7 @@ class Lane:
             await asyncio.to_thread(thread.join)
         self._threads.clear()
 
-    def _hand_over(self, job: Job[Any]) -> None:
+    def _hand_over(self, job: WorkItem[Any]) -> None:
         with self._lock:
             if self._idle:
                 self._idle.pop().put(job)
@@ -116,7 +116,7 @@ class Lane:
         thread.start()
 
     def _serve(self) -> None:
-        worker: Worker | None = None
+        worker: Connection | None = None
         mailbox: Mailbox = queue.SimpleQueue()
         while jobs := self._take(mailbox):
             try:
@@ -133,7 +133,7 @@ class Lane:
         if worker is not None:
             worker.close()
 
-    def _take(self, mailbox: Mailbox) -> list[Job[Any]]:
+    def _take(self, mailbox: Mailbox) -> list[WorkItem[Any]]:
         """What is to be done next, as soon as there is something; nothing at the end."""
         with self._lock:
             if self._backlog:
@@ -147,7 +147,7 @@ class Lane:
         with self._lock:
             return [job, *self._some(1)]
 
-    def _some(self, taken: int = 0) -> list[Job[Any]]:
+    def _some(self, taken: int = 0) -> list[WorkItem[Any]]:
         """As much of what waits as is done at once, when so many are taken already."""
         count = min(len(self._backlog), self._batch - taken)
         return [self._backlog.popleft() for _ in range(count)]
@@ -184,7 +184,7 @@ class Lanes:
         await self._writers.close()
 
 
-def _deliver(jobs: list[Job[Any]]) -> None:
+def _deliver(jobs: list[WorkItem[Any]]) -> None:
     """Hand outcomes back, with one wake-up for each loop that waits (nearly always one)."""
     loops = {job.loop for job in jobs}
     for loop in loops:
@@ -196,7 +196,7 @@ def _deliver(jobs: list[Job[Any]]) -> None:
             continue
 
 
-def _settle(jobs: list[Job[Any]]) -> None:
+def _settle(jobs: list[WorkItem[Any]]) -> None:
     for job in jobs:
         if job.future.done():
             continue

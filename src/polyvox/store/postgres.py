@@ -22,7 +22,7 @@ from psycopg.types.numeric import Int2Dumper
 from polyvox.errors import ConfigError, Conflict, PolyvoxError, StoreError, StoreFull
 from polyvox.ids import Clock
 from polyvox.store.database import Dialect, Row, Value
-from polyvox.store.lane import Job, Lane, Lanes
+from polyvox.store.lane import Lane, Lanes, WorkItem
 from polyvox.store.migrate import Migration, migrate, not_migrated
 
 WRITERS = 4
@@ -124,12 +124,12 @@ class PostgresDatabase(Lanes):
         self.url = url
         reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         super().__init__(
-            Lane("writer", lambda: _Worker(self, "BEGIN"), threads=WRITERS),
-            Lane("reader", lambda: _Worker(self, reading), threads=READERS),
+            Lane("writer", lambda: _Connection(self, "BEGIN"), threads=WRITERS),
+            Lane("reader", lambda: _Connection(self, reading), threads=READERS),
         )
 
 
-class _Worker:
+class _Connection:
     """A connection, made again where it broke."""
 
     def __init__(self, owner: PostgresDatabase, begin: str) -> None:
@@ -138,7 +138,7 @@ class _Worker:
         self._writes = begin == "BEGIN"
         self._connection = connect(owner.url)
 
-    def run(self, jobs: list[Job[Any]]) -> None:
+    def run(self, jobs: list[WorkItem[Any]]) -> None:
         for job in jobs:
             try:
                 job.result = self._try(job)
@@ -153,7 +153,7 @@ class _Worker:
     def close(self) -> None:
         self._connection.close()
 
-    def _try(self, job: Job[Any]) -> object:
+    def _try(self, job: WorkItem[Any]) -> object:
         for left in reversed(range(TRIES)):
             if self._connection.closed:
                 self._connection = connect(self._owner.url)

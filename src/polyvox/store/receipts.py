@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from polyvox.errors import NotFound
 from polyvox.store.database import Row, Tx
+from polyvox.store.table import Table
 from polyvox.values import Scope
 
 
@@ -18,6 +19,9 @@ class StoredReceipt:
     conversation_id: str
     base_id: str | None
     data: str
+
+
+_RECEIPTS = Table("receipts", StoredReceipt)
 
 
 def put(
@@ -50,12 +54,7 @@ def put(
 
 def find(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt | None:
     """One receipt, or None."""
-    row = tx.one(
-        "SELECT answer_id, conversation_id, base_id, data FROM receipts"
-        " WHERE user_id = ? AND answer_id = ?",
-        (scope.user, answer_id),
-    )
-    return None if row is None else StoredReceipt(*row)
+    return _RECEIPTS.one(tx, scope, "AND answer_id = ?", answer_id)
 
 
 def get(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.store.database import Database, Row, Tx
-from polyvox.store.folding import fold, places
+from polyvox.store.fold import fold, places
 from polyvox.values import Scope
 
 Kind = Literal["message", "answer", "title"]

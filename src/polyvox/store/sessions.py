@@ -13,13 +13,12 @@ from typing import Literal
 from polyvox.errors import NotFound
 from polyvox.ids import new_id
 from polyvox.store import jobs
-from polyvox.store.database import Row, Tx, Value
+from polyvox.store.database import Tx, Value
+from polyvox.store.table import Table
 from polyvox.values import Scope
 
 INGEST = "ingest"
 EndedBy = Literal["idle", "person"]
-_SESSION = "id, conversation_id, started_at, last_user_at, ended_at, ended_by"
-_OF_S = ", ".join(f"s.{name}" for name in _SESSION.split(", "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +33,23 @@ class Session:
     ended_by: EndedBy | None
 
 
+SESSIONS = Table("sessions", Session)
+
+
 def open_session(tx: Tx, scope: Scope, conversation_id: str) -> Session | None:
     """The session that is going on in a conversation."""
-    row = tx.one(
-        f"SELECT {_SESSION} FROM sessions WHERE user_id = ? AND conversation_id = ?"
-        " AND ended_at IS NULL ORDER BY started_at DESC LIMIT 1",
-        (scope.user, conversation_id),
+    return SESSIONS.one(
+        tx,
+        scope,
+        "AND conversation_id = ? AND ended_at IS NULL ORDER BY started_at DESC LIMIT 1",
+        conversation_id,
     )
-    return None if row is None else Session(*row)
 
 
 def begin(tx: Tx, scope: Scope, conversation_id: str, now: int) -> Session:
     """A new session, which a message opens."""
     session = Session(new_id(), conversation_id, now, now, None, None)
-    tx.run(
-        "INSERT INTO sessions (user_id, id, conversation_id, started_at, last_user_at, ended_at)"
-        " VALUES (?, ?, ?, ?, ?, NULL)",
-        (scope.user, session.id, conversation_id, now, now),
-    )
+    SESSIONS.insert(tx, scope, session)
     return session
 
 
@@ -86,15 +84,13 @@ def close(tx: Tx, scope: Scope, session: Session, by: EndedBy, now: int) -> bool
 
 def get(tx: Tx, scope: Scope, session_id: str) -> Session:
     """One session."""
-    row = tx.one(
-        f"SELECT {_SESSION} FROM sessions WHERE user_id = ? AND id = ?", (scope.user, session_id)
-    )
-    if row is None:
+    session = SESSIONS.one(tx, scope, "AND id = ?", session_id)
+    if session is None:
         raise NotFound(
             f"There is no session {session_id}." if session_id else "A session's id is needed.",
             "`polyvox sessions list` shows them.",
         )
-    return Session(*row)
+    return session
 
 
 def counted(tx: Tx, scope: Scope, session_id: str) -> tuple[Session, int]:
@@ -125,22 +121,17 @@ def list_sessions(
 
 def newest(tx: Tx, scope: Scope, limit: int) -> list[Session]:
     """The newest sessions first."""
-    rows = tx.all(
-        f"SELECT {_OF_S} FROM sessions s WHERE s.user_id = ?"
-        " ORDER BY s.started_at DESC, s.id DESC LIMIT ?",
-        (scope.user, limit),
-    )
-    return [Session(*row) for row in rows]
+    return SESSIONS.all(tx, scope, "ORDER BY started_at DESC, id DESC LIMIT ?", limit)
 
 
 def _counted(tx: Tx, only: str, params: tuple[Value, ...]) -> list[tuple[Session, int]]:
     rows = tx.all(
-        f"SELECT {_OF_S}, (SELECT COUNT(*) FROM turns t WHERE t.user_id = s.user_id"
+        f"SELECT {SESSIONS.of('s')}, (SELECT COUNT(*) FROM turns t WHERE t.user_id = s.user_id"
         " AND t.session_id = s.id)"
         f" FROM sessions s WHERE s.user_id = ?{only} ORDER BY s.started_at DESC, s.id DESC LIMIT ?",
         params,
     )
-    return [(Session(*row[:6]), int(row[6])) for row in rows]
+    return [(SESSIONS.value(row), int(row[-1])) for row in rows]
 
 
 def messages_in(tx: Tx, scope: Scope, session: Session) -> list[tuple[str, int | None, str]]:
@@ -180,11 +171,11 @@ def idle(
     """Open sessions whose last user message is older than that, whoever's they are; not those of
     conversations by these recipes. The longest idle come first."""
     without = f" AND c.recipe NOT IN ({', '.join('?' * len(endless))})" if endless else ""
-    rows: list[Row] = tx.all(
-        f"SELECT s.user_id, {_OF_S}"
+    rows = tx.all(
+        f"SELECT {SESSIONS.of('s')}, s.user_id"
         " FROM sessions s JOIN conversations c ON c.user_id = s.user_id"
         " AND c.id = s.conversation_id WHERE s.ended_at IS NULL AND s.last_user_at < ?"
         f"{without} ORDER BY s.last_user_at LIMIT ?",
         (before, *endless, limit),
     )
-    return [(Scope(row[0]), Session(*row[1:7])) for row in rows]
+    return [(Scope(row[-1]), SESSIONS.value(row)) for row in rows]

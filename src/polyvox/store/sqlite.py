@@ -17,7 +17,7 @@ from typing import Any
 
 from polyvox.errors import ConfigError, Conflict, PolyvoxError, StoreError, StoreFull, TooLarge
 from polyvox.store.database import Dialect, Row, Value
-from polyvox.store.lane import Job, Lane, Lanes
+from polyvox.store.lane import Lane, Lanes, WorkItem
 
 BUSY_SECONDS = 5.0
 READERS = 4
@@ -62,12 +62,12 @@ class SqliteDatabase(Lanes):
     def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self.path = path
         super().__init__(
-            Lane("writer", lambda: _Writer(self, busy_seconds), batch=GROUP),
-            Lane("reader", lambda: _Reader(path, busy_seconds), threads=READERS),
+            Lane("writer", lambda: _WriteConnection(self, busy_seconds), batch=GROUP),
+            Lane("reader", lambda: _ReadConnection(path, busy_seconds), threads=READERS),
         )
 
 
-class _Writer:
+class _WriteConnection:
     """The connection that writes, for all tasks of this process."""
 
     def __init__(self, owner: SqliteDatabase, busy_seconds: float) -> None:
@@ -75,7 +75,7 @@ class _Writer:
         self._connection = connect(owner.path, busy_seconds)
         self._tx = SqliteTx(self._connection)
 
-    def run(self, jobs: list[Job[Any]]) -> None:
+    def run(self, jobs: list[WorkItem[Any]]) -> None:
         if len(jobs) == 1 or not self._together(jobs):
             for job in jobs:
                 self._alone(job)
@@ -93,7 +93,7 @@ class _Writer:
         finally:
             self._connection.close()
 
-    def _alone(self, job: Job[Any]) -> None:
+    def _alone(self, job: WorkItem[Any]) -> None:
         connection = self._connection
         job.result = job.error = None
         try:
@@ -106,7 +106,7 @@ class _Writer:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
-    def _together(self, jobs: list[Job[Any]]) -> bool:
+    def _together(self, jobs: list[WorkItem[Any]]) -> bool:
         """All jobs in one transaction. False, with nothing stored, where that cannot be."""
         connection = self._connection
         try:
@@ -134,7 +134,7 @@ class _Writer:
         return True
 
 
-class _Reader:
+class _ReadConnection:
     """A connection that cannot write."""
 
     def __init__(self, path: Path, busy_seconds: float) -> None:
@@ -142,7 +142,7 @@ class _Reader:
         self._connection = connect(path, busy_seconds, read_only=True)
         self._tx = SqliteTx(self._connection)
 
-    def run(self, jobs: list[Job[Any]]) -> None:
+    def run(self, jobs: list[WorkItem[Any]]) -> None:
         connection = self._connection
         for job in jobs:
             if job.future.cancelled():

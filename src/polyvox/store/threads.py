@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from polyvox.store.database import Row, Tx
-from polyvox.thread import Other, Own, Said, Thread
+from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Advisor, Scope, Segment, Turn
 
 STRIDE = 48
@@ -51,7 +51,7 @@ class Reach:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _ThreadWalk:
     """What has been read so far, newest first."""
 
     turns: list[Row] = field(default_factory=list)
@@ -109,7 +109,7 @@ def read_threads(
 ) -> list[Thread]:
     """Each advisor's thread for a turn. `slugs` names every advisor for the visibility rules."""
     segments = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
-    walk = _Walk(size={need.advisor.id: 0 for need in needs})
+    walk = _ThreadWalk(size={need.advisor.id: 0 for need in needs})
     session = turn.session_id if reach.session_only else None
     whole = reach.whole_threads
     bottom = _walk_back(tx, scope, turn, segments, needs, walk, session, whole)
@@ -118,7 +118,7 @@ def read_threads(
     return [
         Thread(
             advisor=need.advisor,
-            current=Said(
+            current=ThreadTurn(
                 turn.id, turn.message_id, turn.depth, turn.content, turn.said_at, turn.session_id
             ),
             past=_past(walk, need.advisor.id, slugs, whole),
@@ -141,7 +141,7 @@ def _walk_back(
     turn: Turn,
     segments: Sequence[Segment],
     needs: Sequence[Need],
-    walk: _Walk,
+    walk: _ThreadWalk,
     session: str | None,
     whole: bool,
 ) -> int:
@@ -184,7 +184,7 @@ def _place(scope: Scope, turn: Turn, stretch: Segment) -> tuple[str, str, str, i
     return scope.user, turn.conversation_id, stretch.branch_id, stretch.after, stretch.upto
 
 
-def _enough(need: Need, walk: _Walk) -> bool:
+def _enough(need: Need, walk: _ThreadWalk) -> bool:
     return walk.size[need.advisor.id] > need.chars
 
 
@@ -194,7 +194,7 @@ def _answers(
     turn: Turn,
     stretch: Segment,
     wanted: Sequence[str],
-    walk: _Walk,
+    walk: _ThreadWalk,
     whole: bool,
 ) -> None:
     """Add what was answered in a stretch. The turns lead to it: asked for the answers of a
@@ -216,10 +216,12 @@ def _answers(
             walk.others.setdefault(turn_id, []).append(entry)
 
 
-def _past(walk: _Walk, advisor_id: str, slugs: Mapping[str, str], whole: bool) -> tuple[Said, ...]:
+def _past(
+    walk: _ThreadWalk, advisor_id: str, slugs: Mapping[str, str], whole: bool
+) -> tuple[ThreadTurn, ...]:
     own = walk.own.get(advisor_id, {})
     return tuple(
-        Said(
+        ThreadTurn(
             turn_id,
             message_id,
             depth,
@@ -268,10 +270,10 @@ def _last_words(
 
 def between(
     tx: Tx, scope: Scope, turn: Turn, advisor_id: str, after: int, before: int
-) -> tuple[Said, ...]:
+) -> tuple[ThreadTurn, ...]:
     """An advisor's thread on the way to a turn, from behind one depth up to another, oldest first;
     what was excluded is left out."""
-    walk = _Walk(size={advisor_id: 0})
+    walk = _ThreadWalk(size={advisor_id: 0})
     for segment in path(tx, scope, turn.branch_id, before - 1) if before > 1 else []:
         stretch = replace(segment, after=max(segment.after, after))
         if stretch.after < stretch.upto:
@@ -422,13 +424,13 @@ def _head(
     segments: Sequence[Segment],
     bottom: int,
     needs: Sequence[Need],
-) -> dict[str, tuple[Said, ...]]:
+) -> dict[str, tuple[ThreadTurn, ...]]:
     """The first turns of the conversation, where a bookends window wants them and the walk did
     not come so far."""
     if not reach.first_turns or bottom <= 1:
         return {}
     upto = min(bottom - 1, reach.first_turns)
-    walk = _Walk(size={need.advisor.id: 0 for need in needs})
+    walk = _ThreadWalk(size={need.advisor.id: 0 for need in needs})
     for segment in (one for one in segments if one.after < upto):
         stretch = replace(segment, upto=min(upto, segment.upto))
         walk.turns.extend(_turns(tx, scope, turn, stretch))

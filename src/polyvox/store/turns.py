@@ -7,37 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import msgspec
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.events import AnswerStarted, ConversationChanged, Event, TurnStarted
 from polyvox.ids import new_id
-from polyvox.store import running, search
-from polyvox.store.database import Row, Tx
+from polyvox.store import search, summaries
+from polyvox.store.database import Tx
+from polyvox.store.table import Table
 from polyvox.values import (
     Advisor,
     Answer,
     AnswerKind,
-    Attempt,
-    Failure,
     Scope,
     Segment,
     Turn,
-    Usage,
 )
 
-TURN = (
-    "id, conversation_id, message_id, session_id, parent_id, branch_id, depth, content, said_at,"
-    " asked, state, excluded, created_at, completed_at, idempotency_key, redacted"
-)
-ANSWER = (
-    "id, conversation_id, turn_id, advisor_id, advisor_name, kind, state, text, thinking, round,"
-    " position, version, replaces_id, current, excluded, model, prompt_version_id, failure,"
-    " input_tokens, output_tokens, reasoning_tokens, cached_tokens, cost, estimated, attempts,"
-    " created_at, first_at, ended_at, points, redacted"
-)
+TURNS = Table("turns", Turn)
+ANSWERS = Table("answers", Answer, flat="usage")
 
 MANY = 400
 """So many ids are asked for by one statement."""
@@ -71,90 +58,61 @@ class Begun:
     """Whether it closed another one."""
 
 
-def turn_of(row: Row) -> Turn:
-    """A row of TURN columns as a value."""
-    values: list[Any] = list(row)
-    values[9] = tuple(msgspec.json.decode(row[9]))
-    values[11] = bool(row[11])
-    values[15] = bool(row[15])
-    return Turn(*values)
-
-
-def answer_of(row: Row) -> Answer:
-    """A row of ANSWER columns as a value."""
-    spent = None
-    if row[18] is not None:
-        spent = Usage(row[18], row[19], row[20] or 0, row[21] or 0, row[22], bool(row[23]))
-    values: list[Any] = [
-        *row[:13],
-        bool(row[13]),
-        bool(row[14]),
-        *row[15:17],
-        None if row[17] is None else msgspec.json.decode(row[17], type=Failure),
-        spent,
-        msgspec.json.decode(row[24], type=tuple[Attempt, ...]),
-        *row[25:29],
-        bool(row[29]),
-    ]
-    return Answer(*values)
-
-
 def get_turn(tx: Tx, scope: Scope, turn_id: str) -> Turn:
     """One turn, or NotFound."""
-    row = tx.one(f"SELECT {TURN} FROM turns WHERE user_id = ? AND id = ?", (scope.user, turn_id))
-    if row is None:
+    turn = TURNS.one(tx, scope, "AND id = ?", turn_id)
+    if turn is None:
         raise NotFound(
             f"There is no turn {turn_id}.", "`polyvox conversations show last --json` has the ids."
         )
-    return turn_of(row)
+    return turn
 
 
 def turn_of_message(tx: Tx, scope: Scope, message_id: str) -> Turn:
     """The turn that a user message opened, or NotFound."""
-    row = tx.one(
-        f"SELECT {TURN} FROM turns WHERE user_id = ? AND message_id = ?", (scope.user, message_id)
-    )
-    if row is None:
+    turn = TURNS.one(tx, scope, "AND message_id = ?", message_id)
+    if turn is None:
         raise NotFound(f"There is no message {message_id}.")
-    return turn_of(row)
+    return turn
 
 
 def tip(tx: Tx, scope: Scope, conversation_id: str, branch_id: str) -> Turn | None:
     """The last turn of a branch, if it has any."""
-    row = tx.one(
-        f"SELECT {TURN} FROM turns WHERE user_id = ? AND conversation_id = ? AND branch_id = ?"
-        " ORDER BY depth DESC LIMIT 1",
-        (scope.user, conversation_id, branch_id),
+    return TURNS.one(
+        tx,
+        scope,
+        "AND conversation_id = ? AND branch_id = ? ORDER BY depth DESC LIMIT 1",
+        conversation_id,
+        branch_id,
     )
-    return None if row is None else turn_of(row)
 
 
 def on_path(
     tx: Tx, scope: Scope, conversation_id: str, path: Sequence[Segment], after: int = 0
 ) -> list[Turn]:
     """The turns of a path that are deeper than `after`, oldest first."""
-    found = []
+    turns = []
     for segment in reversed(path):
-        start = max(after, segment.after)
-        rows = tx.all(
-            f"SELECT {TURN} FROM turns WHERE user_id = ? AND conversation_id = ?"
-            " AND branch_id = ? AND depth > ? AND depth <= ? ORDER BY depth",
-            (scope.user, conversation_id, segment.branch_id, start, segment.upto),
+        turns += TURNS.all(
+            tx,
+            scope,
+            "AND conversation_id = ? AND branch_id = ? AND depth > ? AND depth <= ? ORDER BY depth",
+            conversation_id,
+            segment.branch_id,
+            max(after, segment.after),
+            segment.upto,
         )
-        found += [turn_of(row) for row in rows]
-    return found
+    return turns
 
 
 def get_answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
     """One answer, or NotFound."""
-    row = tx.one(
-        f"SELECT {ANSWER} FROM answers WHERE user_id = ? AND id = ?", (scope.user, answer_id)
-    )
-    if row is None:
+    answer = ANSWERS.one(tx, scope, "AND id = ?", answer_id)
+    if answer is None:
         raise NotFound(
             f"There is no answer {answer_id}.", "`polyvox conversations show last` has the ids."
         )
-    return answer_of(row)
+    return answer
 
 
 def answers_of(tx: Tx, scope: Scope, turn_id: str) -> list[Answer]:
@@ -164,18 +122,18 @@ def answers_of(tx: Tx, scope: Scope, turn_id: str) -> list[Answer]:
 
 def answers_of_all(tx: Tx, scope: Scope, turn_ids: Sequence[str]) -> dict[str, list[Answer]]:
     """The same for several turns."""
-    found: dict[str, list[Answer]] = {one: [] for one in turn_ids}
+    answers: dict[str, list[Answer]] = {turn_id: [] for turn_id in turn_ids}
     for start in range(0, len(turn_ids), MANY):
         some = turn_ids[start : start + MANY]
-        rows = tx.all(
-            f"SELECT {ANSWER} FROM answers WHERE user_id = ?"
-            f" AND turn_id IN ({', '.join('?' * len(some))})"
+        for answer in ANSWERS.all(
+            tx,
+            scope,
+            f"AND turn_id IN ({', '.join('?' * len(some))})"
             " ORDER BY CASE kind WHEN 'synthesis' THEN 1 ELSE 0 END, round, position, version, id",
-            (scope.user, *some),
-        )
-        for one in map(answer_of, rows):
-            found[one.turn_id].append(one)
-    return found
+            *some,
+        ):
+            answers[answer.turn_id].append(answer)
+    return answers
 
 
 def with_text_so_far(tx: Tx, scope: Scope, answer: Answer) -> Answer:
@@ -203,7 +161,7 @@ def find_repeat(
 ) -> tuple[Turn, tuple[Answer, ...]] | None:
     """The turn an idempotency key has already made; Conflict when its body was another."""
     row = tx.one(
-        f"SELECT {TURN}, body_hash FROM turns"
+        f"SELECT {TURNS.columns}, body_hash FROM turns"
         " WHERE user_id = ? AND conversation_id = ? AND idempotency_key = ?",
         (scope.user, conversation_id, key),
     )
@@ -215,7 +173,7 @@ def find_repeat(
             "Use a new key for a new message.",
             param="idempotency_key",
         )
-    turn = turn_of(row[:-1])
+    turn = TURNS.value(row)
     firsts = [a for a in answers_of(tx, scope, turn.id) if a.version == 1 and a.kind == "advisor"]
     return turn, tuple(firsts)
 
@@ -271,7 +229,7 @@ def begin(
         created_at=now,
         idempotency_key=new.idempotency_key,
     )
-    insert_turn(tx, scope, turn, new.body_hash, runner_id)
+    TURNS.insert(tx, scope, turn, body_hash=new.body_hash, runner_id=runner_id)
     tx.run(
         "UPDATE conversations SET head_id = ?, title = ?, updated_at = ?"
         " WHERE user_id = ? AND id = ?",
@@ -290,37 +248,6 @@ def short_title(content: str) -> str:
     """What a conversation is called until somebody names it: the start of its first message."""
     line = " ".join(content.split())
     return line if len(line) <= 64 else line[:64].rsplit(" ", 1)[0].rstrip(",;:.-– ") + "…"
-
-
-def insert_turn(tx: Tx, scope: Scope, turn: Turn, body_hash: str, runner_id: str | None) -> None:
-    """One row of turns."""
-    tx.run(
-        "INSERT INTO turns (user_id, id, conversation_id, message_id, session_id, parent_id,"
-        " branch_id, depth, content, said_at, asked, state, excluded, idempotency_key, body_hash,"
-        " runner_id, created_at, completed_at, redacted)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            scope.user,
-            turn.id,
-            turn.conversation_id,
-            turn.message_id,
-            turn.session_id,
-            turn.parent_id,
-            turn.branch_id,
-            turn.depth,
-            turn.content,
-            turn.said_at,
-            msgspec.json.encode(turn.asked).decode(),
-            turn.state,
-            int(turn.excluded),
-            turn.idempotency_key,
-            body_hash,
-            runner_id,
-            turn.created_at,
-            turn.completed_at,
-            int(turn.redacted),
-        ),
-    )
 
 
 def _place(
@@ -396,7 +323,7 @@ def add(
                 " AND advisor_id = ? AND kind = ? AND round = ?",
                 (scope.user, turn.id, advisor.id, kind, round_),
             )
-            running.touched(tx, scope, turn.conversation_id, {f"a{old.id}"}, now)
+            summaries.touched(tx, scope, turn.conversation_id, {f"a{old.id}"}, now)
     for answer in answers:
         insert_answer(tx, scope, turn, answer, runner_id)
     tx.run(
@@ -413,52 +340,16 @@ def add(
 
 def insert_answer(tx: Tx, scope: Scope, turn: Turn, answer: Answer, runner_id: str | None) -> None:
     """One row of answers (an imported one may already have ended)."""
-    spent = answer.usage
-    values: dict[str, Any] = {
-        "user_id": scope.user,
-        "id": answer.id,
-        "conversation_id": answer.conversation_id,
-        "turn_id": answer.turn_id,
-        "branch_id": turn.branch_id,
-        "depth": turn.depth,
-        "advisor_id": answer.advisor_id,
-        "advisor_name": answer.advisor_name,
-        "kind": answer.kind,
-        "round": answer.round,
-        "position": answer.position,
-        "version": answer.version,
-        "replaces_id": answer.replaces_id,
-        "current": int(answer.current),
-        "excluded": int(answer.excluded),
-        "state": answer.state,
-        "text": answer.text,
-        "thinking": answer.thinking,
-        "model": answer.model,
-        "prompt_version_id": answer.prompt_version_id,
-        "failure": failure_json(answer.failure),
-        "points": answer.points,
-        "input_tokens": spent.input_tokens if spent else None,
-        "output_tokens": spent.output_tokens if spent else None,
-        "reasoning_tokens": spent.reasoning_tokens if spent else None,
-        "cached_tokens": spent.cached_tokens if spent else None,
-        "cost": spent.cost if spent else None,
-        "estimated": int(spent.estimated) if spent else None,
-        "attempts": msgspec.json.encode(answer.attempts).decode(),
-        "runner_id": runner_id,
-        "first_number": 0,
-        "last_number": 0,
-        "created_at": answer.created_at,
-        "first_at": answer.first_at,
-        "ended_at": answer.ended_at,
-        "redacted": int(answer.redacted),
-    }
-    marks = ", ".join("?" * len(values))
-    tx.run(f"INSERT INTO answers ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))
-
-
-def failure_json(failure: Failure | None) -> str | None:
-    """A failure as it is stored."""
-    return None if failure is None else msgspec.json.encode(failure).decode()
+    ANSWERS.insert(
+        tx,
+        scope,
+        answer,
+        branch_id=turn.branch_id,
+        depth=turn.depth,
+        runner_id=runner_id,
+        first_number=0,
+        last_number=0,
+    )
 
 
 def move_head(tx: Tx, scope: Scope, conversation_id: str, turn_id: str) -> None:

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from polyvox.evaluation.asserting import LISTED, Action, History
+from polyvox.evaluation.assertion import LISTED, Action, History
 from polyvox.evaluation.lint import Finding, lint, offered
-from polyvox.evaluation.suggesting import Proposed
+from polyvox.evaluation.suggest import Proposed
 from polyvox.evaluation.values import Assertion, Kind, Version
 from polyvox.evaluation.wordings import LONGEST, MOST, Wording, lines
 from polyvox.interop.report import Report

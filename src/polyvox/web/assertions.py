@@ -8,7 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from polyvox.errors import Invalid
-from polyvox.evaluation import asserting, languages
+from polyvox.evaluation import assertion as asserting
+from polyvox.evaluation import language as languages
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.proposing import suggest
 from polyvox.evaluation.tables import assertions as rows
@@ -70,7 +71,9 @@ async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
         made = await asserting.from_answer(app.resources, who, body.answer_id, said, body.tags)
     else:
         advisor = body.advisor_id or ""
-        made = await asserting.by_hand(app.resources, who, advisor, said, body.tags, body.user_input)
+        made = await asserting.by_hand(
+            app.resources, who, advisor, said, body.tags, body.user_input
+        )
     ids = {one.id for one in made}
     others = [
         Wording(one.text, one.kind, one.args)

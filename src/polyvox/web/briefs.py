@@ -14,10 +14,10 @@ from polyvox.app import Polyvox
 from polyvox.errors import Invalid
 from polyvox.memory import past
 from polyvox.memory.brief import brief
+from polyvox.memory.briefing import written_brief
 from polyvox.memory.moment import zone_of
 from polyvox.memory.startbrief import Known
 from polyvox.memory.values import Partition
-from polyvox.memory.briefing import written_brief
 from polyvox.values import Scope
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses

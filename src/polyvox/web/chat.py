@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from polyvox.errors import BadInput
 from polyvox.ids import new_id
-from polyvox.models.base import ChatMessage
 from polyvox.interop.guest import Visit
+from polyvox.models.base import ChatMessage
 from polyvox.values import Params
 from polyvox.web.fields import Text
 

@@ -13,6 +13,8 @@ from fastapi import APIRouter, Header, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from polyvox.app import Polyvox
+from polyvox.companion.personas import RECIPE, find_or_make, meet
+from polyvox.context.recipe import traits_of
 from polyvox.errors import (
     AuthenticationFailed,
     BadInput,
@@ -29,8 +31,6 @@ from polyvox.errors import (
     Unavailable,
 )
 from polyvox.receive import clean, visible
-from polyvox.companion.personas import RECIPE, find_or_make, meet
-from polyvox.context.recipe import traits_of
 from polyvox.session.inspect import trace_of
 from polyvox.values import Advisor, Answer, Conversation, Failure, Scope
 from polyvox.web.context import App, Who

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel
 
 from polyvox.errors import Invalid
-from polyvox.caps import Estimate
-from polyvox.store.conversations import Details
+from polyvox.session.preview import Estimate
+from polyvox.store.conversations import ConversationDetails
 from polyvox.stream import follow
 from polyvox.web.context import App, Who
 from polyvox.web.event_page import EVENTS
@@ -90,7 +90,7 @@ async def update_conversation(
     keep = {"advisors", "council"}
     details = {key: value for key, value in said.items() if value is not None or key in keep}
     return ConversationOut.of(
-        await app.change_conversation(who, conversation, cast("Details", details), head)
+        await app.change_conversation(who, conversation, cast("ConversationDetails", details), head)
     )
 
 

@@ -127,7 +127,9 @@ class Spoken(Response):
         self._body = body
         self._noting: asyncio.Task[None] | None = None
         self._source: AsyncGenerator[str, None] = (
-            guest.labelled(app.resources, voices) if label else guest.single(app.resources, voices[0])
+            guest.labelled(app.resources, voices)
+            if label
+            else guest.single(app.resources, voices[0])
         )
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from polyvox.evaluation import suite
-from polyvox.evaluation.evaluating import seen
-from polyvox.evaluation.planning import MOST_REPEATS, Wish
+from polyvox.evaluation.plan import MOST_REPEATS, Wish
+from polyvox.evaluation.run import seen
 from polyvox.evaluation.statistics import Agreement
 from polyvox.evaluation.suite import Compared, Result, Results
 from polyvox.evaluation.tables import assertions as assertion_rows

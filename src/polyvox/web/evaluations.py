@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from polyvox.errors import Invalid, NotFound
-from polyvox.evaluation import agreeing, suite
-from polyvox.evaluation.evaluating import seen
+from polyvox.evaluation import report as agreeing
+from polyvox.evaluation import suite
+from polyvox.evaluation.run import seen
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations, samples, verdicts
 from polyvox.evaluation.tables.evaluations import Evaluation

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import BaseModel, Field
 
-from polyvox.evaluation.finding import Count, Findings, Found, Summary
-from polyvox.evaluation.improving import MOST_ASSERTIONS, MOST_ITERATIONS, Prepared, Wish
 from polyvox.evaluation.optimise.estimate import Estimate
+from polyvox.evaluation.optimise.findings import Count, Findings, Found, Summary
+from polyvox.evaluation.optimise.plan import MOST_ASSERTIONS, MOST_ITERATIONS, Prepared, Wish
 from polyvox.evaluation.statistics import wilson
 from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
 from polyvox.web.fields import Id

@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Query
 
-from polyvox.evaluation.finding import Summary
-from polyvox.evaluation.improving import price_warnings
+from polyvox.evaluation.optimise.findings import Summary
+from polyvox.evaluation.optimise.plan import price_warnings
 from polyvox.evaluation.tables.optimisations import Optimisation
 from polyvox.web.context import App, Who
 from polyvox.web.failures import responses

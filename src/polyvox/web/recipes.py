@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ValidationError
 
 from polyvox.app import Polyvox
-from polyvox.context.budget import Limit
+from polyvox.context.budget import ContextLimit
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
 from polyvox.errors import Invalid, NotFound
@@ -106,7 +106,7 @@ def _check(app: Polyvox, recipe: Recipe) -> None:
     """Refuse what would make every later message fail."""
     app.check_model(recipe.model or None)
     if recipe.context:
-        Limit.parse(recipe.context)
+        ContextLimit.parse(recipe.context)
     try:
         ParamsBody.model_validate(asdict(recipe.params))
     except ValidationError as error:

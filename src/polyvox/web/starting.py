@@ -112,4 +112,6 @@ async def put_veto(app: App, who: Who, conversation: Key, body: VetoBody) -> Sta
     """Change what the session that is running shall not be told; it holds from the next message
     on."""
     await set_veto(app.resources, who, conversation, body.items)
-    return StartOut.of(await strip(app.resources, app.services.current, who, "council", conversation))
+    return StartOut.of(
+        await strip(app.resources, app.services.current, who, "council", conversation)
+    )

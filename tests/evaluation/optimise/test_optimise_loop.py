@@ -13,8 +13,8 @@ from polyvox.evaluation.bench import Prompt, Sample
 from polyvox.evaluation.optimise.engine import Native
 from polyvox.evaluation.optimise.gepa_engine import Gepa
 from polyvox.evaluation.optimise.loop import Result, optimise
-from polyvox.evaluation.optimise.rewriting import Ask, Proposal
-from polyvox.evaluation.optimise.scoring import measure
+from polyvox.evaluation.optimise.rewrite import Ask, Proposal
+from polyvox.evaluation.optimise.score import measure
 from polyvox.evaluation.optimise.simulate import (
     ORIGINAL,
     SimulatedBench,

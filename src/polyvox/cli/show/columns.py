@@ -11,14 +11,22 @@ from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
 from rich.text import Text
 
 from polyvox.cli import words
+from polyvox.cli.output import console, say
+from polyvox.cli.people import People
 from polyvox.cli.show import prose
 from polyvox.cli.show.board import Board, Place
+from polyvox.cli.show.views import View
+from polyvox.events import Event
+from polyvox.values import Answer
 
 WIDE = 100
 """Columns of the terminal from which answers stand side by side."""
+LONGEST = 200_000
+"""Characters; longer answers are not laid out in columns but written as they are."""
 NARROWEST = 46
 READABLE = 96
 """A single answer is not drawn wider than this: longer lines are hard to read."""
@@ -196,3 +204,56 @@ def _beside(parts: Sequence[Sequence[Text]], width: int) -> list[Text]:
                 line.append(" " * GAP)
         lines.append(line)
     return lines
+
+
+class Drawn(View):
+    """For a terminal: live columns, and in the end all of every answer, to stay."""
+
+    def __init__(self) -> None:
+        self._console = console()
+        self._live: Live | None = None
+
+    def begin(self, people: People, turn_id: str, waiting: Callable[[], str]) -> None:
+        """Put up an empty picture."""
+        self._board = Board(people, turn_id)
+        self._live = Live(
+            Picture(self._board, waiting),
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            vertical_overflow="crop",
+        )
+        self._live.start(refresh=True)
+
+    def see(self, event: Event) -> None:
+        """Remember it for the next picture."""
+        self._board.apply(event)
+
+    def tick(self) -> None:
+        """Draw it anew."""
+        if self._live is not None:
+            self._live.refresh()
+
+    def end(self, answers: Sequence[Answer], turn: Sequence[Answer]) -> None:
+        """Take the live picture away and leave the whole answers in its place."""
+        self.drop()
+        self._board.settle(answers, turn)
+        print_board(self._board)
+
+    def drop(self) -> None:
+        """Give the terminal back."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+def print_board(board: Board) -> None:
+    """All of every answer, side by side where there is room."""
+    if any(len(place.said) > LONGEST for place in board.places.values()):
+        for place in board.places.values():
+            say(f"{place.person.name}\n\n{place.said}\n")
+        return
+    screen = console()
+    for line in draw(screen, board, screen.width):
+        screen.print(line, no_wrap=True, overflow="ignore", crop=False)
+    screen.print()

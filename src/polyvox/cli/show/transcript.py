@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from polyvox.cli import words
 from polyvox.cli.output import console, is_terminal, printable, say
 from polyvox.cli.people import People
 from polyvox.cli.show.board import Board
-from polyvox.cli.show.closing import total
 from polyvox.session.inspect import View
 from polyvox.values import Answer, Turn
 
@@ -55,7 +56,7 @@ def _answers(answers: tuple[Answer, ...], people: People) -> None:
     board = Board(people)
     board.settle(shown, answers)
     if is_terminal():
-        from polyvox.cli.show.views import print_board
+        from polyvox.cli.show.columns import print_board
 
         print_board(board)
         return
@@ -76,3 +77,28 @@ def _dim(text: str) -> None:
         console().print(printable(text), style="dim", soft_wrap=True)
     else:
         say(text)
+
+
+def print_closing(conversation_id: str, answers: Sequence[Answer]) -> None:
+    """In a terminal only: a pipe gets the answers and nothing else. No id: it was told before."""
+    if not is_terminal():
+        return
+    screen = console()
+    named = f"conversation {conversation_id}" if conversation_id else ""
+    parts = [part for part in (total(answers), named) if part]
+    between = " · " if sum(map(len, parts)) + 3 <= screen.width else "\n"
+    screen.print(between.join(parts), style="dim", soft_wrap=True)
+
+
+def total(answers: Sequence[Answer]) -> str:
+    """Tokens and cost of all of them; what has no known price is counted apart."""
+    spent = [answer.usage for answer in answers if answer.usage is not None]
+    if not spent:
+        return ""
+    tokens = sum(one.input_tokens + one.output_tokens for one in spent)
+    priced = [one.cost for one in spent if one.cost is not None]
+    cost = words.money(sum(priced) if priced else None)
+    unknown = len(spent) - len(priced)
+    if priced and unknown:
+        cost += f" and {words.count(unknown, 'answer')} of unknown price"
+    return f"{words.count(len(answers), 'answer')} · {words.count(tokens, 'token')} · {cost}"

@@ -13,14 +13,8 @@ from typing import Literal, Protocol
 
 from polyvox.evaluation.bench import Bench, Prompt
 from polyvox.evaluation.optimise import guard, pareto
-from polyvox.evaluation.optimise.rewriting import (
-    Ask,
-    Failing,
-    Proposal,
-    Rewriter,
-    allowed_by,
-)
-from polyvox.evaluation.optimise.scoring import measure
+from polyvox.evaluation.optimise.rewrite import Ask, Failing, Proposal, Rewriter, allowed_by
+from polyvox.evaluation.optimise.score import measure
 from polyvox.evaluation.optimise.values import Attempt, Case, Plan, Scores, Seen, Stage
 
 MOST_EARLIER = 3

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from polyvox.evaluation.optimise.scoring import hopeless, still_open
+from polyvox.evaluation.optimise.score import hopeless, still_open
 from polyvox.evaluation.optimise.values import FRESH, Case, Plan, Scores, Tally, contexts_of
 
 PLAYS = 40

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from polyvox.evaluation.languages import detected
+from polyvox.evaluation.language import detected
 
 RUN = 6
 """Words in a row that make a quotation."""

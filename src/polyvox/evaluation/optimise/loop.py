@@ -27,8 +27,8 @@ from polyvox.evaluation.optimise.decide import (
     worth_confirming,
 )
 from polyvox.evaluation.optimise.engine import Engine, Field, Nobody, Watch
-from polyvox.evaluation.optimise.rewriting import Rewriter
-from polyvox.evaluation.optimise.scoring import measure
+from polyvox.evaluation.optimise.rewrite import Rewriter
+from polyvox.evaluation.optimise.score import measure
 from polyvox.evaluation.optimise.values import FRESH, Attempt, Case, Plan, Ruling, Scores
 
 Ending = Literal["passing", "nothing better", "confirmed", "spent"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from polyvox.errors import CapReached
 from polyvox.evaluation.bench import Prompt, Sample
-from polyvox.evaluation.optimise.rewriting import Ask, Proposal
+from polyvox.evaluation.optimise.rewrite import Ask, Proposal
 from polyvox.evaluation.optimise.values import Case, Plan
 from polyvox.evaluation.values import Assertion, Judged, Source
 from polyvox.values import Usage

@@ -17,8 +17,8 @@ from polyvox.errors import Conflict, NotFound
 from polyvox.evaluation.tables import contexts, past_runs
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Row, Tx, Value
-from polyvox.store.folding import fold
-from polyvox.store.paging import Page, page_of, place_in
+from polyvox.store.fold import fold
+from polyvox.store.pages import Page, page_of, place_in
 from polyvox.values import REDACTED, Scope
 
 Kind = Literal[

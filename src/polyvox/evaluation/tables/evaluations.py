@@ -13,7 +13,7 @@ import msgspec
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.store.database import Row, Tx, Value
-from polyvox.store.paging import Page, page_of, place_in
+from polyvox.store.pages import Page, page_of, place_in
 from polyvox.values import Scope, Usage
 
 EvaluationState = Literal["waiting", "running", "finished", "cancelled", "failed"]

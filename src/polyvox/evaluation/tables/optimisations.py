@@ -15,7 +15,7 @@ import msgspec
 from polyvox.errors import NotFound
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Row, Tx, Value
-from polyvox.store.paging import Page, page_of, place_in
+from polyvox.store.pages import Page, page_of, place_in
 from polyvox.values import Scope, Usage
 
 OptimisationState = Literal["waiting", "running", "finished", "cancelled", "failed", "spent"]

@@ -22,7 +22,7 @@ from polyvox.events import ConversationChanged
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, marked, moved, place
 from polyvox.memory.tables.told import Shown, Told, listed, shown
-from polyvox.store import events, running, search, turns
+from polyvox.store import events, search, summaries, turns
 from polyvox.store.database import Row, Tx
 from polyvox.values import REDACTED, Scope
 
@@ -78,7 +78,7 @@ def _messages(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
             (REDACTED, scope.user, turn_id),
         )
         search.remove(tx, scope, "message", turn_id)
-        running.touched(tx, scope, conversation_id, {f"u{turn_id}"}, needles.now)
+        summaries.touched(tx, scope, conversation_id, {f"u{turn_id}"}, needles.now)
         told = ConversationChanged("message", message_id)
         events.append(tx, scope, conversation_id, [told], needles.now)
     return found
@@ -133,7 +133,7 @@ def _answer(
         elif said:
             search.index(tx, scope, conversation_id, "answer", answer_id, new)
         _log(tx, scope, answer_id, needles)
-        running.touched(tx, scope, conversation_id, {f"a{answer_id}"}, needles.now)
+        summaries.touched(tx, scope, conversation_id, {f"a{answer_id}"}, needles.now)
         told = ConversationChanged("answer", answer_id)
         events.append(tx, scope, conversation_id, [told], needles.now)
     return Found("answer", answer_id, excerpt(text or thinking), conversation_id)
@@ -265,11 +265,11 @@ def _summaries(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]
     """Running summaries go when a message in them does (see `_messages`); one whose words tell of
     it all the same goes here."""
     found = []
-    for one in running.every(tx, scope):
+    for one in summaries.every(tx, scope):
         if needles.tells(one.text):
             found.append(Found("summary", one.conversation_id, "", one.conversation_id))
             if not dry:
-                running.drop(tx, scope, one, needles.now)
+                summaries.drop(tx, scope, one, needles.now)
     return found
 
 

@@ -1,5 +1,5 @@
 // Fetching what a room shows: waiting, there, or failed and tried again by itself.
-import { passing } from "./api.js";
+import { api, away, passing } from "./api.js";
 import { html, useCallback, useEffect, useRef, useState } from "./ui.js";
 
 const PAUSES = [1000, 2000, 4000, 8000, 15_000];
@@ -87,3 +87,50 @@ export function Failed({ failure, again }) {
 }
 
 export const Waiting = ({ children }) => html`<p class="waiting" role="status">${children}</p>`;
+
+// Parts that most visits never open are fetched when they are.
+const AGAIN = 3000; // ms until a part that could not be fetched is asked for again
+const known = new Map();
+
+/** The module at `address`. Fetched as a file first: a browser that once failed to import a module
+ * never asks for it again. */
+async function fetched(address) {
+  const reply = await fetch(address).catch(() => null);
+  if (!reply?.ok) throw { message: "This part of the page could not be loaded.", hint: "It appears as soon as Polyvox can be reached." };
+  known.set(address, await import(address));
+  return known.get(address);
+}
+
+/** `[module, failure, again]`; while it cannot be had, it is asked for again and again. */
+export function useModule(address) {
+  const ready = known.get(address);
+  const [found, failure, again] = useLoaded(async () => ready ?? fetched(address), [address]);
+  useEffect(() => {
+    if (!failure) return undefined;
+    const timer = setTimeout(again, AGAIN);
+    window.addEventListener("online", again);
+    return () => { clearTimeout(timer); window.removeEventListener("online", again); };
+  }, [failure, again]);
+  return [ready ?? found, failure, again];
+}
+
+/** The component `name` of a module that is loaded when it is first shown. A `quiet` one says
+ * nothing when that fails. */
+export function lazy(address, name, { quiet = false } = {}) {
+  return function Lazy(props) {
+    const [module, failure, again] = useModule(address);
+    if (module) return html`<${module[name]} ...${props} />`;
+    return failure && !quiet ? html`<${Failed} failure=${failure} again=${again} />` : null;
+  };
+}
+
+// Whether the server can be reached, as the last request found it, and the line that says so.
+export const AwayLine = () => html`<p class="away" role="status">The server is away. What you see is stored; the page catches up by itself.</p>`;
+
+const ask = () => api.get("/healthz").catch(() => {});
+
+/** In a room nobody listens to the server, so it is asked until it is back. */
+export function Away() {
+  useRecovery(away.value, ask);
+  return away.value && html`<${AwayLine} />`;
+}

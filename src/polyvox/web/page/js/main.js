@@ -1,10 +1,8 @@
 // Where the page begins.
 import { locked } from "./api.js";
-import { loadAdvisors } from "./council.js";
-import { conversations, loadConversations, refresh } from "./conversations.js";
+import { conversations, loadAdvisors, loadConversations, loadModels, refresh } from "./lists.js";
 import { applyTheme } from "./prefs.js";
 import { followLinks, route } from "./router.js";
-import { loadModels } from "./models.js";
 import { Shell } from "./shell.js";
 import { installShortcuts } from "./shortcuts.js";
 import { effect, html, render } from "./ui.js";

@@ -75,3 +75,10 @@ export function Jump({ to, children }) {
   };
   return html`<a href=${`#${to}`} onClick=${jump}>${children}</a>`;
 }
+
+// An address at which nothing is, and the way back.
+export function Nowhere({ children = "This address leads nowhere." }) {
+  usePlace("Nothing is here");
+  return html`
+    <header><h1>Nothing is here</h1><p>${children} <a href="/">Begin a conversation</a>, or choose one from the list.</p></header>`;
+}

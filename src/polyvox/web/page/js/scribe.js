@@ -1,9 +1,9 @@
 // Markdown as it grows. What is finished is drawn once and stays; only the last piece is drawn again
 // when more of it comes. In the end the page is as if the whole text had come at once.
 import { copy } from "./dialog.js";
-import { highlight } from "./highlight.js";
-import { draw, lex } from "./markup.js";
+import { draw, highlight, lex } from "./markup.js";
 import { never, soon } from "./pace.js";
+import { html, useEffect, useLayoutEffect, useRef } from "./ui.js";
 
 const LONG = 12_000; // a last piece longer than this grows as plain text until it is finished
 const SLICE = 6_000; // of a long finished text, this much is drawn at a time
@@ -192,4 +192,17 @@ function dress(made) {
     table.replaceWith(box);
     box.append(table);
   }
+}
+
+// Markdown as a component.
+/** `live` while more may come. */
+export function Prose({ text, live = false }) {
+  const root = useRef(null);
+  const scribe = useRef(null);
+  useLayoutEffect(() => {
+    scribe.current ??= new Scribe(root.current);
+    scribe.current.show(text, !live);
+  }, [text, live]);
+  useEffect(() => () => scribe.current?.close(), []);
+  return html`<div class="prose" ref=${root} data-live=${live || undefined}></div>`;
 }

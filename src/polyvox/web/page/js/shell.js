@@ -1,20 +1,16 @@
 // The frame: conversations and rooms at the left, one of them open.
 import { locked, unlock } from "./api.js";
-import { Away } from "./away.js";
-import { conversations, moreConversations, olderConversations } from "./conversations.js";
+import { Mark } from "./conversation/companion.js";
+import { ConversationRoom } from "./conversation/view.js";
 import { Notices, Question, tellFailure } from "./dialog.js";
-import { Help } from "./help.js";
-import { useModule } from "./lazy.js";
-import { Failed } from "./load.js";
-import { openPalette, Palette } from "./palette.js";
-import { models } from "./models.js";
-import { Nowhere } from "./nowhere.js";
+import { conversations, models, moreConversations, olderConversations } from "./lists.js";
+import { Away, Failed, useModule } from "./load.js";
+import { Help, openPalette, Palette } from "./palette.js";
+import { Nowhere } from "./place.js";
 import { ROOMS } from "./rooms.js";
 import { route } from "./router.js";
 import { html, useEffect, useState } from "./ui.js";
 import { dayGroup } from "./words.js";
-import { Mark } from "./conversation/companion.js";
-import { ConversationRoom } from "./conversation/view.js";
 
 function groups(list) {
   const found = new Map();

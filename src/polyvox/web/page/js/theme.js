@@ -1,4 +1,5 @@
 // Before the first paint: the theme this person chose.
+
 (() => {
   let kept = "auto";
   try { kept = JSON.parse(localStorage.getItem("polyvox.theme")) || "auto"; } catch { /* as the system says */ }

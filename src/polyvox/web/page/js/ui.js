@@ -1,8 +1,12 @@
 // The one place where the page meets its library: everything a component needs, under one name.
-import { Component, Fragment, createContext, h, render } from "../vendor/preact.js";
-import { useCallback, useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
-import { batch, computed, effect, signal, untracked, useComputed, useSignal, useSignalEffect } from "../vendor/signals.js";
+import {
+  useCallback, useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useState,
+} from "../vendor/hooks.js";
 import htm from "../vendor/htm.js";
+import { Component, createContext, Fragment, h, render } from "../vendor/preact.js";
+import {
+  batch, computed, effect, signal, untracked, useComputed, useSignal, useSignalEffect,
+} from "../vendor/signals.js";
 
 export const html = htm.bind(h);
 export {

@@ -1,4 +1,5 @@
 // Numbers, prices and times as people read them. The server's times are microseconds, UTC.
+
 const whole = new Intl.NumberFormat("en");
 
 export const number = (n) => whole.format(Math.round(n));
@@ -57,4 +58,56 @@ export function few(text, most = 60) {
   if (chars.length <= most) return line;
   const start = chars.slice(0, most - 1).join("");
   return `${(chars[most - 1] === " " ? start : start.replace(/(?<=.{20})\s\S{1,20}$/, "")).trimEnd()}…`; // at a word, if one ends near there
+}
+
+// Times as people tell them to each other: yesterday evening, 14 hours later.
+const MINUTE = 60e6;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const midnight = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
+
+/** morning, afternoon, evening or night. */
+export function partOfDay(date) {
+  const hour = date.getHours();
+  if (hour < 5 || hour >= 22) return "night";
+  return hour < 12 ? "morning" : hour < 18 ? "afternoon" : "evening";
+}
+
+/** The day that somebody who is still awake lives in: it lasts until five in the morning. */
+const awake = (date) => midnight(new Date(date.getTime() - 5 * 3_600_000));
+
+/** "this morning", "tonight", "last night", "yesterday evening", "Thursday night", "5 November, in the evening". */
+export function moment(micros, now = new Date()) {
+  const exact = new Date(micros / 1000);
+  const part = partOfDay(exact);
+  const late = part === "night" || part === "evening"; // a night belongs to the day it began on
+  const [date, today] = late ? [awake(exact), awake(now)] : [midnight(exact), midnight(now)];
+  const days = Math.round((today - date) / 86_400_000);
+  if (days <= 0) return part === "night" ? "tonight" : `this ${part}`;
+  if (days === 1) return part === "night" ? "last night" : `yesterday ${part}`;
+  if (days < 7) return `${date.toLocaleDateString("en-GB", { weekday: "long" })} ${part}`;
+  const year = date.getFullYear() === now.getFullYear() ? {} : { year: "numeric" };
+  return `${date.toLocaleDateString("en-GB", { day: "numeric", month: "long", ...year })}, ${part === "night" ? "at night" : `in the ${part}`}`;
+}
+
+/** How long something lasted: "12 minutes", "14 hours", "3 days"; the largest unit that says enough. */
+export function lasting(micros) {
+  if (micros < MINUTE) return "less than a minute";
+  if (micros < 90 * MINUTE) return plural(Math.round(micros / MINUTE), "minute");
+  if (micros < 36 * HOUR) return plural(Math.round(micros / HOUR), "hour");
+  if (micros < 21 * DAY) return plural(Math.round(micros / DAY), "day");
+  if (micros < 60 * DAY) return plural(Math.round(micros / (7 * DAY)), "week");
+  return plural(Math.round(micros / (30.4 * DAY)), "month");
+}
+
+/** 12:15, in the reader's own zone. */
+export const hour = (micros) => new Date(micros / 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+/** Sunday, 15 November 2026. */
+export const fullDay = (micros) => new Date(micros / 1000).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+
+/** From when to when a session went: 12:02–12:15, or 12:02 where that says it all. */
+export function span({ started_at: from, ended_at: to }) {
+  return to === null || hour(from) === hour(to) ? hour(from) : `${hour(from)}–${hour(to)}`;
 }

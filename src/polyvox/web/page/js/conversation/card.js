@@ -1,19 +1,18 @@
 // One advisor's column: a byline, the text, the tools.
-import { colorOf } from "../council.js";
 import { copy, Dialog } from "../dialog.js";
-import { lazy } from "../lazy.js";
-import { Prose } from "../markdown.js";
+import { AssertedMark, wantAssertions } from "../evaluation/marks.js";
+import { colorOf } from "../lists.js";
+import { lazy } from "../load.js";
+import { Prose } from "../scribe.js";
 import { html, useRef, useState } from "../ui.js";
 import { money, monogram, number, seconds, short } from "../words.js";
-import { AssertedMark } from "../evaluation/asserted.js";
-import { wantAssertions } from "./selection.js";
-import { current, opening } from "./slots.js";
-import { exclude, regenerate, retry, stopAnswer } from "./verbs.js";
+import { exclude, regenerate, retry, stopAnswer } from "./actions.js";
+import { current, opening } from "./turn-state.js";
 
 export const Receipt = lazy(import.meta.resolve("./receipt.js"), "Receipt");
 export const Trace = lazy(import.meta.resolve("./trace.js"), "Trace");
 const Instruct = lazy(import.meta.resolve("./instruct.js"), "Instruct");
-const EditPrompt = lazy(import.meta.resolve("./edit-prompt.js"), "EditPrompt");
+const EditPrompt = lazy(import.meta.resolve("./instruct.js"), "EditPrompt");
 
 const FOLD = 340;
 const FORGOTTEN = "[redacted]"; // all that is left of a text: it can be in no request

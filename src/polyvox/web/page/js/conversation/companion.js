@@ -1,18 +1,14 @@
 // A conversation with one voice: a calm column, its sessions apart by a hairline, an end when you say so.
 import { api } from "../api.js";
-import { byId, colorOf, loadAdvisors } from "../council.js";
-import { loadConversations } from "../conversations.js";
 import { tellFailure } from "../dialog.js";
-import { laterHint, useLoaded, useRecovery, useReturning } from "../load.js";
-import { lasting, moment } from "../moments.js";
-import { loadPersonas, personaColor, personas } from "../personas.js";
+import { byId, colorOf, loadAdvisors, loadConversations } from "../lists.js";
+import { laterHint, lazy, useLoaded, useRecovery, useReturning } from "../load.js";
 import { pref } from "../prefs.js";
 import { go } from "../router.js";
-import { html, useCallback, useEffect, useRef, useState } from "../ui.js";
-import { monogram } from "../words.js";
+import { html, signal, useCallback, useEffect, useRef, useState } from "../ui.js";
+import { lasting, moment, monogram } from "../words.js";
 import { Composer } from "./composer.js";
 import { tellEnded, useEnded } from "./ended.js";
-import { Strip } from "./strip-place.js";
 
 export const isCompanion = (details) => details?.recipe === "companion";
 
@@ -112,3 +108,38 @@ export function Mark({ details }) {
   const persona = personaOf(details);
   return persona && html`<span class="mono" aria-hidden="true" data-c style=${{ "--c": colorOf(persona.id) }}>${monogram(persona.name)}</span>`;
 }
+
+// Those to talk to alone: whoever comes with the program, and advisors that were talked to so.
+export const personas = signal(null);
+
+export async function loadPersonas() {
+  personas.value = await api.get("/api/personas");
+  return personas.value;
+}
+
+/** The colour of a persona, also before it is anybody's advisor. */
+export const personaColor = (one) => (one.advisor_id && byId.value.has(one.advisor_id) ? colorOf(one.advisor_id) : /^#[0-9a-f]{6}$/i.test(one.color) ? one.color : colorOf(one.slug));
+
+/** Where one talks to it: the conversation that there is, or the beginning of one. */
+export const personaPath = (one) => (one.conversation_id ? `/c/${one.conversation_id}` : `/?with=${encodeURIComponent(one.slug)}`);
+
+/** A conversation with one of them, to choose instead of a council. */
+export function Companions({ short = false }) {
+  useEffect(() => { loadPersonas().catch(() => {}); }, []);
+  if (!personas.value?.length) return null;
+  return html`
+    <section class=${short ? "companions short" : "companions"} aria-labelledby="companions">
+      <h2 id="companions">Or talk with one alone</h2>
+      ${!short && html`<p class="soft">A companion is one voice in one column. It remembers you from one session to the next, and you see what it will use.</p>`}
+      <ul class="ones">
+        ${personas.value.map((one) => html`
+          <li key=${one.slug} data-c style=${{ "--c": personaColor(one) }}>
+            <a class="by" href=${personaPath(one)}><span class="mono" aria-hidden="true">${monogram(one.name)}</span>${one.name}${one.conversation_id && html`<span class="go-on"> go on</span>`}</a>
+            <p>${one.about}</p>
+          </li>`)}
+      </ul>
+    </section>`;
+}
+
+// Where the strip will stand; what it shows is fetched when the page stands still.
+export const Strip = lazy(import.meta.resolve("./strip.js"), "Strip", { quiet: true });

@@ -1,12 +1,10 @@
 // The prompt line: who is asked, what is asked, what it will cost.
 import { api } from "../api.js";
-import { conversations } from "../conversations.js";
-import { advisors, colorOf } from "../council.js";
-import { pref, enterSends } from "../prefs.js";
+import { advisors, colorOf, conversations } from "../lists.js";
+import { enterSends, pref } from "../prefs.js";
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
 import { money, plural, short } from "../words.js";
-import { candidates, complete, mentionAt } from "./mention.js";
-import { stopAll } from "./verbs.js";
+import { stopAll } from "./actions.js";
 
 const PAUSE = 450;
 
@@ -164,3 +162,23 @@ export const estimateFor = (conversation, recipe) => (content, chosen, signal) =
 
 /** Whether a text names someone, so that the server is to decide who is asked. */
 export const mentioned = (text) => advisors.value.some(({ slug }) => new RegExp(`(?:^|\\s)@${slug}\\b`, "i").test(text));
+
+// Completing @names: who is meant, and what to put in their place.
+/** The @word before the caret: `{start, word}` or null. */
+export function mentionAt(text, caret) {
+  const found = /(?:^|[\s(])@([\w-]*)$/u.exec(text.slice(0, caret));
+  return found ? { start: caret - found[1].length - 1, word: found[1].toLowerCase() } : null;
+}
+
+/** Advisors that a word may mean: by slug or by any word of the name. */
+export function candidates(advisors, word) {
+  const fits = ({ slug, name }) => slug.startsWith(word) || name.toLowerCase().split(/\s+/).some((part) => part.startsWith(word));
+  return advisors.filter(fits).slice(0, 8);
+}
+
+/** The text with the name filled in, and where the caret then stands. */
+export function complete(text, { start, word }, slug) {
+  const after = text.slice(start + 1 + word.length);
+  const put = `@${slug}${after.startsWith(" ") ? "" : " "}`;
+  return { text: text.slice(0, start) + put + after, caret: start + put.length + (after.startsWith(" ") ? 1 : 0) };
+}

@@ -1,11 +1,12 @@
 // The quick way: one instruction, appended to the advisor's prompt as a new version.
+import { PromptEditor } from "../advisors/prompt.js";
 import { api } from "../api.js";
-import { loadAdvisors } from "../council.js";
 import { Dialog } from "../dialog.js";
-import { Field, said } from "../field.js";
+import { Field, said } from "../form.js";
+import { loadAdvisors } from "../lists.js";
 import { Failed } from "../load.js";
 import { html, useState } from "../ui.js";
-import { regenerate } from "./verbs.js";
+import { regenerate } from "./actions.js";
 
 export function Instruct({ advisor, answer, onClose }) {
   const [text, setText] = useState("");
@@ -45,5 +46,21 @@ export function Instruct({ advisor, answer, onClose }) {
         <div class="row end"><button type="button" class="plain" onClick=${onClose}>Cancel</button>
           <button type="submit" class="solid" disabled=${busy || !text.trim()}>${busy ? "Saving …" : "Add it"}</button></div>
       </form>
+    <//>`;
+}
+
+// From an answer to the prompt behind it: saving makes a version and offers the answer anew.
+export function EditPrompt({ advisor, answer, onClose }) {
+  const [saved, setSaved] = useState(false);
+  const done = async () => { setSaved(true); await loadAdvisors(); };
+  if (!saved) return html`<${Dialog} title=${`${advisor.name}: its prompt`} onClose=${onClose} wide><${PromptEditor} advisor=${advisor} onSaved=${done} onCancel=${onClose} /><//>`;
+  const again = () => { regenerate(answer); onClose(); };
+  return html`
+    <${Dialog} title="A new version of the prompt is saved" onClose=${onClose}>
+      <p>It holds from the next answer on. The earlier versions stay under <a href=${`/advisors/${advisor.slug}`}>${advisor.name}</a>.</p>
+      <div class="row end">
+        <button type="button" class="plain" onClick=${onClose}>Keep this answer</button>
+        <button type="button" class="solid" onClick=${again}>Regenerate it</button>
+      </div>
     <//>`;
 }

@@ -1,14 +1,14 @@
 // One answer on the whole screen, with the next and the previous one.
-import { colorOf } from "../council.js";
 import { copy, Dialog } from "../dialog.js";
-import { Prose } from "../markdown.js";
+import { SelectionButton, wantAssertions, wanted } from "../evaluation/marks.js";
+import { colorOf } from "../lists.js";
+import { lazy } from "../load.js";
+import { Prose } from "../scribe.js";
 import { html, useEffect, useRef } from "../ui.js";
-import { lazy } from "../lazy.js";
 import { Byline, Trouble } from "./card.js";
-import { SelectionButton, wantAssertions, wanted } from "./selection.js";
-import { current } from "./slots.js";
+import { current } from "./turn-state.js";
 
-const Standing = lazy(import.meta.resolve("./assert.js"), "Standing");
+const Standing = lazy(import.meta.resolve("../evaluation/assert.js"), "Standing");
 
 export function Reader({ slots, open, question, onMove, onClose }) {
   const at = Math.max(0, slots.findIndex((slot) => slot.key === open));

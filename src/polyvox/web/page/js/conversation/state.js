@@ -2,9 +2,8 @@
 import { api, passing } from "../api.js";
 import { follow } from "../stream.js";
 import { batch, computed, signal } from "../ui.js";
-import { Answer, RUNNING } from "./answer.js";
 import { FIRST, Snapshots } from "./snapshots.js";
-import { Turn } from "./turn-state.js";
+import { Answer, RUNNING } from "./turn-state.js";
 
 const AGAIN = 2000;
 
@@ -132,5 +131,3 @@ export class Live extends Snapshots {
     else if (found) what === "answer" ? this.settle(found) : this.reread(found);
   }
 }
-
-export { RUNNING, Turn };

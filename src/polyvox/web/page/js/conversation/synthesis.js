@@ -1,13 +1,12 @@
 // Where the advisors agree and where they do not, each claim with those who make it.
-import { colorOf } from "../council.js";
 import { copy } from "../dialog.js";
-import { Prose } from "../markdown.js";
+import { AssertedMark, wantAssertions } from "../evaluation/marks.js";
+import { colorOf } from "../lists.js";
+import { Prose } from "../scribe.js";
 import { html, useState } from "../ui.js";
+import { regenerate, retry, stopAnswer } from "./actions.js";
 import { Behind, measure, Trouble, Versions } from "./card.js";
-import { AssertedMark } from "../evaluation/asserted.js";
-import { wantAssertions } from "./selection.js";
-import { current } from "./slots.js";
-import { regenerate, retry, stopAnswer } from "./verbs.js";
+import { current } from "./turn-state.js";
 
 function Who({ ids, names }) {
   return ids.map((id) => html`<span key=${id} class="who" data-c style=${{ "--c": colorOf(id) }}>${names.get(id) ?? "someone"}</span>`);

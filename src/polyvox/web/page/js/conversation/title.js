@@ -1,14 +1,14 @@
 // The line above a conversation: its title to change, its export, what it has cost.
 import { api, request } from "../api.js";
-import { loadConversations } from "../conversations.js";
 import { sure, tellFailure } from "../dialog.js";
-import { lazy } from "../lazy.js";
+import { loadConversations } from "../lists.js";
+import { lazy } from "../load.js";
 import { go } from "../router.js";
 import { html, useEffect, useRef, useState } from "../ui.js";
 import { money, plural } from "../words.js";
 import { isCompanion, Mark } from "./companion.js";
 
-const ToldSheet = lazy(import.meta.resolve("./told.js"), "ToldSheet");
+const ToldSheet = lazy(import.meta.resolve("./strip.js"), "ToldSheet");
 const FORMATS = [["markdown", "Markdown"], ["html", "a page"], ["jsonl", "data"]];
 
 async function download(id, format) {

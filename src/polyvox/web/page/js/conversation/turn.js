@@ -1,15 +1,14 @@
 // A turn: the question as a headline, the advisors as columns beneath it.
-import { advisors, byId, colorOf } from "../council.js";
 import { copy, Dialog } from "../dialog.js";
-import { html, useState } from "../ui.js";
+import { advisors, byId, colorOf } from "../lists.js";
+import { html, signal, useState } from "../ui.js";
 import { monogram, stamp } from "../words.js";
+import { edit, exchange, excludeMessage, move, synthesize } from "./actions.js";
 import { Card } from "./card.js";
 import { Farewell, isCompanion } from "./companion.js";
 import { Reader } from "./reader.js";
-import { arrange, current } from "./slots.js";
 import { Synthesis } from "./synthesis.js";
-import { columns } from "./width.js";
-import { edit, exchange, excludeMessage, move, synthesize } from "./verbs.js";
+import { arrange, current } from "./turn-state.js";
 
 const SIDE_BY_SIDE = 3;
 const LONG = 260;
@@ -121,3 +120,11 @@ export function TurnView({ live, turn, last }) {
     ${last && isCompanion(live.details.value) && html`<${Farewell} live=${live} turn=${turn} />`}
     ${reading && html`<${Reader} slots=${readable} open=${reading} question=${turn.message.value.content} onMove=${setReading} onClose=${() => setReading(null)} />`}`;
 }
+
+// How many columns stand side by side: what the style sheet does, as a number.
+const phone = window.matchMedia("(max-width: 640px)");
+const tablet = window.matchMedia("(max-width: 1180px)");
+const count = () => (phone.matches ? Infinity : tablet.matches ? 2 : 3); // a phone has one long row
+
+export const columns = signal(count());
+for (const query of [phone, tablet]) query.addEventListener("change", () => { columns.value = count(); });

@@ -1,24 +1,22 @@
 // The room everything is about: a conversation, or the beginning of one.
 import { api } from "../api.js";
-import { AwayLine } from "../away.js";
-import { advisors } from "../council.js";
-import { conversations, loadConversations } from "../conversations.js";
 import { tellFailure } from "../dialog.js";
-import { laterHint } from "../load.js";
-import { Nowhere } from "../nowhere.js";
+import { Asserting } from "../evaluation/marks.js";
+import { advisors, conversations, loadConversations } from "../lists.js";
+import { AwayLine, laterHint } from "../load.js";
+import { Nowhere } from "../place.js";
 import { pref } from "../prefs.js";
 import { go, route } from "../router.js";
 import { html, useEffect, useMemo, useState } from "../ui.js";
 import { plural } from "../words.js";
-import { Welcome } from "../welcome.js";
-import { Asserting } from "./asserting.js";
-import { conversationCommands } from "./commands.js";
-import { BeginAlone, personaOf } from "./companion.js";
+import { conversationCommands } from "./actions.js";
+import { BeginAlone, personaOf, Strip } from "./companion.js";
 import { Composer, estimateFor } from "./composer.js";
 import { Flow, reveal } from "./flow.js";
-import { Live, Turn } from "./state.js";
-import { Strip } from "./strip-place.js";
+import { Live } from "./state.js";
 import { Title } from "./title.js";
+import { Turn } from "./turn-state.js";
+import { Welcome } from "./welcome.js";
 
 const active = () => advisors.value.filter((one) => one.active).map((one) => one.id);
 

@@ -1,0 +1,425 @@
+"""`polyvox eval`: run the assertions of advisors as a test suite; its commands look at verdicts.
+
+Exit codes: 0, 1 where less passes than --fail-under wants, something broke since the run that it is
+compared with, or nothing at all was found out, 2 for bad input, 3 where --fail-under is reached but
+something could not be found out.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, command, new_group, with_shared_options
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.progress import Bar, follow, run_of
+from polyvox.cli.run import run
+from polyvox.cli.words import NANO, count, money, one_line
+from polyvox.errors import Invalid, NotFound
+from polyvox.evaluation.junit import Case, junit
+from polyvox.evaluation.plan import Wish
+from polyvox.evaluation.run import KIND
+from polyvox.evaluation.tables import evaluations
+from polyvox.evaluation.tables.evaluations import Evaluation
+from polyvox.store.database import Tx
+from polyvox.web.evaluation_shapes import (
+    AgreementOut,
+    AgreementsOut,
+    ComparedOut,
+    EvaluationOut,
+    VerdictOut,
+    told,
+)
+from polyvox.web.evaluations import advisor_id, agreed, compared, verdict_out
+
+UNDER = 1
+UNCLEAR = 3
+
+group = new_group()
+
+
+@group.callback()
+@with_shared_options
+def evaluate(
+    context: typer.Context,
+    advisor: Annotated[
+        str | None, typer.Option(metavar="SLUG", help="Only this advisor's assertions.")
+    ] = None,
+    assertion: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this one (may be repeated).")
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(min=1, max=50, metavar="K", help="Answers that each is tried on.")
+    ] = 1,
+    full: Annotated[
+        bool, typer.Option("--full", help="All repeats, also those that can change nothing.")
+    ] = False,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="X", help="Exit 1 where a smaller part passes."),
+    ] = None,
+    failing: Annotated[
+        bool, typer.Option("--failing", help="Only what failed in the last run.")
+    ] = False,
+    retry_errors: Annotated[
+        bool,
+        typer.Option(
+            "--retry-errors", help="Go on with the last run: what was an error is tried again."
+        ),
+    ] = False,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Judge the stored answers; ask no advisor.")
+    ] = False,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Ask the judge again before a fail counts.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option(metavar="P:M", help="Have this model answer instead.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write JSON; - is stdout.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit file.")
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Compare with this run; blessed: the blessed one."),
+    ] = None,
+    bless: Annotated[
+        bool, typer.Option("--bless", help="Compare later runs with this one.")
+    ] = False,
+) -> None:
+    """Run the assertions of advisors as a test suite: each answers anew, and is judged.
+
+    Exits 1 under --fail-under, or where something that passed in the run compared with fails now;
+    3 where some could not be found out.
+    """
+    if context.invoked_subcommand is not None:
+        _refuse_options(context)
+        return
+
+    async def work(app: Polyvox) -> int:
+
+        if retry_errors:
+            run_id = await _taken_up(app, advisor)
+        else:
+            wish = Wish(
+                advisor=advisor,
+                assertion_ids=tuple(assertion) if assertion else None,
+                mode="judge" if stored else "replay",
+                repeats=repeat,
+                confirm=confirm or None,
+                early=not full,
+                failing=failing,
+                model=model or "",
+                origin="suite",
+            )
+            if compare is not None and compare != "blessed":
+                await app.evaluations.get(SCOPE, compare)
+            run_id = (await app.evaluations.begin(SCOPE, wish)).id
+        found = await _follow(app, run_id)
+        return await _report(app, found, json, junit, compare, fail_under, bless=bless)
+
+    run(work)
+
+
+def _refuse_options(context: typer.Context) -> None:
+    """An option of a run before the name of another command would mean nothing: say so."""
+    everywhere = {"config", "database", "debug"}
+    for param in context.command.params:
+        source = context.get_parameter_source(param.name or "")
+        if param.name not in everywhere and source is not None and source.name == "COMMANDLINE":
+            name = context.invoked_subcommand
+            raise Invalid(
+                f"{param.opts[0]} before {name} belongs to a run.",
+                f"`polyvox eval {name} --help` shows what stands behind it.",
+            )
+
+
+async def _taken_up(app: Polyvox, advisor: str | None) -> str:
+    """The newest run (of an advisor where one is named), to be gone on with: one that was broken
+    off where it was, one that has ended with what was an error."""
+    last = await app.database.read(lambda tx: _newest_run(tx, advisor))
+    if last.ended:
+        await app.evaluations.retry_errors(SCOPE, last.id)
+    return last.id
+
+
+async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
+    """A run to its end, and what it has found out."""
+    kept = "what it had found is kept"
+    run = run_of(app, KIND, run_id, evaluations.get, app.evaluations.cancel, kept)
+    with Bar("evaluating") as bar:
+        await follow(run, lambda now: bar.show(now.done, now.total))
+    return await app.database.read(lambda tx: told(tx, SCOPE, run_id))
+
+
+async def _report(
+    app: Polyvox,
+    found: EvaluationOut,
+    json: Path | None,
+    junit: Path | None,
+    compare: str | None,
+    fail_under: float | None,
+    *,
+    bless: bool,
+) -> int:
+
+    other = None
+    if compare is not None:
+        other = await app.database.read(lambda tx: compared(tx, SCOPE, found.id, compare))
+    data = found.model_dump()
+    if other is not None:
+        data["compared"] = other.model_dump()
+    if json is not None and str(json) == "-":
+        say_json(data)
+    else:
+        _show(found)
+        if other is not None:
+            _show_changes(other)
+        if json is not None:
+            _write(json, _as_json(data))
+    if junit is not None:
+        _write(junit, _as_junit(found))
+    if found.state != "finished":
+        note(f"{found.state}: {found.message}")
+        return UNDER
+    if bless:
+        await app.evaluations.bless(SCOPE, found.id)
+        note(f"blessed: later runs are compared with {found.id} by --compare blessed")
+    return _code(found, other, fail_under)
+
+
+def _code(found: EvaluationOut, other: ComparedOut | None, fail_under: float | None) -> int:
+
+    summary = found.summary
+    if summary is None or summary.rate is None:
+        note("Nothing could be found out.")
+        return UNDER
+    if other is not None and other.broken:
+        return UNDER
+    if fail_under is None:
+        return 0
+    if summary.rate < fail_under:
+        note(f"{summary.rate:.0%} passed, less than {fail_under:.0%}.")
+        return UNDER
+    return UNCLEAR if summary.errors else 0
+
+
+def _show(found: EvaluationOut) -> None:
+
+    for warning in found.warnings:
+        note(warning)
+    rows = []
+    for row in found.results or []:
+        total = row.passes + row.fails
+        rate = f"{row.passes}/{total}" if total else "-"
+        interval = f"{row.low:.0%} to {row.high:.0%}" if total else "-"
+        mark = f"{row.outcome} (flaky)" if row.flaky else row.outcome
+        rows.append((mark, rate, interval, row.advisor_name, row.text))
+    table(("outcome", "passed", "95 %", "advisor", "assertion"), rows, empty="Nothing was tried.")
+    for row in found.results or []:
+        if row.outcome != "pass" or row.flaky:
+            said = _reasons(found, row.assertion_id, all_of_them=False)
+            for reason in said[:3]:
+                say(f"  {row.outcome}: {row.text}: {reason}")
+    say(f"{found.message} ({count(found.calls, 'call')}, {_cost(found)}, run {found.id})")
+
+
+def _cost(found: EvaluationOut) -> str:
+
+    known = money(None if found.cost is None else round(found.cost * NANO))
+    partly = found.cost is not None and found.unpriced
+    return f"{known} and {found.unpriced} without a known price" if partly else known
+
+
+def _reasons(found: EvaluationOut, assertion_id: str, *, all_of_them: bool) -> list[str]:
+    """Why an assertion did not pass, each reason once."""
+    own = [one for one in found.verdicts or [] if one.assertion_id == assertion_id]
+    told = [one.reason for one in own if all_of_them or (one.overruled or one.outcome) != "pass"]
+    return list(dict.fromkeys(told))
+
+
+def _show_changes(other: ComparedOut) -> None:
+
+    words: dict[Literal["broken", "unclear", "fixed", "new", "gone"], str] = {
+        "broken": "went from pass to fail",
+        "unclear": "could not be compared",
+        "fixed": "went from fail to pass",
+        "new": "is new",
+        "gone": "was not run",
+    }
+    say(f"compared with {other.base}:")
+    changed = [one for one in other.changes if one.change != "same"]
+    for one in changed:
+        if one.change != "same":
+            say(f"  {words[one.change]}: {one.text}")
+    if not changed:
+        say("  nothing has changed")
+
+
+def _as_json(data: object) -> str:
+
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+
+
+def _as_junit(found: EvaluationOut) -> str:
+
+    cases = [
+        Case(
+            suite=row.advisor_name or "polyvox",
+            name=row.text,
+            outcome=row.outcome,
+            summary=f"{row.passes} of {row.passes + row.fails} passed, {row.errors} errors",
+            reasons=tuple(_reasons(found, row.assertion_id, all_of_them=False)),
+        )
+        for row in found.results or []
+    ]
+    started = found.started_at or found.created_at
+    seconds = ((found.ended_at or started) - started) / 1e6
+    at = datetime.fromtimestamp(started // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return junit("polyvox eval", cases, seconds, at)
+
+
+def _write(path: Path, text: str) -> None:
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Invalid(
+            f"{path} could not be written: {error.strerror}.", "Choose another place."
+        ) from None
+
+
+Advisor = Annotated[
+    str | None, typer.Option(metavar="SLUG", help="Only of this advisor's assertions.")
+]
+
+
+def _newest_run(tx: Tx, advisor: str | None = None) -> Evaluation:
+    """The newest run, of an advisor where one is named."""
+    key = None if advisor is None else advisor_id(tx, SCOPE, advisor)
+    page = evaluations.list_page(tx, SCOPE, advisor_id=key, limit=1)
+    if not page.items:
+        raise NotFound("There is no run yet.", "Begin one: polyvox eval")
+    return page.items[0]
+
+
+@command(group, "verdicts")
+def verdicts(
+    run_id: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="A run's id; without: the newest run.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Every verdict of a run with its id and its reason."""
+
+    async def work(app: Polyvox) -> None:
+
+        def read(tx: Tx) -> list[VerdictOut]:
+            return told(tx, SCOPE, run_id or _newest_run(tx).id).verdicts or []
+
+        found = await app.database.read(read)
+        if json:
+            say_json([one.model_dump() for one in found])
+            return
+        rows = [(one.id, _counted(one), one_line(one.text, 60), one.reason) for one in found]
+        empty = "There are no verdicts in this run."
+        table(("verdict", "outcome", "assertion", "reason"), rows, empty=empty)
+
+    run(work)
+
+
+def _counted(one: VerdictOut) -> str:
+    """What counts, and the judge's word where it is another."""
+    return one.outcome if one.overruled is None else f"{one.overruled} (judged: {one.outcome})"
+
+
+@command(group, "overrule")
+def overrule(
+    verdict: Annotated[
+        str, typer.Argument(metavar="VERDICT", help="Its id; `polyvox eval verdicts` has them.")
+    ],
+    outcome: Annotated[
+        str | None, typer.Argument(metavar="pass|fail", help="What it should have been.")
+    ] = None,
+    off: Annotated[bool, typer.Option("--off", help="Take back what you said of it.")] = False,
+    json: Json = False,
+) -> None:
+    """Say what a verdict should have been. It counts so from now on, and is a label.
+
+    To say what the judge said is a label too: see `polyvox eval agreement`.
+    """
+
+    async def work(app: Polyvox) -> None:
+
+        one = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
+        shown = await app.database.read(lambda tx: verdict_out(tx, SCOPE, one))
+        if json:
+            say_json(shown.model_dump())
+        else:
+            say(f"{_counted(shown)}: {shown.text}")
+
+    run(work)
+
+
+def _outcome(word: str | None, *, off: bool) -> Literal["pass", "fail"] | None:
+
+    if off:
+        if word is not None:
+            raise Invalid("--off takes back what was said.", f"Leave {word!r} or --off out.")
+        return None
+    if word is None:
+        raise Invalid("What should it have been?", "Say pass or fail; --off takes it back.")
+    if word == "pass":
+        return "pass"
+    if word == "fail":
+        return "fail"
+    raise Invalid(f"{word!r} is no outcome.", "Say pass or fail.", param="outcome")
+
+
+@command(group, "agreement")
+def agreement(advisor: Advisor = None, json: Json = False) -> None:
+    """How well the judges agree with what you say of their verdicts, with the counts.
+
+    TPR: of what should pass, how much is passed; TNR: of what should fail, how much is failed;
+    kappa: agreement beyond chance.
+    """
+
+    async def work(app: Polyvox) -> None:
+
+        found = await app.database.read(lambda tx: agreed(tx, SCOPE, advisor))
+        if json:
+            say_json(found.model_dump())
+            return
+        empty = "No verdict has a label yet. Give it one: polyvox eval overrule VERDICT pass|fail"
+        table(("labels", "TPR", "TNR", "kappa", "of"), _lines(found), empty=empty)
+
+    run(work)
+
+
+def _lines(found: AgreementsOut) -> list[tuple[str, ...]]:
+    if not found.overall.n:
+        return []
+    named = [("everything", found.overall)]
+    named += [(f"judge {one.judge} ({one.judge_hash[:8]})", one.agreement) for one in found.judges]
+    named += [(one.text, one.agreement) for one in found.assertions]
+    return [(*_numbers(one), name) for name, one in named]
+
+
+def _numbers(one: AgreementOut) -> tuple[str, ...]:
+    kappa = "-" if one.kappa is None else f"{one.kappa:.2f}"
+    passes = _part(one.tpr, one.both_pass, one.both_pass + one.judge_fail)
+    fails = _part(one.tnr, one.both_fail, one.both_fail + one.judge_pass)
+    return str(one.n), passes, fails, kappa
+
+
+def _part(rate: float | None, some: int, of: int) -> str:
+    return "-" if rate is None else f"{rate:.0%} ({some}/{of})"

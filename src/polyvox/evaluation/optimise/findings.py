@@ -1,0 +1,258 @@
+"""What an optimisation has found: kept while it runs, and shown with its answers side by side.
+
+Stored are ids, numbers and names of samples; texts are read where they are kept, so what was
+forgotten there is gone here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from polyvox.evaluation.budget import Purse
+from polyvox.evaluation.optimise.loop import Result
+from polyvox.evaluation.optimise.values import Attempt, Case, Plan, Scores, Stage, Tally
+from polyvox.evaluation.tables import assertions as assertion_rows
+from polyvox.evaluation.tables import optimisations as rows
+from polyvox.evaluation.tables import samples
+from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
+from polyvox.resources import Resources
+from polyvox.store.database import Tx
+from polyvox.values import Scope
+
+
+class Count(msgspec.Struct, frozen=True):
+    """How often something passed."""
+
+    passes: int
+    fails: int
+    errors: int
+
+    @property
+    def rate(self) -> float | None:
+        """The part that passed; None: nothing is known."""
+        known = self.passes + self.fails
+        return self.passes / known if known else None
+
+
+class Found(msgspec.Struct, frozen=True):
+    """One assertion in one context, before and after."""
+
+    assertion_id: str
+    number: int
+    context: str
+    guard: bool
+    holdout: bool
+    confirmed: bool
+    """Whether the counts are of fresh answers; else they are the search's."""
+    before: Count | None
+    after: Count | None
+    sample_before: str
+    sample_after: str
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """How a run ended, in numbers."""
+
+    ending: str
+    rows: tuple[Found, ...]
+    before: float | None = None
+    after: float | None = None
+    p_better: float | None = None
+    p_worse: float | None = None
+    guards_before: float | None = None
+    guards_after: float | None = None
+    guards_p_worse: float | None = None
+    improved: int = 0
+    """Chosen assertions that pass more often than before."""
+    assertions: int = 0
+    success: bool = False
+    """Whether every chosen assertion passed in every fresh answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """A run as it is now."""
+
+    optimisation: Optimisation
+    attempts: tuple[StoredAttempt, ...]
+    summary: Summary | None
+    texts: Mapping[str, str]
+    """The answers that are compared, by the names of their samples."""
+    assertions: Mapping[tuple[str, int], str]
+    """What the assertions say, by id and version."""
+    estimate: Mapping[str, Any]
+
+
+def findings(tx: Tx, scope: Scope, optimisation_id: str) -> Findings:
+    """A run with its attempts and, where it has ended, what it found."""
+    one = rows.get(tx, scope, optimisation_id)
+    summary = msgspec.json.decode(one.results, type=Summary) if one.results else None
+    texts: dict[str, str] = {}
+    for row in summary.rows if summary else ():
+        for name in (row.sample_before, row.sample_after):
+            if name and (kept := samples.find(tx, scope, name)) is not None:
+                texts[name] = kept.text
+    plan: dict[str, Any] = msgspec.json.decode(one.plan)
+    said: dict[tuple[str, int], str] = {}
+    for assertion_id, number, _ in (*plan["targets"], *plan["guards"]):
+        for version in assertion_rows.versions(tx, scope, assertion_id):
+            if version.number == number:
+                said[assertion_id, number] = version.text
+    return Findings(
+        one,
+        tuple(rows.attempts(tx, scope, optimisation_id)),
+        summary,
+        texts,
+        said,
+        msgspec.json.decode(one.estimate),
+    )
+
+
+def summed(plan: Plan, result: Result) -> Summary:
+    """What was found, in ids and numbers."""
+    confirmed = result.confirmation
+    old = confirmed.before if confirmed else result.baseline
+    new = confirmed.after if confirmed else _scores(result)
+    shown = [
+        _found(case, plan, old, new, guard=False, fresh=confirmed is not None)
+        for case in plan.targets
+    ]
+    if confirmed:
+        shown += [_found(case, plan, old, new, guard=True, fresh=True) for case in plan.guards]
+    compared = confirmed.compared if confirmed else None
+    guards = confirmed.guards if confirmed else None
+    return Summary(
+        ending=result.ending,
+        rows=tuple(shown),
+        before=compared.before if compared else _mean(result.baseline, plan),
+        after=compared.after if compared else None if new is None else _mean(new, plan),
+        p_better=compared.better if compared else None,
+        p_worse=compared.worse if compared else None,
+        guards_before=guards.before if guards else None,
+        guards_after=guards.after if guards else None,
+        guards_p_worse=guards.worse if guards else None,
+        improved=_improved(plan, old, new),
+        assertions=len({case.assertion.id for case in plan.targets}),
+        success=result.ending == "passing"
+        or (confirmed is not None and confirmed.after.perfect(plan.keys)),
+    )
+
+
+def _scores(result: Result) -> Scores | None:
+    return result.best.scores if result.best.number else None
+
+
+def _mean(scores: Scores, plan: Plan) -> float | None:
+    keys = [key for key in plan.keys if scores.tallies.get(key, Tally()).known]
+    return scores.mean(keys) if keys else None
+
+
+def _improved(plan: Plan, old: Scores, new: Scores | None) -> int:
+    if new is None:
+        return 0
+    ids = dict.fromkeys(case.assertion.id for case in plan.targets)
+    count = 0
+    for one in ids:
+        keys = [case.key for case in plan.targets if case.assertion.id == one]
+        known = [key for key in keys if old.tallies.get(key, Tally()).known]
+        count += bool(known) and new.mean(known, old) > old.mean(known)
+    return count
+
+
+def _found(
+    case: Case, plan: Plan, old: Scores, new: Scores | None, *, guard: bool, fresh: bool
+) -> Found:
+    before, after = _sides(case.key, old, new)
+    return Found(
+        case.assertion.id,
+        case.assertion.number,
+        case.context,
+        guard,
+        case.assertion.id in plan.holdouts,
+        fresh,
+        _count(old, case.key),
+        None if new is None else _count(new, case.key),
+        before,
+        after,
+    )
+
+
+def _count(scores: Scores, key: str) -> Count | None:
+    tally = scores.tallies.get(key)
+    return None if tally is None else Count(tally.passes, tally.fails, tally.errors)
+
+
+def _sides(key: str, old: Scores, new: Scores | None) -> tuple[str, str]:
+    """Names of two answers that show the difference: one that failed before, one that passes."""
+    return _sample(key, old, "fail"), "" if new is None else _sample(key, new, "pass")
+
+
+def _sample(key: str, scores: Scores, liked: str) -> str:
+    seen = [one for one in scores.seen if one.case == key and one.sample]
+    first = next((one for one in seen if one.outcome == liked), seen[0] if seen else None)
+    return first.sample if first else ""
+
+
+@dataclass(slots=True, eq=False)
+class Progress:
+    """Follows a run and writes down where it stands, before it goes on."""
+
+    resources: Resources
+    scope: Scope
+    run_id: str
+    purse: Purse
+    _counted: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._counted = self.purse.spent
+
+    async def stage(self, stage: Stage, attempts: Sequence[Attempt], best: Attempt) -> None:
+        """See `Watch`."""
+        if stage == "confirmation":
+            self.purse.release()
+        base = attempts[0].scores or Scores({})
+        keys = [key for key, tally in base.tallies.items() if tally.known]
+        last = attempts[-1]
+        cost = self.purse.spent - self._counted
+        self._counted = self.purse.spent
+
+        def write(tx: Tx) -> None:
+            if last.number:
+                self._keep(tx, last, keys, base, cost)
+            rows.progress(
+                tx,
+                self.scope,
+                self.run_id,
+                stage=stage,
+                iteration=len(attempts) - 1,
+                best=best.number,
+                best_rate=best.scores.mean(keys, base) if keys and best.scores else None,
+                base_rate=base.mean(keys) if keys else None,
+            )
+
+        await self.resources.database.write(write)
+
+    def _keep(self, tx: Tx, last: Attempt, keys: Sequence[str], base: Scores, cost: int) -> None:
+        known = rows.find_attempt(tx, self.scope, self.run_id, last.number)
+        made = known or StoredAttempt(
+            last.number, last.parent, "", None, "", "", None, "{}", 0, self.resources.clock()
+        )
+        scores = last.scores.tallies if last.scores else {}
+        counts = {key: (one.passes, one.fails, one.errors) for key, one in scores.items()}
+        whole = last.scores is not None and last.scores.whole
+        rate = last.scores.mean(keys, base) if last.scores and whole else None
+        made = replace(
+            made,
+            parent=last.parent,
+            text=last.prompt.text if last.prompt else None,
+            state=last.state,
+            note=last.note,
+            rate=rate,
+            scores=msgspec.json.encode(counts).decode(),
+            spent=made.spent + cost,  # what was paid before a kill stays counted
+        )
+        rows.put_attempt(tx, self.scope, self.run_id, made)

@@ -1,0 +1,217 @@
+"""What the rewriter is asked, and which of its texts are taken. Pure: no model, no store.
+
+It sees the prompt, the assertions that fail with the reasons, and short examples, all as JSON
+strings that nothing inside can end. Its text is taken only if it is a change, stays within the cap
+on growth, keeps most of what was there and every slot, and carries nothing over from the
+conversations (`leaks`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from polyvox.evaluation.bench import Prompt
+from polyvox.evaluation.judge_prompt import prompt as text_of
+from polyvox.evaluation.judge_prompt import quoted
+from polyvox.evaluation.optimise.leaks import leaks
+from polyvox.ids import content_hash
+from polyvox.models.base import ChatMessage, Request, SystemPart
+from polyvox.models.wire import paired
+from polyvox.replies import objects
+from polyvox.values import Params
+
+GROWTH = 1.5
+ROOM = 800
+"""Characters that even a short prompt may grow by."""
+KEPT = 0.5
+"""The part of the words before that must still be there, in their order."""
+KEPT_FROM = 30
+"""Words: a shorter prompt has no voice to keep yet."""
+MOST_FAILING = 12
+EXAMPLE_CHARS = 1_200
+SHOWN_AGAIN = 4_000
+TEMPERATURE = 0.7
+"""Attempts that begin at the same parent should differ."""
+_SLOT = re.compile(r"\{\w+\}")
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "properties": {"reason": {"type": "string"}, "instructions": {"type": "string"}},
+        "required": ["reason", "instructions"],
+        "additionalProperties": False,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """An assertion that does not hold often enough, with an example."""
+
+    text: str
+    passes: int
+    of: int
+    reason: str
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is to be rewritten, and why."""
+
+    advisor: str
+    prompt: Prompt
+    """The parent."""
+    original: str
+    """The prompt as it was before the run: growth is measured from there."""
+    failing: tuple[Failing, ...]
+    holding: tuple[str, ...]
+    earlier: tuple[tuple[str, float], ...] = ()
+    """Prompts that were made from this one before, and the part of verdicts that passed."""
+    allowed: tuple[str, ...] = ()
+    """What a new prompt may hold besides: every assertion that is shown, and its arguments."""
+    conversations: tuple[str, ...] = ()
+    """What it must carry nothing over from."""
+    tried: frozenset[str] = frozenset()
+    """Hashes of the prompts that were tried already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A rewritten prompt, or why there is none."""
+
+    text: str | None
+    note: str = ""
+
+
+class Rewriter(Protocol):
+    """Whoever proposes prompts: a model, or a simulated one."""
+
+    async def rewrite(self, ask: Ask, number: int) -> Proposal:
+        """The prompt of attempt `number`. The same attempt asked for again is the same proposal,
+        paid for once. Raises `ModelError` or `CapReached`."""
+        ...
+
+
+def cap(original: str) -> int:
+    """The most characters that a rewritten prompt may have."""
+    return max(int(len(original) * GROWTH), len(original) + ROOM)
+
+
+def question(ask: Ask) -> str:
+    """The one message that the rewriter gets."""
+    failing = ", ".join(
+        f'{{"statement": {quoted(one.text)}, "held": "{one.passes} of {one.of}",'
+        f' "asked": {quoted(_short(one.question))}, "answered": {quoted(_short(one.answer))},'
+        f' "why": {quoted(_short(one.reason))}}}'
+        for one in ask.failing[:MOST_FAILING]
+    )
+    holding = ", ".join(quoted(one) for one in ask.holding)
+    earlier = ", ".join(
+        f'{{"instructions": {quoted(text)}, "held": "{rate:.0%}"}}' for text, rate in ask.earlier
+    )
+    return (
+        f'{{"advisor": {quoted(ask.advisor)}, "instructions": {quoted(ask.prompt.text)},'
+        f' "failing": [{failing}], "holding": [{holding}], "earlier": [{earlier}],'
+        f' "most": {cap(ask.original)}}}'
+    )
+
+
+def request(ask: Ask, max_tokens: int | None) -> Request:
+    """What the rewriter is sent."""
+    return Request(
+        (SystemPart(text_of("rewrite")),),
+        (ChatMessage("user", question(ask)),),
+        Params(max_tokens=max_tokens, temperature=TEMPERATURE),
+        schema=SCHEMA,
+    )
+
+
+def again(first: Request, reply: str, wrong: str) -> Request:
+    """The same again, with the reply that cannot be used and what is wrong with it."""
+    said = paired(reply[:SHOWN_AGAIN]).strip() or "…"
+    more = (
+        ChatMessage("assistant", said),
+        ChatMessage("user", text_of("rewrite_again").replace("{wrong}", wrong)),
+    )
+    return Request(first.system, (*first.messages, *more), first.params, schema=first.schema)
+
+
+def read(reply: str) -> str | None:
+    """The new prompt in a reply; None where there is none."""
+    text = _THOUGHT.sub(" ", reply)
+    for value in objects(text):
+        found = value.get("instructions")
+        if isinstance(found, str):
+            return _storable(found)
+    return None
+
+
+def _storable(text: str) -> str:
+    return paired(text).replace("\0", " ").replace("\r\n", "\n").strip()
+
+
+def wrong(text: str | None, ask: Ask) -> str:
+    """Why a rewritten prompt is not taken, as a sentence for whoever wrote it; empty: it is."""
+    if text is None:
+        return "it holds no JSON object with `instructions`."
+    if not text:
+        return "the instructions are empty."
+    if text == ask.prompt.text.strip():
+        return "nothing was changed."
+    if Prompt(text, ask.prompt.target).hash in ask.tried:
+        return "this has been tried already; change something else."
+    if len(text) > (most := cap(ask.original)):
+        return f"it has {len(text)} characters, and {most} are the most."
+    lost = sorted(set(_SLOT.findall(ask.original)) - set(_SLOT.findall(text)))
+    if lost:
+        return f"{', '.join(lost)} must stay in it."
+    if kept(ask.original, text) < KEPT:
+        return "it keeps less than half of the instructions as they were; change less."
+    carried = leaks(text, (ask.original, ask.prompt.text, *ask.allowed), ask.conversations)
+    if carried:
+        words = ", ".join(f"“{one}”" for one in carried)
+        return f"it carries over from the conversations: {words}."
+    return ""
+
+
+def kept(before: str, after: str) -> float:
+    """The part of the words before that is still there, in their order."""
+    old, new = before.split(), after.split()
+    if len(old) < KEPT_FROM:
+        return 1.0
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    return sum(block.size for block in matcher.get_matching_blocks()) / len(old)
+
+
+def refusal(why: str) -> str:
+    """Why an attempt was not taken, for people: what was carried over is not said again."""
+    if why.startswith("it carries over"):
+        return "The rewritten prompt carried over words of the conversations, and was not taken."
+    return f"The rewritten prompt was not taken: {why}"
+
+
+def ask_hash(asked: Request) -> str:
+    """Names a question to the rewriter."""
+    texts = [part.text for part in asked.system] + [one.text for one in asked.messages]
+    return content_hash("\n".join(texts))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= EXAMPLE_CHARS else text[:EXAMPLE_CHARS].rstrip() + " …"
+
+
+def allowed_by(texts: Sequence[tuple[str, object]]) -> tuple[str, ...]:
+    """What assertions allow a prompt to hold: their texts and the values of their arguments."""
+    found: list[str] = []
+    for text, args in texts:
+        found.append(text)
+        if isinstance(args, dict):
+            found += [str(value) for value in args.values()]
+    return tuple(found)

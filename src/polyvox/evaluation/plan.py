@@ -1,0 +1,241 @@
+"""What an evaluation is to find out: which assertions, on what, by whom. Decided in one commit.
+
+The plan names ids, versions and hashes, so that a run does the same whenever it is taken up, even
+if the advisor or its assertions have changed meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polyvox.errors import Conflict, Invalid, NotFound
+from polyvox.evaluation import suite
+from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
+from polyvox.evaluation.judge_prompt import judge_hash
+from polyvox.evaluation.replay import places
+from polyvox.evaluation.suite import Unit
+from polyvox.evaluation.tables import assertions as assertion_rows
+from polyvox.evaluation.tables import evaluations
+from polyvox.evaluation.tables.assertions import Wanted
+from polyvox.evaluation.tables.evaluations import Evaluation, Origin
+from polyvox.evaluation.values import Assertion, Mode
+from polyvox.ids import new_id
+from polyvox.resources import Resources
+from polyvox.store import advisors as advisor_rows
+from polyvox.store import turns
+from polyvox.store.database import Tx
+from polyvox.values import ENDED, REDACTED, Answer, Scope
+
+MOST_REPEATS = 50
+NO_ANSWER = "It was made by hand: there is no stored answer to judge. Replay it instead."
+NO_CONTEXT = (
+    "There is no stored context to replay. Give the assertion a question of its own, or make one"
+    " from an answer of this advisor."
+)
+NO_ADVISOR = "Its advisor is gone, and it has no stored context."
+FORGOTTEN = "The answer it was drawn from was forgotten."
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants to have found out."""
+
+    advisor: str | None = None
+    """Id or slug; None: of all advisors."""
+    assertion_ids: tuple[str, ...] | None = None
+    """Only these; None: every active one."""
+    answer_id: str | None = None
+    """Judge this stored answer."""
+    mode: Mode | None = None
+    """None: `judge` for a stored answer, else `replay`."""
+    repeats: int = 1
+    confirm: bool | None = None
+    early: bool = True
+    failing: bool = False
+    """Only what failed in the last run."""
+    model: str = ""
+    origin: Origin = "person"
+
+
+def plan(tx: Tx, resources: Resources, scope: Scope, wish: Wish) -> Evaluation:
+    """The run that is wished for, ready to be stored. `Invalid` where there is nothing to do."""
+    if not 1 <= wish.repeats <= MOST_REPEATS:
+        raise Invalid(f"repeat must be from 1 to {MOST_REPEATS}.", param="repeat")
+    mode: Mode = wish.mode or ("judge" if wish.answer_id else "replay")
+    if wish.answer_id and mode == "replay":
+        raise Invalid(
+            "A stored answer is judged, not replayed.",
+            "Leave answer_id out to have its assertions replayed.",
+            param="mode",
+        )
+    if wish.model:
+        resources.models.check_name(wish.model)
+    answer = None if wish.answer_id is None else _answer(tx, scope, wish.answer_id)
+    advisor_id = _advisor_id(tx, scope, wish, answer)
+    chosen = _chosen(tx, scope, wish, advisor_id, mode)
+    asked: list[str] = []
+    if answer is not None:
+        units = [Unit(_pairs(chosen), answer=answer.id)]
+        asked.append(answer.model)
+    elif mode == "judge":
+        units = _stored(chosen)
+        sources = {one.answer for one in units if one.answer}
+        asked += [found.model for one in sources if (found := _find(tx, scope, one)) is not None]
+    else:
+        units, asked = _replayed(tx, resources, scope, chosen, wish.model)
+    judge = judge_model(resources.settings, resources.models)
+    confirm = resources.settings.evaluation.confirm if wish.confirm is None else wish.confirm
+    return Evaluation(
+        id=new_id(),
+        advisor_id=advisor_id,
+        mode=mode,
+        origin=wish.origin,
+        answer_id=wish.answer_id,
+        model=wish.model,
+        repeats=wish.repeats,
+        confirm=confirm,
+        early=wish.early,
+        judge=judge or "",
+        judge_hash=judge_hash(),
+        plan=suite.write_plan(units),
+        warnings=_warnings(chosen, judge, asked),
+        state="waiting",
+        total=sum(len(u.assertions) * (1 if u.nowhere else wish.repeats) for u in units),
+        done=0,
+        calls=0,
+        spent=0,
+        unpriced=0,
+        message="",
+        results=None,
+        blessed_at=None,
+        created_at=resources.clock(),
+        started_at=None,
+        ended_at=None,
+    )
+
+
+def _answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
+    answer = turns.get_answer(tx, scope, answer_id)
+    if answer.state not in ENDED:
+        raise Conflict("This answer is still being written.", "Wait for its end.")
+    if not answer.text.strip():
+        raise Invalid("This answer has no text to judge.", "Retry it first.", param="answer_id")
+    return answer
+
+
+def _find(tx: Tx, scope: Scope, answer_id: str) -> Answer | None:
+    try:
+        return turns.get_answer(tx, scope, answer_id)
+    except NotFound:
+        return None
+
+
+def _advisor_id(tx: Tx, scope: Scope, wish: Wish, answer: Answer | None) -> str | None:
+    if wish.advisor is not None:
+        found = advisor_rows.find(tx, scope, wish.advisor)
+        if found is not None:
+            return found.id
+        if assertion_rows.name_of(tx, scope, wish.advisor) is not None:
+            return wish.advisor  # it is gone; its assertions work on
+        return advisor_rows.get(tx, scope, wish.advisor).id
+    return None if answer is None else answer.advisor_id
+
+
+def _chosen(
+    tx: Tx, scope: Scope, wish: Wish, advisor_id: str | None, mode: Mode
+) -> list[Assertion]:
+    if wish.assertion_ids is not None:
+        chosen = assertion_rows.get_many(tx, scope, list(dict.fromkeys(wish.assertion_ids)))
+        if advisor_id is not None:
+            strange = [one for one in chosen if one.advisor_id != advisor_id]
+            if strange:
+                raise Invalid(
+                    f"The assertion {strange[0].id} is another advisor's.", param="assertion_ids"
+                )
+    else:
+        chosen = assertion_rows.list_all(tx, scope, Wanted(advisor_id=advisor_id, active=True))
+    if not chosen:
+        raise Invalid(
+            "There are no active assertions to evaluate.",
+            "Add one with POST /api/assertions or `polyvox assertions add`.",
+        )
+    if not wish.failing:
+        return chosen
+    last = evaluations.latest(tx, scope, advisor_id, mode=mode)
+    found = suite.read_results(last.results) if last is not None and last.results else None
+    failed = (
+        {row.assertion_id for row in found.assertions if row.outcome == "fail"} if found else ()
+    )
+    chosen = [one for one in chosen if one.id in failed]
+    if not chosen:
+        why = "Nothing failed in the last run." if found else "There is no earlier run."
+        raise Invalid(why, "Run all of them, without --failing.", param="failing")
+    return chosen
+
+
+def _pairs(chosen: Sequence[Assertion]) -> tuple[tuple[str, int], ...]:
+    return tuple((one.id, one.number) for one in chosen)
+
+
+def _stored(chosen: Sequence[Assertion]) -> list[Unit]:
+    """Each assertion on the answer that it was drawn from."""
+    groups: dict[tuple[str, str], list[Assertion]] = {}
+    for one in chosen:
+        if one.source is None or not one.source.answer.strip():
+            place = ("", NO_ANSWER)
+        elif one.source.answer == REDACTED:
+            place = ("", FORGOTTEN)
+        else:
+            place = (one.source.answer_id, "")
+        groups.setdefault(place, []).append(one)
+    return [
+        Unit(_pairs(some), answer=answer_id, nowhere=nowhere)
+        for (answer_id, nowhere), some in groups.items()
+    ]
+
+
+def _replayed(
+    tx: Tx, resources: Resources, scope: Scope, chosen: Sequence[Assertion], model: str
+) -> tuple[list[Unit], list[str]]:
+    """Each assertion in its contexts, and the models that will answer there."""
+    found = places(tx, resources, scope, chosen)
+    stored: dict[str, list[Assertion]] = {}
+    own: dict[tuple[str, str], list[Assertion]] = {}
+    units: list[Unit] = []
+    for one in chosen:
+        names = found.of[one.id]
+        if not names:
+            why = NO_CONTEXT if one.advisor_id in found.advisors else NO_ADVISOR
+            units.append(Unit(_pairs([one]), nowhere=why))
+        elif one.source is None and one.user_input is not None:
+            own.setdefault((one.advisor_id, one.user_input), []).append(one)
+        else:
+            for name in names:
+                stored.setdefault(name, []).append(one)
+
+    def version(advisor_id: str) -> str:
+        advisor = found.advisors.get(advisor_id)
+        return advisor.version_id if advisor else ""
+
+    units += [
+        Unit(_pairs(some), asked=some[0].id, prompt=version(advisor_id))
+        for (advisor_id, _), some in own.items()
+    ]
+    units += [
+        Unit(_pairs(some), context=name, prompt=version(found.contexts[name].advisor_id))
+        for name, some in stored.items()
+    ]
+    models = [model] if model else [one.model_id for one in found.contexts.values()]
+    return units, models
+
+
+def _warnings(
+    chosen: Sequence[Assertion], judge: str | None, asked: Sequence[str]
+) -> tuple[str, ...]:
+    if all(one.kind != "judge" for one in chosen):
+        return ()
+    if judge is None:
+        return (TOO_SMALL,)
+    own = own_model_warning(judge, asked)
+    return () if own is None else (own,)

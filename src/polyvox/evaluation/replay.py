@@ -1,0 +1,404 @@
+"""Replay: a stored context with a prompt put in, asked again by the road itself.
+
+What an advisor was sent for an answer is sent again, to the same model with the same parameters;
+only the prompt differs, and where it does not, the request is the same to the byte. Where there is
+nothing stored, for an assertion made by hand, the road compiles what a first message would send.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from polyvox.caps import check_caps
+from polyvox.context.budget import TooLong
+from polyvox.context.compile import compile_request
+from polyvox.context.rebuild import Receipt
+from polyvox.context.recipe import BUILT_IN
+from polyvox.errors import EmptyAnswer, Invalid, NotFound
+from polyvox.evaluation.bench import Prompt, Sample
+from polyvox.evaluation.calls import Afford, Calls, Note
+from polyvox.evaluation.checks import check
+from polyvox.evaluation.contexts import Context, Field, captured, read, with_phase, with_prompt
+from polyvox.evaluation.judge import Judge
+from polyvox.evaluation.judge_prompt import Subject, judge_hash
+from polyvox.evaluation.tables import assertions as assertion_rows
+from polyvox.evaluation.tables import contexts as context_rows
+from polyvox.evaluation.tables import samples, verdicts
+from polyvox.evaluation.tables.samples import StoredSample
+from polyvox.evaluation.tables.verdicts import CODE
+from polyvox.evaluation.values import Assertion, Judged, Verdict
+from polyvox.ids import content_hash, new_id
+from polyvox.memory.tables import companions
+from polyvox.models.base import Request
+from polyvox.resources import Resources
+from polyvox.session.council import find_recipe, model_for, params_for, voiced
+from polyvox.store import advisors as advisor_rows
+from polyvox.store import ratios, turns
+from polyvox.store.database import Tx
+from polyvox.thread import Thread, ThreadTurn
+from polyvox.values import Advisor, Scope, Usage
+
+FRESH_RECIPE = "council"
+"""How an advisor is asked what nobody has asked it yet."""
+MEANWHILE = (
+    "Something of this was forgotten while it was judged. Run what could not be judged again."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where assertions are tried out."""
+
+    contexts: Mapping[str, Context]
+    """By hash."""
+    of: Mapping[str, tuple[str, ...]]
+    """The hashes of each assertion's contexts; none where it has no place to be tried."""
+    advisors: Mapping[str, Advisor]
+    """Those whose contexts they are, as they are now; one that is gone is not among them."""
+
+
+def places(tx: Tx, resources: Resources, scope: Scope, assertions: Sequence[Assertion]) -> Places:
+    """Where each assertion is tried out: in the context it was drawn from, with the question it
+    has of its own, or else in every stored context of its advisor."""
+    found: dict[str, Context] = {}
+    of: dict[str, tuple[str, ...]] = {}
+    advisors: dict[str, Advisor] = {}
+    for one in assertions:
+        advisor = advisors.get(one.advisor_id) or advisor_rows.find(tx, scope, one.advisor_id)
+        if advisor is not None:
+            advisors[advisor.id] = advisor
+        if one.source is not None:
+            names = [one.source.context_hash] if one.source.context_hash else []
+        elif one.user_input is not None:
+            fresh = (
+                None if advisor is None else _fresh(tx, resources, scope, advisor, one.user_input)
+            )
+            names = [] if fresh is None else [fresh.hash]
+            if fresh is not None:
+                found[fresh.hash] = fresh
+        else:
+            names = assertion_rows.context_hashes(tx, scope, one.advisor_id)
+        for name in names:
+            if name not in found and (stored := context_rows.find(tx, scope, name)) is not None:
+                found[name] = _today(tx, resources, scope, read(stored.data))
+        of[one.id] = tuple(name for name in names if name in found)
+    return Places(found, of, advisors)
+
+
+def _today(tx: Tx, resources: Resources, scope: Scope, context: Context) -> Context:
+    """A context under the phase that the person has written since: their own text of it is part of
+    what is tried out, as the advisor's prompt is."""
+    if context.recipe[0] not in BUILT_IN:
+        return context
+    recipe = find_recipe(tx, scope, resources.settings, context.recipe[0])
+    for phase in recipe.phases:
+        if phase.name == context.phase and phase.text:
+            try:
+                return with_phase(context, phase.name, phase.text)
+            except Invalid:  # it does not show where that text stood: it is tried as it was
+                return context
+    return context
+
+
+def _fresh(
+    tx: Tx, resources: Resources, scope: Scope, advisor: Advisor, asked: str
+) -> Context | None:
+    """What this advisor would be sent for a first message; None where that does not fit."""
+    recipe = find_recipe(tx, scope, resources.settings, FRESH_RECIPE)
+    model = model_for(resources, recipe, advisor)
+    facts = resources.models.facts(model)
+    thread = Thread(
+        voiced(recipe, advisor),
+        ThreadTurn("", "", 1, asked, None),
+        ratio=ratios.ratio(tx, scope, model),
+    )
+    params = params_for(resources, recipe, advisor, facts)
+    try:
+        compiled = compile_request(recipe, thread, resources.settings.limits, facts, params)
+    except TooLong:
+        return None
+    receipt = Receipt("", compiled.draft, compiled.request, (), None, ())
+    return msgspec.structs.replace(captured(receipt, advisor, recipe, asked), model_id=model)
+
+
+@dataclass(slots=True, eq=False)
+class RoadBench:
+    """The road as a bench: contexts are replayed, answers are judged, and both are kept."""
+
+    resources: Resources
+    scope: Scope
+    run_id: str
+    """The evaluation or optimisation that this is for."""
+    places: Places
+    calls: Calls
+    judge_: Judge
+    model: str | None = None
+    """Asks this model in place of the one that had answered."""
+    _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
+
+    async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+        """What the advisor answers in that context with this prompt."""
+        context = self._context(context_hash)
+        asked = self._with(context, prompt)
+        model = self._model(context)
+        key = self.key(prompt, context_hash, repeat)
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            kept = await self.resources.database.read(lambda tx: self._kept(tx, key, context_hash))
+            if kept is None:
+                return await self._ask(prompt, context_hash, repeat, model, asked.request())
+        return _sample(kept)
+
+    def key(self, prompt: Prompt, context_hash: str, repeat: int) -> str:
+        """The name of a sample: another run, prompt, context, model, parameters or repeat is
+        another one."""
+        context = self._context(context_hash)
+        advisor = self.places.advisors.get(context.advisor_id)
+        named = (
+            self.run_id,
+            prompt.target,
+            prompt.hash,
+            content_hash(advisor.identity if advisor else context.versioned),
+            context_hash,
+            self._model(context),
+            context.params,
+            repeat,
+        )
+        return content_hash(msgspec.json.encode(named).decode())
+
+    async def judge(
+        self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+    ) -> list[Judged]:
+        """One judgement for each assertion, in their order; what was found out before is not asked
+        for again."""
+        subject = Subject(self._context(sample.context_hash).asked, sample.text)
+        about = About(sample.key, None, sample.prompt_hash, sample.context_hash, sample.model)
+        return await self.found_out(about, subject, assertions, repeat)
+
+    async def found_out(
+        self, about: About, subject: Subject, assertions: Sequence[Assertion], repeat: int
+    ) -> list[Judged]:
+        """The same about any text."""
+        known = await self.resources.database.read(
+            lambda tx: verdicts.of_subject(tx, self.scope, self.run_id, about.subject, repeat)
+        )
+        found = {
+            one.assertion_id: Judged(one.assertion_id, one.number, one.reason, one.outcome)
+            for one in known
+            if one.outcome != "error"
+        }
+        open_ = [one for one in assertions if not _same(found.get(one.id), one)]
+        coded = [_checked(one, subject.answer) for one in open_ if one.kind != "judge"]
+        coded = await self.keep(about, coded, repeat, coded=True, subject=subject)
+        worded = [one for one in open_ if one.kind == "judge"]
+        judged = await self.judge_.judge(subject, worded, repeat) if worded else []
+        judged = await self.keep(about, judged, repeat, subject=subject)
+        found |= {one.assertion_id: one for one in (*coded, *judged)}
+        return [found[one.id] for one in assertions]
+
+    async def keep(
+        self,
+        about: About,
+        judged: Sequence[Judged],
+        repeat: int,
+        *,
+        coded: bool = False,
+        subject: Subject | None = None,
+    ) -> list[Judged]:
+        """Store what was found out, before anybody goes on; answers what was stored. A reason may
+        quote its subject: where something of that was forgotten meanwhile, it is an error."""
+        now = self.resources.clock()
+        judge = (CODE, "") if coded else (self.judge_.model or "", judge_hash())
+
+        def store(tx: Tx) -> list[Judged]:
+            companions.drops_held(tx, self.scope)
+            found = list(judged)
+            if subject is not None and not self._stands(tx, about, subject):
+                found = [replace(one, reason=MEANWHILE, outcome="error") for one in judged]
+            rows = [
+                Verdict(
+                    new_id(),
+                    self.run_id,
+                    one.assertion_id,
+                    one.number,
+                    about.answer_id,
+                    about.sample,
+                    about.prompt_hash,
+                    about.context_hash,
+                    about.model,
+                    *judge,
+                    repeat,
+                    one.reason,
+                    one.outcome,
+                    created_at=now,
+                )
+                for one in found
+            ]
+            verdicts.put(tx, self.scope, rows)
+            return found
+
+        return await self.resources.database.write(store) if judged else []
+
+    async def _ask(
+        self, prompt: Prompt, context_hash: str, repeat: int, model: str, request: Request
+    ) -> Sample:
+        reply = await self.calls.ask(model, request)
+        if not reply.text.strip():
+            raise EmptyAnswer(f"{model} answered nothing.", "Run what could not be judged again.")
+        made = StoredSample(
+            self.key(prompt, context_hash, repeat),
+            self.run_id,
+            context_hash,
+            prompt.hash,
+            reply.model,
+            repeat,
+            reply.text,
+            self.resources.clock(),
+        )
+
+        def store(tx: Tx) -> None:
+            companions.drops_held(tx, self.scope)
+            self._kept(tx, made.key, context_hash)
+            samples.put(tx, self.scope, made)
+
+        await self.resources.database.write(store)
+        return _sample(made, reply.usage)
+
+    def _kept(self, tx: Tx, key: str, context_hash: str) -> StoredSample | None:
+        """A sample that is stored, unless something of its context was forgotten since it was
+        read: that is refused."""
+        stored = context_rows.find(tx, self.scope, context_hash)
+        asked = self._context(context_hash).asked
+        if stored.redacted if stored else not assertion_rows.is_asked(tx, self.scope, asked):
+            raise _forgotten()
+        return samples.find(tx, self.scope, key)
+
+    def _stands(self, tx: Tx, about: About, subject: Subject) -> bool:
+        """Whether what was judged is stored as it was read."""
+        try:
+            if about.sample:
+                kept = self._kept(tx, about.sample, about.context_hash)
+                return kept is not None and kept.text == subject.answer
+            answer = turns.get_answer(tx, self.scope, about.answer_id or "")
+        except Invalid:
+            return False
+        except NotFound:  # its conversation is gone: the assertion keeps what it was drawn from
+            return True
+        asked = turns.get_turn(tx, self.scope, answer.turn_id).content
+        return (asked, answer.text) == (subject.question, subject.answer)
+
+    def _context(self, context_hash: str) -> Context:
+        found = self.places.contexts.get(context_hash)
+        if found is None:
+            raise Invalid(
+                "The context of this assertion is not there any more.",
+                "Make the assertion again from another answer.",
+            )
+        return found
+
+    def _with(self, context: Context, prompt: Prompt) -> Context:
+        """The context with this prompt in it, and the advisor's own where it is a phase's."""
+        if context.redacted:
+            raise _forgotten()
+        advisor = self.places.advisors.get(context.advisor_id)
+        if prompt.phase is None:
+            return with_prompt(context, prompt.text, _field(advisor, prompt.text))
+        if advisor is not None:
+            context = with_prompt(context, advisor.identity, _field(advisor, advisor.identity))
+        return with_phase(context, prompt.phase, prompt.text)
+
+    def _model(self, context: Context) -> str:
+        """The model that had answered; where that is not known, the advisor's of today."""
+        if self.model or context.model_id:
+            return self.model or context.model_id
+        advisor = self.places.advisors.get(context.advisor_id)
+        return (advisor.model if advisor else None) or self.resources.models.default
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Which text a verdict is about."""
+
+    sample: str
+    answer_id: str | None
+    prompt_hash: str
+    context_hash: str
+    model: str
+
+    @property
+    def subject(self) -> str:
+        """Its name among the verdicts."""
+        return self.sample or self.answer_id or ""
+
+
+def bench(
+    resources: Resources,
+    scope: Scope,
+    run_id: str,
+    found: Places,
+    judge: str | None,
+    *,
+    purpose: str = "evaluation",
+    note: Note | None = None,
+    afford: Afford | None = None,
+    confirm: bool = False,
+    model: str | None = None,
+) -> RoadBench:
+    """The road as a bench for one run. Every call is checked against the caps of the settings and
+    against `afford`; what it used is told to `note` in the commit that stores it."""
+
+    async def affordable(name: str, request: Request) -> None:
+        limits = resources.settings.limits
+        if limits.capped:
+            await resources.database.read(
+                lambda tx: check_caps(tx, scope, limits, "", None, resources.clock())
+            )
+        if afford is not None:
+            await afford(name, request)
+
+    calls = Calls(
+        scope,
+        resources.models,
+        resources.database,
+        resources.clock,
+        purpose,
+        affordable,
+        at_once=resources.settings.evaluation.concurrency,
+    )
+    if note is not None:
+        calls.note = note
+    return RoadBench(resources, scope, run_id, found, calls, Judge(calls, judge, confirm), model)
+
+
+def _field(advisor: Advisor | None, text: str) -> Field | None:
+    """What an identity is when it is this text: the description only where it is that now. Of an
+    advisor that is gone nobody knows: what it was then holds."""
+    if advisor is None:
+        return None
+    return "description" if not advisor.prompt and advisor.description == text else "prompt"
+
+
+def _forgotten() -> Invalid:
+    return Invalid(
+        "Something in this context was forgotten, so it cannot be replayed.",
+        "Make the assertion again from another answer.",
+    )
+
+
+def _same(found: Judged | None, assertion: Assertion) -> bool:
+    return found is not None and found.number == assertion.number
+
+
+def _checked(assertion: Assertion, answer: str) -> Judged:
+    try:
+        found = check(assertion.kind, assertion.args, answer)
+    except Invalid as error:
+        return Judged(assertion.id, assertion.number, error.message, "error")
+    return Judged(assertion.id, assertion.number, found.reason, found.outcome)
+
+
+def _sample(kept: StoredSample, used: Usage | None = None) -> Sample:
+    return Sample(kept.key, kept.text, kept.model, kept.context_hash, kept.prompt_hash, used)

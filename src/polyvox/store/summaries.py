@@ -1,0 +1,117 @@
+"""Running summaries as rows: what left a bookends window, for one advisor on one branch.
+
+Invariant: a row tells of exactly the messages it lists. Whatever changes one of them (an exclusion,
+another version, forgetting) drops the row in the same transaction and wants a new one made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import msgspec
+
+from polyvox.store import jobs
+from polyvox.store.database import Tx
+from polyvox.store.table import Table
+from polyvox.values import Scope
+
+KIND = "running_summary"
+"""The job that makes one."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSummary:
+    """A stored summary of a stretch of an advisor's thread."""
+
+    conversation_id: str
+    branch_id: str
+    advisor_id: str
+    text: str
+    covers: tuple[str, ...]
+    """The messages and answers it tells of, in order: "u" and a turn's id, "a" and an answer's."""
+    after_id: str
+    """The turn before the first of them; empty: there is none."""
+    before_id: str
+    """The turn behind the last of them."""
+    model: str
+    made_at: int
+
+
+_SUMMARIES = Table("running_summaries", RunningSummary)
+
+
+def subject(conversation_id: str, branch_id: str, advisor_id: str) -> str:
+    """What the job of a summary is about."""
+    return msgspec.json.encode((conversation_id, branch_id, advisor_id)).decode()
+
+
+def parse(about: str) -> tuple[str, str, str]:
+    """The conversation, the branch and the advisor that a job is about."""
+    return msgspec.json.decode(about, type=tuple[str, str, str])
+
+
+def find(
+    tx: Tx, scope: Scope, conversation_id: str, branch_id: str, advisor_id: str
+) -> RunningSummary | None:
+    """The summary of an advisor's thread on a branch, if there is one."""
+    return _SUMMARIES.one(
+        tx,
+        scope,
+        "AND conversation_id = ? AND branch_id = ? AND advisor_id = ?",
+        conversation_id,
+        branch_id,
+        advisor_id,
+    )
+
+
+def of_advisor(tx: Tx, scope: Scope, conversation_id: str, advisor_id: str) -> list[RunningSummary]:
+    """An advisor's summaries of a conversation, of every branch."""
+    return _SUMMARIES.all(
+        tx,
+        scope,
+        "AND conversation_id = ? AND advisor_id = ? ORDER BY branch_id",
+        conversation_id,
+        advisor_id,
+    )
+
+
+def of_conversation(tx: Tx, scope: Scope, conversation_id: str) -> list[RunningSummary]:
+    """Every summary of a conversation."""
+    return _SUMMARIES.all(
+        tx, scope, "AND conversation_id = ? ORDER BY branch_id, advisor_id", conversation_id
+    )
+
+
+def every(tx: Tx, scope: Scope) -> list[RunningSummary]:
+    """All there are."""
+    return _SUMMARIES.all(tx, scope, "ORDER BY conversation_id, branch_id, advisor_id")
+
+
+def put(tx: Tx, scope: Scope, one: RunningSummary) -> None:
+    """Keep a summary in place of the one before."""
+    _delete(tx, scope, one)
+    _SUMMARIES.insert(tx, scope, one)
+
+
+def drop(tx: Tx, scope: Scope, one: RunningSummary, now: int) -> None:
+    """Let go of a summary, and want another."""
+    _delete(tx, scope, one)
+    about = subject(one.conversation_id, one.branch_id, one.advisor_id)
+    jobs.again(tx, scope, KIND, about, now)
+
+
+def touched(tx: Tx, scope: Scope, conversation_id: str, refs: Collection[str], now: int) -> None:
+    """These messages and answers are no longer what they were: drop every summary that tells of
+    one of them."""
+    for one in of_conversation(tx, scope, conversation_id):
+        if not set(refs).isdisjoint(one.covers):
+            drop(tx, scope, one, now)
+
+
+def _delete(tx: Tx, scope: Scope, one: RunningSummary) -> None:
+    tx.run(
+        "DELETE FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
+        " AND branch_id = ? AND advisor_id = ?",
+        (scope.user, one.conversation_id, one.branch_id, one.advisor_id),
+    )

@@ -1,0 +1,137 @@
+"""Rows as values: a table whose columns are the fields of a frozen dataclass.
+
+A bool is stored as 0 or 1; text, numbers and bytes as they are; anything else as JSON. A `flat`
+field is a dataclass itself, with a column for each of its own fields (NULL: the field is None).
+Every statement stays within the rows of one user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from types import NoneType, UnionType
+from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from polyvox.store.database import Row, Tx, Value
+from polyvox.values import Scope
+
+T = TypeVar("T")
+
+
+class Table(Generic[T]):
+    """Reads and writes the values of one kind."""
+
+    def __init__(self, name: str, kind: type[T], *, flat: str | None = None) -> None:
+        hints = get_type_hints(kind)
+        self._name = name
+        self._kind: Callable[..., T] = kind
+        self._names = tuple(field.name for field in fields(kind))  # type: ignore[arg-type]
+        self._flat = flat
+        self._place = self._names.index(flat) if flat else 0
+        self._part = Table(name, _unwrapped(hints[flat])) if flat else None
+        self._plain = tuple(name for name in self._names if name != flat)
+        self._columns = (*self._plain, *(self._part.columns.split(", ") if self._part else ()))
+        self._decoders = [
+            (index, decode)
+            for index, column in enumerate(self._plain)
+            if (decode := _decoder(hints[column])) is not None
+        ]
+        self._encoders = {self._plain[index]: _encoder(decode) for index, decode in self._decoders}
+        self.columns: str = ", ".join(self._columns)
+
+    def of(self, alias: str) -> str:
+        """The columns under an alias of the table."""
+        return ", ".join(f"{alias}.{column}" for column in self._columns)
+
+    def value(self, row: Row) -> T:
+        """A row of `columns` as a value."""
+        count = len(self._plain)
+        values = list(row[:count])
+        for index, decode in self._decoders:
+            if values[index] is not None:
+                values[index] = decode(values[index])
+        if self._part is not None:
+            part = None if row[count] is None else self._part.value(row[count:])
+            values.insert(self._place, part)
+        return self._kind(*values)
+
+    def one(self, tx: Tx, scope: Scope, rest: str, *params: Value) -> T | None:
+        """The first value that `rest` (the statement behind WHERE user_id = ?) leaves."""
+        row = tx.one(self._select(rest), (scope.user, *params))
+        return None if row is None else self.value(row)
+
+    def all(self, tx: Tx, scope: Scope, rest: str, *params: Value) -> list[T]:
+        """Every value that `rest` leaves, in its order."""
+        return [self.value(row) for row in tx.all(self._select(rest), (scope.user, *params))]
+
+    def insert(self, tx: Tx, scope: Scope, value: T, **others: Value) -> None:
+        """Store a new row; `others` are columns that are no fields."""
+        self._insert(tx, scope, value, others)
+
+    def try_insert(self, tx: Tx, scope: Scope, value: T, **others: Value) -> bool:
+        """Store a new row unless another one stands where it should go; True if it was stored."""
+        return self._insert(tx, scope, value, others, " ON CONFLICT DO NOTHING") > 0
+
+    def update(self, tx: Tx, scope: Scope, value: T, names: str, **others: Value) -> None:
+        """Store these fields (names parted by spaces) in the row that has the value's id."""
+        row = {**self._row(value, names.split()), **others}
+        changes = ", ".join(f"{column} = ?" for column in row)
+        tx.run(
+            f"UPDATE {self._name} SET {changes} WHERE user_id = ? AND id = ?",
+            (*row.values(), scope.user, value.id),  # type: ignore[attr-defined]
+        )
+
+    def _select(self, rest: str) -> str:
+        return f"SELECT {self.columns} FROM {self._name} WHERE user_id = ? {rest}"
+
+    def _insert(
+        self, tx: Tx, scope: Scope, value: T, others: Mapping[str, Value], rest: str = ""
+    ) -> int:
+        row = {"user_id": scope.user, **self._row(value, self._names), **others}
+        marks = ", ".join("?" * len(row))
+        return tx.run(
+            f"INSERT INTO {self._name} ({', '.join(row)}) VALUES ({marks}){rest}",
+            tuple(row.values()),
+        )
+
+    def _row(self, value: T, names: Iterable[str]) -> dict[str, Value]:
+        """Columns and what is stored in them, for these fields."""
+        row: dict[str, Value] = {}
+        for name in names:
+            field = getattr(value, name)
+            if self._part is not None and name == self._flat:
+                none = dict.fromkeys(self._part._names)  # noqa: SLF001 - a table too
+                row |= none if field is None else self._part._row(field, none)  # noqa: SLF001
+            elif field is None or name not in self._encoders:
+                row[name] = field
+            else:
+                row[name] = self._encoders[name](field)
+        return row
+
+
+def _unwrapped(hint: Any) -> Any:  # noqa: ANN401 - any type
+    """A type without `| None`."""
+    if get_origin(hint) in (Union, UnionType):
+        options = [option for option in get_args(hint) if option is not NoneType]
+        return options[0] if len(options) == 1 else hint
+    return hint
+
+
+def _decoder(hint: Any) -> Callable[[Any], Any] | None:  # noqa: ANN401 - any type
+    """The way from a column to a field of this type; None where they are the same."""
+    kind = _unwrapped(hint)
+    if kind is bool:
+        return bool
+    if kind in (str, int, float, bytes) or get_origin(kind) is Literal:
+        return None
+    return msgspec.json.Decoder(kind).decode
+
+
+def _encoder(decode: Callable[[Any], Any]) -> Callable[[Any], Value]:
+    return int if decode is bool else _json
+
+
+def _json(field: object) -> str:
+    return msgspec.json.encode(field).decode()

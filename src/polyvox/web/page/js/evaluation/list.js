@@ -1,0 +1,224 @@
+// One advisor's assertions: the list to choose from, running them, and how it went over time.
+import { api, request } from "../api.js";
+import { Dialog, sure, tell, tellFailure } from "../dialog.js";
+import { Field, said } from "../form.js";
+import { Failed, useLoaded, useReturning, Waiting } from "../load.js";
+import { usePlace } from "../place.js";
+import { pref } from "../prefs.js";
+import { go } from "../router.js";
+import { addCommand } from "../shortcuts.js";
+import { html, useEffect, useId, useState } from "../ui.js";
+import { plural } from "../words.js";
+import { Lint, useLint } from "./assert.js";
+import { Row } from "./assertion.js";
+import { Agreement, PassRates } from "./rates.js";
+import { RunList, Running } from "./runs.js";
+
+const PAGE = 100;
+
+/** The list, filtered by the server, a page at a time. */
+function useAssertions(slug, filter) {
+  const [more, setMore] = useState(PAGE);
+  const query = new URLSearchParams({ limit: Math.min(more, 500) });
+  if (filter.q.trim()) query.set("q", filter.q.trim());
+  if (filter.tag) query.set("tag", filter.tag);
+  const path = `/api/advisors/${encodeURIComponent(slug)}/assertions?${query}`;
+  const [page, failure, again] = useLoaded(() => api.get(path), [path]);
+  return { page, failure, again, onMore: page?.next ? () => setMore(more + PAGE) : null };
+}
+
+/** Write some that were drawn from no answer. */
+function ByHand({ advisor, onClose, onKept }) {
+  const kept = pref(`draft.assertions.${advisor.id}`, "");
+  const [question, setQuestion] = useState("");
+  const [failure, setFailure] = useState(null);
+  const [checks, setChecks] = useState([]);
+  const lint = useLint(kept.value, { advisor_id: advisor.id });
+  const lines = kept.value.split("\n").filter((line) => line.trim());
+  const count = lines.length + checks.length;
+  const save = async (event) => {
+    event.preventDefault();
+    setFailure(null);
+    const about = { advisor_id: advisor.id, ...(question.trim() ? { user_input: question.trim() } : {}) };
+    try {
+      if (lines.length) await api.post("/api/assertions", { ...about, text: kept.value });
+      kept.value = "";
+      for (const { kind, args, text } of checks) await api.post("/api/assertions", { ...about, text, kind, args });
+      tell(`${plural(count, "assertion")} kept.`);
+      onKept();
+      onClose();
+    } catch (error) {
+      setFailure(error);
+    }
+  };
+  return html`
+    <${Dialog} title=${`How ${advisor.name} should answer`} onClose=${onClose} wide>
+      <form class="stack asserting" onSubmit=${save}>
+        <${Field} label="What should hold" hint="One per line.">
+          ${(attributes) => html`<textarea class="box" rows="3" autofocus ...${attributes} value=${kept.value} onInput=${(event) => { kept.value = event.currentTarget.value; }}></textarea>`}
+        <//>
+        <${Lint} items=${lint} text=${kept.value} onText=${(text) => { kept.value = text; }} onCheck=${(one) => setChecks([...checks, one])} />
+        ${checks.length > 0 && html`<ul class="taken">${checks.map((one) => html`<li key=${one.text}>${one.text} <span class="stamp">in code</span> <button type="button" class="inline" aria-label=${`Leave out: ${one.text}`} onClick=${() => setChecks(checks.filter((each) => each !== one))}>leave out</button></li>`)}</ul>`}
+        <${Field} label="Asked with this question" hint="Left empty, it holds wherever this advisor has answered so far.">
+          ${(attributes) => html`<input type="text" ...${attributes} value=${question} onInput=${(event) => setQuestion(event.currentTarget.value)} />`}
+        <//>
+        ${failure && html`<${Failed} failure=${failure} />`}
+        <div class="row end"><button type="button" class="plain" onClick=${onClose}>Cancel</button><button type="submit" class="solid" disabled=${!count}>${count ? `Keep ${plural(count, "assertion")}` : "Keep"}</button></div>
+      </form>
+    <//>`;
+}
+
+async function download(advisor) {
+  const response = await request("GET", `/api/advisors/${advisor.id}/assertions/export`);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = `${advisor.slug}-assertions.yaml`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function Import({ advisor, onDone }) {
+  const read = async ({ currentTarget: input }) => {
+    const [file] = input.files;
+    if (!file) return;
+    try {
+      const report = await api.post(`/api/advisors/${advisor.id}/assertions/import`, { content: await file.text() });
+      tell(`${plural(report.taken.length, "assertion")} taken, ${report.present.length} were there already.`, { hint: report.refused.map((one) => (typeof one === "string" ? one : `${one.what ?? one.text ?? ""} ${one.why ?? one.reason ?? ""}`)).join(" ") });
+      onDone();
+    } catch (error) {
+      tellFailure(error);
+    }
+    input.value = "";
+  };
+  return html`<label class="file-tool">Import<input type="file" class="aside" accept=".yaml,.yml,.json" onChange=${read} /></label>`;
+}
+
+function Nothing({ filter, advisor }) {
+  if (filter.q || filter.tag) return html`<p class="nobody">Nothing matches.</p>`;
+  return html`
+    <div class="nobody">
+      <p>Nothing has been asserted of ${advisor.name} yet.</p>
+      <p class="soft">In a conversation, press <b>Assert</b> under one of its answers; or write some here.</p>
+    </div>`;
+}
+
+/** What the palette offers here. */
+function useCommands(advisor, onWrite) {
+  useEffect(() => {
+    if (!advisor) return undefined;
+    const group = "Assertions";
+    const taken = [
+      { id: "assertions.write", name: `Write down how ${advisor.name} should answer`, verb: "write", group, run: onWrite },
+      { id: "assertions.improve", name: `Improve the prompt of ${advisor.name}`, verb: "improve", group, run: () => go(`/assertions/${advisor.slug}/improve`) },
+    ].map(addCommand);
+    return () => taken.forEach((take) => take());
+  }, [advisor?.id, advisor?.slug]);
+}
+
+export function AdvisorAssertions({ slug }) {
+  const [advisor, lost, look] = useLoaded(() => api.get(`/api/advisors/${encodeURIComponent(slug)}`), [slug]);
+  const [filter, setFilter] = useState({ q: "", tag: "" });
+  const { page, failure, again, onMore } = useAssertions(slug, filter);
+  const [chosen, setChosen] = useState(null); // null: those in use
+  const [writing, setWriting] = useState(false);
+  useReturning(again);
+  usePlace(advisor?.name ?? "Assertions", "Assertions");
+  const items = page?.items ?? [];
+  useEffect(() => { setChosen(null); }, [slug]);
+  useCommands(advisor, () => setWriting(true));
+  const picked = chosen ?? new Set(items.filter((one) => one.active).map((one) => one.id));
+  const pick = (id, on) => { const next = new Set(picked); if (on) next.add(id); else next.delete(id); setChosen(next); };
+  if (!advisor) return html`<div class="room">${lost ? html`<${Failed} failure=${lost} again=${look} />` : html`<${Waiting}>Fetching …<//>`}</div>`;
+  const here = items.filter((one) => picked.has(one.id));
+  return html`
+    <div class="room assertions">
+      <header>
+        <p><a class="back" href="/assertions">Assertions</a></p>
+        <h1>How ${advisor.name} should answer</h1>
+        <div class="tools">
+          <button type="button" onClick=${() => setWriting(true)}>Write some</button>
+          <a href=${`/advisors/${advisor.slug}`}>Its prompt</a>
+          ${items.length > 0 && html`<button type="button" onClick=${() => download(advisor).catch(tellFailure)}>Export</button>`}
+          <${Import} advisor=${advisor} onDone=${again} />
+        </div>
+      </header>
+      ${(items.length > 0 || filter.q || filter.tag) && html`
+        <div class="finding">
+          <label><span class="aside">Search these assertions</span><input type="search" placeholder="Search" value=${filter.q} onInput=${(event) => setFilter({ ...filter, q: event.currentTarget.value })} /></label>
+          ${page?.tags.length > 0 && html`<label><span class="aside">Tag</span><select value=${filter.tag} onChange=${(event) => setFilter({ ...filter, tag: event.currentTarget.value })}><option value="">every tag</option>${page.tags.map((tag) => html`<option key=${tag} value=${tag}>${tag}</option>`)}</select></label>`}
+        </div>`}
+      ${failure && html`<${Failed} failure=${failure} again=${again} />`}
+      ${!page && !failure && html`<${Waiting}>Fetching the assertions …<//>`}
+      ${page && !items.length && html`<${Nothing} filter=${filter} advisor=${advisor} />`}
+      ${items.length > 0 && html`
+        <div class="row choosing">
+          <label class="pick-all"><input type="checkbox" checked=${here.length === items.length} onChange=${(event) => setChosen(new Set(event.currentTarget.checked ? items.map((one) => one.id) : []))} /> All</label>
+          <span class="soft" role="status">${here.length} of ${plural(items.length, "assertion")} selected</span>
+          <${Bulk} chosen=${picked} tags=${page.tags} onDone=${(gone) => { if (gone) setChosen(null); again(); }} />
+        </div>
+        <ul class="checklist" aria-label="Assertions">${items.map((one, at) => html`<${Row} key=${one.id} one=${one} before=${items[at - 1]} on=${picked.has(one.id)} onPick=${(on) => pick(one.id, on)} onChanged=${again} />`)}</ul>
+        ${onMore && html`<button type="button" class="plain" onClick=${onMore}>More</button>`}
+        <${Running} advisor=${advisor} chosen=${here.map((one) => one.id)} />`}
+      <${PassRates} advisor=${advisor} />
+      <${RunList} advisor=${advisor} />
+      <${Agreement} advisor=${advisor} />
+      ${writing && html`<${ByHand} advisor=${advisor} onClose=${() => setWriting(false)} onKept=${again} />`}
+    </div>`;
+}
+
+// What can be done to several assertions at once.
+const all = (chosen, action, more = {}) => api.post("/api/assertions/bulk", { ids: [...chosen], action, ...more });
+
+function Tagging({ chosen, tags, onClose, onDone }) {
+  const [tag, setTag] = useState("");
+  const [failure, setFailure] = useState(null);
+  const known = useId();
+  const act = (action, says) => async (event) => {
+    event.preventDefault();
+    try {
+      await all(chosen, action, { tag: tag.trim() });
+      tell(`${says} ${plural(chosen.size, "assertion")}.`);
+      onDone();
+    } catch (error) {
+      setFailure(error);
+    }
+  };
+  return html`
+    <${Dialog} title=${`Tag ${plural(chosen.size, "assertion")}`} onClose=${onClose}>
+      <form class="stack" onSubmit=${act("tag", `“${tag.trim()}” is on`)}>
+        <${Field} label="Tag" wrong=${said(failure, "tag")}>
+          ${(attributes) => html`<input type="text" autofocus autocomplete="off" list=${known} ...${attributes} value=${tag} onInput=${(event) => setTag(event.currentTarget.value)} />`}
+        <//>
+        <datalist id=${known}>${tags.map((one) => html`<option key=${one} value=${one}></option>`)}</datalist>
+        ${failure && !said(failure, "tag") && html`<${Failed} failure=${failure} />`}
+        <div class="row end">
+          <button type="button" class="plain" disabled=${!tag.trim()} onClick=${act("untag", `“${tag.trim()}” is off`)}>Take it off</button>
+          <button type="submit" class="solid" disabled=${!tag.trim()}>Put it on</button>
+        </div>
+      </form>
+    <//>`;
+}
+
+export function Bulk({ chosen, tags, onDone }) {
+  const [tagging, setTagging] = useState(false);
+  const act = async (action) => {
+    try {
+      await all(chosen, action);
+      onDone(action === "remove");
+    } catch (error) {
+      tellFailure(error);
+    }
+  };
+  const remove = async () => {
+    if (await sure(`Remove ${plural(chosen.size, "assertion")}?`, { detail: "Verdicts on them stay in the runs they belong to.", yes: "Remove" })) act("remove");
+  };
+  const off = !chosen.size;
+  return html`
+    <div class="tools bulk" role="group" aria-label="With those selected">
+      <button type="button" disabled=${off} onClick=${() => act("activate")}>Use</button>
+      <button type="button" disabled=${off} onClick=${() => act("deactivate")}>Do not use</button>
+      <button type="button" disabled=${off} onClick=${() => setTagging(true)}>Tag …</button>
+      <button type="button" disabled=${off} onClick=${remove}>Remove</button>
+    </div>
+    ${tagging && html`<${Tagging} chosen=${chosen} tags=${tags} onClose=${() => setTagging(false)} onDone=${() => { setTagging(false); onDone(false); }} />`}`;
+}

@@ -1,0 +1,62 @@
+// The list of conversations, newest first; every part of the page reads it here.
+import { api } from "./api.js";
+import { computed, signal } from "./ui.js";
+
+export const conversations = signal([]);
+export const moreConversations = signal(null);
+export const loadedConversations = signal(false);
+
+const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("polyvox") : null;
+channel?.addEventListener("message", () => refresh().catch(() => {}));
+
+/** Read the list again. */
+export async function refresh() {
+  const limit = Math.min(200, Math.max(50, conversations.peek().length));
+  const page = await api.get(`/api/conversations?limit=${limit}`);
+  conversations.value = page.items;
+  moreConversations.value = page.next;
+  loadedConversations.value = true;
+}
+
+/** Read the list again, and let this browser's other tabs do so too. */
+export async function loadConversations() {
+  await refresh();
+  channel?.postMessage("conversations");
+}
+
+export async function olderConversations() {
+  if (!moreConversations.peek()) return;
+  const page = await api.get(`/api/conversations?limit=50&after=${encodeURIComponent(moreConversations.peek())}`);
+  conversations.value = [...conversations.peek(), ...page.items];
+  moreConversations.value = page.next;
+}
+
+// The advisors there are, in their order; every room reads them here.
+export const advisors = signal([]);
+export const byId = computed(() => new Map(advisors.value.map((one) => [one.id, one])));
+
+export async function loadAdvisors() {
+  advisors.value = await api.get("/api/advisors");
+  return advisors.value;
+}
+
+/** The colour of an advisor by id, for `style=${{ "--c": colorOf(id) }}`; one of ours for those
+ * that are gone or have none. */
+export function colorOf(id) {
+  const given = byId.value.get(id)?.color;
+  if (given && /^#[0-9a-f]{6}$/i.test(given)) return given;
+  let sum = 0;
+  for (const char of id || "") sum = (sum * 31 + char.charCodeAt(0)) % 997;
+  return PALETTE[sum % PALETTE.length];
+}
+
+export const PALETTE = ["#7a3b12", "#1f5f6b", "#5b4a8a", "#8a2f4f", "#3f6b2a", "#7a6212", "#2f5590", "#6b3f6b"];
+
+// What the server says of its models; every part of the page reads it here.
+/** `{default, note, providers: [{name, kind, key, key_source, models}]}`, or null before it came. */
+export const models = signal(null);
+
+export async function loadModels() {
+  models.value = await api.get("/api/models");
+  return models.value;
+}

@@ -1,0 +1,339 @@
+"""Assertions on the road: drawn from answers with their contexts, by hand, changed, gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.provider import Script
+from tests.session.room import HELD, ME, Room, open_room, texts
+
+from polyvox.errors import CapReached, Conflict, Invalid, NotFound
+from polyvox.evaluation import assertion as asserting
+from polyvox.evaluation import proposing
+from polyvox.evaluation.contexts import Context, Field, phase_of, read, with_phase, with_prompt
+from polyvox.evaluation.tables import contexts
+from polyvox.evaluation.tables.assertions import Assertion, Wanted
+from polyvox.evaluation.wordings import Wording
+from polyvox.models.wire import encode
+from polyvox.store.database import Tx
+from polyvox.values import Advisor
+
+
+def said(*given: str) -> list[Wording]:
+    return [Wording(text) for text in given]
+
+
+async def context(room: Room, one: Assertion) -> Context:
+    """The stored context of an assertion, which has the name it should have."""
+    assert one.source is not None
+    name = one.source.context_hash
+    stored = await room.polyvox.database.read(lambda tx: contexts.get(tx, ME, name))
+    found = read(stored.data)
+    assert found.hash == name
+    assert found.data == stored.data
+    return found
+
+
+def wire(found: Context) -> bytes:
+    """What a context puts on the wire."""
+    return encode(found.dialect, found.model, found.request()).body
+
+
+def bodies(room: Room, advisor: Advisor) -> list[bytes]:
+    assert advisor.model is not None
+    return [one.body for one in room.provider.requests(advisor.model.partition(":")[2])]
+
+
+@pytest.mark.parametrize("kind", ["lab", "claude"])
+async def test_the_context_is_what_was_sent_to_the_byte(room: Room, kind: str) -> None:
+    ann = await room.advisor("Ann [A]", Script(text="Ann says {n}."), wire=kind)
+    bob = await room.advisor("Bob", Script(text="Bob says [{n}]."))
+    talk = await room.conversation(ann, bob)
+    for number in range(5):  # through both phases
+        _, answers = await room.say(talk, f"Question {number}?")
+        mine = next(one for one in answers if one.advisor_id == ann.id)
+        (made,) = await asserting.from_answer(
+            room.polyvox.resources, ME, mine.id, said(f"Is {number}")
+        )
+        found = await context(room, made)
+        assert wire(found) == bodies(room, ann)[-1]
+        assert found.asked == f"Question {number}?"
+        assert not found.redacted
+        assert found.takes_prompt
+        assert made.source is not None
+        assert made.source.user_input == f"Question {number}?"
+        assert made.source.answer == mine.text
+        assert made.source.conversation_id == talk
+
+
+async def test_several_at_once_share_a_context(both: Room) -> None:
+    ann = await both.advisor("Ann", Script(text="Yes."))
+    _, (answer,) = await both.say(await both.conversation(ann), "Is it so?")
+    road = both.polyvox.resources
+    made = await asserting.from_answer(road, ME, answer.id, said("Is brief", "Agrees"), ["Tone"])
+    assert [(one.text, one.number, one.tags) for one in made] == [
+        ("Is brief", 1, ("tone",)),
+        ("Agrees", 1, ("tone",)),
+    ]
+    assert len({one.source.context_hash for one in made if one.source}) == 1
+    again = await asserting.from_answer(road, ME, answer.id, said("Agrees", "Is calm"))
+    assert again[0] == made[1]
+    assert len(await asserting.of_answer(road, ME, answer.id)) == 3
+    assert await asserting.asserted(road, ME, answer.conversation_id) == [answer.id]
+
+
+@pytest.mark.parametrize("recipe", ["council", "agent", "companion"])
+@pytest.mark.parametrize("field", ["prompt", "description"])
+async def test_another_prompt_is_what_the_road_would_send(
+    room: Room, recipe: str, field: str
+) -> None:
+    ann = await room.advisor("Ann", Script(text="Yes, {n}."))
+    talk = await room.conversation(ann, recipe=recipe)
+    await room.say(talk, "First?")
+    _, (answer,) = await room.say(talk, "Second?")
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
+    found = await context(room, made)
+    assert wire(with_prompt(found, ann.description, "description")) == bodies(room, ann)[-1]
+    new = "You are {name} and say {identity}.\n\nNothing else."
+    given = {"prompt": new} if field == "prompt" else {"description": new}
+    await room.polyvox.advisors.update(ME, ann.id, **given)  # type: ignore[arg-type]  # one of two
+    await room.again(answer.id, retry=False)
+    changed = with_prompt(found, new, "prompt" if field == "prompt" else "description")
+    messages = bodies(room, ann)[-1]
+    if recipe == "companion":  # its memory may have moved on; the rest is the road's
+        assert changed.blocks[0].text in messages.decode().replace("\\n", "\n")
+    else:
+        assert wire(changed) == messages
+    assert wire(changed) != wire(found)
+
+
+async def test_a_small_models_context_takes_a_prompt_too(tmp_path: Path) -> None:
+    """The compact texts hold the first sentences of a description, or a prompt whole."""
+    known = {"lab:m1": {"prompts": "compact"}}
+    async with open_room(tmp_path, models={"known": known}) as room:
+        long = "You look twice at everything that anybody says to you. " * 20
+        ann = await room.advisor("Ann", Script(text="Yes."), description=long)
+        _, (answer,) = await room.say(await room.conversation(ann), "So?")
+        (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
+        found = await context(room, made)
+        assert found.prompts[0] == "compact"
+        assert len(found.brief) < len(found.identity)
+        assert with_prompt(found, found.versioned) is found
+        given: tuple[tuple[Field, str], ...]
+        given = ("description", long + "Twice."), ("prompt", found.versioned)
+        for field, text in given:
+            details = {field: text}
+            await room.polyvox.advisors.update(ME, ann.id, **details)  # type: ignore[arg-type]  # one
+            answer = await room.again(answer.id, retry=False)
+            assert wire(with_prompt(found, text, field)) == bodies(room, ann)[-1]
+
+
+async def test_the_text_of_a_phase_is_what_the_road_would_send(room: Room) -> None:
+    ann = await room.advisor("Ann", Script(text="Yes, {n}."))
+    talk = await room.conversation(ann)
+    _, (answer,) = await room.say(talk, "First?")
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
+    found = await context(room, made)
+    assert (found.phase, found.k, found.n) == ("early", 1, 3)
+    assert phase_of(found)
+    assert with_phase(found, "ongoing", "Anything") is found
+    text = "This is turn {k} of {n}: only ask."
+    phases = [{"name": "early", "answers": 3, "text": text}, {"name": "ongoing"}]
+    await room.polyvox.recipes.put(ME, "council", {"phases": phases})
+    await room.again(answer.id, retry=False)
+    assert wire(with_phase(found, "early", text)) == bodies(room, ann)[-1]
+    assert b"turn 1 of 3" in bodies(room, ann)[-1]
+
+
+async def test_an_exchange_and_a_synthesis_have_contexts_too(room: Room) -> None:
+    ann = await room.advisor("Ann", Script(text="Yes, {n}."))
+    bob = await room.advisor("Bob", Script(text="No, {n}."))
+    room.provider.script("default", Script(text='{"agreements": [], "tensions": []}'))
+    talk = await room.conversation(ann, bob)
+    turn, _ = await room.say(talk, "So?")
+    await room.polyvox.turns.exchange(ME, turn.id, 1)
+    await room.settled()
+    _, answers = await room.turn(turn.id)
+    heard = next(one for one in answers if one.kind == "exchange" and one.advisor_id == ann.id)
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, heard.id, said("Answers Bob"))
+    assert wire(await context(room, made)) == bodies(room, ann)[-1]
+
+    written = await room.polyvox.turns.synthesize(ME, turn.id)
+    await room.settled()
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, written.id, said("Is fair"))
+    found = await context(room, made)
+    assert wire(found) == room.provider.log[-1].body
+    assert made.advisor_id == "synthesis"
+    assert not found.takes_prompt
+    with pytest.raises(Invalid, match="does not show where"):
+        with_prompt(found, "Something else")
+    listed = await asserting.listed(room.polyvox.resources, ME, "synthesis", Wanted(), 10)
+    assert [one.id for one in listed.page.items] == [made.id]
+
+
+async def test_a_recipe_that_changed_since_is_no_obstacle(room: Room) -> None:
+    """The identity is found in the text that was sent."""
+    ann = await room.advisor("Ann", Script(text="Yes."), prompt="You doubt everything.")
+    _, (answer,) = await room.say(await room.conversation(ann), "So?")
+    change = {"texts": {"identity": "Be {name}: {identity}"}, "count_turns": True}
+    await room.polyvox.recipes.put(ME, "council", change)
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
+    found = await context(room, made)
+    assert wire(found) == bodies(room, ann)[-1]
+    changed = with_prompt(found, "You believe everything.")
+    assert wire(changed) == bodies(room, ann)[-1].replace(b"doubt", b"believe")
+
+
+async def test_it_works_on_when_everything_else_is_gone(room: Room) -> None:
+    ann = await room.advisor("Ann", Script(text="Yes."))
+    talk = await room.conversation(ann)
+    _, (answer,) = await room.say(talk, "So?")
+    road = room.polyvox.resources
+    (made,) = await asserting.from_answer(road, ME, answer.id, said("Agrees"))
+    await room.polyvox.delete_conversation(ME, talk)
+    await room.polyvox.advisors.remove(ME, ann.id)
+    listed = await asserting.listed(road, ME, ann.id, Wanted(), 10)
+    assert (listed.advisor_name, listed.page.items) == ("Ann", (made,))
+    assert wire(await context(room, made)) == bodies(room, ann)[-1]
+    with pytest.raises(NotFound):
+        await asserting.listed(road, ME, "nobody", Wanted(), 10)
+
+
+async def test_an_answer_that_is_being_written_waits(room: Room) -> None:
+    ann = await room.advisor("Ann", HELD)
+    talk = await room.conversation(ann)
+    begun = await room.send(talk, "So?")
+    answer_id = begun.answers[0].id
+    await room.spoken(talk, answer_id)
+    with pytest.raises(Conflict, match="still being written"):
+        await asserting.from_answer(room.polyvox.resources, ME, answer_id, said("Agrees"))
+    room.provider.gate("hold").set()
+    await room.settled()
+    assert await asserting.from_answer(room.polyvox.resources, ME, answer_id, said("Agrees"))
+
+
+async def test_what_is_refused_writes_nothing(room: Room) -> None:
+    ann = await room.advisor("Ann", Script(text="Yes."))
+    _, (answer,) = await room.say(await room.conversation(ann), "So?")
+    road = room.polyvox.resources
+    with pytest.raises(Invalid):
+        await asserting.from_answer(road, ME, answer.id, [Wording("Fine"), Wording(" ")])
+    with pytest.raises(Invalid):
+        await asserting.from_answer(road, ME, answer.id, said("Fine"), ["%"])
+    with pytest.raises(NotFound):
+        await asserting.from_answer(road, ME, "nothing", said("Fine"))
+    with pytest.raises(NotFound):
+        await asserting.by_hand(road, ME, "nobody", said("Fine"))
+    assert await asserting.of_answer(road, ME, answer.id) == []
+    rows = await room.polyvox.database.read(lambda tx: tx.all("SELECT 1 FROM contexts"))
+    assert rows == []
+
+
+async def test_by_hand_with_a_question_or_for_every_context(both: Room) -> None:
+    ann = await both.advisor("Ann")
+    road = both.polyvox.resources
+    checks = [Wording("", "words", {"max": 9})]
+    (free,) = await asserting.by_hand(road, ME, "ann", said("Is brief"))
+    (asks,) = await asserting.by_hand(road, ME, ann.id, checks, user_input="What is wisdom?")
+    assert (free.source, free.user_input) == (None, None)
+    assert (asks.text, asks.user_input, asks.args) == (
+        "At most 9 words", "What is wisdom?", {"max": 9},
+    )  # fmt: skip
+    assert await asserting.by_hand(road, ME, "ann", said("Is brief")) == [free]
+    (other,) = await asserting.by_hand(road, ME, "ann", said("Is brief"), user_input="Why?")
+    assert other.id != free.id
+
+
+async def test_a_change_makes_a_version_and_words_follow_a_check(both: Room) -> None:
+    await both.advisor("Ann")
+    road = both.polyvox.resources
+    (one,) = await asserting.by_hand(road, ME, "ann", [Wording("", "words", {"max": 9})])
+    two = await asserting.change(road, ME, one.id, {"args": {"max": 20}})
+    assert (two.number, two.text) == (2, "At most 20 words")
+    same = await asserting.change(road, ME, one.id, {"tags": ("Tone",), "active": False})
+    assert (same.number, same.tags, same.active) == (2, ("tone",), False)
+    judged = await asserting.change(road, ME, one.id, {"kind": "judge", "text": "Is brief"})
+    assert (judged.number, judged.kind, judged.args) == (3, "judge", {})
+    history = await asserting.history(road, ME, one.id)
+    assert [(v.number, v.text, v.kind) for v in history.versions] == [
+        (3, "Is brief", "judge"),
+        (2, "At most 20 words", "words"),
+        (1, "At most 9 words", "words"),
+    ]
+    for wrong in ({"kind": "words"}, {"text": " "}, {"args": {"max": 1}}):
+        with pytest.raises(Invalid):
+            await asserting.change(road, ME, one.id, wrong)  # type: ignore[arg-type]  # as given
+    assert (await asserting.get(road, ME, one.id)).number == 3
+
+
+async def test_many_at_once_all_or_none(both: Room) -> None:
+    ann = await both.advisor("Ann", Script(text="Yes."))
+    _, (answer,) = await both.say(await both.conversation(ann), "So?")
+    road = both.polyvox.resources
+    made = await asserting.from_answer(road, ME, answer.id, said("One", "Two", "Three"))
+    ids = [one.id for one in made]
+    await asserting.bulk(road, ME, ids[:2], "deactivate")
+    await asserting.bulk(road, ME, ids, "tag", "Tone")
+    await asserting.bulk(road, ME, ids[2:], "untag", "tone")
+    found = await asserting.of_answer(road, ME, answer.id)
+    assert [(one.active, one.tags) for one in found] == [
+        (False, ("tone",)), (False, ("tone",)), (True, ()),
+    ]  # fmt: skip
+    with pytest.raises(NotFound):
+        await asserting.bulk(road, ME, [ids[0], "nothing"], "remove")
+    with pytest.raises(Invalid):
+        await asserting.bulk(road, ME, ids, "tag")
+    assert len(await asserting.of_answer(road, ME, answer.id)) == 3
+
+    def kept(tx: Tx) -> int:
+        return len(tx.all("SELECT hash FROM contexts"))
+
+    assert await asserting.bulk(road, ME, ids[:2], "remove") == ids[:2]
+    assert await both.polyvox.database.read(kept) == 1
+    await asserting.remove(road, ME, ids[2])
+    assert await both.polyvox.database.read(kept) == 0
+    assert await asserting.of_answer(road, ME, answer.id) == []
+    with pytest.raises(NotFound):
+        await asserting.get(road, ME, ids[0])
+    with pytest.raises(NotFound):
+        await asserting.listed(road, ME, "nobody", Wanted(), 5)
+    left = await both.polyvox.database.read(
+        lambda tx: tx.all("SELECT source_input, source_text, user_input, words FROM assertions")
+    )
+    assert set(left) == {("", "", None, "")}
+    assert texts([answer]) == ["Yes."]
+
+
+async def test_with_the_embedded_model_alone_rules_suggest_and_it_says_so(tmp_path: Path) -> None:
+    async with open_room(tmp_path, models={"default": "local:smollm2"}) as room:
+        ann = await room.advisor("Ann", Script(text="You should wait until it is clear to you."))
+        _, (answer,) = await room.say(await room.conversation(ann), "Now?")
+        found = await proposing.suggest(room.polyvox.resources, ME, answer.id)
+        assert [one.kind for one in found.proposals] == ["words", "questions", "language"]
+        assert found.model == ""
+        assert "far too small" in found.note
+        assert len(room.provider.log) == 1
+
+
+async def test_suggesting_obeys_the_caps_and_records_what_it_used(tmp_path: Path) -> None:
+    async with open_room(tmp_path, limits={"cost_per_day": 0.0}) as room:
+        ann = await room.advisor("Ann", Script(text="Wait."))
+        road = room.polyvox.resources
+        road.settings = road.settings.model_copy(update={"limits": road.settings.limits.model_copy(
+            update={"cost_per_day": None})})  # fmt: skip
+        _, (answer,) = await room.say(await room.conversation(ann), "Now?")
+        road.settings = room.polyvox.settings
+        with pytest.raises(CapReached):
+            await proposing.suggest(road, ME, answer.id, model="lab:other")
+        assert room.provider.requests("other") == []
+
+
+async def test_nothing_is_suggested_for_an_answer_without_words(room: Room) -> None:
+    ann = await room.advisor("Ann", Script(status=500))
+    _, (answer,) = await room.say(await room.conversation(ann), "Now?")
+    assert answer.state == "failed"
+    with pytest.raises(Conflict, match="says nothing"):
+        await proposing.suggest(room.polyvox.resources, ME, answer.id)
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Is brief"))
+    assert wire(await context(room, made)) == bodies(room, ann)[-1]

@@ -1,0 +1,168 @@
+"""Optimisations and attempts as rows, on both databases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from polyvox.errors import Invalid, NotFound
+from polyvox.evaluation.tables import optimisations as rows
+from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
+from polyvox.memory.tables.redaction import Needles, redact
+from polyvox.store.database import Database, Tx
+from polyvox.store.pages import Page
+from polyvox.values import REDACTED, Scope, Usage
+
+ME, YOU = Scope("anna"), Scope("bert")
+
+
+def put(tx: Tx, *made: Optimisation) -> None:
+    for one in made:
+        rows.add(tx, ME, one)
+
+
+ONE = Optimisation(
+    id="o1",
+    advisor_id="ann",
+    advisor_name="Ann",
+    target="prompt",
+    recipe="",
+    engine="native",
+    judge="lab:judge",
+    optimizer="lab:writer",
+    plan="{}",
+    estimate="{}",
+    warnings=("Careful.",),
+    budget=5_000,
+    base_version="v1",
+    base_text="You are Ann.",
+    created_at=10,
+)
+TRY = StoredAttempt(1, 0, "h1", "You are Ann. Be kind.", "proposed", "", None, "{}", 0, 11)
+
+
+async def test_a_run_is_kept_as_it_was_given(database: Database) -> None:
+    await database.write(lambda tx: rows.add(tx, ME, ONE))
+    assert await database.read(lambda tx: rows.get(tx, ME, "o1")) == ONE
+    with pytest.raises(NotFound, match="no optimisation"):
+        await database.read(lambda tx: rows.get(tx, YOU, "o1"))
+
+
+async def test_it_starts_goes_on_and_ends_once(database: Database) -> None:
+    await database.write(lambda tx: rows.add(tx, ME, ONE))
+    begun = await database.write(lambda tx: rows.start(tx, ME, "o1", 20))
+    again = await database.write(lambda tx: rows.start(tx, ME, "o1", 30))
+    assert (begun.state, begun.started_at, again.started_at) == ("running", 20, 20)
+    used = Usage(10, 5, cost=7)
+    await database.write(lambda tx: rows.spend(tx, ME, "o1", used))
+    await database.write(lambda tx: rows.spend(tx, ME, "o1", replace(used, cost=None)))
+    await database.write(
+        lambda tx: rows.progress(
+            tx, ME, "o1", stage="search", iteration=3, best=2, best_rate=0.75, base_rate=0.5
+        )
+    )
+    now = await database.read(lambda tx: rows.get(tx, ME, "o1"))
+    assert (now.calls, now.spent, now.unpriced) == (2, 7, 1)
+    assert (now.stage, now.iteration, now.best, now.best_rate) == ("search", 3, 2, 0.75)
+
+    first = await database.write(
+        lambda tx: rows.end(
+            tx, ME, "o1", "finished", 40, "So.", verdict="improved", results="{}", final_text="T"
+        )
+    )
+    second = await database.write(lambda tx: rows.end(tx, ME, "o1", "cancelled", 50, "No."))
+    ended = await database.read(lambda tx: rows.get(tx, ME, "o1"))
+    assert (first, second) == (True, False)
+    assert (ended.state, ended.verdict, ended.final_text, ended.ended_at) == (
+        "finished",
+        "improved",
+        "T",
+        40,
+    )
+    assert (await database.write(lambda tx: rows.start(tx, ME, "o1", 60))).state == "finished"
+
+
+async def test_a_failed_run_is_taken_up_again(database: Database) -> None:
+    await database.write(lambda tx: rows.add(tx, ME, ONE))
+    await database.write(lambda tx: rows.end(tx, ME, "o1", "failed", 40, "Away."))
+    await database.write(lambda tx: rows.take_up(tx, ME, "o1", "lab:other", 9_000))
+    now = await database.read(lambda tx: rows.get(tx, ME, "o1"))
+    assert (now.state, now.message, now.ended_at) == ("waiting", "", None)
+    assert (now.judge, now.budget) == ("lab:other", 9_000)
+
+
+async def test_who_is_under_way(database: Database) -> None:
+    phase = replace(ONE, id="o2", advisor_id="bob", target="phase:early", recipe="council")
+    await database.write(lambda tx: put(tx, ONE, phase))
+
+    async def found(scope: Scope, advisor: str, target: str, recipe: str) -> str | None:
+        one = await database.read(lambda tx: rows.under_way(tx, scope, advisor, target, recipe))
+        return None if one is None else one.id
+
+    assert await found(ME, "ann", "prompt", "") == "o1"
+    assert await found(ME, "bob", "prompt", "") is None
+    assert await found(ME, "ann", "phase:early", "council") == "o2", "a phase is everybody's"
+    assert await found(YOU, "ann", "prompt", "") is None
+    await database.write(lambda tx: rows.end(tx, ME, "o1", "cancelled", 40, ""))
+    assert await found(ME, "ann", "prompt", "") is None
+
+
+def _page(tx: Tx, before: str | None) -> Page[Optimisation]:
+    return rows.list_page(tx, ME, limit=3, before=before)
+
+
+async def test_lists_are_paged_newest_first(database: Database) -> None:
+    made = [replace(ONE, id=f"o{n}", created_at=n // 2, advisor_id="ab"[n % 2]) for n in range(7)]
+    await database.write(lambda tx: put(tx, *made))
+    seen: list[str] = []
+    before = None
+    while True:
+        page = await database.read(partial(_page, before=before))
+        seen += [one.id for one in page.items]
+        if page.next is None:
+            break
+        before = page.next
+    assert seen == ["o6", "o5", "o4", "o3", "o2", "o1", "o0"]
+    mine = await database.read(lambda tx: rows.list_page(tx, ME, advisor_id="a"))
+    assert [one.id for one in mine.items] == ["o6", "o4", "o2", "o0"]
+    with pytest.raises(Invalid, match="not a place"):
+        await database.read(lambda tx: rows.list_page(tx, ME, before="nowhere"))
+
+
+def _attempted(tx: Tx, one: StoredAttempt) -> None:
+    rows.put_attempt(tx, ME, "o1", one)
+
+
+async def test_attempts_are_kept_and_replaced_by_number(database: Database) -> None:
+    await database.write(lambda tx: rows.add(tx, ME, ONE))
+    refused = replace(TRY, number=2, text=None, state="refused", note="Why.")
+    for one in (TRY, refused):
+        await database.write(partial(_attempted, one=one))
+    scored = replace(TRY, state="scored", rate=0.5, scores='{"k": [1, 2, 0]}', spent=9)
+    await database.write(lambda tx: rows.put_attempt(tx, ME, "o1", scored))
+    assert await database.read(lambda tx: rows.attempts(tx, ME, "o1")) == [scored, refused]
+    assert await database.read(lambda tx: rows.find_attempt(tx, YOU, "o1", 1)) is None
+    await database.write(lambda tx: rows.drop_attempts(tx, ME, "o1", 1))
+    assert await database.read(lambda tx: rows.attempts(tx, ME, "o1")) == [scored]
+
+
+async def test_what_is_forgotten_is_marked_here_too(database: Database) -> None:
+    told = "Mention Brunhilde Oberhuber of Unterammergau."
+    await database.write(lambda tx: rows.add(tx, ME, ONE))
+    await database.write(
+        lambda tx: rows.put_attempt(tx, ME, "o1", replace(TRY, text=f"You are Ann. {told}"))
+    )
+    await database.write(lambda tx: rows.end(tx, ME, "o1", "finished", 40, "So.", final_text=told))
+    needles = Needles(["My aunt Brunhilde Oberhuber of Unterammergau called."], since=0, now=50)
+    dry = await database.read(lambda tx: redact(tx, ME, needles, dry=True))
+    done = await database.write(lambda tx: redact(tx, ME, needles, dry=False))
+    mine = [(one.kind, one.id) for one in done if one.kind == "optimisation"]
+    assert mine == [("optimisation", "o1")] * 2
+    assert [(one.kind, one.id) for one in dry if one.kind == "optimisation"] == mine
+    now = await database.read(lambda tx: rows.get(tx, ME, "o1"))
+    (attempt,) = await database.read(lambda tx: rows.attempts(tx, ME, "o1"))
+    assert now.final_text is not None
+    assert REDACTED in now.final_text
+    assert "Oberhuber" not in f"{now.final_text}{attempt.text}"
