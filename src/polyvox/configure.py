@@ -28,7 +28,7 @@ from polyvox.models.providers import (
     unknown_provider,
 )
 from polyvox.settings import Settings, known_keys, stored
-from polyvox.settings.layers import fixed_of, in_force, read_kept, said_of, value_of
+from polyvox.settings.layers import decision_of, fixed_of, in_force, read_kept, value_of
 from polyvox.settings.schema import changeable
 from polyvox.settings.stored import StoredSettings
 
@@ -138,18 +138,18 @@ def _kept(settings: Settings, work: Work) -> Settings:
         except ConfigError as error:
             raise Conflict(error.message, error.hint) from None
         new = work(now, old)
-        found = _checked(now, new)
+        checked = _checked(now, new)
         stored.write(fixed.home, old, new)
-    return found
+    return checked
 
 
 def _checked(settings: Settings, new: StoredSettings) -> Settings:
     try:
-        found = in_force(fixed_of(settings), new, where="")
-        check_models(found)
+        result = in_force(fixed_of(settings), new, where="")
+        check_models(result)
     except ConfigError as error:
         raise Invalid(error.message, error.hint, param=error.param) from None
-    return found
+    return result
 
 
 # settings
@@ -163,9 +163,9 @@ def _changed(
         _check_free(settings, name)
         _check_text(name, value)
         _put(page, name, value)
-    found = _checked(settings, StoredSettings(page, kept.keys))
+    checked = _checked(settings, StoredSettings(page, kept.keys))
     for name in [name for name, value in changes.items() if value is not None]:
-        value = value_of(found, name)  # as it was understood: "5" is 5
+        value = value_of(checked, name)  # as it was understood: "5" is 5
         _put(page, name, list(value) if isinstance(value, tuple) else value)
     return StoredSettings(page, kept.keys)
 
@@ -184,10 +184,10 @@ def _check_free(settings: Settings, name: str) -> None:
 
 
 def _check_unlocked(settings: Settings, name: str, shown: str) -> None:
-    said = said_of(settings, name)
-    if said.origin not in ("default", "page"):
+    decision = decision_of(settings, name)
+    if decision.origin not in ("default", "page"):
         raise Conflict(
-            f"{shown} is set in {said.where}, which wins over what is set here.",
+            f"{shown} is set in {decision.where}, which wins over what is set here.",
             "Change it there, or take it out there.",
             param=shown,
         )

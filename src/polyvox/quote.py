@@ -34,14 +34,16 @@ def unstructured(text: str) -> str:
     """A text that is told as it is, on one line: only what could pose as structure (a block's name,
     a tag, a template's mark, a role, a heading) loses what makes it so. What it quotes stays
     quoted."""
-    defused = _STRUCTURE.sub(lambda found: found[0].translate(_DEFUSED), _line(text))
+    defused = _STRUCTURE.sub(lambda match: match[0].translate(_DEFUSED), _line(text))
     return " ".join(defused.split())
 
 
 def _line(text: str) -> str:
     line = " ".join(text.split())
     if not line.isprintable():  # nearly all are: looking at every letter takes ten times as long
-        seen = "".join(" " if unicodedata.category(one) in _HIDDEN else one for one in line)
+        seen = "".join(
+            " " if unicodedata.category(letter) in _HIDDEN else letter for letter in line
+        )
         line = " ".join(seen.split())
     return line
 

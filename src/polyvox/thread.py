@@ -1,4 +1,4 @@
-"""What is known of a conversation when an advisor is asked: the input of the pure compiler.
+"""One advisor's view of a conversation: the input of the pure compiler.
 
 Everything here was already filtered by the store to this advisor's branch and to answers that
 speak; the compiler decides what of it fits and in which words it is sent.
@@ -21,7 +21,7 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """What another advisor said, labelled by the name it had."""
+    """Another advisor's words, labelled by the name it had."""
 
     answer_id: str
     advisor_id: str

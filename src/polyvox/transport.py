@@ -32,7 +32,7 @@ LINGER = 1.0
 
 @lru_cache(maxsize=256)
 def is_loopback(url: str) -> bool:
-    """Whether this address is on this machine."""
+    """True if this address is on this machine."""
     host = _split(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -153,7 +153,7 @@ class Response:
             self._timer = self._loop.call_later(min(limits), self._watch)
 
     async def read(self) -> bytes:
-        """What has arrived, at least one byte; b"" at the end."""
+        """Return the bytes that have arrived, at least one; b"" at the end."""
         if self._reason is not None:
             raise self._reason
         content = self._content

@@ -35,7 +35,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """How a model is asked. None means: whatever the recipe or the settings say."""
+    """Parameters of a model call. None means: whatever the recipe or the settings say."""
 
     max_tokens: int | None = None
     temperature: float | None = None
@@ -159,7 +159,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer consumed. `estimated` where the provider reported nothing."""
+    """Tokens and cost of an answer. `estimated` where the provider reported nothing."""
 
     input_tokens: int
     output_tokens: int
@@ -171,7 +171,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an answer has no (whole) text, in the provider's own words, and what to do."""
+    """The reason an answer has no (whole) text, in the provider's own words, and what to do."""
 
     category: str
     message: str
@@ -224,7 +224,7 @@ class Answer:
 
     @property
     def speaks(self) -> bool:
-        """Whether this answer may be part of a thread or a reference block."""
+        """True if this answer may be part of a thread or a reference block."""
         return (
             self.current
             and not self.excluded

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page, expect
 from tests.page.desk import GONE, Desk, Size, spill
-from tests.page.house import House
+from tests.page.house import House, Process
 from tests.page.talk import card, sent, state, tool
 from tests.provider import Script
 
@@ -161,7 +161,8 @@ async def test_a_second_opinion_while_writing(house: House, desk: Desk) -> None:
 
 
 @judged
-async def test_a_draft_is_kept_and_a_failure_is_told(house: House, desk: Desk) -> None:
+@pytest.mark.process
+async def test_a_draft_is_kept_and_a_failure_is_told(house: Process, desk: Desk) -> None:
     (one,), conversation, _ = await answered(house)
     page = await desk.open(f"/c/{conversation}")
     dialog = await opened(page, one)

@@ -20,7 +20,6 @@ from polyvox.interop import advisor_file, advisor_import
 from polyvox.interop.advisor_data import checked
 from polyvox.interop.advisor_file import write
 from polyvox.receive import clean
-from polyvox.web.schemas import AdvisorOut, VersionOut
 
 group = new_group()
 
@@ -64,7 +63,7 @@ def list_advisors(json: Json = False) -> None:
 
         found = await app.advisors.list(SCOPE)
         if json:
-            say_json([AdvisorOut.of(one).model_dump() for one in found])
+            say_json(found)
             return
         rows = [
             (
@@ -90,7 +89,7 @@ def show(advisor: Who, json: Json = False) -> None:
 
         found = await app.advisors.get(SCOPE, advisor)
         if json:
-            say_json(AdvisorOut.of(found).model_dump())
+            say_json(found)
         else:
             say(write([found]).rstrip())
 
@@ -187,7 +186,7 @@ def history(advisor: Who, json: Json = False) -> None:
 
         found = await app.advisors.versions(SCOPE, advisor)
         if json:
-            say_json([VersionOut.of(one).model_dump() for one in found])
+            say_json(found)
             return
         zone = app.settings.timezone
         rows = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ from polyvox.cli import words
 from polyvox.cli.command import Json, Yes, command, new_group
 from polyvox.cli.files import DryRun, Force, Output, put, taken
 from polyvox.cli.lookup import SCOPE, find_conversation
-from polyvox.cli.output import console, harmless, is_terminal, note, printable, say, say_json, table
+from polyvox.cli.output import harmless, is_terminal, note, say, say_json, say_styled, table
 from polyvox.cli.people import People
 from polyvox.cli.prompt import sure
 from polyvox.cli.run import run
@@ -23,9 +23,9 @@ from polyvox.cli.show.transcript import print_transcript
 from polyvox.cli.words import one_line, when
 from polyvox.interop import conversation_import, files, jsonl, markdown, page, telling
 from polyvox.interop.conversation import read_whole
+from polyvox.shapes import ConversationOut, MessageOut
 from polyvox.store.search import Hit
 from polyvox.store.search import search as find
-from polyvox.web.schemas import ConversationOut, MessageOut
 
 group = new_group()
 
@@ -58,7 +58,7 @@ def list_conversations(
 
         page = await app.conversations.list(SCOPE, limit=limit)
         if json:
-            say_json([ConversationOut.of(one).model_dump() for one in page.items])
+            say_json([ConversationOut.of(one) for one in page.items])
             return
         zone = app.settings.timezone
         shown = [
@@ -86,10 +86,8 @@ def show(
         found = await find_conversation(app, conversation)
         seen = await app.view(SCOPE, found.id, None, limit)
         if json:
-            whole = ConversationOut.of(seen.conversation).model_dump()
-            whole["messages"] = [
-                MessageOut.of(turn, list(answers)).model_dump() for turn, answers in seen.turns
-            ]
+            whole = asdict(ConversationOut.of(seen.conversation))
+            whole["messages"] = [MessageOut.of(turn, answers) for turn, answers in seen.turns]
             whole["branches"] = {parent: list(ids) for parent, ids in seen.branches.items()}
             say_json({**whole, "more": seen.more})
             return
@@ -188,17 +186,16 @@ def print_hits(hits: Sequence[Hit], zone: str) -> None:
     for hit in hits:
         who = hit.advisor_name or {"message": "you", "title": "title"}.get(hit.kind, "")
         place = f"{words.one_line(hit.title, 60)} · {who} · {words.when(hit.at, zone)}"
-        if is_terminal():
-            from rich.text import Text
+        say_styled((place, ""))
+        say_styled(("  ", ""), *(_marked(hit) if is_terminal() else ((hit.snippet, ""),)))
+        say_styled((f"  {hit.conversation_id}", "dim"))
 
-            text = Text("  ")
-            text.append(harmless(hit.snippet))
-            for start, end in hit.marks:
-                text.stylize("bold", start + 2, end + 2)
-            console().print(Text(printable(place)))
-            console().print(text)
-            console().print(Text(f"  {hit.conversation_id}", "dim"))
-        else:
-            say(place)
-            say(f"  {hit.snippet}")
-            say(f"  {hit.conversation_id}")
+
+def _marked(hit: Hit) -> Iterator[tuple[str, str]]:
+    """The words around a hit, those that were looked for in bold."""
+    text, done = harmless(hit.snippet), 0
+    for start, end in hit.marks:
+        yield text[done:start], ""
+        yield text[start:end], "bold"
+        done = end
+    yield text[done:], ""

@@ -16,7 +16,6 @@ from polyvox.cli.run import run
 from polyvox.errors import Invalid
 from polyvox.receive import clean_name
 from polyvox.store.councils import CouncilDetails
-from polyvox.web.schemas import CouncilOut
 
 group = new_group()
 
@@ -44,7 +43,7 @@ def list_councils(json: Json = False) -> None:
 
         found = await app.councils.list(SCOPE)
         if json:
-            say_json([CouncilOut.of(one).model_dump() for one in found])
+            say_json(found)
             return
         people = await People.of(app, SCOPE)
         rows = [

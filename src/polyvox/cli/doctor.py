@@ -15,7 +15,7 @@ from polyvox.cli.checks import Finding
 from polyvox.cli.command import Json
 from polyvox.cli.database_checks import check_database
 from polyvox.cli.failure import FAILED
-from polyvox.cli.output import console, is_terminal, note, printable, say, say_json
+from polyvox.cli.output import note, say_json, say_styled
 from polyvox.cli.run import read_settings
 from polyvox.errors import PolyvoxError
 from polyvox.models.registry import Models
@@ -102,13 +102,7 @@ def _wait(what: str) -> None:
 
 
 def _tell(finding: Finding) -> None:
-
     then = f"\n      → {finding.next}" if finding.next else ""
     line = f"{finding.what}: {finding.found}{then}"
-    if not is_terminal():
-        say(f"{finding.state:<4}  {line}")
-        return
-    from rich.text import Text
-
     color = {"ok": "green", "warn": "yellow", "fail": "bold red"}[finding.state]
-    console().print(Text.assemble((f"{finding.state:<4}", color), "  ", printable(line)))
+    say_styled((f"{finding.state:<4}", color), (f"  {line}", ""))

@@ -16,7 +16,7 @@ from polyvox.cli.output import note, say, say_json, table
 from polyvox.cli.run import run
 from polyvox.models.registry import Check
 from polyvox.settings import shown_url
-from polyvox.settings.layers import said_of
+from polyvox.settings.layers import decision_of
 
 group = new_group()
 
@@ -74,7 +74,7 @@ def list_models(json: Json = False) -> None:
 
 def _why(app: Polyvox) -> str:
     """What made the default model the default."""
-    said = said_of(app.settings, "models.default")
+    said = decision_of(app.settings, "models.default")
     if said.origin == "page":
         return "chosen on the page"
     if said.origin != "default":

@@ -5,7 +5,7 @@ Exit codes: 0 where it was improved, 1 where it was not or did not come to its e
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -40,7 +40,7 @@ def optimize(
         float | None,
         typer.Option(metavar="USD", help="What it may cost at most (evaluation.budget)."),
     ] = None,
-    engine: Annotated[str, typer.Option(metavar="native|gepa", help="Who searches.")] = "native",
+    engine: Annotated[str, typer.Option(metavar="native", help="Who searches.")] = "native",
     holdout: Annotated[
         float | None,
         typer.Option(min=0, max=0.5, metavar="X", help="Part that the rewriter never sees."),
@@ -101,11 +101,8 @@ def _wish(
 
     if advisor is None:
         raise Invalid("Which advisor?", "polyvox optimize SLUG; `polyvox advisors list` has them.")
-    if engine not in ("native", "gepa"):
-        raise Invalid(f"There is no engine {engine!r}.", "Use native or gepa.", param="engine")
-    chosen: Literal["native", "gepa"] = "gepa" if engine == "gepa" else "native"
     ids = tuple(assertion) if assertion else None
-    return Wish(advisor, ids, target, chosen, iterations, budget, holdout)
+    return Wish(advisor, ids, target, engine, iterations, budget, holdout)
 
 
 async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
@@ -122,8 +119,8 @@ async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
     say(f"{told.advisor_name}: {many}, {count(told.iterations, 'iteration')}")
     say(f"judge {told.judge or 'none'}, rewriter {told.optimizer}")
     say(
-        f"about {count(found.total, 'call')} and {money(found.cost)} if it goes all the way,"
-        f" at most {found.most_calls} and {money(found.most_cost)}"
+        f"at most {count(found.most_calls, 'call')} and {money(found.most_cost)} if it goes all the"
+        " way"
     )
     return 0
 
@@ -135,7 +132,7 @@ async def _begin(app: Polyvox, wish: Wish, *, accept: bool, json: bool) -> int:
         note(warning)
     expected = (await app.optimisations.get(SCOPE, made.id)).estimate
     calls = sum(expected["calls"].values())
-    note(f"run {made.id}: about {calls} calls and {money(expected['cost'])} if it goes all the way")
+    note(f"run {made.id}: at most {calls} calls and {money(expected['most_cost'])}")
     return await _whole(app, made.id, accept=accept, json=json)
 
 

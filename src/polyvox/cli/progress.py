@@ -13,6 +13,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
 
+from rich.console import Console
+from rich.progress import Progress
+
 from polyvox.app import Polyvox
 from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import note
@@ -122,9 +125,6 @@ class Bar:
         self._said = ""
         self._progress = None
         if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress
-
             self._progress = Progress(console=Console(stderr=True), transient=True)
             self._task = self._progress.add_task(title, total=None)
 

@@ -13,7 +13,7 @@ from polyvox.app import Polyvox
 from polyvox.cli import words
 from polyvox.cli.command import Json
 from polyvox.cli.lookup import SCOPE
-from polyvox.cli.output import console, is_terminal, say, say_beside, say_json
+from polyvox.cli.output import say, say_beside, say_json, say_styled
 from polyvox.cli.run import run
 from polyvox.cli.show.trace import decided, times
 from polyvox.context.describe import Description, Share, describe, memory_lines
@@ -127,26 +127,19 @@ def print_receipt(
 
 def cells(shares: tuple[Share, ...], width: int) -> list[int]:
     """How many characters of the bar each kind gets: at least one, in all at most the width."""
-    found = [max(1, round(share.share * width)) for share in shares]
-    while sum(found) > width and max(found) > 1:
-        found[found.index(max(found))] -= 1
-    return found
+    sizes = [max(1, round(share.share * width)) for share in shares]
+    while sum(sizes) > width and max(sizes) > 1:
+        sizes[sizes.index(max(sizes))] -= 1
+    return sizes
 
 
 def _bar(told: Description) -> None:
     width = min(WIDEST, shutil.get_terminal_size().columns - 2)
     parts = cells(told.shares, width)
-    if is_terminal():
-        from rich.text import Text
-
-        line = Text()
-        for at, part in enumerate(parts):
-            line.append(MARKS[at % len(MARKS)] * part, COLORS[at % len(COLORS)])
-        line.append(FREE * max(0, width - sum(parts)), "dim")
-        console().print(line)
-    else:
-        bar = "".join(MARKS[at % len(MARKS)] * part for at, part in enumerate(parts))
-        say(bar.ljust(width, FREE))
+    bar = [
+        (MARKS[at % len(MARKS)] * part, COLORS[at % len(COLORS)]) for at, part in enumerate(parts)
+    ]
+    say_styled(*bar, (FREE * max(0, width - sum(parts)), "dim"))
 
 
 def _legend(told: Description) -> None:

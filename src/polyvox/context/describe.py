@@ -51,7 +51,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Description(msgspec.Struct, frozen=True):
-    """Everything there is to show of a receipt."""
+    """A receipt described for people."""
 
     answer_id: str
     advisor_id: str
@@ -115,10 +115,10 @@ def describe(receipt: Receipt | Draft) -> Description:
     )
 
 
-def memory_lines(told: Description) -> list[str]:
+def memory_lines(description: Description) -> list[str]:
     """The blocks of memory in the order they are sent, in words."""
     lines = []
-    for span in told.spans:
+    for span in description.spans:
         if span.kind == "memory":
             name = span.sources[0] if span.sources else span.kind
             left = "" if span.included else f"; {span.reason}"
@@ -127,29 +127,33 @@ def memory_lines(told: Description) -> list[str]:
     return lines
 
 
-def as_lines(told: Description) -> list[str]:
+def as_lines(description: Description) -> list[str]:
     """The description as plain lines for a terminal."""
-    phase = f"{told.phase}, " if told.phase else ""
-    of = f" of {told.n}" if told.n is not None else ""
+    phase = f"{description.phase}, " if description.phase else ""
+    of = f" of {description.n}" if description.n is not None else ""
+    place = f"{phase}turn {description.k}{of}"
     lines = [
-        f"{told.tokens:,} of {told.budget:,} tokens ({told.limit})",
-        f"recipe {told.recipe}, {phase}turn {told.k}{of}, {told.prompts} prompts",
+        f"{description.tokens:,} of {description.budget:,} tokens ({description.limit})",
+        f"recipe {description.recipe}, {place}, {description.prompts} prompts",
         "",
     ]
-    width = max((len(share.name) for share in told.shares), default=0)
-    for share in told.shares:
+    width = max((len(share.name) for share in description.shares), default=0)
+    for share in description.shares:
         pieces = f"  ×{share.pieces}" if share.pieces > 1 else ""
         lines.append(
             f"  {share.name:<{width}}  {share.tokens:>8,} tokens  {share.share:>6.1%}{pieces}"
         )
-    if told.left_out:
-        lines += ["", "Left out:", *(f"  {entry}" for entry in told.left_out)]
-    if told.sent is not None:
-        tries = len(told.sent.attempts)
+    if description.left_out:
+        lines += ["", "Left out:", *(f"  {entry}" for entry in description.left_out)]
+    if description.sent is not None:
+        tries = len(description.sent.attempts)
         after = f", attempt {tries}" if tries > 1 else ""
-        lines += ["", f"Sent to {told.sent.model_id} ({told.sent.wire_bytes:,} bytes){after}."]
-    if not told.exact:
-        lines += ["", f"Not exact: {len(told.missing)} of its texts no longer exist."]
+        lines += [
+            "",
+            f"Sent to {description.sent.model_id} ({description.sent.wire_bytes:,} bytes){after}.",
+        ]
+    if not description.exact:
+        lines += ["", f"Not exact: {len(description.missing)} of its texts no longer exist."]
     return lines
 
 
@@ -172,13 +176,13 @@ def _shares(spans: list[Span], budget: int) -> tuple[Share, ...]:
 
 
 def _left_out(draft: Draft, spans: list[Span]) -> tuple[str, ...]:
-    told = [describe_omitted(entry) for entry in draft.omitted]
-    told += [
+    lines = [describe_omitted(entry) for entry in draft.omitted]
+    lines += [
         f"{NAMES.get(span.kind, span.kind)} ({span.tokens:,} tokens): {span.reason}"
         for span in spans
         if not span.included and span.kind != "omitted"
     ]
-    return tuple(told)
+    return tuple(lines)
 
 
 def _limit(draft: Draft) -> str:

@@ -47,8 +47,8 @@ class Line(msgspec.Struct, frozen=True):
         if self.made is None:
             return (self.ref,)
         asked = (f"u{self.made.question}",) if self.made.question else ()
-        told = tuple(f"a{answer}" for _, entries in self.made.groups for answer, _ in entries)
-        return self.made.sources + asked + told
+        answers = tuple(f"a{answer}" for _, entries in self.made.groups for answer, _ in entries)
+        return self.made.sources + asked + answers
 
 
 class Unsent(msgspec.Struct, frozen=True):

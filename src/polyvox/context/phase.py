@@ -1,4 +1,5 @@
-"""Which protocol holds: a pure function of the recipe and how often this advisor has answered."""
+"""The phase that holds: a pure function of the recipe and the number of answers this advisor has
+given."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from polyvox.context.recipe import Phase, Recipe
 
 @dataclass(frozen=True, slots=True)
 class PhasePlace:
-    """Where in the phases a turn stands: turn k of n, or turn k of an open phase (n is None)."""
+    """The place of a turn in the phases: turn k of n, or turn k of an open phase (n is None)."""
 
     phase: Phase | None
     k: int

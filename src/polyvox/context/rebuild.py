@@ -35,7 +35,7 @@ from polyvox.values import REDACTED
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What must be loaded to rebuild a receipt."""
+    """Ids and hashes to load before a receipt can be rebuilt."""
 
     turns: frozenset[str]
     answers: frozenset[str]
@@ -44,7 +44,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptSources:
-    """What the store found."""
+    """Texts and receipts that the store loaded for a rebuild."""
 
     receipts: Mapping[str, str]
     """Data by answer id: the receipt itself and all it is appended to."""
@@ -59,7 +59,7 @@ class ReceiptSources:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an advisor was sent, and why."""
+    """The request an advisor was sent, and why it was that one."""
 
     answer_id: str
     draft: Draft
@@ -71,7 +71,7 @@ class Receipt:
 
     @property
     def exact(self) -> bool:
-        """Whether the request is the very one that was compiled."""
+        """True if the request is the very one that was compiled."""
         return not self.missing
 
     def spans(self) -> list[Span]:
@@ -79,7 +79,7 @@ class Receipt:
         return spans_of(self.draft)
 
     def matches(self, encoded: Encoded) -> bool:
-        """Whether these bytes are those that were put on the wire."""
+        """True if these bytes are those that were put on the wire."""
         return self.sent is not None and self.sent.wire_hash == wire_hash(encoded)
 
 
@@ -89,19 +89,19 @@ def next_base(data: str) -> str | None:
 
 
 def needs(answer_id: str, receipts: Mapping[str, str]) -> Needs:
-    """Everything to load beside the chain of receipts."""
+    """List all there is to load beside the chain of receipts."""
     stored = read(receipts[answer_id])
     refs, _ = _history(answer_id, receipts)
     pieces = _pieces(stored)
     refs += [piece.ref for piece in pieces if piece.ref]
-    told = {answer for p in pieces for _, entries in p.groups for answer, _ in entries}
+    answers = {answer for p in pieces for _, entries in p.groups for answer, _ in entries}
     hashes = {name for _, name in (*stored.system, *stored.memory)}
     hashes |= {piece.template for piece in pieces if piece.template}
     hashes |= {name for name in (stored.schema, stored.council) if name}
     asked = {piece.question for piece in pieces if piece.question}
     return Needs(
         frozenset({ref[1:] for ref in refs if ref[0] == "u"} | asked),
-        frozenset({ref[1:] for ref in refs if ref[0] == "a"} | told),
+        frozenset({ref[1:] for ref in refs if ref[0] == "a"} | answers),
         frozenset(hashes),
     )
 
@@ -184,18 +184,20 @@ class _Source:
         if piece.ref:
             return self.line(piece.kind, piece.ref, stamped=stamps == "all")
         made = made_of(piece, self.text(piece.template))
-        told = [answer for _, entries in piece.groups for answer, _ in entries]
+        answers = [answer for _, entries in piece.groups for answer, _ in entries]
         self.missing += [
-            f"a{answer}" for answer in told if answer not in self.answers or answer in self.marked
+            f"a{answer}"
+            for answer in answers
+            if answer not in self.answers or answer in self.marked
         ]
         question = self._message(piece.question, stamped=False) if piece.question else ""
         return Line(piece.kind, "user", "", made.render(self.answers, question), made)
 
     def _message(self, turn_id: str, *, stamped: bool) -> str:
-        if (found := self.turns.get(turn_id)) is None:
+        if (message := self.turns.get(turn_id)) is None:
             self.missing.append(f"u{turn_id}")
             return REDACTED
-        text, said_at = found
+        text, said_at = message
         return stamp(said_at) + text if stamped else text
 
 

@@ -56,7 +56,7 @@ class Seat(msgspec.Struct, frozen=True):
 
 
 class Sent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was put on the wire in the end, and every call that was made for it."""
+    """The request as it was put on the wire in the end, and every call that was made for it."""
 
     dialect: str
     model: str
@@ -103,7 +103,7 @@ class ReceiptData(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class BaseHistory:
-    """What is needed of an advisor's previous receipt to append to it."""
+    """The part of an advisor's previous receipt that an append needs."""
 
     answer_id: str
     count: int
@@ -122,7 +122,7 @@ class Packed:
 
 
 class _Link(msgspec.Struct):
-    """As much of a stored receipt as a chain needs: the rest is skipped unread."""
+    """The fields of a stored receipt that a chain needs; the rest is skipped unread."""
 
     history: Refs
 
@@ -143,7 +143,7 @@ def read_history(data: str) -> Refs:
 
 
 def base_of(answer_id: str, data: str) -> BaseHistory:
-    """What the next receipt of the same advisor can be appended to."""
+    """The base to which the next receipt of the same advisor can be appended."""
     stored = read(data)
     return BaseHistory(answer_id, stored.history.count, stored.history.hash, stored.cut)
 
@@ -246,5 +246,5 @@ def _piece(line: Line, keep: Callable[[str], str]) -> TailMessage:
 
 
 def made_of(piece: TailMessage, template: str) -> Made:
-    """How a stored piece was made, given its template's text."""
+    """A stored message as `Made`, given its template's text."""
     return Made(template, piece.groups, piece.values, piece.question, piece.whole, piece.sources)

@@ -50,7 +50,8 @@ class Window:
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What `viewer` may see of `seen` (advisor ids or slugs), against the default."""
+    """An exception to the default: the level at which `viewer` sees `seen` (advisor ids or
+    slugs)."""
 
     viewer: str
     seen: str
@@ -60,18 +61,19 @@ class Pair:
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """How much advisors see of each other."""
+    """Rules for how much advisors see of each other."""
 
     default: Level = "last_turn"
     pairs: tuple[Pair, ...] = ()
 
     def level(self, viewer: tuple[str, str], seen: tuple[str, str]) -> Level:
-        """What `viewer` (id, slug) may see of `seen` (id, slug). The last pair that fits wins."""
-        found = self.default
+        """The level at which `viewer` (id, slug) sees `seen` (id, slug). The last pair that fits
+        wins."""
+        level = self.default
         for pair in self.pairs:
             if pair.viewer in viewer and pair.seen in seen:
-                found = pair.level
-        return found
+                level = pair.level
+        return level
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class Traits:
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything about how a thread becomes a request."""
+    """Rules by which a thread becomes a request."""
 
     name: str
     blocks: tuple[str, ...] = ("identity", "shared", "protocol", "rules")

@@ -22,7 +22,7 @@ _BREAK = 2
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What may be shown, and how many characters it takes."""
+    """The others' words that may be shown, and how many characters they take."""
 
     last: tuple[Entry, ...] = ()
     texts: dict[str, str] = field(default_factory=dict)
@@ -48,8 +48,10 @@ def gather(
     most: int,
     words: Sequence[Other] | None = None,
 ) -> Reference:
-    """What this advisor may see of the others: the last turn's words and, where it sees whole
-    threads, those of `units`; or of given `words` alone. An exchange has no other block.
+    """Collect the words of others that this advisor may see: the last turn's and, where it sees
+    whole threads, those of `units`; or of given `words` alone. An exchange has no other block. A
+    text of more than `most` characters is not put together only to be measured: it cannot be sent
+    anyway, and its bare length says so.
 
     A text of more than `most` characters is not put together only to be measured: it cannot be
     sent anyway, and its bare length says so."""
@@ -121,7 +123,7 @@ def _levels(recipe: Recipe, thread: Thread) -> Callable[[Other], Level]:
 
 
 def _whole(recipe: Recipe) -> bool:
-    """Whether anybody sees whole threads: else nothing of the units need be looked at."""
+    """True if anybody sees whole threads: else nothing of the units need be looked at."""
     visibility = recipe.visibility
     return visibility.default == "thread" or any(p.level == "thread" for p in visibility.pairs)
 

@@ -56,7 +56,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """What a synthesis says, structured where the model kept to the structure."""
+    """A synthesis as data where the model kept to the structure, else as prose."""
 
     points: tuple[Point, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
@@ -67,7 +67,7 @@ class Synthesis:
 
     @property
     def attributed(self) -> bool:
-        """Whether claims come with the advisors who make them."""
+        """True if claims come with the advisors who make them."""
         return not self.prose
 
 
@@ -140,7 +140,9 @@ def compile_synthesis(
 
 
 def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
-    """What the model wrote, with its attributions checked; without any, it is kept as prose.
+    """Parse the model's text and check its attributions; without any, keep it as prose. Items up to
+    a line about disagreement are points. After it, an item that names nobody opens a question, and
+    the items below it that name somebody are its sides.
 
     Items up to a line about disagreement are points. After it, an item that names nobody opens a
     question, and the items below it that name somebody are its sides.
@@ -169,12 +171,12 @@ def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
 
 def _claim(item: str, who: _AdvisorNames) -> Point:
     """An item without the names in brackets before or behind it."""
-    found = _NAMES_FIRST.match(item) or _NAMES_LAST.match(item)
-    if found is None:
+    match = _NAMES_FIRST.match(item) or _NAMES_LAST.match(item)
+    if match is None:
         return Point(item.strip())
-    names = found["names"]
-    said = [names] if who.knows(names) else _AND.split(names)
-    return Point(found["text"].strip(" :–"), who.are(said))
+    names = match["names"]
+    split = [names] if who.knows(names) else _AND.split(names)
+    return Point(match["text"].strip(" :–"), who.are(split))
 
 
 def as_markdown(synthesis: Synthesis, advisors: Sequence[Attributable]) -> str:
@@ -182,7 +184,7 @@ def as_markdown(synthesis: Synthesis, advisors: Sequence[Attributable]) -> str:
     names = {advisor.advisor_id: advisor.label for advisor in advisors}
 
     def by(ids: Sequence[str]) -> str:
-        return ", ".join(names.get(one, one) for one in ids)
+        return ", ".join(names.get(advisor_id, advisor_id) for advisor_id in ids)
 
     if synthesis.prose:
         return f"{synthesis.prose}\n\n*(This text does not say which advisor each point is from.)*"
@@ -218,18 +220,18 @@ class _AdvisorNames:
         self._ids.pop("", None)
 
     def knows(self, name: str) -> bool:
-        """Whether one advisor is called so."""
+        """True if one advisor has this name."""
         return _plain(name) in self._ids
 
     def are(self, names: Sequence[str]) -> tuple[str, ...]:
         """The advisors' ids, each once."""
-        found: dict[str, None] = {}
+        ids: dict[str, None] = {}
         for name in names:
             if (advisor := self._ids.get(_plain(name))) is not None:
-                found[advisor] = None
+                ids[advisor] = None
             elif name.strip():
                 self.unknown.append(name.strip())
-        return tuple(found)
+        return tuple(ids)
 
 
 def _plain(name: str) -> str:

@@ -33,7 +33,7 @@ class Omitted:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What a window lets through."""
+    """The units that a window lets through."""
 
     units: Sequence[ThreadTurn]
     head: int = 0
@@ -63,7 +63,7 @@ def select(recipe: Recipe, thread: Thread) -> Selected:
 
 
 def messages_in(units: Sequence[ThreadTurn]) -> int:
-    """How many messages these turns are in the thread."""
+    """Count the messages of these turns in the thread."""
     return len(units) + sum(len(unit.own) for unit in units)
 
 
@@ -83,7 +83,7 @@ def _session(thread: Thread) -> tuple[Sequence[ThreadTurn], tuple[Omitted, ...]]
 
 
 def _newest(units: Sequence[ThreadTurn], messages: int) -> int:
-    """Where the newest units begin that together are at most so many messages."""
+    """Index of the first of the newest units that together have at most `most` messages."""
     at, room = len(units), messages
     while at and 1 + len(units[at - 1].own) <= room:
         at -= 1

@@ -1,4 +1,4 @@
-"""How texts are written into messages: stamps, and the words of others inside brackets.
+"""Formats of text inside messages: stamps, and the words of others inside brackets.
 
 A block of others' words is one bracketed text. Each entry is a name and a text, and nothing in
 either can end the block or pass for another entry: names are one line without brackets; a text's
@@ -60,10 +60,10 @@ class Made(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=4096)
 def _stamp(minute: int) -> str:
     try:
-        said = _EPOCH + timedelta(minutes=minute)
+        moment = _EPOCH + timedelta(minutes=minute)
     except OverflowError:
         return ""
-    return f"[{said:%Y-%m-%d}T{said:%H:%M}] " if said.year >= 1000 else ""
+    return f"[{moment:%Y-%m-%d}T{moment:%H:%M}] " if moment.year >= 1000 else ""
 
 
 def stamp(said_at: int | None) -> str:
@@ -107,12 +107,12 @@ def _partnered(text: str) -> str:
     open_at: list[int] = []
     alone: list[int] = []
     for match in _BRACKET.finditer(text):
-        at, found = match.start(), match[0]
-        if found == "[":
+        at, mark = match.start(), match[0]
+        if mark == "[":
             open_at.append(at)
-        elif found == "]" and open_at:
+        elif mark == "]" and open_at:
             open_at.pop()
-        elif found in ("]", "\\"):
+        elif mark in ("]", "\\"):
             alone.append(at)
     pieces, done = [], 0
     for at in sorted(alone + open_at):

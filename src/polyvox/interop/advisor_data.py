@@ -29,8 +29,8 @@ _PARAMS: dict[str, tuple[type, float, float]] = {
 
 
 def checked(data: Mapping[str, Any], *, new: bool = True) -> AdvisorDetails:
-    """What is said of an advisor, if all of it can be; else Invalid, naming the field. A `new` one
-    needs a name, and a description or a prompt."""
+    """Check the fields of an advisor; Invalid names the first field that cannot be used. A `new`
+    one needs a name, and a description or a prompt."""
     details: AdvisorDetails = {}
     for key in ("name", "description"):
         if data.get(key) is not None:
@@ -61,10 +61,10 @@ def unknown_fields(data: Mapping[str, Any]) -> list[str]:
 
 
 def checked_params(data: object) -> Params:
-    """How an advisor's model is asked."""
+    """Check the parameters with which an advisor's model is asked."""
     if not isinstance(data, Mapping):
         raise Invalid("`params` must be a table.", param="params")
-    found: dict[str, Any] = {}
+    params: dict[str, Any] = {}
     for key, value in data.items():
         if key not in _PARAMS:
             raise Invalid(
@@ -73,8 +73,8 @@ def checked_params(data: object) -> Params:
                 param="params",
             )
         if value is not None:
-            found[str(key)] = _number(str(key), value)
-    return Params(**found)
+            params[str(key)] = _number(str(key), value)
+    return Params(**params)
 
 
 def as_data(advisor: Advisor) -> dict[str, Any]:

@@ -21,7 +21,7 @@ MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class AdvisorFile:
-    """What a file holds."""
+    """The contents of a file of advisors."""
 
     advisors: tuple[AdvisorDetails, ...] = ()
     refused: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ def write(advisors: Sequence[Advisor]) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     BlockDumper.add_representer(str, text)
-    data = [advisor_data.as_data(one) for one in advisors]
+    data = [advisor_data.as_data(advisor) for advisor in advisors]
     return yaml.dump(
         data[0] if len(data) == 1 else data,
         Dumper=BlockDumper,
@@ -65,15 +65,15 @@ def write(advisors: Sequence[Advisor]) -> str:
     )
 
 
-def _agents(found: port42.Agents) -> AdvisorFile:
+def _agents(agents: port42.Agents) -> AdvisorFile:
     advisors, refused = [], []
-    for data in found.advisors:
+    for data in agents.advisors:
         try:
             advisors.append(advisor_data.checked(data))
         except Invalid as error:
             refused.append(f"{data.get('slug') or data.get('name')}: {error.message}")
     return AdvisorFile(
-        tuple(advisors), (*found.refused, *refused), tuple(found.notes), found.window
+        tuple(advisors), (*agents.refused, *refused), tuple(agents.notes), agents.window
     )
 
 

@@ -87,7 +87,7 @@ def _one(
         advisor_rows.update(tx, scope, holder.id, now, REASON, _whole(details))
         report.taken.append(f"{holder.slug} (its words replaced; the old ones are in its history)")
         return
-    slug = next(one for one in candidates(wanted, "advisor") if not _taken(tx, scope, one))
+    slug = next(free for free in candidates(wanted, "advisor") if not _taken(tx, scope, free))
     made = advisor_rows.create(tx, scope, now, REASON, {**details, "slug": slug})
     instead = f", because {wanted} is somebody else" if slug != wanted else ""
     report.taken.append(f"{made.slug} ({made.name}{instead})")
@@ -98,14 +98,15 @@ def _taken(tx: Tx, scope: Scope, slug: str) -> bool:
 
 
 def _family(slug: str, wanted: str) -> bool:
-    """Whether a slug is the wanted one, or one that stood in for it."""
+    """True if a slug is the wanted one, or one that stood in for it."""
     return slug == wanted or (
         slug.startswith(f"{wanted}-") and slug.removeprefix(f"{wanted}-").isdecimal()
     )
 
 
 def _known(tx: Tx, scope: Scope, advisor: Advisor, details: AdvisorDetails) -> str | None:
-    """How it is known: "" as it is, a remark where it has changed since; None: not at all."""
+    """A remark on how an advisor is known: "" unchanged, a text where it has changed since; None:
+    not at all."""
     if _same(advisor, details):
         return ""
     text = details.get("prompt") or details["description"]
@@ -119,13 +120,13 @@ def _same(advisor: Advisor, details: AdvisorDetails) -> bool:
 
 
 def _whole(details: AdvisorDetails) -> AdvisorDetails:
-    """What the file says of an advisor, and by its silence; its place here (slug, whether it is
-    active) is not the file's to say."""
+    """The fields that the file decides, by naming or omitting them; its place here (slug, whether
+    it is active) is not the file's to decide."""
     unsaid: AdvisorDetails = {"prompt": None, "model": None, "voice": None, "params": Params()}
-    said: AdvisorDetails = {**unsaid, **details}
-    said.pop("slug", None)
-    said.pop("active", None)
-    return said
+    merged: AdvisorDetails = {**unsaid, **details}
+    merged.pop("slug", None)
+    merged.pop("active", None)
+    return merged
 
 
 def _window(tx: Tx, scope: Scope, now: int, window: Mapping[str, int], report: Report) -> None:

@@ -63,12 +63,12 @@ class Whole:
     def path(self) -> list[Turn]:
         """The current branch, oldest first."""
         by_id = {turn.id: turn for turn in self.turns}
-        found: list[Turn] = []
+        path: list[Turn] = []
         at = by_id.get(self.conversation.head_id or "")
-        while at is not None and len(found) <= len(by_id):
-            found.append(at)
+        while at is not None and len(path) <= len(by_id):
+            path.append(at)
             at = by_id.get(at.parent_id or "")
-        return found[::-1]
+        return path[::-1]
 
 
 def read_whole(tx: Tx, scope: Scope, conversation_id: str) -> Whole:
@@ -82,17 +82,20 @@ def read_whole(tx: Tx, scope: Scope, conversation_id: str) -> Whole:
     )
     turns = tuple(turn_rows.TURNS.value(row) for row in rows)
     answers = {turn.id: _answers(tx, scope, turn) for turn in turns}
-    asked = {*(conversation.advisors or ()), *(one for turn in turns for one in turn.asked)}
+    asked = {
+        *(conversation.advisors or ()),
+        *(advisor_id for turn in turns for advisor_id in turn.asked),
+    }
     asked |= {answer.advisor_id for some in answers.values() for answer in some}
     used = {answer.prompt_version_id for some in answers.values() for answer in some}
-    people = [one for one in _everyone(tx, scope) if one.id in asked]
+    people = [advisor for advisor in _everyone(tx, scope) if advisor.id in asked]
     return Whole(
         conversation,
         tuple(people),
         tuple(
             version
-            for one in people
-            for version in reversed(versions.list_all(tx, scope, one.id))
+            for advisor in people
+            for version in reversed(versions.list_all(tx, scope, advisor.id))
             if version.id in used
         ),
         tuple(

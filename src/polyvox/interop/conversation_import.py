@@ -81,20 +81,34 @@ def _rows(
         "INSERT INTO branches (user_id, id, conversation_id, parent_id, fork_depth, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (scope.user, one.id, conversation_id, one.parent_id, one.fork_depth, one.created_at)
-            for one in whole.branches
+            (
+                scope.user,
+                branch.id,
+                conversation_id,
+                branch.parent_id,
+                branch.fork_depth,
+                branch.created_at,
+            )
+            for branch in whole.branches
         ],
     )
     tx.many(
         "INSERT INTO sessions (user_id, id, conversation_id, started_at, last_user_at, ended_at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (scope.user, one.id, conversation_id, one.started_at, one.last_user_at, one.ended_at)
-            for one in whole.sessions
+            (
+                scope.user,
+                session.id,
+                conversation_id,
+                session.started_at,
+                session.last_user_at,
+                session.ended_at,
+            )
+            for session in whole.sessions
         ],
     )
     for turn in whole.turns:
-        asked = tuple(who.get(one, one) for one in turn.asked)
+        asked = tuple(who.get(advisor_id, advisor_id) for advisor_id in turn.asked)
         turn_rows.TURNS.insert(
             tx, scope, replace(turn, asked=asked), body_hash=whole.body_hashes[turn.id]
         )
@@ -114,23 +128,23 @@ def _rows(
 
 def _refuse_taken(tx: Tx, scope: Scope, whole: Whole) -> None:
     """The conversation is new, so none of its parts may be here already."""
-    answers = [one.id for some in whole.answers.values() for one in some]
+    answers = [answer.id for some in whole.answers.values() for answer in some]
     wanted: tuple[tuple[str, str, list[str]], ...] = (
-        ("turns", "id", [one.id for one in whole.turns]),
-        ("turns", "message_id", [one.message_id for one in whole.turns]),
-        ("branches", "id", [one.id for one in whole.branches]),
-        ("sessions", "id", [one.id for one in whole.sessions]),
+        ("turns", "id", [turn.id for turn in whole.turns]),
+        ("turns", "message_id", [turn.message_id for turn in whole.turns]),
+        ("branches", "id", [branch.id for branch in whole.branches]),
+        ("sessions", "id", [session.id for session in whole.sessions]),
         ("answers", "id", answers),
     )
     for table, column, ids in wanted:
         for start in range(0, len(ids), 400):
             some = ids[start : start + 400]
-            found = tx.one(
+            taken = tx.one(
                 f"SELECT 1 FROM {table} WHERE user_id = ?"  # noqa: S608 - our own names
                 f" AND {column} IN ({', '.join('?' * len(some))}) LIMIT 1",
                 (scope.user, *some),
             )
-            if found is not None:
+            if taken is not None:
                 raise Invalid(
                     "Parts of this conversation are here already, in another one.",
                     "Delete that one first, if this is the one to keep.",
@@ -138,9 +152,9 @@ def _refuse_taken(tx: Tx, scope: Scope, whole: Whole) -> None:
 
 
 def _match(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> dict[str, str]:
-    """Who the advisors of the file are here: ids by ids."""
+    """Match the advisors of the file with those here: ids by ids."""
     known = {row[0] for row in tx.all("SELECT id FROM advisors WHERE user_id = ?", (scope.user,))}
-    by_name = {one.name: one for one in reversed(advisor_rows.list_all(tx, scope))}
+    by_name = {advisor.name: advisor for advisor in reversed(advisor_rows.list_all(tx, scope))}
     own = {ASSISTANT_ID, SYNTHESIS_ID}
     who: dict[str, str] = {}
     for advisor in whole.advisors:
@@ -157,23 +171,23 @@ def _match(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> dict
 
 
 def _add(tx: Tx, scope: Scope, now: int, advisor: Advisor) -> Advisor:
-    told = advisor_data.as_data(advisor)
-    told.setdefault("description", "Spoke in a conversation that was imported.")
-    del told["slug"]  # here it may be somebody else's
-    told |= {key: printable(told[key]) for key in ("description", "prompt", "voice") if key in told}
-    details = advisor_data.checked({**told, "active": False})
+    data = advisor_data.as_data(advisor)
+    data.setdefault("description", "Spoke in a conversation that was imported.")
+    del data["slug"]  # here it may be somebody else's
+    data |= {key: printable(data[key]) for key in ("description", "prompt", "voice") if key in data}
+    details = advisor_data.checked({**data, "active": False})
     return advisor_rows.create(tx, scope, now, "imported", details)
 
 
 def _texts(tx: Tx, scope: Scope, whole: Whole, who: Mapping[str, str]) -> dict[str, str]:
-    """Which prompt version here has the words of one in the file: ids by ids."""
-    found: dict[str, str] = {}
+    """Match the file's prompt versions with those here that have the same words: ids by ids."""
+    here_of: dict[str, str] = {}
     for version in whole.versions:
         if (advisor_id := who.get(version.advisor_id)) is not None:
             for here in versions.list_all(tx, scope, advisor_id):
                 if here.hash == version.hash:
-                    found[version.id] = here.id
-    return found
+                    here_of[version.id] = here.id
+    return here_of
 
 
 def _as_here(answer: Answer, who: Mapping[str, str], texts: Mapping[str, str]) -> Answer:
@@ -193,14 +207,16 @@ def _renamed(points: str, who: Mapping[str, str]) -> str:
     read = msgspec.json.decode(points, type=Synthesis)
 
     def named(point: Point) -> Point:
-        return replace(point, advisors=tuple(who.get(one, one) for one in point.advisors))
+        return replace(
+            point, advisors=tuple(who.get(advisor_id, advisor_id) for advisor_id in point.advisors)
+        )
 
-    told = replace(
+    renamed = replace(
         read,
-        points=tuple(named(one) for one in read.points),
+        points=tuple(named(point) for point in read.points),
         disagreements=tuple(
-            Disagreement(one.text, tuple(named(side) for side in one.sides))
-            for one in read.disagreements
+            Disagreement(question.text, tuple(named(side) for side in question.sides))
+            for question in read.disagreements
         ),
     )
-    return msgspec.json.encode(told).decode()
+    return msgspec.json.encode(renamed).decode()

@@ -11,22 +11,25 @@ _HEADING = re.compile(r"^(#{1,6})(?=\s)", re.MULTILINE)
 _FENCE = re.compile(r"^\s*(```|~~~)")
 
 
-def as_markdown(told: Transcript) -> str:
+def as_markdown(transcript: Transcript) -> str:
     """The whole page."""
-    parts = [f"# {_line(told.title)}", "\n".join(f"- {key}: {_line(v)}" for key, v in told.facts)]
-    for turn in told.turns:
+    parts = [
+        f"# {_line(transcript.title)}",
+        "\n".join(f"- {key}: {_line(v)}" for key, v in transcript.facts),
+    ]
+    for turn in transcript.turns:
         remark = f" ({turn.remark})" if turn.remark else ""
         parts += [f"## {turn.number}. {turn.at}{remark}", _quoted(turn.content)]
         for title, spoken in turn.groups:
             if title and title != "Synthesis":
                 parts.append(f"### {title}")
-            for one in spoken:
-                parts.append(f"### {_line(one.name)}")
-                if one.remark:
-                    parts.append(f"*{_line(one.remark)}*")
-                parts.append(_below(one.text))
-                if one.failure:
-                    parts.append(f"*Failed: {_line(one.failure)}*")
+            for answer in spoken:
+                parts.append(f"### {_line(answer.name)}")
+                if answer.remark:
+                    parts.append(f"*{_line(answer.remark)}*")
+                parts.append(_below(answer.text))
+                if answer.failure:
+                    parts.append(f"*Failed: {_line(answer.failure)}*")
     return "\n\n".join(part for part in parts if part.strip()) + "\n"
 
 

@@ -24,18 +24,20 @@ article h4 { margin: 0 } small { color: var(--soft) } .failed { color: #c0392b }
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def as_html(told: Transcript) -> str:
+def as_html(transcript: Transcript) -> str:
     """The whole page."""
-    facts = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in told.facts)
+    facts = "".join(
+        f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in transcript.facts
+    )
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-        f"<title>{escape(told.title)}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{escape(told.title)}</h1><dl>{facts}</dl>",
+        f"<title>{escape(transcript.title)}</title><style>{STYLE}</style></head><body>",
+        f"<h1>{escape(transcript.title)}</h1><dl>{facts}</dl>",
     ]
-    for turn in told.turns:
+    for turn in transcript.turns:
         remark = f" ({turn.remark})" if turn.remark else ""
         parts.append(f"<section><h2>{turn.number}. {escape(turn.at + remark)}</h2>")
         parts.append(f"<blockquote>{escape(turn.content)}</blockquote>")
@@ -47,9 +49,9 @@ def as_html(told: Transcript) -> str:
     return "\n".join([*parts, "</body></html>", ""])
 
 
-def _article(one: TranscriptAnswer) -> str:
-    failed = f'<p class="failed">Failed: {escape(one.failure)}</p>' if one.failure else ""
+def _article(answer: TranscriptAnswer) -> str:
+    failed = f'<p class="failed">Failed: {escape(answer.failure)}</p>' if answer.failure else ""
     return (
-        f"<article><h4>{escape(one.name)}</h4><small>{escape(one.remark)}</small>"
-        f'<div class="text">{escape(one.text)}</div>{failed}</article>'
+        f"<article><h4>{escape(answer.name)}</h4><small>{escape(answer.remark)}</small>"
+        f'<div class="text">{escape(answer.text)}</div>{failed}</article>'
     )

@@ -1,5 +1,5 @@
-"""What the readable formats say of a conversation, before it is Markdown or HTML: for every turn of
-the current branch the message and every advisor's answer, how it ended, and what it cost."""
+"""The readable form of a conversation, before it is Markdown or HTML: for every turn of the current
+branch the message and every advisor's answer, how it ended, and what it cost."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def tell(whole: Whole) -> Transcript:
     models = {answer.advisor_id: answer.model for answer in shown if answer.model}
     names = {answer.advisor_id: answer.advisor_name for answer in shown}
     council = ", ".join(
-        f"{name} ({models[one]})" if models.get(one) else name
-        for one, name in names.items()
-        if any(a.advisor_id == one and a.kind != "synthesis" for a in shown)
+        f"{name} ({models[advisor_id]})" if models.get(advisor_id) else name
+        for advisor_id, name in names.items()
+        if any(a.advisor_id == advisor_id and a.kind != "synthesis" for a in shown)
     )
     every = [answer for some in whole.answers.values() for answer in some]
     more = len(whole.turns) - len(path)
@@ -90,12 +90,12 @@ def cost_of(spent: Sequence[Usage]) -> str:
     """Tokens and dollars of some calls; an unknown price is called unknown."""
     if not spent:
         return "nothing"
-    tokens = sum(one.input_tokens for one in spent), sum(one.output_tokens for one in spent)
-    priced = [one.cost for one in spent if one.cost is not None]
+    tokens = sum(usage.input_tokens for usage in spent), sum(usage.output_tokens for usage in spent)
+    priced = [usage.cost for usage in spent if usage.cost is not None]
     dollars = f"${sum(priced) / NANO:.6f}".rstrip("0").rstrip(".") if priced else "price unknown"
     unknown = len(spent) - len(priced)
     more = f" and {unknown} of unknown price" if priced and unknown else ""
-    about = "about " if any(one.estimated for one in spent) else ""
+    about = "about " if any(usage.estimated for usage in spent) else ""
     return f"{about}{tokens[0]:,} tokens in, {tokens[1]:,} out, {dollars}{more}"
 
 
@@ -126,12 +126,12 @@ def _spoken(answer: Answer, turn: Sequence[Answer]) -> TranscriptAnswer:
     if answer.version > 1:
         remarks.append(f"version {answer.version}")
     failure = answer.failure
-    told = "" if failure is None else f"{failure.message} {failure.hint}".strip()
+    reason = "" if failure is None else f"{failure.message} {failure.hint}".strip()
     return TranscriptAnswer(
         printable(answer.advisor_name),
         printable(" · ".join(remark for remark in remarks if remark)),
         printable(readable(answer, turn)),
-        printable(told),
+        printable(reason),
     )
 
 
@@ -139,10 +139,10 @@ def readable(answer: Answer, turn: Sequence[Answer]) -> str:
     """An answer's text; of a synthesis its points, with the names of the turn's advisors."""
     if answer.points is None:
         return answer.text
-    said = [
-        Other(one.id, one.advisor_id, "", one.advisor_name, one.text)
-        for one in turn
-        if one.kind != "synthesis"
+    others = [
+        Other(other.id, other.advisor_id, "", other.advisor_name, other.text)
+        for other in turn
+        if other.kind != "synthesis"
     ]
     read = msgspec.json.decode(answer.points, type=Synthesis)
-    return as_markdown(read, attributable(said))
+    return as_markdown(read, attributable(others))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What the app tells its child."""
+    """Instructions of the app to its child."""
 
     model: str
     key: str
@@ -34,7 +34,7 @@ class Orders(msgspec.Struct, frozen=True):
 
 
 class ChildReady(msgspec.Struct, frozen=True):
-    """What the child answers when it can take requests."""
+    """The child's first message: it can take requests."""
 
     address: str
 
@@ -79,7 +79,7 @@ def params(orders: Orders) -> xllamacpp.CommonParams:
 
 
 def healthy(address: str) -> bool:
-    """Whether the server at this address answers that it is ready."""
+    """True if the server at this address answers that it is ready."""
     where = urlsplit(address)
     connection = http.client.HTTPConnection(str(where.hostname), where.port or 0, timeout=30)
     try:

@@ -128,15 +128,15 @@ class OpenAIParser(Parser):
 
     def _whole(self, answer: Any, part: str = "message") -> None:  # noqa: ANN401 - decoded JSON
         for choice in (answer.get("choices") or ())[:1]:
-            said = choice.get(part) or {}
-            self._content(said.get("content"))
-            thought = said.get("reasoning") or said.get("reasoning_content") or ""
+            message = choice.get(part) or {}
+            self._content(message.get("content"))
+            thought = message.get("reasoning") or message.get("reasoning_content") or ""
             if not thought and part == "message":
-                details = said.get("reasoning_details") or ()
+                details = message.get("reasoning_details") or ()
                 thought = "".join(str(d.get("text") or d.get("summary") or "") for d in details)
             self._thinking.append(str(thought))
-            if said.get("refusal"):
-                self._declined.append(str(said["refusal"]))
+            if message.get("refusal"):
+                self._declined.append(str(message["refusal"]))
             if choice.get("finish_reason"):
                 self._finished(str(choice["finish_reason"]))
         if part == "message":

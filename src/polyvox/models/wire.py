@@ -30,7 +30,7 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one provider wants to be spoken to."""
+    """The habits of one provider's wire."""
 
     wire: Literal["openai", "anthropic", "scripted"] = "openai"
     max_tokens: str = "max_tokens"

@@ -26,7 +26,7 @@ MAPS = ("providers", "recipes", "models.known")
 
 
 class ModelFactsSetting(Section):
-    """What to know of one model; everything here is optional."""
+    """Facts about one model; each is optional."""
 
     prompts: Literal["full", "compact"] | None = Field(
         None, description="Prompt set: full, or compact for small models."
@@ -41,7 +41,7 @@ class ModelFactsSetting(Section):
 
 
 class ModelSettings(Section):
-    """Which models are used for what. A model is always `provider:name`."""
+    """The models for each purpose. A model is always `provider:name`."""
 
     default: OptionalModel = Field(
         "",
@@ -98,7 +98,7 @@ class ModelSettings(Section):
 
 
 class Limits(Section):
-    """How much, how long, how dear."""
+    """Limits on size, time and cost."""
 
     context: str = Field(
         "150000 chars",
@@ -188,7 +188,7 @@ class Limits(Section):
 
     @property
     def capped(self) -> bool:
-        """Whether there is any cap on cost."""
+        """True if there is any cap on cost."""
         caps = (self.cost_per_turn, self.cost_per_conversation, self.cost_per_day)
         return any(cap is not None for cap in caps)
 
@@ -221,7 +221,7 @@ class Provider(Section):
 
 
 def _address(value: str) -> str:
-    """Where an API begins, without the slash at its end; or nothing."""
+    """Check the start of an API's address, without the slash at its end; empty is fine."""
     if value and not re.match(r"^https?://[^\s/]+", value):
         raise ValueError("must be an address that begins with http:// or https://")
     if not value.isprintable() or " " in value or not _has_host(value):
@@ -230,7 +230,7 @@ def _address(value: str) -> str:
 
 
 def _has_host(url: str) -> bool:
-    """Whether an address, if there is one, says which machine and port it means."""
+    """Require that an address, if there is one, names a machine and a port."""
     try:
         parts = urlsplit(url)
         return not url or (bool(parts.hostname) and parts.port != 0)
@@ -273,7 +273,7 @@ class Sessions(Section):
 
 
 class MemorySettings(Section):
-    """What is remembered, and how it is used."""
+    """The use of memory."""
 
     url: str = Field(
         "",
@@ -342,7 +342,7 @@ Origin = Literal["default", "page", "file", "environment", "command line", "prog
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Who decided a setting, and where, in words for people."""
+    """The origin of a setting's value, in words for people."""
 
     origin: Origin
     where: str = ""
@@ -353,7 +353,7 @@ class Fixed:
     """The part of the settings that the page cannot change, as it was written."""
 
     data: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    said: Mapping[str, Decision] = field(default_factory=dict)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
     """By dotted name."""
     home: Path = Path()
     source: str = ""
@@ -434,18 +434,22 @@ class Settings(Section):
 
 def known_keys(model: type[BaseModel] = Settings, prefix: str = "") -> dict[str, Any]:
     """Every plain setting by its dotted name; what is computed is left out."""
-    found: dict[str, Any] = {}
-    for name, one in model.model_fields.items():
-        if one.exclude:
+    keys: dict[str, Any] = {}
+    for name, setting in model.model_fields.items():
+        if setting.exclude:
             continue
         path = f"{prefix}{name}"
-        if isinstance(one.annotation, type) and issubclass(one.annotation, BaseModel):
-            found |= known_keys(one.annotation, f"{path}.")
+        if isinstance(setting.annotation, type) and issubclass(setting.annotation, BaseModel):
+            keys |= known_keys(setting.annotation, f"{path}.")
         else:
-            found[path] = one
-    return found
+            keys[path] = setting
+    return keys
 
 
 def changeable() -> dict[str, Any]:
     """The settings that people may change on the page, by dotted name."""
-    return {name: one for name, one in known_keys().items() if one.json_schema_extra == ON_PAGE}
+    return {
+        name: setting
+        for name, setting in known_keys().items()
+        if setting.json_schema_extra == ON_PAGE
+    }

@@ -24,7 +24,7 @@ ADVISORS = Table("advisors", Advisor)
 
 
 class AdvisorDetails(TypedDict, total=False):
-    """What can be said of an advisor; what is left out stays as it is."""
+    """The fields of an advisor to set; those left out stay as they are."""
 
     slug: str
     name: str

@@ -37,7 +37,7 @@ DEFAULT_RECIPE = "council"
 
 
 class ConversationDetails(TypedDict, total=False):
-    """What can be said of a conversation; what is left out stays as it is."""
+    """The fields of a conversation to set; those left out stay as they are."""
 
     title: str
     recipe: str
@@ -66,8 +66,7 @@ def get(tx: Tx, scope: Scope, conversation_id: str) -> Conversation:
 
 
 def recall_of(tx: Tx, scope: Scope, conversation_id: str) -> Recall:
-    """Whether the turns of a conversation look up what was said before; of one that is only thought
-    of (without an id): as the settings say."""
+    """The recall setting of a conversation; "inherit" for one that has no id yet."""
     return get(tx, scope, conversation_id).recall if conversation_id else "inherit"
 
 
@@ -212,11 +211,11 @@ def _members(
     tx: Tx, scope: Scope, chosen: Sequence[str], before: Sequence[str] | None
 ) -> tuple[str, ...]:
     """Ids of the chosen; whoever is in already may have been removed from the list since."""
-    found: dict[str, None] = {}
+    members: dict[str, None] = {}
     for name in chosen:
         ids = (name,) if before and name in before else councils.members(tx, scope, (name,))
-        found |= dict.fromkeys(ids)
-    return tuple(found)
+        members |= dict.fromkeys(ids)
+    return tuple(members)
 
 
 def _index(tx: Tx, scope: Scope, conversation: Conversation) -> None:

@@ -18,7 +18,7 @@ COUNCILS = Table("councils", Council)
 
 
 class CouncilDetails(TypedDict, total=False):
-    """What can be said of a council; what is left out stays as it is."""
+    """The fields of a council to set; those left out stay as they are."""
 
     slug: str
     name: str
@@ -28,19 +28,21 @@ class CouncilDetails(TypedDict, total=False):
 
 def members(tx: Tx, scope: Scope, names: Sequence[str]) -> tuple[str, ...]:
     """Ids for the ids or slugs of advisors, each once; Invalid where one is unknown."""
-    found: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for name in names:
         if name.removeprefix("@") == ASSISTANT_ID:
-            found[ASSISTANT_ID] = None
+            ids[ASSISTANT_ID] = None
             continue
         advisor = advisor_rows.find(tx, scope, name)
         if advisor is None:
-            slugs = ", ".join(one.slug for one in advisor_rows.list_all(tx, scope)) or "none yet"
+            slugs = (
+                ", ".join(known.slug for known in advisor_rows.list_all(tx, scope)) or "none yet"
+            )
             raise Invalid(
                 f"There is no advisor {name!r}.", f"Known advisors: {slugs}.", param="advisors"
             )
-        found[advisor.id] = None
-    return tuple(found)
+        ids[advisor.id] = None
+    return tuple(ids)
 
 
 def find(tx: Tx, scope: Scope, key: str) -> Council | None:

@@ -22,7 +22,7 @@ class Tx(Protocol):
 
     @property
     def dialect(self) -> Dialect:
-        """Which database this is."""
+        """The kind of database."""
         ...
 
     def run(self, sql: str, params: Sequence[Value] = ()) -> int:
@@ -43,11 +43,11 @@ class Tx(Protocol):
 
 
 class Database(Protocol):
-    """Where rows live. `write` is durable against a killed process when it returns."""
+    """A store of rows. `write` is durable against a killed process when it returns."""
 
     @property
     def dialect(self) -> Dialect:
-        """Which database this is."""
+        """The kind of database."""
         ...
 
     @property

@@ -1,6 +1,5 @@
-"""How an answer ends, as rows: once, in the commit that holds its whole text and all that belongs
-to it. The turn is completed in the commit that ends its last open answer.
-"""
+"""The end of an answer, as rows: once, in the commit that holds its whole text and all that belongs
+to it. The turn is completed in the commit that ends its last open answer."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from polyvox.values import Answer, AnswerState, Attempt, Failure, Scope, Usage
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an answer ended, with all that is stored in the same commit."""
+    """The end of an answer, with all that is stored in the same commit."""
 
     answer_id: str
     state: AnswerState

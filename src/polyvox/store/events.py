@@ -60,12 +60,12 @@ def append(
     leaves its place in the list: that is by what was said last."""
     if not events:
         return []
-    said = any(not isinstance(event, ConversationChanged) for event in events)
+    spoken = any(not isinstance(event, ConversationChanged) for event in events)
     row = tx.one(
         "UPDATE conversations SET last_number = last_number + ?,"
         " updated_at = CASE WHEN ? = 1 THEN ? ELSE updated_at END"
         " WHERE user_id = ? AND id = ? RETURNING last_number",
-        (len(events), int(said), now, scope.user, conversation_id),
+        (len(events), int(spoken), now, scope.user, conversation_id),
     )
     if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
@@ -93,7 +93,7 @@ def _row(item: Numbered) -> tuple[int, str, str | None, str | None, str, int]:
 
 
 def holds(tx: Tx, scope: Scope, delta: Delta) -> bool:
-    """Whether this very delta is stored: as a row, or folded because its answer has ended."""
+    """True if this very delta is stored: as a row, or folded because its answer has ended."""
     row = tx.one(
         "SELECT 1 FROM events WHERE user_id = ? AND answer_id = ? AND kind = ? AND start = ?",
         (scope.user, delta.answer_id, delta.kind, delta.at),
@@ -144,7 +144,7 @@ def fold(tx: Tx, scope: Scope, answer_id: str) -> Folded:
 
 
 def since(tx: Tx, scope: Scope, conversation_id: str, after: int) -> LogPage:
-    """What came after a number, a page of it, in order."""
+    """The events after a number, one page of them, in order."""
     row = tx.one(
         "SELECT last_number FROM conversations WHERE user_id = ? AND id = ?",
         (scope.user, conversation_id),
@@ -152,7 +152,7 @@ def since(tx: Tx, scope: Scope, conversation_id: str, after: int) -> LogPage:
     if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
     upto = min(int(row[0]), after + PAGE)
-    found = [
+    ranges = [
         EventRange(number, number, restored(kind, data, answer_id, start))
         for number, kind, answer_id, data, start in tx.all(
             "SELECT number, kind, answer_id, data, start FROM events"
@@ -165,9 +165,9 @@ def since(tx: Tx, scope: Scope, conversation_id: str, after: int) -> LogPage:
         " AND last_number > ? AND first_number <= ? AND marks IS NOT NULL",
         (scope.user, conversation_id, after, upto),
     )
-    found += _unfolded(folded, after, upto)
-    found.sort(key=lambda item: item.last)
-    return LogPage(found, upto, upto < int(row[0]))
+    ranges += _unfolded(folded, after, upto)
+    ranges.sort(key=lambda item: item.last)
+    return LogPage(ranges, upto, upto < int(row[0]))
 
 
 def _unfolded(
@@ -176,21 +176,21 @@ def _unfolded(
     """The deltas of folded answers with numbers in (after, upto]."""
     channels: list[tuple[str, type[Delta], str, list[tuple[int, int]], int]] = []
     for answer_id, text, thinking, marks in rows:
-        said, thought = msgspec.msgpack.decode(bytes(marks))
-        for kind, whole, pairs in ((TextDelta, text, said), (ThinkingDelta, thinking, thought)):
+        spoken, thought = msgspec.msgpack.decode(bytes(marks))
+        for kind, whole, pairs in ((TextDelta, text, spoken), (ThinkingDelta, thinking, thought)):
             numbers = [number for number, _ in pairs]
             first, last = bisect.bisect_right(numbers, after), bisect.bisect_right(numbers, upto)
             if first < last:
                 begin = pairs[first - 1][1] if first else 0
                 channels.append((answer_id, kind, whole, pairs[first:last], begin))
     exact = sum(len(pairs) for *_, pairs, _ in channels) <= EXACT_ROWS
-    found = []
+    ranges = []
     for answer_id, kind, whole, pairs, begin in channels:
         if exact:
             for number, end in pairs:
-                found.append(EventRange(number, number, kind(answer_id, whole[begin:end], begin)))
+                ranges.append(EventRange(number, number, kind(answer_id, whole[begin:end], begin)))
                 begin = end
         else:
             delta = kind(answer_id, whole[begin : pairs[-1][1]], begin)
-            found.append(EventRange(pairs[0][0], pairs[-1][0], delta))
-    return found
+            ranges.append(EventRange(pairs[0][0], pairs[-1][0], delta))
+    return ranges

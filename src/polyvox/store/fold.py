@@ -26,7 +26,7 @@ _UNPARTED = (
 
 
 class _Folding(dict[int, str]):
-    """What each character becomes, worked out when it is first seen."""
+    """Characters and their folded forms, worked out when a character is first seen."""
 
     def __missing__(self, code: int) -> str:
         self[code] = folded = _fold_one(chr(code))
@@ -47,8 +47,8 @@ def _fold_one(letter: str) -> str:
         # Decomposing these (Hangul, Devanagari) would take words apart.
         return letter
     plain = unicodedata.normalize("NFKD", letter.casefold())
-    kept = "".join(one for one in plain if not 0x0300 <= ord(one) <= 0x036F)
-    return "".join(one if one.isalnum() else " " for one in kept)
+    kept = "".join(part for part in plain if not 0x0300 <= ord(part) <= 0x036F)
+    return "".join(part if part.isalnum() else " " for part in kept)
 
 
 _folding = _Folding()

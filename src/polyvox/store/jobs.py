@@ -123,8 +123,7 @@ def next_due(tx: Tx, kinds: Iterable[str]) -> int | None:
 
 
 def unfinished(tx: Tx, scope: Scope, kind: str, now: int) -> list[str]:
-    """What is to be done of a kind by now, in somebody's hands or not: the ids that it is about,
-    the longest due first."""
+    """Subjects of the jobs of a kind that are due by now or running, the longest due first."""
     rows = tx.all(
         "SELECT subject, due_at FROM jobs WHERE user_id = ? AND kind = ? AND state = 'pending'"
         " AND due_at <= ? UNION ALL SELECT subject, due_at FROM jobs WHERE user_id = ?"
@@ -178,13 +177,13 @@ def release(tx: Tx, job: Job, runner_id: str, now: int) -> None:
 
 
 def give_back(tx: Tx, runner_id: str, now: int, but: Iterable[tuple[str, str]] = ()) -> int:
-    """What a runner holds waits again, but for these jobs (user, id): it ended, or it died."""
+    """Let the jobs of a runner that ended or died wait again, except these (user, id)."""
     kept = tuple(but)
     without = " AND NOT (user_id = ? AND id = ?)" * len(kept)
     return tx.run(
         "UPDATE jobs SET state = 'pending', runner_id = NULL, updated_at = ?"
         f" WHERE state = 'running' AND runner_id = ?{without}",
-        (now, runner_id, *(part for one in kept for part in one)),
+        (now, runner_id, *(part for pair in kept for part in pair)),
     )
 
 
@@ -222,7 +221,7 @@ def list_jobs(
 
 
 def counts(tx: Tx, scope: Scope) -> dict[str, int]:
-    """How many jobs there are in each state but done."""
+    """Count the jobs in each state but done."""
     rows = tx.all(
         "SELECT state, COUNT(*) FROM jobs WHERE user_id = ? AND state <> 'done' GROUP BY state",
         (scope.user,),
@@ -246,7 +245,7 @@ def retry(tx: Tx, scope: Scope, job_id: str, now: int) -> Job:
 
 
 def wanted(tx: Tx, scope: Scope, kind: str) -> bool:
-    """Whether a job of a kind is still to be done."""
+    """True if a job of a kind is still to be done."""
     row = tx.one(
         "SELECT 1 FROM jobs WHERE user_id = ? AND kind = ? AND state <> 'done' LIMIT 1",
         (scope.user, kind),

@@ -36,14 +36,14 @@ class WorkItem(Generic[T]):
 
 
 class Connection(Protocol):
-    """What a thread of a lane works with: one connection."""
+    """One connection, owned by a thread of a lane."""
 
     def run(self, jobs: list[WorkItem[Any]]) -> None:
         """Run every job and note its result or its error in it."""
         ...
 
     def rest(self) -> None:
-        """What can wait until the outcomes are delivered."""
+        """Do the work that can wait until the outcomes are delivered."""
         ...
 
     def close(self) -> None:
@@ -134,7 +134,7 @@ class Lane:
             worker.close()
 
     def _take(self, mailbox: Mailbox) -> list[WorkItem[Any]]:
-        """What is to be done next, as soon as there is something; nothing at the end."""
+        """Wait for the next items; an empty list at the end."""
         with self._lock:
             if self._backlog:
                 return self._some()
@@ -148,7 +148,7 @@ class Lane:
             return [job, *self._some(1)]
 
     def _some(self, taken: int = 0) -> list[WorkItem[Any]]:
-        """As much of what waits as is done at once, when so many are taken already."""
+        """Take items of the backlog until a batch is full; `taken` counts those it has already."""
         count = min(len(self._backlog), self._batch - taken)
         return [self._backlog.popleft() for _ in range(count)]
 

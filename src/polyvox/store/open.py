@@ -64,16 +64,18 @@ def _prepare(
         finally:
             connection.close()
     except sqlite3.Error as error:
-        found = explain(error, path)
-        raise not_migrated(f"The database {path}", error) if found is error else found from error
+        explained = explain(error, path)
+        raise (
+            not_migrated(f"The database {path}", error) if explained is error else explained
+        ) from error
 
 
 def _up_to_date(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> bool:
     tables = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'")
     if tables.fetchone() is None:
         return False
-    found = connection.execute("SELECT MAX(version) FROM schema_version").fetchone()
-    return bool(found[0] == migrations[-1].version)
+    row = connection.execute("SELECT MAX(version) FROM schema_version").fetchone()
+    return bool(row[0] == migrations[-1].version)
 
 
 def _migrate(

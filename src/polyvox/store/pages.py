@@ -13,7 +13,7 @@ _DIGITS = 18
 
 
 class Named(Protocol):
-    """What can stand in a list."""
+    """An item of a list."""
 
     @property
     def id(self) -> str:
@@ -33,11 +33,11 @@ class Page(Generic[T]):
     """Names the place from which the next page goes on; None on the last one."""
 
 
-def page_of(found: Sequence[T], limit: int, at: Callable[[T], int]) -> Page[T]:
+def page_of(rows: Sequence[T], limit: int, at: Callable[[T], int]) -> Page[T]:
     """A page of `limit` at the most, from a list that was asked for one more; `at` is the time by
     which it is ordered."""
-    items = tuple(found[:limit])
-    more = len(found) > limit and items
+    items = tuple(rows[:limit])
+    more = len(rows) > limit and items
     return Page(items, f"{at(items[-1])}.{items[-1].id}" if more else None)
 
 

@@ -74,12 +74,12 @@ _translated: dict[str, str] = {}
 
 def translate(sql: str) -> str:
     """Our `?` as psycopg's `%s`, worked out once for each statement."""
-    found = _translated.get(sql)
-    if found is None:
+    translated = _translated.get(sql)
+    if translated is None:
         if "%" in sql:
             raise ValueError(f"a percent sign in a statement belongs in a parameter: {sql}")
-        found = _translated[sql] = sql.replace("?", "%s")
-    return found
+        translated = _translated[sql] = sql.replace("?", "%s")
+    return translated
 
 
 class PostgresTx:
@@ -216,7 +216,7 @@ def connect(url: str, lock_seconds: int = LOCK_SECONDS) -> psycopg.Connection[Ro
 
 
 class _Context:
-    """How values travel on our connections."""
+    """Adapters for the values on our connections."""
 
     adapters = _adapters()
     connection = None
@@ -232,8 +232,8 @@ def prepare(url: str, migrations: Sequence[Migration], clock: Clock) -> None:
         migrate(PostgresTx(connection), migrations, clock, where, _no_backup)
         connection.execute(b"COMMIT")
     except psycopg.Error as error:
-        found = explain(error, url)
-        raise not_migrated(where, error) if found is error else found from error
+        explained = explain(error, url)
+        raise not_migrated(where, error) if explained is error else explained from error
     finally:
         connection.close()
 
@@ -244,22 +244,22 @@ def _no_backup(version: int) -> None:
 
 def shown(url: str) -> str:
     """The address without a password."""
-    found = URL.match(url)
-    if found is None:
+    match = URL.match(url)
+    if match is None:
         return "postgresql://…"
-    user = f"{found['user']}@" if found["user"] else ""
-    return f"postgresql://{user}{found['place']}"
+    user = f"{match['user']}@" if match["user"] else ""
+    return f"postgresql://{user}{match['place']}"
 
 
 def explain(error: BaseException, url: str) -> BaseException:
     """PostgreSQL's error in our words. What is not the database's fault stays what it is."""
     if not isinstance(error, psycopg.Error):
         return error
-    found = _explanation(error, url)
-    if found is None:
+    explained = _explanation(error, url)
+    if explained is None:
         return error
-    found.__cause__ = error
-    return found
+    explained.__cause__ = error
+    return explained
 
 
 def _explanation(error: psycopg.Error, url: str) -> PolyvoxError | None:

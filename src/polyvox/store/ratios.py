@@ -1,4 +1,4 @@
-"""How many tokens a model really counts for one that we estimate, learned from its reports.
+"""Tokens that a model really counts for one that we estimate, learned from its reports.
 
 A running mean that forgets: each report halves the weight of all before it, so three alike outweigh
 any past (after a long past at 1 and three at 2 the ratio is 1.9), whatever their sizes.

@@ -59,13 +59,13 @@ def find(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt | None:
 
 def get(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt:
     """One receipt, or NotFound."""
-    found = find(tx, scope, answer_id)
-    if found is None:
+    receipt = find(tx, scope, answer_id)
+    if receipt is None:
         raise NotFound(
             f"There is no receipt for the answer {answer_id}.",
             "Nothing was compiled for it: it ended before its model could be asked.",
         )
-    return found
+    return receipt
 
 
 def chain(tx: Tx, scope: Scope, answer_id: str) -> dict[str, str]:
@@ -93,7 +93,7 @@ def messages(tx: Tx, scope: Scope, turn_ids: Iterable[str]) -> dict[str, tuple[s
 
 
 def marked(tx: Tx, scope: Scope, answer_ids: Iterable[str]) -> frozenset[str]:
-    """Which of these answers have lost some of their words."""
+    """The answers among these that have lost some of their words."""
     sql = "SELECT id FROM answers WHERE user_id = ? AND redacted = 1 AND id"
     return frozenset(row[0] for row in _in(tx, scope, sql, answer_ids))
 

@@ -100,7 +100,7 @@ def remove_conversation(tx: Tx, scope: Scope, conversation_id: str) -> None:
 
 
 async def search(database: Database, scope: Scope, query: str, limit: int = 20) -> list[Hit]:
-    """Where the query is found, best first."""
+    """Passages that match the query, best first."""
     phrases = phrases_of(query)
     if not phrases or limit < 1:
         return []
@@ -152,7 +152,7 @@ def _having(
 
 
 def phrases_of(query: str) -> list[list[str]]:
-    """What a person typed, as phrases of bare words; most are one word long."""
+    """Split a typed query into phrases of bare words; most are one word long."""
     parts = [quoted or word for quoted, word in _PART.findall(query)]
     folded = [[word[:LONGEST_WORD] for word in fold(part).split()] for part in parts]
     return [words for words in folded if words][:MOST_PHRASES]
@@ -211,21 +211,21 @@ def _hit(row: Row, highlighted: str) -> Hit:
 
 
 def _spans(text: str, highlighted: str) -> list[tuple[int, int]]:
-    """Where in `text` the words are that stand in angle brackets in its folded form (which has
-    no brackets of its own)."""
+    """Places in `text` of the words that stand in angle brackets in its folded form (which has no
+    brackets of its own)."""
     origin = places(text[:INDEXED_CHARS])
     if len(highlighted.replace("<", "").replace(">", "")) != len(origin):
         return []  # the text has changed since it was indexed
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for count, mark in enumerate(_MARK.finditer(highlighted)):
         for word in _WORD.finditer(mark[1]):
             place = mark.start() - 2 * count + word.start()
             start, end = origin[place], origin[place + len(word[0]) - 1] + 1
-            if found and found[-1][1] == start:
-                found[-1] = (found[-1][0], end)
+            if merged and merged[-1][1] == start:
+                merged[-1] = (merged[-1][0], end)
             else:
-                found.append((start, end))
-    return found
+                merged.append((start, end))
+    return merged
 
 
 def _snippet(text: str, spans: list[tuple[int, int]]) -> tuple[str, tuple[tuple[int, int], ...]]:

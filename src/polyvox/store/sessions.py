@@ -135,7 +135,7 @@ def _counted(tx: Tx, only: str, params: tuple[Value, ...]) -> list[tuple[Session
 
 
 def messages_in(tx: Tx, scope: Scope, session: Session) -> list[tuple[str, int | None, str]]:
-    """What the person said in a session, oldest first: (turn, when, text)."""
+    """The person's messages in a session, oldest first: (turn, when, text)."""
     rows = tx.all(
         "SELECT id, said_at, content FROM turns WHERE user_id = ? AND session_id = ?"
         " ORDER BY created_at, id",
@@ -145,7 +145,7 @@ def messages_in(tx: Tx, scope: Scope, session: Session) -> list[tuple[str, int |
 
 
 def first_words(tx: Tx, scope: Scope, ids: Collection[str], most: int) -> dict[str, str]:
-    """What sessions began with, by their ids: the beginning of the person's first message."""
+    """The beginning of each session's first message, by session id."""
     rows = tx.all(
         "SELECT s.id, (SELECT SUBSTR(t.content, 1, ?) FROM turns t WHERE t.user_id = s.user_id"
         " AND t.session_id = s.id ORDER BY t.created_at, t.id LIMIT 1) FROM sessions s"

@@ -195,8 +195,8 @@ def connect(
     return connection
 
 
-def _apart(one: bytes, other: bytes) -> int:
-    return (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).bit_count()
+def _apart(left: bytes, other: bytes) -> int:
+    return (int.from_bytes(left, "big") ^ int.from_bytes(other, "big")).bit_count()
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -225,11 +225,11 @@ def explain(error: BaseException, path: Path) -> BaseException:
     """SQLite's error in our words. What is not the database's fault stays what it is."""
     if not isinstance(error, sqlite3.Error):
         return error
-    found = _explanation(error, path)
-    if found is None:
+    explained = _explanation(error, path)
+    if explained is None:
         return error
-    found.__cause__ = error
-    return found
+    explained.__cause__ = error
+    return explained
 
 
 def _explanation(error: sqlite3.Error, path: Path) -> PolyvoxError | None:

@@ -42,7 +42,7 @@ _SUMMARIES = Table("running_summaries", RunningSummary)
 
 
 def subject(conversation_id: str, branch_id: str, advisor_id: str) -> str:
-    """What the job of a summary is about."""
+    """The subject of a summary's job."""
     return msgspec.json.encode((conversation_id, branch_id, advisor_id)).decode()
 
 
@@ -88,30 +88,30 @@ def every(tx: Tx, scope: Scope) -> list[RunningSummary]:
     return _SUMMARIES.all(tx, scope, "ORDER BY conversation_id, branch_id, advisor_id")
 
 
-def put(tx: Tx, scope: Scope, one: RunningSummary) -> None:
+def put(tx: Tx, scope: Scope, summary: RunningSummary) -> None:
     """Keep a summary in place of the one before."""
-    _delete(tx, scope, one)
-    _SUMMARIES.insert(tx, scope, one)
+    _delete(tx, scope, summary)
+    _SUMMARIES.insert(tx, scope, summary)
 
 
-def drop(tx: Tx, scope: Scope, one: RunningSummary, now: int) -> None:
+def drop(tx: Tx, scope: Scope, summary: RunningSummary, now: int) -> None:
     """Let go of a summary, and want another."""
-    _delete(tx, scope, one)
-    about = subject(one.conversation_id, one.branch_id, one.advisor_id)
+    _delete(tx, scope, summary)
+    about = subject(summary.conversation_id, summary.branch_id, summary.advisor_id)
     jobs.again(tx, scope, KIND, about, now)
 
 
 def touched(tx: Tx, scope: Scope, conversation_id: str, refs: Collection[str], now: int) -> None:
     """These messages and answers are no longer what they were: drop every summary that tells of
     one of them."""
-    for one in of_conversation(tx, scope, conversation_id):
-        if not set(refs).isdisjoint(one.covers):
-            drop(tx, scope, one, now)
+    for summary in of_conversation(tx, scope, conversation_id):
+        if not set(refs).isdisjoint(summary.covers):
+            drop(tx, scope, summary, now)
 
 
-def _delete(tx: Tx, scope: Scope, one: RunningSummary) -> None:
+def _delete(tx: Tx, scope: Scope, summary: RunningSummary) -> None:
     tx.run(
         "DELETE FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
         " AND branch_id = ? AND advisor_id = ?",
-        (scope.user, one.conversation_id, one.branch_id, one.advisor_id),
+        (scope.user, summary.conversation_id, summary.branch_id, summary.advisor_id),
     )

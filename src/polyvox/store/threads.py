@@ -32,7 +32,7 @@ ANSWERED = (
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one advisor's compiler may use: so many characters, at most."""
+    """The history that one advisor's compiler may use: at most so many characters."""
 
     advisor: Advisor
     chars: int
@@ -41,7 +41,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far a recipe looks: into earlier sessions, at the others' whole threads, at the first
+    """The reach of a recipe: into earlier sessions, at the others' whole threads, at the first
     turns, and how many of an advisor's own answers its phases have to count (None: all)."""
 
     session_only: bool = False
@@ -52,7 +52,7 @@ class Reach:
 
 @dataclass(slots=True)
 class _ThreadWalk:
-    """What has been read so far, newest first."""
+    """Rows read so far, newest first."""
 
     turns: list[Row] = field(default_factory=list)
     own: dict[str, dict[str, list[Own]]] = field(default_factory=dict)
@@ -86,17 +86,20 @@ def path_to(tx: Tx, scope: Scope, turn_id: str | None) -> list[Segment]:
 
 
 def leads_by(way: Sequence[Segment], branch_id: str | None, depth: int | None) -> bool:
-    """Whether a turn at this place is on such a way."""
+    """True if a turn at this place is on the path."""
     return depth is not None and any(
-        one.branch_id == branch_id and one.after < depth <= one.upto for one in way
+        segment.branch_id == branch_id and segment.after < depth <= segment.upto for segment in way
     )
 
 
 def apart(way: Sequence[Segment], other: Sequence[Segment]) -> list[Segment]:
-    """What of a way is not on another, newest first."""
-    upto = {one.branch_id: one.upto for one in other}
-    cut = (replace(one, after=max(one.after, upto.get(one.branch_id, 0))) for one in way)
-    return [one for one in cut if one.after < one.upto]
+    """The segments of a path that are not on another, newest first."""
+    upto = {segment.branch_id: segment.upto for segment in other}
+    cut = (
+        replace(segment, after=max(segment.after, upto.get(segment.branch_id, 0)))
+        for segment in way
+    )
+    return [segment for segment in cut if segment.after < segment.upto]
 
 
 def read_threads(
@@ -154,9 +157,9 @@ def _walk_back(
             rows = [row for row in rows if row[5] == session]
         walk.turns.extend(rows)
         _answers(tx, scope, turn, stretch, wanted, walk, whole)
-        said = sum(len(row[3]) for row in rows if not row[6])
+        length = sum(len(row[3]) for row in rows if not row[6])
         for advisor_id in wanted:
-            walk.size[advisor_id] += said
+            walk.size[advisor_id] += length
         if ended or all(_enough(need, walk) for need in needs):
             return stretch.after + 1
     return 1
@@ -252,8 +255,8 @@ def _others(
 def _last_words(
     tx: Tx, scope: Scope, turn: Turn, segments: Sequence[Segment], slugs: Mapping[str, str]
 ) -> tuple[Other, ...]:
-    """What everybody said last in the most recent completed turn before this one. A synthesis
-    that is being written does not make a turn less complete."""
+    """Everybody's last words in the most recent completed turn before this one. A synthesis that is
+    being written does not make a turn less complete."""
     for stretch in _stretches(segments):
         row = tx.one(
             "SELECT t.id FROM turns t WHERE t.user_id = ? AND t.conversation_id = ?"
@@ -285,8 +288,8 @@ def between(
 def words_of(
     tx: Tx, scope: Scope, turn_id: str, round_: int | None = None
 ) -> list[tuple[str, str, str, str, int]]:
-    """What may be quoted of a turn, oldest round first (or of one round alone):
-    (answer, advisor, name, text, round)."""
+    """Answers of a turn that may be quoted, oldest round first (or of one round alone): (answer,
+    advisor, name, text, round)."""
     only = "" if round_ is None else " AND a.round = ?"
     rows = tx.all(
         "SELECT a.id, a.advisor_id, a.advisor_name, a.text, a.round FROM answers a"
@@ -300,14 +303,14 @@ def words_of(
 def count_answers(
     tx: Tx, scope: Scope, turn: Turn, advisor_id: str, enough: int | None = None
 ) -> int:
-    """How many answers an advisor has in its thread before a turn, exchange rounds not counted; no
-    further than is `enough`."""
+    """Count an advisor's answers in its thread before a turn, without exchange rounds, up to
+    `enough`."""
     segments = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
     return _count(tx, scope, turn, segments, enough, advisor_id, "'advisor'")
 
 
 def went_unanswered(tx: Tx, scope: Scope, turn_id: str) -> bool:
-    """Whether a turn is there that got no word of an answer, and will get none as it is."""
+    """True if the turn exists, got no word of an answer, and will get none as it is."""
     row = tx.one(
         f"SELECT 1 FROM turns t WHERE t.user_id = ? AND t.id = ? AND NOT {ANSWERED}",
         (scope.user, turn_id),
@@ -316,9 +319,9 @@ def went_unanswered(tx: Tx, scope: Scope, turn_id: str) -> bool:
 
 
 def count_said(tx: Tx, scope: Scope, turn: Turn) -> int:
-    """How many messages of its session that were answered stand before a turn on its branch,
-    excluded or not. One whose answer never came began nothing."""
-    found = 0
+    """Count the answered messages of its session before a turn on its branch, excluded or not. A
+    message that was never answered began nothing."""
+    total = 0
     for stretch in _stretches(_before(tx, scope, turn)):
         row = tx.one(
             "SELECT COUNT(*), COUNT(CASE WHEN COALESCE(t.session_id, '') = ? THEN 1 END),"
@@ -328,10 +331,10 @@ def count_said(tx: Tx, scope: Scope, turn: Turn) -> int:
             (*[turn.session_id or ""] * 2, *_place(scope, turn, stretch)),
         )
         read, mine, answered = map(int, row) if row else (0, 0, 0)
-        found += answered
+        total += answered
         if mine < read:  # the session began here
             break
-    return found
+    return total
 
 
 def last_said(tx: Tx, scope: Scope, turn: Turn) -> str | None:
@@ -361,8 +364,8 @@ def _unread(
     bottom: int,
     advisor_id: str,
 ) -> int:
-    """How many messages there are before the oldest turn that was read; only a bookends window
-    says such a number."""
+    """Count the messages before the oldest turn that was read; only a bookends window shows this
+    number."""
     if not reach.first_turns or reach.session_only or bottom <= 1:
         return 0
     before = [
@@ -370,15 +373,15 @@ def _unread(
         for segment in segments
         if segment.after < bottom - 1
     ]
-    said = 0
+    messages = 0
     for segment in before:
         row = tx.one(
             "SELECT COUNT(*) FROM turns WHERE user_id = ? AND conversation_id = ?"
             " AND branch_id = ? AND depth > ? AND depth <= ? AND excluded = 0",
             _place(scope, turn, segment),
         )
-        said += int(row[0]) if row else 0
-    return said + _count(tx, scope, turn, before, None, advisor_id, "'advisor', 'exchange'")
+        messages += int(row[0]) if row else 0
+    return messages + _count(tx, scope, turn, before, None, advisor_id, "'advisor', 'exchange'")
 
 
 def _count(
@@ -390,11 +393,11 @@ def _count(
     advisor_id: str,
     kinds: str,
 ) -> int:
-    """How many answers of these kinds an advisor has there, counting no further than `enough`. The
-    order keeps PostgreSQL at the index: for any few rows it would look through the whole table."""
-    found = 0
+    """Count an advisor's answers of these kinds on a path, up to `enough`. The order keeps
+    PostgreSQL at the index: for any few rows it would look through the whole table."""
+    count = 0
     for segment in segments:
-        limit = "" if enough is None else f" ORDER BY a.depth LIMIT {max(0, enough - found)}"
+        limit = "" if enough is None else f" ORDER BY a.depth LIMIT {max(0, enough - count)}"
         row = tx.one(
             "SELECT COUNT(*) FROM (SELECT 1 FROM answers a JOIN turns t"
             " ON t.user_id = a.user_id AND t.id = a.turn_id"
@@ -410,10 +413,10 @@ def _count(
                 segment.upto,
             ),
         )
-        found += int(row[0]) if row else 0
-        if enough is not None and found >= enough:
+        count += int(row[0]) if row else 0
+        if enough is not None and count >= enough:
             break
-    return found
+    return count
 
 
 def _head(
@@ -431,7 +434,7 @@ def _head(
         return {}
     upto = min(bottom - 1, reach.first_turns)
     walk = _ThreadWalk(size={need.advisor.id: 0 for need in needs})
-    for segment in (one for one in segments if one.after < upto):
+    for segment in (candidate for candidate in segments if candidate.after < upto):
         stretch = replace(segment, upto=min(upto, segment.upto))
         walk.turns.extend(_turns(tx, scope, turn, stretch))
         _answers(tx, scope, turn, stretch, list(walk.size), walk, whole=False)

@@ -191,11 +191,11 @@ def begin(
     """Store a message and its pending answers; move the head. `session` names the session it
     belongs to, and is asked only when the message is new."""
     lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
-    found = tx.one(
+    row = tx.one(
         f"SELECT head_id, title FROM conversations WHERE user_id = ? AND id = ?{lock}",
         (scope.user, conversation_id),
     )
-    if found is None:
+    if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
     if new.idempotency_key is not None:
         repeat = find_repeat(tx, scope, conversation_id, new.idempotency_key, new.body_hash)
@@ -212,7 +212,7 @@ def begin(
             f"{busy} messages of this conversation are still being answered or waiting.",
             "Wait for answers to end, or stop them.",
         )
-    parent_id, branch_id, depth = _place(tx, scope, conversation_id, found[0], new.edits, now)
+    parent_id, branch_id, depth = _place(tx, scope, conversation_id, row[0], new.edits, now)
     turn = Turn(
         id=new_id(),
         conversation_id=conversation_id,
@@ -233,7 +233,7 @@ def begin(
     tx.run(
         "UPDATE conversations SET head_id = ?, title = ?, updated_at = ?"
         " WHERE user_id = ? AND id = ?",
-        (turn.id, found[1] or short_title(new.content), now, scope.user, conversation_id),
+        (turn.id, row[1] or short_title(new.content), now, scope.user, conversation_id),
     )
     search.index(tx, scope, conversation_id, "message", turn.id, new.content)
     answers, started = add(
@@ -245,7 +245,7 @@ def begin(
 
 
 def short_title(content: str) -> str:
-    """What a conversation is called until somebody names it: the start of its first message."""
+    """The title of a conversation until somebody names it: the start of its first message."""
     line = " ".join(content.split())
     return line if len(line) <= 64 else line[:64].rsplit(" ", 1)[0].rstrip(",;:.-– ") + "…"
 
@@ -253,7 +253,7 @@ def short_title(content: str) -> str:
 def _place(
     tx: Tx, scope: Scope, conversation_id: str, head_id: str | None, edits: str | None, now: int
 ) -> tuple[str | None, str, int]:
-    """Where a new turn stands: (parent, branch, depth)."""
+    """The place of a new turn: (parent, branch, depth)."""
     if edits is not None:
         edited = get_turn(tx, scope, edits)
         if edited.conversation_id != conversation_id:

@@ -1,4 +1,4 @@
-"""What was consumed, one row per answer, and its sums.
+"""Usage, one row per answer, and its sums.
 
 Invariant: an unknown price is never summed as 0. It is left out of `cost` and counted in
 `unpriced`, so that whoever shows a sum can say that it is not all.

@@ -13,8 +13,7 @@ from polyvox.evaluation.suggest import Proposed
 from polyvox.evaluation.values import Assertion, Kind, Version
 from polyvox.evaluation.wordings import LONGEST, MOST, Wording, lines
 from polyvox.interop.report import Report
-from polyvox.web.fields import Filled, Id, Message, ModelName, Text
-from polyvox.web.schemas import Body
+from polyvox.web.fields import Body, Filled, Id, Message, ModelName, Text
 
 SHORT = 140
 """Characters of a source's texts in a list."""

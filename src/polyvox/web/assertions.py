@@ -42,11 +42,10 @@ from polyvox.web.assertion_shapes import (
     SuggestedAssertions,
     told,
 )
-from polyvox.web.context import App, Who
+from polyvox.web.dependencies import App, Who, while_wanted
+from polyvox.web.errors import responses
 from polyvox.web.export import SAFE, disposition, file_name
-from polyvox.web.failures import responses
 from polyvox.web.fields import Key, Text
-from polyvox.web.suggest import while_wanted
 
 router = APIRouter(tags=["assertions"])
 

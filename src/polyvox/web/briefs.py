@@ -19,8 +19,8 @@ from polyvox.memory.moment import zone_of
 from polyvox.memory.startbrief import Known
 from polyvox.memory.values import Partition
 from polyvox.values import Scope
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
 from polyvox.web.fields import Filled, Id
 
 router = APIRouter(tags=["memory"])

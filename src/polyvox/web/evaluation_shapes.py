@@ -16,11 +16,11 @@ from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import samples
 from polyvox.evaluation.tables.evaluations import Evaluation
 from polyvox.evaluation.values import Verdict
+from polyvox.shapes import usd
 from polyvox.store import advisors as advisor_rows
 from polyvox.store.database import Tx
 from polyvox.values import Scope
-from polyvox.web.fields import Id, ModelName
-from polyvox.web.schemas import Body, usd
+from polyvox.web.fields import Body, Id, ModelName
 
 OutcomeName = Literal["pass", "fail", "error"]
 MOST_ASSERTIONS = 2_000

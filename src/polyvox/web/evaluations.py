@@ -17,7 +17,8 @@ from polyvox.evaluation.values import Verdict
 from polyvox.store import advisors as advisor_rows
 from polyvox.store.database import Tx
 from polyvox.values import Scope
-from polyvox.web.context import App, Who
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
 from polyvox.web.evaluation_shapes import (
     AgreementOut,
     AgreementsOut,
@@ -40,9 +41,7 @@ from polyvox.web.evaluation_shapes import (
     shown,
     told,
 )
-from polyvox.web.failures import responses
-from polyvox.web.fields import Id, Key
-from polyvox.web.schemas import Body
+from polyvox.web.fields import Body, Id, Key
 
 router = APIRouter(tags=["evaluations"])
 Few = Annotated[int, Query(ge=1, le=200)]

@@ -14,8 +14,8 @@ from polyvox.errors import Invalid, TooLarge
 from polyvox.interop import conversation_import, jsonl, markdown, page, telling
 from polyvox.interop.conversation import Whole, read_whole
 from polyvox.receive import mended_name
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
 from polyvox.web.fields import Key
 
 router = APIRouter(tags=["conversations"])

@@ -1,15 +1,16 @@
-"""Kinds of text that come in over HTTP: checked with plain words, told to the OpenAPI page."""
+"""Fields of request bodies, checked with plain words and shown on the OpenAPI page."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Path
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from polyvox.errors import Invalid
 from polyvox.receive import clean, clean_name, visible
 from polyvox.settings import MODEL
+from polyvox.values import Params
 
 SAYS = {"pattern": r"\S"}
 """On the OpenAPI page: at least one character that can be seen."""
@@ -51,6 +52,29 @@ Color = Annotated[str, Field(pattern=r"^(#[0-9a-fA-F]{6})?$")]
 Id = Annotated[Text, Field(min_length=1, max_length=200)]
 Prompt = Annotated[Text, Field(max_length=100_000)]
 Message = Annotated[str, Field(min_length=1, json_schema_extra=SAYS)]
-"""What a person says; the road itself checks it, for every door."""
+"""A message of a person; the road itself checks it, for every door."""
 Key = Annotated[Text, Path(min_length=1, max_length=200)]
 """An id or a slug in an address."""
+RecipeName = Literal["council", "agent", "companion"]
+Item = Annotated[Text, Field(min_length=1, max_length=500)]
+"""The id of a memory that a session is told at its start."""
+Vetoes = Annotated[list[Item], Field(max_length=200)]
+
+
+class Body(BaseModel):
+    """A request body; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ParamsBody(Body):
+    """Parameters for asking an advisor's model."""
+
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, gt=0, le=1)
+    reasoning: int | None = Field(None, ge=0, le=1_000_000)
+
+    def value(self) -> Params:
+        """The value of the road."""
+        return Params(**self.model_dump())

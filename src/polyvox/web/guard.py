@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from polyvox.errors import Forbidden, NotAuthorized, PolyvoxError, TooLarge
 from polyvox.web import static
-from polyvox.web.failures import failed
+from polyvox.web.errors import failed
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

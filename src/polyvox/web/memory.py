@@ -20,8 +20,8 @@ from polyvox.memory.query import shape
 from polyvox.memory.recall import Reader
 from polyvox.memory.values import Partition
 from polyvox.values import Scope
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
 from polyvox.web.fields import Filled, Key, Text
 from polyvox.web.memory_own import (
     EpisodeOut,

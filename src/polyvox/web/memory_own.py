@@ -13,9 +13,8 @@ from polyvox.memory.facts import Known
 from polyvox.memory.forget import Kind
 from polyvox.memory.service import Forgetting
 from polyvox.memory.tables.derived import Summary
-from polyvox.web.fields import Filled
+from polyvox.web.fields import Body, Filled
 from polyvox.web.memory_shapes import Camel, EvidenceOut, Flag, iso
-from polyvox.web.schemas import Body
 
 EARLIEST, LATEST = 1971, 9000
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)

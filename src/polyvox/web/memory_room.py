@@ -20,14 +20,13 @@ from polyvox.memory.moment import zone_of
 from polyvox.memory.places import Place, places
 from polyvox.memory.tables import derived, episodes, facts
 from polyvox.memory.values import Episode, Partition
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
-from polyvox.web.fields import Filled, Id, Key, Text
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
+from polyvox.web.fields import Body, Filled, Id, Key, Text
 from polyvox.web.memory_own import Day as Written
 from polyvox.web.memory_own import EpisodeOut, FactOut, SummaryOut
 from polyvox.web.memory_shapes import Camel, DailyOut, LoopOut, iso
 from polyvox.web.profile_shapes import UserModelOut
-from polyvox.web.schemas import Body
 
 router = APIRouter(tags=["memory"])
 

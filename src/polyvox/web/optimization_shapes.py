@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import BaseModel, Field
 
-from polyvox.evaluation.optimise.estimate import Estimate
+from polyvox.evaluation.optimise.estimate import RunEstimate
 from polyvox.evaluation.optimise.findings import Count, Findings, Found, Summary
 from polyvox.evaluation.optimise.plan import MOST_ASSERTIONS, MOST_ITERATIONS, Prepared, Wish
 from polyvox.evaluation.statistics import wilson
 from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
-from polyvox.web.fields import Id
-from polyvox.web.schemas import Body, usd
+from polyvox.shapes import usd
+from polyvox.web.fields import Body, Id
 
 StateName = Literal["waiting", "running", "finished", "cancelled", "failed", "spent"]
 VerdictName = Literal["improved", "not distinguishable", "regressed"]
@@ -64,7 +64,8 @@ class ResumeBody(Body):
 
 
 class EstimateOut(BaseModel):
-    """What a run takes if it goes all the way; one that ends earlier takes less."""
+    """The most that a run takes; one that decides early takes less. `calls` and `cost` are the same
+    bound as `most_calls` and `most_cost`."""
 
     calls: int
     most_calls: int
@@ -79,9 +80,9 @@ class EstimateOut(BaseModel):
     confirmation_cost: float | None
 
     @classmethod
-    def of(cls, found: Estimate | dict[str, Any]) -> EstimateOut:
+    def of(cls, found: RunEstimate | dict[str, Any]) -> EstimateOut:
         """From the values, or from how they are stored."""
-        one = found if isinstance(found, Estimate) else Estimate(**found)
+        one = found if isinstance(found, RunEstimate) else RunEstimate(**found)
         return cls(
             calls=one.total,
             most_calls=one.most_calls,
@@ -118,7 +119,7 @@ class PlannedOut(BaseModel):
     estimate: EstimateOut
 
     @classmethod
-    def of(cls, found: Prepared, estimate: Estimate, warnings: tuple[str, ...]) -> PlannedOut:
+    def of(cls, found: Prepared, estimate: RunEstimate, warnings: tuple[str, ...]) -> PlannedOut:
         """From the values."""
         plan = found.plan
         return cls(

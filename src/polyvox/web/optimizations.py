@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from polyvox.evaluation.optimise.findings import Summary
 from polyvox.evaluation.optimise.plan import price_warnings
 from polyvox.evaluation.tables.optimisations import Optimisation
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
 from polyvox.web.fields import Id, Key
 from polyvox.web.optimization_shapes import (
     ForceBody,

@@ -6,10 +6,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from polyvox.companion.personas import Persona, meet, personas
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
+from polyvox.shapes import ConversationOut
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
 from polyvox.web.fields import Key
-from polyvox.web.schemas import ConversationOut
 
 router = APIRouter(tags=["companion"])
 

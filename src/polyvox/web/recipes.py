@@ -19,10 +19,9 @@ from polyvox.session.council import find_recipe
 from polyvox.store import recipes
 from polyvox.store.database import Tx
 from polyvox.values import Scope
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
-from polyvox.web.fields import Key
-from polyvox.web.schemas import ParamsBody
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
+from polyvox.web.fields import Key, ParamsBody
 
 router = APIRouter(tags=["recipes"])
 MOST = 1_000_000

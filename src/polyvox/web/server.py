@@ -21,28 +21,30 @@ from polyvox.web import (
     advisors,
     assertions,
     briefs,
-    catalogue,
-    chat_api,
+    companion,
     conversations,
-    door,
+    councils,
+    errors,
     evaluations,
     export,
-    failures,
     health,
     memory,
     memory_room,
+    openai,
     optimizations,
     personas,
     receipts,
     recipes,
+    search,
     sessions,
     settings,
     starting,
     static,
-    suggest,
     turns,
+    usage,
 )
 from polyvox.web.guard import Asgi, Guard, is_loopback
+from polyvox.web.openapi import Api
 
 log = logging.getLogger("polyvox.web")
 
@@ -64,7 +66,7 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         finally:
             beating.cancel()
 
-    api = FastAPI(
+    api = Api(
         title="Polyvox",
         version=__version__,
         description="Several advisors at once, each in its own thread. Errors have one shape. "
@@ -79,12 +81,13 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         health,
         static,
         advisors,
-        suggest,
+        councils,
         assertions,
-        conversations,
         export,
+        conversations,
+        search,
         turns,
-        chat_api,
+        companion,
         personas,
         sessions,
         evaluations,
@@ -96,12 +99,12 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         receipts,
         recipes,
         settings,
-        catalogue,
-        door,
+        usage,
+        openai,
     )
     routers = [module.router for module in modules]
-    failures.install(api, [route for router in routers for route in router.routes])
-    api.router.routes.insert(0, door.lane)
+    errors.install(api, [route for router in routers for route in router.routes])
+    api.router.routes.insert(0, openai.lane)
     for router in routers:
         api.include_router(router)
     return api

@@ -14,8 +14,8 @@ from polyvox.store.database import Tx
 from polyvox.store.jobs import Job, JobState
 from polyvox.store.sessions import INGEST, Session
 from polyvox.values import Answer, Conversation, Scope, Turn
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
 from polyvox.web.fields import Id, Key
 
 router = APIRouter(tags=["sessions"])

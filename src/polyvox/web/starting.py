@@ -10,10 +10,9 @@ from pydantic import BaseModel
 from polyvox.memory.packets import ItemKind
 from polyvox.session.lifecycle import set_veto
 from polyvox.session.preview import Shown, Strip, strip
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
-from polyvox.web.fields import Id, Key
-from polyvox.web.schemas import Body, RecipeName, Vetoes
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
+from polyvox.web.fields import Body, Id, Key, RecipeName, Vetoes
 
 router = APIRouter(tags=["memory"])
 

@@ -152,7 +152,7 @@ class Worker:
             left = await self._database.read(lambda tx, n=now: jobs.unfinished(tx, scope, kind, n))  # type: ignore[misc]  # bound now
             if not left:
                 return
-            if not any([await self.run_one(scope, kind, one) for one in left]):
+            if not any([await self.run_one(scope, kind, subject) for subject in left]):
                 await asyncio.sleep(WAIT)
 
     async def _work(self, hand: _Hand) -> None:
@@ -175,12 +175,14 @@ class Worker:
         return IDLE if due is None else min(IDLE, max(0.05, (due - self._clock()) / 1e6))
 
     async def _take_over(self) -> None:
-        """What runners that are gone had begun waits again, and what is ours in no hand."""
+        """Let jobs of runners that are gone wait again, and jobs of ours that nobody works on."""
         held = await self._database.read(jobs.holders)
         mine, now = self._runner.id, self._clock()
         gone = await self._runner.dead(held - {mine})
         if gone:
-            await self._database.write(lambda tx: [jobs.give_back(tx, one, now) for one in gone])
+            await self._database.write(
+                lambda tx: [jobs.give_back(tx, runner_id, now) for runner_id in gone]
+            )
         if self._unsure and mine in held:
             async with self._claiming:  # what is being claimed is in a hand only afterwards
                 kept = tuple(self._in_hand)

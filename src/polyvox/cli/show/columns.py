@@ -15,17 +15,17 @@ from rich.live import Live
 from rich.text import Text
 
 from polyvox.cli import words
-from polyvox.cli.output import console, say
+from polyvox.cli.output import printable, say
 from polyvox.cli.people import People
-from polyvox.cli.show import prose
 from polyvox.cli.show.board import Board, Place
+from polyvox.cli.show.screen import console
 from polyvox.cli.show.views import View
 from polyvox.events import Event
 from polyvox.values import Answer
 
 WIDE = 100
 """Columns of the terminal from which answers stand side by side."""
-LONGEST = 200_000
+LONGEST = 60_000
 """Characters; longer answers are not laid out in columns but written as they are."""
 NARROWEST = 46
 READABLE = 96
@@ -116,7 +116,7 @@ def _one_line(place: Place, width: int, waiting: str) -> Text:
     line += Text("  ") + _state(place, waiting) + Text("  ")
     room = width - cell_len(line.plain)
     if room > 12:
-        line.append(" ".join(prose.tail(place.said, room, 0).split())[-room // 2 :])
+        line.append(" ".join(tail(place.said, room, 0).split())[-room // 2 :])
     line.truncate(width, overflow="ellipsis")
     return line
 
@@ -174,20 +174,48 @@ def _state(place: Place, waiting: str) -> Text:
 def _body(console: Console, place: Place, width: int, limit: int | None) -> list[Text]:
     if place.kind == "synthesis" and place.state == "pending":
         return [Text("bringing the answers together", "dim")]
-    text = place.said if limit is None else prose.tail(place.said, width, limit)
-    found: list[Text] = []
+    text = place.said if limit is None else tail(place.said, width, limit)
+    lines: list[Text] = []
     if text:
-        found = prose.lines(console, text, width)
+        lines = markdown(console, text, width)
     elif place.thought and place.state == "streaming":
-        shown = prose.tail(place.thought, width, min(limit or 4, 4))
-        found = prose.lines(console, shown, width, "dim italic")[-4:]
+        shown = tail(place.thought, width, min(limit or 4, 4))
+        lines = _wrap(console, shown, width, "dim italic")[-4:]
     if place.failure is not None:
-        if found:
-            found.append(Text())
-        found += prose.lines(console, place.failure.message, width)
+        if lines:
+            lines.append(Text())
+        lines += _wrap(console, place.failure.message, width)
         if place.failure.hint:
-            found += prose.lines(console, place.failure.hint, width, "dim")
-    return found or [Text()]
+            lines += _wrap(console, place.failure.hint, width, "dim")
+    return lines or [Text()]
+
+
+def markdown(console: Console, text: str, width: int) -> list[Text]:
+    """An answer drawn by Rich. Addresses stay visible: a link could hide where it leads."""
+    from rich.markdown import Markdown  # 0.1 s, when the first words have come
+
+    drawn = Markdown(printable(text), code_theme="ansi_dark", hyperlinks=False)
+    rows = console.render_lines(drawn, console.options.update(width=width), pad=False)
+    lines = [Text.assemble(*((part.text, part.style or "") for part in row)) for row in rows]
+    for line in lines:
+        line.rstrip()
+    return lines
+
+
+def _wrap(console: Console, text: str, width: int, style: str = "") -> list[Text]:
+    """The text as it was written, wrapped."""
+    plain = Text(printable(text).expandtabs(4).strip("\n"), style)
+    return list(plain.wrap(console, width, overflow="fold")) or [Text()]
+
+
+def tail(text: str, width: int, height: int) -> str:
+    """As much of the end of a text as can be seen, so that a long one costs no more to draw."""
+    room = width * (height + 2)
+    if len(text) <= room:
+        return text
+    cut = text[-room:]
+    start = cut.find("\n")
+    return cut[start + 1 :] if 0 <= start < room // 2 else cut[cut.find(" ") + 1 :]
 
 
 def _beside(parts: Sequence[Sequence[Text]], width: int) -> list[Text]:

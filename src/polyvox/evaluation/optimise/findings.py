@@ -211,7 +211,7 @@ class Progress:
         self._counted = self.purse.spent
 
     async def stage(self, stage: Stage, attempts: Sequence[Attempt], best: Attempt) -> None:
-        """See `Watch`."""
+        """Write down the stage, the newest attempt and the best one (a `Watch`)."""
         if stage == "confirmation":
             self.purse.release()
         base = attempts[0].scores or Scores({})

@@ -6,7 +6,6 @@ whenever it is taken up.
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import random
 from collections.abc import Mapping, Sequence
@@ -20,8 +19,6 @@ from polyvox.errors import Conflict, Invalid
 from polyvox.evaluation.bench import PHASE, PROMPT, Prompt
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
-from polyvox.evaluation.optimise import gepa_engine
-from polyvox.evaluation.optimise.engine import EngineName
 from polyvox.evaluation.optimise.values import CONFIRMATIONS, REPEATS, Case, Plan
 from polyvox.evaluation.replay import Places, places
 from polyvox.evaluation.tables import assertions as assertion_rows
@@ -36,6 +33,8 @@ from polyvox.store import advisors as advisor_rows
 from polyvox.store.database import Tx
 from polyvox.values import Advisor, Scope
 
+ENGINE = "native"
+"""The only one there is; the field stays for clients that name it."""
 HOLDOUT = 0.25
 HOLDOUT_FROM = 8
 """Assertions: with fewer, each is needed to learn from."""
@@ -57,7 +56,7 @@ class Wish:
     assertion_ids: tuple[str, ...] | None = None
     """None: every active one."""
     target: str = PROMPT
-    engine: EngineName = "native"
+    engine: str = ENGINE
     iterations: int | None = None
     budget: float | None = None
     """USD; None: as the settings say."""
@@ -155,11 +154,6 @@ def prepare(tx: Tx, resources: Resources, scope: Scope, wish: Wish, seed: int = 
     if judge and (own := own_model_warning(judge, asked)):
         warnings.append(own)
     holdouts = _holdouts(targets, wish.holdout, seed)
-    if wish.engine == "gepa" and len(targets) < gepa_engine.FEWEST:
-        warnings.append(
-            f"With fewer than {gepa_engine.FEWEST} assertions gepa compares rewrites at a cost that"
-            " it does not save again; the engine native is cheaper here."
-        )
     budget = wish.budget if wish.budget is not None else resources.settings.evaluation.budget
     if budget is not None and budget <= 0:
         raise Invalid("The budget must be more than nothing.", param="budget")
@@ -196,7 +190,7 @@ def price_warnings(
         told = f"{needed / NANO:.4f} USD: nothing could be confirmed."
         return (f"The budget of {prepared.budget:g} USD does not cover the confirmation, {told}",)
     if prepared.budget * NANO < cost:
-        told = f"the {cost / NANO:.4f} USD that a whole run would take: it will try less."
+        told = f"the {cost / NANO:.4f} USD that a run takes at most: it may try less."
         return (f"The budget of {prepared.budget:g} USD is less than {told}",)
     return ()
 
@@ -213,12 +207,10 @@ def check_free(tx: Tx, scope: Scope, prepared: Prepared) -> None:
 
 
 def _check_engine(engine: str) -> None:
-    if engine not in ("native", "gepa"):
-        raise Invalid(f"There is no engine {engine!r}.", "Use native or gepa.", param="engine")
-    if engine == "gepa" and importlib.util.find_spec("gepa") is None:
+    if engine != ENGINE:
         raise Invalid(
-            "The package gepa is not installed.",
-            "Install it (pip install gepa), or use the engine native.",
+            f"There is no engine {engine!r}.",
+            f"Leave it out: {ENGINE} is the only one.",
             param="engine",
         )
 

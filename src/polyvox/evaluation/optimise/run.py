@@ -21,16 +21,13 @@ from polyvox.errors import CapReached, Conflict, ModelError, NotFound, StoreErro
 from polyvox.evaluation.bench import PROMPT
 from polyvox.evaluation.budget import Purse, PursedCalls, counted
 from polyvox.evaluation.judge import Judge, judge_model
-from polyvox.evaluation.optimise import adopt as adopting
-from polyvox.evaluation.optimise import plan as improving
-from polyvox.evaluation.optimise.engine import Engine, Native
-from polyvox.evaluation.optimise.estimate import Estimate
+from polyvox.evaluation.optimise import adopt
+from polyvox.evaluation.optimise import plan as plans
+from polyvox.evaluation.optimise.estimate import RunEstimate, estimate
 from polyvox.evaluation.optimise.findings import Findings, Progress, findings, summed
-from polyvox.evaluation.optimise.gepa_engine import Gepa
 from polyvox.evaluation.optimise.loop import Result, optimise
 from polyvox.evaluation.optimise.plan import Prepared, Wish
 from polyvox.evaluation.optimise.rewriter import RoadRewriter, texts_of
-from polyvox.evaluation.optimise.sizes import foresee, rates
 from polyvox.evaluation.optimise.values import Outage, Plan
 from polyvox.evaluation.replay import RoadBench
 from polyvox.evaluation.tables import optimisations as rows
@@ -67,12 +64,12 @@ class Optimisations:
         """What the worker does for us."""
         return {KIND: self._do}
 
-    async def estimate(self, scope: Scope, wish: Wish) -> tuple[Prepared, Estimate]:
-        """What a run would do and take. Nothing is begun."""
-        prepared, known = await self._resources.database.read(
-            lambda tx: _prepared(tx, self._resources, scope, wish)
+    async def estimate(self, scope: Scope, wish: Wish) -> tuple[Prepared, RunEstimate]:
+        """Say what a run would do, and the most it would take. Nothing is begun."""
+        prepared = await self._resources.database.read(
+            lambda tx: plans.prepare(tx, self._resources, scope, wish)
         )
-        return prepared, await asyncio.to_thread(foresee, self._resources, prepared, known)
+        return prepared, await asyncio.to_thread(estimate, self._resources, prepared)
 
     async def begin(self, scope: Scope, wish: Wish) -> Optimisation:
         """Want a run; somebody's worker does it."""
@@ -144,13 +141,13 @@ class Optimisations:
     ) -> Optimisation:
         """Make the best attempt the prompt: a new version."""
         return await self._resources.database.write(
-            lambda tx: adopting.accept(tx, self._resources, scope, optimisation_id, force=force)
+            lambda tx: adopt.accept(tx, self._resources, scope, optimisation_id, force=force)
         )
 
     async def reject(self, scope: Scope, optimisation_id: str) -> Optimisation:
         """Keep the prompt as it is; the attempts are kept too."""
         return await self._resources.database.write(
-            lambda tx: adopting.reject(tx, self._resources, scope, optimisation_id)
+            lambda tx: adopt.reject(tx, self._resources, scope, optimisation_id)
         )
 
     async def rollback(
@@ -158,7 +155,7 @@ class Optimisations:
     ) -> Optimisation:
         """Undo an accepted result: the prompt as it was, as a new version."""
         return await self._resources.database.write(
-            lambda tx: adopting.rollback(tx, self._resources, scope, optimisation_id, force=force)
+            lambda tx: adopt.rollback(tx, self._resources, scope, optimisation_id, force=force)
         )
 
     # the work
@@ -195,7 +192,7 @@ class Optimisations:
         """Look for a better prompt, and keep what was found."""
         resources = self._resources
         plan, places = await resources.database.read(
-            lambda tx: improving.loaded(tx, resources, scope, one)
+            lambda tx: plans.loaded(tx, resources, scope, one)
         )
         if not plan.targets:
             raise Outage("Every assertion of this run was removed.", "Begin another one.")
@@ -232,9 +229,9 @@ class Optimisations:
         contexts = [found for name, found in places.contexts.items() if name in used]
         said = texts_of(contexts)
         rewriter = RoadRewriter(resources, scope, one.id, calls, one.optimizer, said)
-        watch = Progress(resources, scope, one.id, purse)
+        progress = Progress(resources, scope, one.id, purse)
         questions = {name: found.asked for name, found in places.contexts.items()}
-        result = await optimise(plan, bench, rewriter, _engine(one), watch, questions)
+        result = await optimise(plan, bench, rewriter, progress.stage, questions)
         await self._keep(scope, one, plan, result)
 
     async def _keep(self, scope: Scope, one: Optimisation, plan: Plan, result: Result) -> None:
@@ -258,23 +255,12 @@ class Optimisations:
         await self._resources.database.write(write)
 
 
-def _engine(one: Optimisation) -> Engine:
-    return Gepa() if one.engine == "gepa" else Native()
-
-
-def _prepared(
-    tx: Tx, resources: Resources, scope: Scope, wish: Wish
-) -> tuple[Prepared, dict[str, float]]:
-    prepared = improving.prepare(tx, resources, scope, wish)
-    return prepared, rates(tx, scope, prepared)
-
-
 def _begin(
-    tx: Tx, resources: Resources, scope: Scope, wish: Wish, expected: Estimate
+    tx: Tx, resources: Resources, scope: Scope, wish: Wish, expected: RunEstimate
 ) -> Optimisation:
     now = resources.clock()
-    prepared = improving.prepare(tx, resources, scope, wish, seed=now % 1_000_003)
-    improving.check_free(tx, scope, prepared)
+    prepared = plans.prepare(tx, resources, scope, wish, seed=now % 1_000_003)
+    plans.check_free(tx, scope, prepared)
     check_caps(tx, scope, resources.settings.limits, "", None, now)
     one = Optimisation(
         id=new_id(),
@@ -289,7 +275,7 @@ def _begin(
         estimate=msgspec.json.encode(asdict(expected)).decode(),
         warnings=(
             *prepared.warnings,
-            *improving.price_warnings(wish, prepared, expected.cost, expected.confirmation),
+            *plans.price_warnings(wish, prepared, expected.cost, expected.confirmation),
         ),
         budget=None if prepared.budget is None else round(prepared.budget * NANO),
         base_version=prepared.advisor.version_id if prepared.plan.prompt.target == PROMPT else "",

@@ -44,8 +44,8 @@ function Cost({ found }) {
   return html`
     <dl class="estimate">
       ${found.recipe && html`<div><dt>Recipe</dt><dd>${found.recipe}; what changes there holds for all its advisors</dd></div>`}
-      <div><dt>Calls</dt><dd>about ${number(estimate.calls)}, at most ${number(estimate.most_calls)}</dd></div>
-      <div><dt>Cost</dt><dd>about ${cents(estimate.cost)}${estimate.most_cost !== null && `, at most ${cents(estimate.most_cost)}`}</dd></div>
+      <div><dt>Calls</dt><dd>at most ${number(estimate.most_calls)}</dd></div>
+      <div><dt>Cost</dt><dd>${estimate.most_cost === null ? cents(null) : `at most ${cents(estimate.most_cost)}`}</dd></div>
       <div><dt>Judge</dt><dd>${found.judge || "checks in code only"}</dd></div>
       <div><dt>Rewrites by</dt><dd>${found.optimizer}</dd></div>
       <div><dt>Guarded by</dt><dd>${found.guards ? `${plural(found.guards, "further assertion")} that must not get worse` : "nothing further"}</dd></div>
@@ -61,11 +61,10 @@ export function ImprovePage({ slug }) {
   const budget = pref("evaluation.budget", null);
   const [target, setTarget] = useState("prompt");
   const phases = usePhases();
-  const [engine, setEngine] = useState("native");
   const [failure, setFailure] = useState(null);
   const [busy, setBusy] = useState(false);
   usePlace(advisor ? `Improving ${advisor.name}` : "Improving", "Assertions");
-  const body = { advisor_id: slug, ...(ids.length ? { assertion_ids: ids } : {}), target, iterations: iterations || 10, engine, ...(budget.value ? { budget: budget.value } : {}) };
+  const body = { advisor_id: slug, ...(ids.length ? { assertion_ids: ids } : {}), target, iterations: iterations || 10, ...(budget.value ? { budget: budget.value } : {}) };
   const estimate = useEstimate(body);
   if (!advisor) return html`<div class="room">${lost ? html`<${Failed} failure=${lost} />` : html`<${Waiting}>Fetching …<//>`}</div>`;
   const start = async (event) => {
@@ -92,7 +91,6 @@ export function ImprovePage({ slug }) {
         <${Field} label="What is improved" wrong=${said(trouble, "target")}>${(attributes) => html`<select ...${attributes} value=${target} onChange=${(event) => setTarget(event.currentTarget.value)}><option value="prompt">The prompt of ${advisor.name}</option>${phases.map((name) => html`<option key=${name} value=${`phase:${name}`}>The phase ${name} of its recipe</option>`)}</select>`}<//>
         <${NumberField} label="Proposals at most" value=${iterations} min=${1} max=${100} onChange=${setIterations} wrong=${said(trouble, "iterations")} />
         <${NumberField} label="Spend at most, in dollars" value=${budget.value} min=${0} step=${0.1} onChange=${(usd) => { budget.value = usd; }} wrong=${said(trouble, "budget")} hint="It stops before it would spend more. Left empty: as in the settings." />
-        <${Field} label="Engine">${(attributes) => html`<select ...${attributes} value=${engine} onChange=${(event) => setEngine(event.currentTarget.value)}><option value="native">Polyvox</option><option value="gepa">GEPA</option></select>`}<//>
         <div class="wide" aria-live="polite">
           ${estimate.found && html`<${Cost} found=${estimate.found} />`}
           ${!estimate.found && !estimate.failure && html`<${Waiting}>Reckoning what it takes …<//>`}

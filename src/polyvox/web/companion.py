@@ -33,8 +33,8 @@ from polyvox.errors import (
 from polyvox.receive import clean, visible
 from polyvox.session.inspect import trace_of
 from polyvox.values import Advisor, Answer, Conversation, Failure, Scope
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
 from polyvox.web.fields import Id, Key
 from polyvox.web.forms import KINDS, Form, read
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyvox.errors import Invalid
-from polyvox.evaluation.patterns import Exhausted, compiled
+from polyvox.evaluation.pattern import compiled
 
 ATOMS = ["a", "b", r"\w", r"\d", r"\s", ".", "[ab]", "[^a]", "[a-c1-3]", r"\b", r"\B", "^", r"\Z"]
 TIMES = ["*", "+", "?", "{2}", "{1,3}", "{,2}", "{2,}", "*?", "+?"]
@@ -34,7 +33,7 @@ PATTERNS = st.recursive(
 @settings(max_examples=250, deadline=None)
 @given(PATTERNS, st.text("ab1c \n_", min_size=1, max_size=10))  # in nothing, Python 3.11 has no \\B
 def test_it_finds_what_python_finds(pattern: str, text: str) -> None:
-    assert compiled(pattern).search(text) == (re.search(pattern, text) is not None)
+    assert bool(compiled(pattern).search(text)) == (re.search(pattern, text) is not None)
 
 
 @pytest.mark.parametrize(
@@ -53,11 +52,17 @@ def test_it_finds_what_python_finds(pattern: str, text: str) -> None:
         (r"a{x}", "a{x}", True),
         (r"A", "\u0041", True),
         (r"ö", "schön", True),
+        (r"^\w+$", "schön", True),
+        (r"^[\w ]+$", "schön 東京", True),
+        (r"^\W$", "ö", False),
+        (r"^\d$", "٣", True),
+        (r"\s", "a\u00a0b", True),
+        (r"\u00f6\Z", "schö", True),
         ("", "anything", True),
     ],
 )
 def test_what_is_taken(pattern: str, text: str, found: bool) -> None:
-    assert compiled(pattern).search(text) is found
+    assert bool(compiled(pattern).search(text)) is found
 
 
 @pytest.mark.parametrize(
@@ -73,15 +78,10 @@ def test_what_is_not_taken_says_why(pattern: str) -> None:
 def test_a_pattern_that_keeps_others_busy_for_years_is_done_at_once() -> None:
     assert not compiled(r"(a+)+$").search("a" * 50_000 + "b")
     assert not compiled(r"(a|a)*(a|aa)+c").search("a" * 5_000)
-
-
-def test_too_much_work_is_said_and_not_done() -> None:
-    text = "".join(random.Random(7).choices("ab", k=60_000))
-    with pytest.raises(Exhausted):
-        compiled(r"[ab]*a[ab]{400}c").search(text)
+    assert not compiled(r"[ab]*a[ab]{400}c").search("ab" * 30_000)
 
 
 def test_a_pattern_that_grows_too_large_is_refused() -> None:
-    for pattern in ("((a{90}){90}){90}", "a{99999999}", "a" * 1001, "(" * 150 + "a" + ")" * 150):
+    for pattern in ("((a{90}){90}){90}", "a{99999999}", "a" * 1001):
         with pytest.raises(Invalid):
             compiled(pattern)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from polyvox.evaluation.bench import Prompt
-from polyvox.evaluation.optimise import pareto
+from polyvox.evaluation.optimise.search import best_of, choose_parent, wins
 from polyvox.evaluation.optimise.values import Attempt, AttemptState, Scores, Tally
 
 KEYS = ("a", "b", "c")
@@ -23,13 +23,13 @@ def base(one: Attempt) -> Scores:
 
 def test_who_alone_is_best_at_one_thing_stays_a_parent() -> None:
     made = [attempt(0, 1, 1, 1), attempt(1, 3, 0, 0), attempt(2, 2, 3, 3)]
-    assert pareto.wins(made, KEYS, base(made[0])) == Counter({1: 1, 2: 2})
+    assert wins(made, KEYS, base(made[0])) == Counter({1: 1, 2: 2})
 
 
 def test_of_equals_the_newest_is_the_parent_and_the_oldest_the_winner() -> None:
     made = [attempt(0, 2, 2, 2), attempt(1, 2, 2, 2), attempt(2, 2, 2, 2)]
-    assert pareto.wins(made, KEYS, base(made[0])) == Counter({2: 3})
-    assert pareto.best(made, KEYS, base(made[0])).number == 0
+    assert wins(made, KEYS, base(made[0])) == Counter({2: 3})
+    assert best_of(made, KEYS, base(made[0])).number == 0
 
 
 def test_what_was_refused_given_up_or_held_back_is_no_parent_and_no_winner() -> None:
@@ -39,15 +39,15 @@ def test_what_was_refused_given_up_or_held_back_is_no_parent_and_no_winner() -> 
         attempt(2, 3, 3, 3, state="hopeless"),
         Attempt(3, 0, None, "refused", None, "no"),
     ]
-    assert pareto.wins(made, KEYS, base(made[0])) == Counter({0: 3})
-    assert pareto.best(made, KEYS, base(made[0])).number == 0
+    assert wins(made, KEYS, base(made[0])) == Counter({0: 3})
+    assert best_of(made, KEYS, base(made[0])).number == 0
 
 
 def test_the_choice_is_the_same_for_the_same_seed_and_spread_over_the_front() -> None:
     made = [attempt(0, 0, 0, 0), attempt(1, 3, 0, 0), attempt(2, 0, 3, 3)]
     start = base(made[0])
-    chosen = [pareto.parent(made, KEYS, start, 7, i).number for i in range(200)]
-    assert chosen == [pareto.parent(made, KEYS, start, 7, i).number for i in range(200)]
+    chosen = [choose_parent(made, KEYS, start, 7, i).number for i in range(200)]
+    assert chosen == [choose_parent(made, KEYS, start, 7, i).number for i in range(200)]
     counts = Counter(chosen)
     assert set(counts) == {1, 2}
     assert counts[2] > counts[1] > 30
@@ -58,5 +58,5 @@ def test_what_is_not_known_counts_as_before() -> None:
         1, 0, Prompt("p"), "scored", Scores({"a": Tally(3), "b": Tally(errors=3), "c": Tally(3)})
     )
     made = [attempt(0, 1, 3, 1), unknown]
-    assert pareto.best(made, KEYS, base(made[0])).number == 1
+    assert best_of(made, KEYS, base(made[0])).number == 1
     assert base(unknown).mean(KEYS, base(made[0])) == 1.0

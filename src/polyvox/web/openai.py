@@ -26,11 +26,11 @@ from polyvox.errors import Invalid, NotFound, PolyvoxError, StoreError
 from polyvox.interop import guest
 from polyvox.interop.guest import Voice
 from polyvox.values import Scope, Usage
-from polyvox.web.chat import ChatBody, Completion, Frame, ModelCard, ModelList
-from polyvox.web.context import App, Who, local_user
-from polyvox.web.event_page import CHUNKS
-from polyvox.web.failures import body_of, failed, responses
-from polyvox.web.streaming import HEAD
+from polyvox.web.dependencies import App, Who, local_user
+from polyvox.web.errors import body_of, failed, responses
+from polyvox.web.openai_format import ChatBody, Completion, Frame, ModelCard, ModelList
+from polyvox.web.openapi import CHUNKS
+from polyvox.web.stream import HEAD
 
 log = logging.getLogger("polyvox.web")
 router = APIRouter(tags=["openai"])
