@@ -156,7 +156,7 @@ async def _past(place: Path, upstream: Server) -> dict[int, str]:
             async for _ in app.events(one.id, until=begun.turn.id):
                 pass
             first = await app.turn_of_message(ME, begun.turn.message_id)
-            last = await app.database.write(partial(_copies, like=first))
+            last = await app.database.write(partial(_copies, like=first), ME)
             await app.change_conversation(ME, one.id, {}, last)
             made[size] = one.id
     return made
@@ -173,11 +173,11 @@ def _copies(tx: Tx, like: tuple[Turn, Sequence[Answer]]) -> str:
             depth=number,
             content=f"{number}: {QUESTION}",
         )
-        turns.TURNS.insert(tx, ME, turn, body_hash="")
+        turns.TURNS.insert(tx, turn, body_hash="")
         for place, answer in enumerate(answers):
             text = TEXTS[(place + number) % len(TEXTS)]
             copy = replace(answer, id=new_id(), turn_id=turn.id, text=text)
-            turns.insert_answer(tx, ME, turn, copy, None)
+            turns.insert_answer(tx, turn, copy, None)
     return turn.id
 
 

@@ -110,7 +110,7 @@ async def fill(room: Room, *, full: bool) -> None:
     def limit(tx: Tx) -> None:
         tx.run(f"PRAGMA max_page_count = {pages}")
 
-    await room.polyvox.database.write(limit)
+    await room.polyvox.database.write(limit, ME)
 
 
 async def test_a_full_disk_is_told_and_survived(tmp_path: Path) -> None:

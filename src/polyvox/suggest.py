@@ -76,10 +76,10 @@ async def suggest_advisors(
     resources.models.check_name(name)
 
     def read(tx: Tx) -> list[Advisor]:
-        check_caps(tx, scope, resources.settings.limits, "", None, resources.clock())
-        return sorted(council.everyone(tx, scope), key=lambda one: not one.active)
+        check_caps(tx, resources.settings.limits, "", None, resources.clock())
+        return sorted(council.everyone(tx), key=lambda one: not one.active)
 
-    known = await resources.database.read(read)
+    known = await resources.database.read(read, scope)
     asking = _Asking(resources, name)
     try:
         found = await _found(asking, question, count, known)
@@ -128,12 +128,10 @@ async def _record(resources: Resources, scope: Scope, spent: Sequence[tuple[str,
 
     def write(tx: Tx) -> None:
         for model, used in spent:
-            usage.record(
-                tx, scope, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE
-            )
+            usage.record(tx, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE)
 
     try:
-        await resources.database.write(write)
+        await resources.database.write(write, scope)
     except StoreError as error:  # the suggestions are there; they shall not be lost for their bill
         log.warning("usage not recorded: %s", error.message)
 

@@ -28,7 +28,7 @@ async def context(room: Room, one: Assertion) -> Context:
     """The stored context of an assertion, which has the name it should have."""
     assert one.source is not None
     name = one.source.context_hash
-    stored = await room.polyvox.database.read(lambda tx: contexts.get(tx, ME, name))
+    stored = await room.polyvox.database.read(lambda tx: contexts.get(tx, name), ME)
     found = read(stored.data)
     assert found.hash == name
     assert found.data == stored.data
@@ -226,7 +226,7 @@ async def test_what_is_refused_writes_nothing(room: Room) -> None:
     with pytest.raises(NotFound):
         await asserting.by_hand(road, ME, "nobody", said("Fine"))
     assert await asserting.of_answer(road, ME, answer.id) == []
-    rows = await room.polyvox.database.read(lambda tx: tx.all("SELECT 1 FROM contexts"))
+    rows = await room.polyvox.database.read(lambda tx: tx.all("SELECT 1 FROM contexts"), ME)
     assert rows == []
 
 
@@ -290,16 +290,16 @@ async def test_many_at_once_all_or_none(both: Room) -> None:
         return len(tx.all("SELECT hash FROM contexts"))
 
     assert await asserting.bulk(road, ME, ids[:2], "remove") == ids[:2]
-    assert await both.polyvox.database.read(kept) == 1
+    assert await both.polyvox.database.read(kept, ME) == 1
     await asserting.remove(road, ME, ids[2])
-    assert await both.polyvox.database.read(kept) == 0
+    assert await both.polyvox.database.read(kept, ME) == 0
     assert await asserting.of_answer(road, ME, answer.id) == []
     with pytest.raises(NotFound):
         await asserting.get(road, ME, ids[0])
     with pytest.raises(NotFound):
         await asserting.listed(road, ME, "nobody", Wanted(), 5)
     left = await both.polyvox.database.read(
-        lambda tx: tx.all("SELECT source_input, source_text, user_input, words FROM assertions")
+        lambda tx: tx.all("SELECT source_input, source_text, user_input, words FROM assertions"), ME
     )
     assert set(left) == {("", "", None, "")}
     assert texts([answer]) == ["Yes."]

@@ -214,15 +214,15 @@ async def test_a_window_of_its_own_changes_the_recipe(database: Database, tmp_pa
     usual = advisor_file.read(FIXTURES / "agents-gen3.json")
     report = await store(database, usual)
     assert any("is what the recipe agent has" in note for note in report.notes)
-    assert await database.read(lambda tx: recipes.get(tx, SCOPE, "agent")) is None
+    assert await database.read(lambda tx: recipes.get(tx, "agent"), SCOPE) is None
     other = AdvisorFile(window={"max_messages": 9, "recent_messages": 6, "system_messages": 2})
     report = await store(database, other)
     assert any("has the file's window now" in note for note in report.notes)
-    change = await database.read(lambda tx: recipes.get(tx, SCOPE, "agent"))
+    change = await database.read(lambda tx: recipes.get(tx, "agent"), SCOPE)
     assert change == {"window": other.window}
     refused = await store(database, AdvisorFile(window={"max_messages": 0}))
     assert any("is not usable" in note for note in refused.notes)
-    assert await database.read(lambda tx: recipes.get(tx, SCOPE, "agent")) == change
+    assert await database.read(lambda tx: recipes.get(tx, "agent"), SCOPE) == change
 
 
 async def test_nothing_is_half_written(database: Database, tmp_path: Path) -> None:

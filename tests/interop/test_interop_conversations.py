@@ -87,7 +87,7 @@ async def rich_conversation(app: Polyvox) -> str:
 
 
 async def whole_of(app: Polyvox, conversation_id: str) -> Whole:
-    return await app.database.read(lambda tx: read_whole(tx, SCOPE, conversation_id))
+    return await app.database.read(lambda tx: read_whole(tx, conversation_id), SCOPE)
 
 
 async def exported(app: Polyvox, conversation_id: str) -> list[str]:

@@ -220,7 +220,7 @@ async def test_why_a_job_failed_is_forgotten_in_any_partition(
     assert "jobs" in await traces(nest, "zyzzyva", monkeypatch)
     await forget(nest, "message", "s1#0", where)
     rows = await nest.polyvox.database.read(
-        lambda tx: tx.all("SELECT subject, failure FROM jobs WHERE failure IS NOT NULL")
+        lambda tx: tx.all("SELECT subject, failure FROM jobs WHERE failure IS NOT NULL"), ME
     )
     told = {subject: "zyzzyva" in failure for subject, failure in rows}
     mine = json.dumps([where["tenantId"], where["userId"], "s1"])

@@ -21,7 +21,6 @@ from polyvox.memory.values import Message, Partition
 from polyvox.memory.words import words_of
 from polyvox.store.database import Database, Row, Tx
 from polyvox.store.scrub import scrub
-from polyvox.values import Scope
 
 CANARY = "zanzibarx"
 """A word that stems to itself, as the index keeps it."""
@@ -32,12 +31,12 @@ def raw(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
 
 
-def rows(tx: Tx, scope: Scope = ME) -> dict[str, list[Row]]:
+def rows(tx: Tx) -> dict[str, list[Row]]:
     """Everything a user has, but the marks of what was forgotten."""
     found = {}
     for table in tables(tx):
         if table not in SHARED | {"forgotten_sessions"}:
-            some = tx.all(f"SELECT * FROM {table} WHERE user_id = ?", (scope.user,))
+            some = tx.all(f"SELECT * FROM {table} WHERE user_id = ?", (tx.user,))
             if some:
                 found[table] = sorted(some, key=repr)
     return found
@@ -48,19 +47,19 @@ async def test_a_list_of_sessions(database: Database) -> None:
         await tell(database, f"s{n}", TALK, started_at=START + n * DAY)
 
     def look(tx: Tx) -> tuple[list[str], list[str]]:
-        page = episodes.list_transcripts(tx, ME, HERE, 2)
-        rest = episodes.list_transcripts(tx, ME, HERE, 2, before=page[-1].ended_at)
+        page = episodes.list_transcripts(tx, HERE, 2)
+        rest = episodes.list_transcripts(tx, HERE, 2, before=page[-1].ended_at)
         return [one.session_id for one in page], [one.session_id for one in rest]
 
-    assert await database.read(look) == (["s2", "s1"], ["s0"])
+    assert await database.read(look, ME) == (["s2", "s1"], ["s0"])
 
 
 async def test_what_is_nowhere(database: Database) -> None:
     await tell(database, "s", TALK)
 
     def look(tx: Tx) -> None:
-        assert episodes.find_transcript(tx, ME, HERE, "t") is None
-        assert episodes.episodes_of(tx, ME, HERE, "t") == []
+        assert episodes.find_transcript(tx.of(ME), HERE, "t") is None
+        assert episodes.episodes_of(tx.of(ME), HERE, "t") == []
         for scope, partition, session, index in (
             (ME, HERE, "s", 4),
             (ME, HERE, "t", 0),
@@ -68,64 +67,64 @@ async def test_what_is_nowhere(database: Database) -> None:
             (YOU, HERE, "s", 0),
         ):
             with pytest.raises(NotFound):
-                episodes.mark(tx, scope, partition, session, index, pinned=True)
+                episodes.mark(tx.of(scope), partition, session, index, pinned=True)
             with pytest.raises(NotFound):
-                episodes.remove_message(tx, scope, partition, session, index)
+                episodes.remove_message(tx.of(scope), partition, session, index)
 
-    await database.write(look)
+    await database.write(look, ME)
 
 
 async def test_excluding_and_taking_back_leaves_all_as_it_was(database: Database) -> None:
     await tell(database, "s", TALK)
-    before = await database.read(rows)
+    before = await database.read(rows, ME)
 
     def there_and_back(tx: Tx) -> None:
         for excluded in (True, True, False, False):
-            episode = episodes.mark(tx, ME, HERE, "s", 0, excluded=excluded)
+            episode = episodes.mark(tx, HERE, "s", 0, excluded=excluded)
             assert episode.excluded is excluded
 
-    await database.write(there_and_back)
-    assert await database.read(rows) == before
+    await database.write(there_and_back, ME)
+    assert await database.read(rows, ME) == before
 
 
 async def test_a_message_goes_with_its_words(database: Database) -> None:
     await tell(database, "s", TALK)
 
     def forget(tx: Tx) -> None:
-        episodes.mark(tx, ME, HERE, "s", 0, excluded=True)
-        episodes.remove_message(tx, ME, HERE, "s", 0)
-        episodes.remove_message(tx, ME, HERE, "s", 3)
+        episodes.mark(tx, HERE, "s", 0, excluded=True)
+        episodes.remove_message(tx, HERE, "s", 0)
+        episodes.remove_message(tx, HERE, "s", 3)
 
-    await database.write(forget)
+    await database.write(forget, ME)
     assert await texts(database, CANARY) == []
     assert [
-        e.index for e in await database.read(lambda tx: episodes.episodes_of(tx, ME, HERE, "s"))
+        e.index for e in await database.read(lambda tx: episodes.episodes_of(tx, HERE, "s"), ME)
     ] == [1, 2]
-    assert CANARY not in repr(await database.read(rows))
+    assert CANARY not in repr(await database.read(rows, ME))
 
 
 async def test_a_session_goes_without_a_trace(database: Database) -> None:
-    empty = await database.read(rows)
+    empty = await database.read(rows, ME)
     for name in "abc":
         await tell(database, name, TALK)
     await tell(database, "a", TALK, scope=YOU)
-    theirs = await database.read(lambda tx: rows(tx, YOU))
+    theirs = await database.read(lambda tx: rows(tx), YOU)
 
     for name in "abc":
-        gone = await database.write(lambda tx, n=name: episodes.remove_session(tx, ME, HERE, n))  # type: ignore[misc]  # bound now
+        gone = await database.write(lambda tx, n=name: episodes.remove_session(tx, HERE, n), ME)  # type: ignore[misc]  # bound now
         assert gone == 4
-    assert await database.write(lambda tx: episodes.remove_session(tx, ME, HERE, "never")) == 0
+    assert await database.write(lambda tx: episodes.remove_session(tx, HERE, "never"), ME) == 0
 
-    assert await database.read(rows) == empty
-    assert await database.read(lambda tx: rows(tx, YOU)) == theirs
+    assert await database.read(rows, ME) == empty
+    assert await database.read(lambda tx: rows(tx), YOU) == theirs
     assert await tell(database, "never", TALK) == "duplicate"
 
 
 async def test_what_marks_a_forgotten_session_says_nothing_of_it(database: Database) -> None:
     await tell(database, CANARY, TALK)
-    await database.write(lambda tx: episodes.remove_session(tx, ME, HERE, CANARY))
+    await database.write(lambda tx: episodes.remove_session(tx, HERE, CANARY), ME)
 
-    found = await database.read(lambda tx: tx.all("SELECT * FROM forgotten_sessions"))
+    found = await database.read(lambda tx: tx.all("SELECT * FROM forgotten_sessions"), ME)
     assert found == [(ME.user, HERE.key, content_hash(CANARY))]
 
 
@@ -135,18 +134,18 @@ async def test_words_of_forgotten_episodes_leave_the_files(
     for n in range(60):
         await tell(sqlite_database, f"s{n}", TALK)
     claim = Claim("note", f"the {CANARY}", 1, tuple(words_of(f"the {CANARY}")))
-    await sqlite_database.write(lambda tx: claims.put(tx, ME, HERE, [claim]))
+    await sqlite_database.write(lambda tx: claims.put(tx, HERE, [claim]), ME)
     assert CANARY.encode() in raw(tmp_path)
 
     def forget(tx: Tx) -> None:
         for n in range(30):
-            episodes.remove_session(tx, ME, HERE, f"s{n}")
+            episodes.remove_session(tx, HERE, f"s{n}")
         for n in range(30, 60):
-            episodes.remove_message(tx, ME, HERE, f"s{n}", 0)
-            episodes.remove_message(tx, ME, HERE, f"s{n}", 3)
-        claims.remove(tx, ME, HERE, "note", [claim.id])
+            episodes.remove_message(tx, HERE, f"s{n}", 0)
+            episodes.remove_message(tx, HERE, f"s{n}", 3)
+        claims.remove(tx, HERE, "note", [claim.id])
 
-    await sqlite_database.write(forget)
+    await sqlite_database.write(forget, ME)
     await scrub(sqlite_database)
 
     assert CANARY.encode() not in raw(tmp_path)
@@ -176,24 +175,24 @@ async def test_the_counts_are_always_those_of_what_is_there(
         name = f"s{session}"
 
         def do(tx: Tx, act: str = act, name: str = name, index: int = index) -> None:
-            known = [e.index for e in episodes.episodes_of(tx, ME, part, name)]
+            known = [e.index for e in episodes.episodes_of(tx, part, name)]
             if act == "session":
-                episodes.remove_session(tx, ME, part, name)
+                episodes.remove_session(tx, part, name)
             elif act == "claim":
                 terms = tuple(words_of(" ".join(words)))  # noqa: B023 - runs inside this round
-                claims.put(tx, ME, part, [Claim("note", f"n{index}", 1, terms)])
+                claims.put(tx, part, [Claim("note", f"n{index}", 1, terms)])
             elif act == "drop":
-                claims.remove(tx, ME, part, "note", [f"n{index}"])
+                claims.remove(tx, part, "note", [f"n{index}"])
             elif index in known and act == "message":
-                episodes.remove_message(tx, ME, part, name, index)
+                episodes.remove_message(tx, part, name, index)
             elif index in known and act in ("exclude", "include"):
-                episodes.mark(tx, ME, part, name, index, excluded=act == "exclude")
+                episodes.mark(tx, part, name, index, excluded=act == "exclude")
 
         if act == "tell":
             said.setdefault(name, []).append(Message("user", " ".join(words), START))
             await tell(sqlite_database, name, said[name], partition=part)
         else:
-            await sqlite_database.write(do)
+            await sqlite_database.write(do, ME)
 
     def check(tx: Tx) -> None:
         texts = tx.all(
@@ -201,7 +200,7 @@ async def test_the_counts_are_always_those_of_what_is_there(
             " UNION ALL SELECT -number, terms FROM claims WHERE part = ?",
             (part.key, part.key),
         )
-        stocks = shelves.stocks(tx, ME, part.key)
+        stocks = shelves.stocks(tx, part.key)
         assert sum(stock.docs for stock in stocks) == len(texts)
         assert sum(stock.words for stock in stocks) == sum(len(t.split()) for _, t in texts)
         words = sorted({word for _, terms in texts for word in terms.split()})
@@ -212,12 +211,12 @@ async def test_the_counts_are_always_those_of_what_is_there(
             return
         visible = [stock.shelf for stock in stocks]
         holders = {word: {doc for doc, terms in texts if word in terms.split()} for word in words}
-        counted = shelves.occurrences(tx, ME, visible, words)
+        counted = shelves.occurrences(tx, visible, words)
         assert counted == {word: len(docs) for word, docs in holders.items() if docs}
         for word, docs in holders.items():
-            assert set(shelves.postings(tx, ME, visible, word, 1000)) == docs
+            assert set(shelves.postings(tx, visible, word, 1000)) == docs
 
-    await sqlite_database.read(check)
+    await sqlite_database.read(check, ME)
 
 
 @given(st.lists(st.sampled_from(["user", "a", "b", "c"]), min_size=1, max_size=30))

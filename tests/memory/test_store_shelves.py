@@ -36,23 +36,23 @@ async def test_the_last_stored_come_first_and_no_more_than_asked_for(database: D
     for n in range(5):
         await tell(database, f"s{n}", talk("tea", at=START + n * DAY))
     claims = [Claim("note", f"n{n}", START + n * DAY, ("tea",)) for n in range(2)]
-    await database.write(lambda tx: put(tx, ME, HERE, claims))
+    await database.write(lambda tx: put(tx, HERE, claims), ME)
 
     def look(tx: Tx) -> None:
         notes = Shelf(HERE.key, SHARED, ROLE, True)
-        docs = shelves.postings(tx, ME, [MINE], "tea", 100)
+        docs = shelves.postings(tx, [MINE], "tea", 100)
         assert len(docs) == 5
         assert docs == sorted(docs, reverse=True)
-        assert shelves.postings(tx, ME, [MINE], "tea", 2) == docs[:2]
-        assert shelves.postings(tx, ME, [MINE], "tea", 9, until=START + DAY) == docs[3:]
-        assert shelves.postings(tx, ME, [MINE], "te", 9) == []
-        both = shelves.postings(tx, ME, [MINE, notes], "tea", 100)
+        assert shelves.postings(tx, [MINE], "tea", 2) == docs[:2]
+        assert shelves.postings(tx, [MINE], "tea", 9, until=START + DAY) == docs[3:]
+        assert shelves.postings(tx, [MINE], "te", 9) == []
+        both = shelves.postings(tx, [MINE, notes], "tea", 100)
         assert both[:5] == docs
         assert len(both) == 7
-        assert shelves.postings(tx, ME, [notes], "tea", 9, until=START) == [both[-2]]
-        assert shelves.occurrences(tx, ME, [MINE, notes], ["tea", "milk"]) == {"tea": 7}
-        assert shelves.occurrences(tx, ME, [], ["tea"]) == {}
+        assert shelves.postings(tx, [notes], "tea", 9, until=START) == [both[-2]]
+        assert shelves.occurrences(tx, [MINE, notes], ["tea", "milk"]) == {"tea": 7}
+        assert shelves.occurrences(tx, [], ["tea"]) == {}
         with pytest.raises(ValueError, match="one partition"):
-            shelves.postings(tx, ME, [MINE, Shelf(THERE.key, SHARED, "user", True)], "tea", 1)
+            shelves.postings(tx, [MINE, Shelf(THERE.key, SHARED, "user", True)], "tea", 1)
 
-    await database.read(look)
+    await database.read(look, ME)

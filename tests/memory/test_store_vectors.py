@@ -39,7 +39,7 @@ def cosine(one: Vector, other: Vector) -> float:
 def all_waiting(tx: Tx, partition: Partition = HERE, cloud: bool = False) -> list[Waiting]:
     found: list[Waiting] = []
     before = LAST
-    while some := vectors.waiting(tx, ME, partition, MODEL, cloud, before, 2):
+    while some := vectors.waiting(tx, partition, MODEL, cloud, before, 2):
         found += some
         before = some[-1].doc
     return found
@@ -48,17 +48,17 @@ def all_waiting(tx: Tx, partition: Partition = HERE, cloud: bool = False) -> lis
 def embed(tx: Tx, chance: random.Random, partition: Partition = HERE) -> dict[int, Vector]:
     """Everything gets some vector."""
     made = [(one, random_vector(chance)) for one in all_waiting(tx, partition)]
-    assert vectors.keep(tx, ME, partition, MODEL, made) == len(made)
+    assert vectors.keep(tx, partition, MODEL, made) == len(made)
     return {one.doc: vector for one, vector in made}
 
 
 def fact(tx: Tx, name: str, text: str, advisor: str | None = None) -> None:
-    facts.add(tx, ME, HERE, [Fact(name, f"l{name}", "me", "x", text, 1, advisor_id=advisor)])
-    claims.put(tx, ME, HERE, [Claim("fact", name, 1, ("word",), advisor)])
+    facts.add(tx, HERE, [Fact(name, f"l{name}", "me", "x", text, 1, advisor_id=advisor)])
+    claims.put(tx, HERE, [Claim("fact", name, 1, ("word",), advisor)])
 
 
 def shelves_of(tx: Tx, partition: Partition = HERE) -> list[Shelf]:
-    return [one.shelf for one in shelves.stocks(tx, ME, partition.key)]
+    return [one.shelf for one in shelves.stocks(tx, partition.key)]
 
 
 async def test_what_has_no_vector_waits_the_newest_first(database: Database) -> None:
@@ -70,7 +70,7 @@ async def test_what_has_no_vector_waits_the_newest_first(database: Database) -> 
     def work(tx: Tx) -> None:
         vectors.prepare(tx)
         fact(tx, "f", "a fact")
-        claims.put(tx, ME, HERE, [Claim("note", "n", 1, ("word",))])
+        claims.put(tx, HERE, [Claim("note", "n", 1, ("word",))])
         waiting = all_waiting(tx)
         assert [one.text for one in waiting] == [
             "secret", "four", "three", "two", "one", "a fact",
@@ -80,13 +80,13 @@ async def test_what_has_no_vector_waits_the_newest_first(database: Database) -> 
         ]  # fmt: skip
         mine = Shelf(HERE.key, "skeptic", "assistant", False)
         assert waiting[0].mark == mine.mark(ME)
-        episodes.mark(tx, ME, HERE, "a", 1, excluded=True)
+        episodes.mark(tx, HERE, "a", 1, excluded=True)
         assert "two" not in [one.text for one in all_waiting(tx)]
         embed(tx, random.Random(1))
         assert all_waiting(tx) == []
         assert [one.text for one in all_waiting(tx, THERE)] == ["elsewhere"]
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_the_nearest_by_cosine_are_found(database: Database) -> None:
@@ -101,7 +101,7 @@ async def test_the_nearest_by_cosine_are_found(database: Database) -> None:
         assert len(made) == 400
         for doc in chance.sample(sorted(made), 20):
             asked = random_vector(chance, made[doc])
-            found = vectors.nearest(tx, ME, shelves_of(tx), MODEL, asked)
+            found = vectors.nearest(tx, shelves_of(tx), MODEL, asked)
             assert len(found) == vectors.COMPARED
             assert found[0][0] == doc
             best = sorted(made, key=lambda one: -cosine(made[one], asked))[:10]
@@ -110,7 +110,7 @@ async def test_the_nearest_by_cosine_are_found(database: Database) -> None:
                 assert value == pytest.approx(cosine(made[number], asked), abs=0.01)
             assert [value for _, value in found] == sorted((v for _, v in found), reverse=True)
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_only_the_shelves_that_are_named(database: Database) -> None:
@@ -124,18 +124,18 @@ async def test_only_the_shelves_that_are_named(database: Database) -> None:
         embed(tx, chance, THERE)
         asked = random_vector(chance)
         alone = [Shelf(HERE.key, SHARED, "user", True)]
-        assert vectors.nearest(tx, ME, alone, MODEL, asked) == []
+        assert vectors.nearest(tx.of(ME), alone, MODEL, asked) == []
         made = embed(tx, chance)
         assert len(made) == 3
-        assert vectors.nearest(tx, ME, [], MODEL, asked) == []
-        found = vectors.nearest(tx, ME, alone, MODEL, asked)
-        texts = {one.doc: one.episode.text for one in episodes.read(tx, ME, HERE, [(0, LAST)])}
+        assert vectors.nearest(tx.of(ME), [], MODEL, asked) == []
+        found = vectors.nearest(tx.of(ME), alone, MODEL, asked)
+        texts = {one.doc: one.episode.text for one in episodes.read(tx.of(ME), HERE, [(0, LAST)])}
         assert [texts[doc] for doc, _ in found] == ["mine"]
-        assert len(vectors.nearest(tx, ME, shelves_of(tx), MODEL, asked)) == 3
-        assert vectors.nearest(tx, ME, shelves_of(tx), "lab:other", asked) == []
-        assert vectors.nearest(tx, YOU, shelves_of(tx), MODEL, asked) == []
+        assert len(vectors.nearest(tx.of(ME), shelves_of(tx), MODEL, asked)) == 3
+        assert vectors.nearest(tx.of(ME), shelves_of(tx), "lab:other", asked) == []
+        assert vectors.nearest(tx.of(YOU), shelves_of(tx), MODEL, asked) == []
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 def kept(tx: Tx) -> set[int]:
@@ -156,22 +156,22 @@ async def test_a_vector_goes_with_its_text(database: Database) -> None:
         made = embed(tx, random.Random(2))
         assert kept(tx) == set(made)
         assert len(made) == 7
-        episodes.mark(tx, ME, HERE, "a", 0, excluded=True)
+        episodes.mark(tx, HERE, "a", 0, excluded=True)
         assert len(kept(tx)) == 6
-        episodes.mark(tx, ME, HERE, "a", 0, excluded=False)
+        episodes.mark(tx, HERE, "a", 0, excluded=False)
         assert [one.text for one in all_waiting(tx)] == ["one"]
-        episodes.remove_message(tx, ME, HERE, "a", 1)
+        episodes.remove_message(tx, HERE, "a", 1)
         assert len(kept(tx)) == 5
-        claims.remove(tx, ME, HERE, "fact", ["g"])
+        claims.remove(tx, HERE, "fact", ["g"])
         assert len(kept(tx)) == 4
-        episodes.remove_session(tx, ME, HERE, "b")
+        episodes.remove_session(tx, HERE, "b")
         assert len(kept(tx)) == 2
         for name in ("f", "g"):
-            claims.remove(tx, ME, HERE, "fact", [name])
-        episodes.remove_session(tx, ME, HERE, "a")
+            claims.remove(tx, HERE, "fact", [name])
+        episodes.remove_session(tx, HERE, "a")
         assert kept(tx) == set()
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_what_was_forgotten_while_a_model_read_it_leaves_nothing(
@@ -186,16 +186,16 @@ async def test_what_was_forgotten_while_a_model_read_it_leaves_nothing(
         fact(tx, "f", "a fact")
         made = [(one, random_vector(chance)) for one in all_waiting(tx)]
         assert len(made) == 3
-        episodes.remove_session(tx, ME, HERE, "a")
-        claims.remove(tx, ME, HERE, "fact", ["f"])
+        episodes.remove_session(tx, HERE, "a")
+        claims.remove(tx, HERE, "fact", ["f"])
         fact(tx, "g", "another fact")
         number = tx.one("SELECT MAX(number) FROM claims")
         tx.run("UPDATE claims SET number = ?", (-made[-1][0].doc,))
         assert number is not None
-        assert vectors.keep(tx, ME, HERE, MODEL, made) == 0
+        assert vectors.keep(tx, HERE, MODEL, made) == 0
         assert kept(tx) == set()
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_one_model_at_a_time(database: Database) -> None:
@@ -207,19 +207,19 @@ async def test_one_model_at_a_time(database: Database) -> None:
         chance = random.Random(2)
         embed(tx, chance)
         embed(tx, chance, THERE)
-        vectors.keep_only(tx, ME, HERE, MODEL)
+        vectors.keep_only(tx.of(ME), HERE, MODEL)
         assert len(kept(tx)) == 3
-        vectors.keep_only(tx, ME, HERE, "lab:other")
+        vectors.keep_only(tx.of(ME), HERE, "lab:other")
         assert len(kept(tx)) == 1
-        assert vectors.scale(tx, ME, MODEL) is None
-        vectors.keep_scale(tx, ME, MODEL, Scale(SIZE, 0.5, 0.25, 0.1), 1)
-        vectors.keep_scale(tx, ME, MODEL, Scale(SIZE, 0.75, 0.5, 0.2), 2)
-        assert vectors.scale(tx, ME, MODEL) == Scale(SIZE, 0.75, 0.5, 0.2)
-        assert vectors.scale(tx, YOU, MODEL) is None
-        vectors.drop_model(tx, ME, MODEL)
-        assert (kept(tx), vectors.scale(tx, ME, MODEL)) == (set(), None)
+        assert vectors.scale(tx.of(ME), MODEL) is None
+        vectors.keep_scale(tx.of(ME), MODEL, Scale(SIZE, 0.5, 0.25, 0.1), 1)
+        vectors.keep_scale(tx.of(ME), MODEL, Scale(SIZE, 0.75, 0.5, 0.2), 2)
+        assert vectors.scale(tx.of(ME), MODEL) == Scale(SIZE, 0.75, 0.5, 0.2)
+        assert vectors.scale(tx.of(YOU), MODEL) is None
+        vectors.drop_model(tx.of(ME), MODEL)
+        assert (kept(tx), vectors.scale(tx.of(ME), MODEL)) == (set(), None)
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_the_files_hold_no_vector_that_went(
@@ -231,14 +231,14 @@ async def test_the_files_hold_no_vector_that_went(
     def work(tx: Tx) -> None:
         embed(tx, random.Random(9))
 
-    await sqlite_database.write(work)
+    await sqlite_database.write(work, ME)
     rows = await sqlite_database.read(
         lambda tx: tx.all("SELECT v.doc, v.whole, b.bits FROM vectors v JOIN vector_bits b"
-                          " ON b.doc = v.doc ORDER BY v.doc")
+                          " ON b.doc = v.doc ORDER BY v.doc"), ME
     )  # fmt: skip
     (_, first, first_bits), (_, second, second_bits) = rows
 
-    await sqlite_database.write(lambda tx: episodes.remove_session(tx, ME, HERE, "a"))
+    await sqlite_database.write(lambda tx: episodes.remove_session(tx, HERE, "a"), ME)
     await scrub(sqlite_database)
 
     raw = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())

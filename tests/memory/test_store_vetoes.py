@@ -14,24 +14,24 @@ ME, OTHER = Scope(), Scope("other")
 
 
 async def kept(database: Database, scope: Scope = ME) -> Kept | None:
-    return await database.read(lambda tx: companions.session(tx, scope, "s"))
+    return await database.read(lambda tx: companions.session(tx, "s"), scope)
 
 
 async def test_a_veto_is_kept_with_its_session_and_empties_what_was_told(
     database: Database,
 ) -> None:
     def veto(tx: Tx, *ids: str) -> None:
-        companions.veto(tx, ME, "s", "c", ids, 1)
+        companions.veto(tx, "s", "c", ids, 1)
 
-    await database.write(lambda tx: veto(tx, "loop:b", "handover", "loop:b"))
+    await database.write(lambda tx: veto(tx, "loop:b", "handover", "loop:b"), ME)
     assert await kept(database) == Kept("", ("handover", "loop:b"))
     assert await kept(database, OTHER) is None
     told = Kept("{}", ("handover", "loop:b"))
-    await database.write(lambda tx: companions.put_session(tx, ME, "s", "c", told, 2))
+    await database.write(lambda tx: companions.put_session(tx, "s", "c", told, 2), ME)
     assert await kept(database) == told
-    await database.write(lambda tx: veto(tx, "handover", "loop:b"))
+    await database.write(lambda tx: veto(tx, "handover", "loop:b"), ME)
     assert await kept(database) == told, "the same again changes nothing"
-    await database.write(lambda tx: veto(tx, "bridge"))
+    await database.write(lambda tx: veto(tx, "bridge"), ME)
     assert await kept(database) == Kept("", ("bridge",))
 
 
@@ -39,9 +39,9 @@ async def test_what_was_put_together_before_the_veto_changed_is_not_kept(
     database: Database,
 ) -> None:
     early = Kept('{"with": "it"}')
-    await database.write(lambda tx: companions.put_session(tx, ME, "s", "c", early, 1))
-    await database.write(lambda tx: companions.veto(tx, ME, "s", "c", ["handover"], 2))
-    await database.write(lambda tx: companions.put_session(tx, ME, "s", "c", early, 3))
+    await database.write(lambda tx: companions.put_session(tx, "s", "c", early, 1), ME)
+    await database.write(lambda tx: companions.veto(tx, "s", "c", ["handover"], 2), ME)
+    await database.write(lambda tx: companions.put_session(tx, "s", "c", early, 3), ME)
     assert await kept(database) == Kept("", ("handover",))
 
 
@@ -49,11 +49,11 @@ async def test_what_was_put_together_before_the_veto_changed_is_not_kept(
 async def test_a_conversation_keeps_whether_it_looks_things_up(
     database: Database, chosen: Recall
 ) -> None:
-    made = await database.write(lambda tx: conversations.create(tx, ME, 1, {}))
+    made = await database.write(lambda tx: conversations.create(tx, 1, {}), ME)
     assert made.recall == "inherit"
-    await database.write(lambda tx: conversations.update(tx, ME, made.id, {"recall": chosen}))
-    await database.write(lambda tx: conversations.update(tx, ME, made.id, {"title": "Tea"}))
-    found = await database.read(lambda tx: conversations.get(tx, ME, made.id))
+    await database.write(lambda tx: conversations.update(tx, made.id, {"recall": chosen}), ME)
+    await database.write(lambda tx: conversations.update(tx, made.id, {"title": "Tea"}), ME)
+    found = await database.read(lambda tx: conversations.get(tx, made.id), ME)
     assert (found.recall, found.title) == (chosen, "Tea")
-    new = await database.write(lambda tx: conversations.create(tx, ME, 2, {"recall": chosen}))
-    assert (await database.read(lambda tx: conversations.get(tx, ME, new.id))).recall == chosen
+    new = await database.write(lambda tx: conversations.create(tx, 2, {"recall": chosen}), ME)
+    assert (await database.read(lambda tx: conversations.get(tx, new.id), ME)).recall == chosen

@@ -34,7 +34,8 @@ async def live(
         made += await room.polyvox.database.write(
             lambda tx, number=number: _turn(  # type: ignore[misc]  # a default binds the number
                 tx, room, conversation, said(number), lambda who: answered(number, who)
-            )
+            ),
+            ME,
         )
     return made
 
@@ -44,21 +45,20 @@ def _turn(
 ) -> list[str]:
     resources = room.polyvox.resources
     now = resources.clock()
-    talk = conversations.get(tx, ME, conversation)
-    known = council.everyone(tx, ME)
+    talk = conversations.get(tx, conversation)
+    known = council.everyone(tx)
     asked: Sequence[Advisor] = council.council_of(talk, known, None)
-    recipe = council.find_recipe(tx, ME, resources.settings, talk.recipe)
+    recipe = council.find_recipe(tx, resources.settings, talk.recipe)
     begun = turns.begin(
         tx,
-        ME,
         conversation,
         NewTurn(said, tuple(asked), now),
-        lambda: placed(tx, ME, conversation, now, None).session_id,
+        lambda: placed(tx, conversation, now, None).session_id,
         resources.runner_id,
         8,
         now,
     )
-    events.append(tx, ME, conversation, begun.opening, now)
+    events.append(tx, conversation, begun.opening, now)
     jobs = jobs_for(ME, begun.turn, begun.answers, asked, recipe)
     view = TurnView(ME, begun.turn, recipe, tuple(seat(tx, resources, jobs)))
     calls = compile_calls(resources.settings, view, Told())
@@ -67,10 +67,10 @@ def _turn(
         call.tried.encoded = resources.models.chain(call.model).encode(call.compiled.request)
         call.tried.model = call.model
         delta = TextDelta(job.answer_id, answered(job.advisor), 0)
-        (item,) = events.append(tx, ME, conversation, [delta], now)
-        turns.set_streaming(tx, ME, job.answer_id, item.number, now)
+        (item,) = events.append(tx, conversation, [delta], now)
+        turns.set_streaming(tx, job.answer_id, item.number, now)
         ending = Ending(job.answer_id, "completed", usage=Usage(1, 1), model=call.model)
-        _, happened = endings.end(tx, ME, ending, now)
-        events.append(tx, ME, conversation, happened, now)
+        _, happened = endings.end(tx, ending, now)
+        events.append(tx, conversation, happened, now)
         seal(tx, job, call)
     return [answer.id for answer in begun.answers]

@@ -102,15 +102,15 @@ class Room:
     async def quiet(self) -> None:
         """Give what must not happen the time to happen: many round trips to the database."""
         for _ in range(60):
-            await self.polyvox.database.read(lambda tx: tx.one("SELECT 1"))
+            await self.polyvox.database.read(lambda tx: tx.one("SELECT 1"), ME)
 
     async def turn(self, turn_id: str) -> tuple[Turn, tuple[Answer, ...]]:
         """A turn as it is stored, with all its answers."""
 
         def read(tx: Tx) -> tuple[Turn, tuple[Answer, ...]]:
-            return turns.get_turn(tx, ME, turn_id), tuple(turns.answers_of(tx, ME, turn_id))
+            return turns.get_turn(tx, turn_id), tuple(turns.answers_of(tx, turn_id))
 
-        return await self.polyvox.database.read(read)
+        return await self.polyvox.database.read(read, ME)
 
     async def answer(self, answer_id: str) -> Answer:
         """An answer as it is now."""

@@ -52,12 +52,12 @@ async def work(room: Room) -> None:
 
 
 async def stored(room: Room) -> list[RunningSummary]:
-    return await room.polyvox.database.read(lambda tx: summaries.every(tx, ME))
+    return await room.polyvox.database.read(lambda tx: summaries.every(tx), ME)
 
 
 async def wanted(room: Room, *states: Any) -> list[Job]:
     every = states or ("pending", "running", "failed", "done")
-    found = await room.polyvox.database.read(lambda tx: jobs.list_jobs(tx, ME, every))
+    found = await room.polyvox.database.read(lambda tx: jobs.list_jobs(tx, every), ME)
     return [one for one in found if one.kind == summaries.KIND]
 
 
@@ -227,11 +227,11 @@ async def test_each_advisor_has_its_own_and_sees_no_other(desk: Room) -> None:
 
     def owners(tx: Tx) -> list[set[str]]:
         return [
-            {turns.get_answer(tx, ME, ref[1:]).advisor_id for ref in one.covers if ref[0] == "a"}
+            {turns.get_answer(tx, ref[1:]).advisor_id for ref in one.covers if ref[0] == "a"}
             for one in found
         ]
 
-    assert await desk.polyvox.database.read(owners) == [{one.advisor_id} for one in found]
+    assert await desk.polyvox.database.read(owners, ME) == [{one.advisor_id} for one in found]
 
 
 async def test_without_a_model_the_plain_note_stays(tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ async def test_a_long_stretch_is_told_in_pieces_and_goes_on_where_it_was_killed(
     assert not any("in short" in text for text in sent(desk)), "half a summary is none"
     tells(desk, "All of it.")
     await desk.polyvox.database.write(
-        lambda tx: jobs.again(tx, ME, summaries.KIND, jobs_subject(part), 0)
+        lambda tx: jobs.again(tx, summaries.KIND, jobs_subject(part), 0), ME
     )
     await work(desk)
     (whole,) = await stored(desk)

@@ -85,12 +85,12 @@ def list_assertions(
     async def work(app: Polyvox) -> None:
 
         def read(tx: Tx) -> list[Assertion]:
-            owner = None if advisor is None else whose(tx, SCOPE, advisor.removeprefix("@"))[0]
+            owner = None if advisor is None else whose(tx, advisor.removeprefix("@"))[0]
             named = None if kind is None else _kind(kind)
             wanted: Wanted = Wanted(owner, search, tag and tag.casefold(), named, active)
-            return rows.list_all(tx, SCOPE, wanted)
+            return rows.list_all(tx, wanted)
 
-        found = await app.database.read(read)
+        found = await app.database.read(read, SCOPE)
         if json:
             say_json([AssertionOut.of(one).model_dump() for one in found])
             return
@@ -192,7 +192,7 @@ async def _warn(app: Polyvox, made: list[Assertion]) -> None:
     """What the lint thinks of new ones, beside the results."""
     ids = {one.id for one in made}
     wanted = Wanted(advisor_id=made[0].advisor_id, active=True)
-    known = await app.database.read(lambda tx: rows.list_all(tx, SCOPE, wanted))
+    known = await app.database.read(lambda tx: rows.list_all(tx, wanted), SCOPE)
     others = [Wording(one.text, one.kind, one.args) for one in known if one.id not in ids]
     for one in made:
         for line in _warnings(Wording(one.text, one.kind, one.args), others):
@@ -269,13 +269,13 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
         def read(tx: Tx) -> list[Wording]:
             if advisor is None:
                 return []
-            owner, _ = whose(tx, SCOPE, advisor.removeprefix("@"))
-            found = rows.list_all(tx, SCOPE, Wanted(advisor_id=owner, active=True))
+            owner, _ = whose(tx, advisor.removeprefix("@"))
+            found = rows.list_all(tx, Wanted(advisor_id=owner, active=True))
             return [Wording(one.text, one.kind, one.args) for one in found]
 
         if not text and advisor is None:
             raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
-        known = await app.database.read(read)
+        known = await app.database.read(read, SCOPE)
         looked = _wordings(text, None, {}) if text else known
         if json:
             rows_ = [LintedOut.of(one, [o for o in known if o is not one]) for one in looked]
@@ -353,10 +353,10 @@ def export(
     async def work(app: Polyvox) -> None:
 
         def read(tx: Tx) -> str:
-            named = [whose(tx, SCOPE, one.removeprefix("@")) for one in advisor or ()]
-            return assertion_reading.whole(tx, SCOPE, named or rows.owners(tx, SCOPE))
+            named = [whose(tx, one.removeprefix("@")) for one in advisor or ()]
+            return assertion_reading.whole(tx, named or rows.owners(tx))
 
-        put(await app.database.read(read), output, force=force)
+        put(await app.database.read(read, SCOPE), output, force=force)
 
     run(work)
 

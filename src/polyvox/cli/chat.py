@@ -90,7 +90,7 @@ async def _companion(
     if recipe not in (None, RECIPE):
         raise Invalid(f"A persona is no part of the recipe {recipe}.", "Leave --recipe away.")
     now = app.clock()
-    companion = await app.database.write(lambda tx: find_or_make(tx, SCOPE, name, now))
+    companion = await app.database.write(lambda tx: find_or_make(tx, name, now), SCOPE)
     latest = await app.conversations.latest(SCOPE, recipe=RECIPE, advisor_id=companion.id)
     return companion, latest
 

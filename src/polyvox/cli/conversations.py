@@ -130,7 +130,7 @@ def export(
     async def work(app: Polyvox) -> None:
 
         found = await find_conversation(app, conversation)
-        whole = await app.database.read(lambda tx: read_whole(tx, SCOPE, found.id))
+        whole = await app.database.read(lambda tx: read_whole(tx, found.id), SCOPE)
         if format_ is Format.jsonl:
             put("".join(f"{line}\n" for line in jsonl.lines(whole)), output, force=force)
         elif format_ is Format.markdown:

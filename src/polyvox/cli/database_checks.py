@@ -23,7 +23,6 @@ from polyvox.store.database import Tx
 from polyvox.store.migrate import shipped
 from polyvox.store.open import sqlite_path
 from polyvox.store.sqlite import SqliteTx, connect, explain
-from polyvox.values import Scope
 
 CUT_OFF = (
     "SELECT COUNT(*) FROM answers WHERE current = 1 AND state IN ('interrupted', 'pending',"
@@ -161,14 +160,13 @@ def background(
     tx: Tx,
     now: int,
     zone: str = "",
-    scope: Scope = Scope(),  # noqa: B008 - a frozen value
 ) -> Iterator[Finding]:
     """How much waits, what failed, and why; times in the person's zone."""
-    found = jobs.counts(tx, scope)
+    found = jobs.counts(tx)
     if not any(found.values()):
         yield Finding("ok", WORK, "nothing waits, nothing failed")
         return
-    rows = jobs.list_jobs(tx, scope, limit=10_000)
+    rows = jobs.list_jobs(tx, limit=10_000)
     waiting = [one for one in rows if one.state == "pending"]
     told = f"{found['pending']} waiting, {found['running']} running, {found['failed']} failed"
     then = ""
@@ -193,7 +191,7 @@ def background(
         yield Finding("warn", WORK, f"{more} failed", "`polyvox jobs` lists all of them.")
 
 
-def embeddings(tx: Tx, settings: Settings, scope: Scope = Scope()) -> Iterator[Finding]:  # noqa: B008 - a frozen value
+def embeddings(tx: Tx, settings: Settings) -> Iterator[Finding]:
     """Whether recall has its vectors, where a model is set that makes them."""
     model = settings.models.embeddings
     if not model:
@@ -202,7 +200,7 @@ def embeddings(tx: Tx, settings: Settings, scope: Scope = Scope()) -> Iterator[F
         error = vectors.no_extension()
         yield Finding("warn", "vectors", error.message, error.hint)
         return
-    scale = vectors.scale(tx, scope, model)
+    scale = vectors.scale(tx, model)
     if scale is None:
         yield Finding("ok", "vectors", f"none of {model} yet; they are made in the background")
     elif not probes.useful(scale):
@@ -214,5 +212,5 @@ def embeddings(tx: Tx, settings: Settings, scope: Scope = Scope()) -> Iterator[F
             "Name an embeddings model as models.embeddings.",
         )
     else:
-        number = words.count(vectors.count(tx, scope, model), "vector")
+        number = words.count(vectors.count(tx, model), "vector")
         yield Finding("ok", "vectors", f"{number} of {model}, {scale.size} numbers each")

@@ -146,7 +146,7 @@ def _refuse_options(context: typer.Context) -> None:
 async def _taken_up(app: Polyvox, advisor: str | None) -> str:
     """The newest run (of an advisor where one is named), to be gone on with: one that was broken
     off where it was, one that has ended with what was an error."""
-    last = await app.database.read(lambda tx: _newest_run(tx, advisor))
+    last = await app.database.read(lambda tx: _newest_run(tx, advisor), SCOPE)
     if last.ended:
         await app.evaluations.retry_errors(SCOPE, last.id)
     return last.id
@@ -158,7 +158,7 @@ async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
     run = run_of(app, KIND, run_id, evaluations.get, app.evaluations.cancel, kept)
     with Bar("evaluating") as bar:
         await follow(run, lambda now: bar.show(now.done, now.total))
-    return await app.database.read(lambda tx: told(tx, SCOPE, run_id))
+    return await app.database.read(lambda tx: told(tx, run_id), SCOPE)
 
 
 async def _report(
@@ -174,7 +174,7 @@ async def _report(
 
     other = None
     if compare is not None:
-        other = await app.database.read(lambda tx: compared(tx, SCOPE, found.id, compare))
+        other = await app.database.read(lambda tx: compared(tx, found.id, compare), SCOPE)
     data = found.model_dump()
     if other is not None:
         data["compared"] = other.model_dump()
@@ -305,8 +305,8 @@ Advisor = Annotated[
 
 def _newest_run(tx: Tx, advisor: str | None = None) -> Evaluation:
     """The newest run, of an advisor where one is named."""
-    key = None if advisor is None else advisor_id(tx, SCOPE, advisor)
-    page = evaluations.list_page(tx, SCOPE, advisor_id=key, limit=1)
+    key = None if advisor is None else advisor_id(tx, advisor)
+    page = evaluations.list_page(tx, advisor_id=key, limit=1)
     if not page.items:
         raise NotFound("There is no run yet.", "Begin one: polyvox eval")
     return page.items[0]
@@ -324,9 +324,9 @@ def verdicts(
     async def work(app: Polyvox) -> None:
 
         def read(tx: Tx) -> list[VerdictOut]:
-            return told(tx, SCOPE, run_id or _newest_run(tx).id).verdicts or []
+            return told(tx, run_id or _newest_run(tx).id).verdicts or []
 
-        found = await app.database.read(read)
+        found = await app.database.read(read, SCOPE)
         if json:
             say_json([one.model_dump() for one in found])
             return
@@ -361,7 +361,7 @@ def overrule(
     async def work(app: Polyvox) -> None:
 
         one = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
-        shown = await app.database.read(lambda tx: verdict_out(tx, SCOPE, one))
+        shown = await app.database.read(lambda tx: verdict_out(tx, one), SCOPE)
         if json:
             say_json(shown.model_dump())
         else:
@@ -395,7 +395,7 @@ def agreement(advisor: Advisor = None, json: Json = False) -> None:
 
     async def work(app: Polyvox) -> None:
 
-        found = await app.database.read(lambda tx: agreed(tx, SCOPE, advisor))
+        found = await app.database.read(lambda tx: agreed(tx, advisor), SCOPE)
         if json:
             say_json(found.model_dump())
             return

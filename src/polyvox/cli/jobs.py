@@ -38,7 +38,7 @@ def list_jobs(json: Json = False) -> None:
 
     async def work(app: Polyvox) -> None:
 
-        found = await app.database.read(lambda tx: rows.list_jobs(tx, SCOPE, limit=1000))
+        found = await app.database.read(lambda tx: rows.list_jobs(tx, limit=1000), SCOPE)
         if json:
             say_json([JobOut.of(one).model_dump() for one in found])
             return
@@ -61,13 +61,13 @@ def retry(job: JobId = None, every: AllFailed = False) -> None:
         now = app.clock()
 
         def again(tx: Tx) -> int:
-            failed = rows.list_jobs(tx, SCOPE, ("failed",), 10_000)
+            failed = rows.list_jobs(tx, ("failed",), 10_000)
             ids = [one.id for one in failed] if job is None else [job]
             for one in ids:
-                rows.retry(tx, SCOPE, one, now)
+                rows.retry(tx, one, now)
             return len(ids)
 
-        number = await app.database.write(again)
+        number = await app.database.write(again, SCOPE)
         say(f"{count(number, 'job')} will be tried again")
         if number:
             note("The server does it if it runs; else start `polyvox worker`.")

@@ -37,7 +37,7 @@ async def check_recipe(app: Polyvox, name: str | None, chosen: Conversation | No
     """Refuse a recipe that does not exist, or that is not the conversation's own."""
     if name is None:
         return
-    await app.database.read(lambda tx: find_recipe(tx, SCOPE, app.settings, name))
+    await app.database.read(lambda tx: find_recipe(tx, app.settings, name), SCOPE)
     if chosen is not None and chosen.recipe != name:
         raise Invalid(
             f"That conversation has the recipe {chosen.recipe}, not {name}.",

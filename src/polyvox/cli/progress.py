@@ -60,20 +60,20 @@ def run_of(
     app: Polyvox,
     kind: str,
     run_id: str,
-    get: Callable[[Tx, Scope, str], R],
+    get: Callable[[Tx, str], R],
     cancel: Callable[[Scope, str], Awaitable[object]],
     kept: str,
 ) -> Run[R]:
     """A run as the app knows it; `kind` is that of its work."""
 
     async def failure() -> str:
-        job = await app.database.read(lambda tx: jobs.get(tx, SCOPE, f"{kind}:{run_id}"))
+        job = await app.database.read(lambda tx: jobs.get(tx, f"{kind}:{run_id}"), SCOPE)
         return job.failure or ""
 
     return Run(
         run_id,
         work=lambda: app.worker.run_one(SCOPE, kind, run_id),
-        look=lambda: app.database.read(lambda tx: get(tx, SCOPE, run_id)),
+        look=lambda: app.database.read(lambda tx: get(tx, run_id), SCOPE),
         cancel=lambda: cancel(SCOPE, run_id),
         failure=failure,
         kept=kept,

@@ -38,7 +38,7 @@ def receipt(
         if json:
             say_json(as_data(seen))
             return
-        trace = await app.database.read(lambda tx: decided_for(tx, SCOPE, seen.answer))
+        trace = await app.database.read(lambda tx: decided_for(tx, seen.answer), SCOPE)
         print_receipt(seen, trace, texts=texts)
 
     run(work)
@@ -70,7 +70,7 @@ def trace(
 
     async def work(app: Polyvox) -> None:
 
-        told = await app.database.read(lambda tx: trace_of(tx, SCOPE, turn, answer))
+        told = await app.database.read(lambda tx: trace_of(tx, turn, answer), SCOPE)
         if json:
             say_json(told)
             return

@@ -39,19 +39,19 @@ def list_sessions(conversation: InConversation = None, json: Json = False) -> No
     async def work(app: Polyvox) -> None:
 
         if json:
-            told = await app.database.read(lambda tx: listed(tx, SCOPE, conversation))
+            told = await app.database.read(lambda tx: listed(tx, conversation), SCOPE)
             say_json([one.model_dump() for one in told])
             return
 
         def read(tx: Tx) -> list[tuple[Session, int, str]]:
-            found = found_in(tx, SCOPE, conversation)
-            said = first_words(tx, SCOPE, [one.id for one, _ in found], 200)
+            found = found_in(tx, conversation)
+            said = first_words(tx, [one.id for one, _ in found], 200)
             return [(one, count, said.get(one.id, "")) for one, count in found]
 
         zone = app.settings.timezone
         rows = [
             (one.id, when(one.started_at, zone), _ended(one, zone), str(count), one_line(said, 72))
-            for one, count, said in await app.database.read(read)
+            for one, count, said in await app.database.read(read, SCOPE)
         ]
         empty = "There are no sessions yet. The first message of a conversation opens one."
         table(("session", "began", "ended", "messages", "first words"), rows, empty=empty)
@@ -65,13 +65,13 @@ def show(session: SessionId, json: Json = False) -> None:
 
     async def work(app: Polyvox) -> None:
 
-        one, _ = await app.database.read(lambda tx: counted(tx, SCOPE, session))
-        said = await app.database.read(lambda tx: messages_in(tx, SCOPE, one))
+        one, _ = await app.database.read(lambda tx: counted(tx, session), SCOPE)
+        said = await app.database.read(lambda tx: messages_in(tx, one), SCOPE)
         if json:
             messages = [
                 {"turn_id": turn, "said_at": at, "content": text} for turn, at, text in said
             ]
-            told = await app.database.read(lambda tx: shown(tx, SCOPE, session))
+            told = await app.database.read(lambda tx: shown(tx, session), SCOPE)
             say_json(told.model_dump() | {"said": messages})
             return
         say(f"session {one.id} in conversation {one.conversation_id}")

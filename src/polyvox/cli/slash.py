@@ -157,7 +157,7 @@ async def _receipt(room: Room, words: list[str]) -> None:
 async def _why(room: Room, words: list[str]) -> None:
     """why the last answer is as it is, step by step"""
     answer = await _one(room, words, "/why SLUG")
-    trace = await room.app.database.read(lambda tx: trace_of(tx, SCOPE, answer.turn_id, answer.id))
+    trace = await room.app.database.read(lambda tx: trace_of(tx, answer.turn_id, answer.id), SCOPE)
     print_trace(trace)
 
 
@@ -221,7 +221,7 @@ async def _end(room: Room, _: list[str]) -> None:
     if talk is not None:
         now = app.clock()
         session = await app.database.read(
-            lambda tx: running_session(tx, SCOPE, app.settings, talk, now)
+            lambda tx: running_session(tx, app.settings, talk, now), SCOPE
         )
     if session is None:
         raise Invalid("No session is going on.", "Your next message begins one.")

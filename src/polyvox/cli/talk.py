@@ -103,7 +103,7 @@ class Talk:
 
     async def answers(self, turn_id: str) -> list[Answer]:
         """Every answer of a turn as it is stored."""
-        return await self.app.database.read(lambda tx: turn_rows.answers_of(tx, SCOPE, turn_id))
+        return await self.app.database.read(lambda tx: turn_rows.answers_of(tx, turn_id), SCOPE)
 
     def warm(self) -> None:
         """Have the embedded model loaded meanwhile, if it is the default one."""

@@ -37,7 +37,7 @@ from polyvox.store import conversations
 from polyvox.store.database import Tx
 from polyvox.store.threads import count_said
 from polyvox.thread import Thread, ThreadTurn
-from polyvox.values import Recall, Scope, Turn
+from polyvox.values import Recall, Turn
 
 LINE = 240
 """Characters of one line of the profile."""
@@ -66,12 +66,12 @@ class CouncilMemory:
     def look(self, tx: Tx, view: TurnView) -> TurnView:
         """Read what the session started with, and compile the requests without memory: what there
         is to tell depends on what they hold, but not where that is one message."""
-        scope, turn = view.scope, view.turn
+        turn = view.turn
         seen = _Seen(
-            companions.session(tx, scope, view.session),
-            conversations.recall_of(tx, scope, turn.conversation_id),
-            [unread_of(tx, scope, turn, one.thread) for one in view.advisors],
-            1 + _said_before(tx, scope, turn, view.advisors[0].thread),
+            companions.session(tx, view.session),
+            conversations.recall_of(tx, turn.conversation_id),
+            [unread_of(tx, turn, one.thread) for one in view.advisors],
+            1 + _said_before(tx, turn, view.advisors[0].thread),
         )
         view = replace(view, seen=seen)
         alone = all(one.begins for one in view.advisors)
@@ -85,12 +85,12 @@ class CouncilMemory:
         return await _recollect(resources, memory, view, seen, look=look)
 
 
-def _said_before(tx: Tx, scope: Scope, turn: Turn, thread: Thread) -> int:
+def _said_before(tx: Tx, turn: Turn, thread: Thread) -> int:
     """How many answered messages of its session stand before a turn, in a thread or not."""
     mine = [one for one in thread.past if one.session_id == turn.session_id]
     if len(thread.past) == turn.depth - 1 and all(one.own for one in mine):  # all are there
         return len(mine)
-    return count_said(tx, scope, turn)
+    return count_said(tx, turn)
 
 
 async def _recollect(
@@ -165,8 +165,8 @@ async def _recollect(
 
     def store(tx: Tx) -> None:
         talk = turn.conversation_id
-        companions.put_session(tx, scope, view.session, talk, after, stored_at)
-        companions.put_traces(tx, scope, turn.id, talk, rows, stored_at)
+        companions.put_session(tx, view.session, talk, after, stored_at)
+        companions.put_traces(tx, turn.id, talk, rows, stored_at)
 
     return Told(tuple(told), tuple(traces), store)
 

@@ -29,9 +29,8 @@ async def read_message(
     try:
         if limits.capped:
             await resources.database.read(
-                lambda tx: check_caps(
-                    tx, scope, limits, turn.conversation_id, turn.id, resources.clock()
-                )
+                lambda tx: check_caps(tx, limits, turn.conversation_id, turn.id, resources.clock()),
+                scope,
             )
         seconds = resources.settings.memory.gate_seconds
         return await gate.ask(

@@ -321,10 +321,8 @@ def tells_something(start: Start) -> bool:
     return quality not in ("thin", "empty")
 
 
-def add_veto(
-    tx: Tx, scope: Scope, session_id: str, conversation_id: str, ids: Iterable[str], now: int
-) -> None:
+def add_veto(tx: Tx, session_id: str, conversation_id: str, ids: Iterable[str], now: int) -> None:
     """What a session shall not be told either."""
-    kept = companions.session(tx, scope, session_id)
+    kept = companions.session(tx, session_id)
     before = kept.vetoed if kept is not None else ()
-    companions.veto(tx, scope, session_id, conversation_id, (*before, *ids), now)
+    companions.veto(tx, session_id, conversation_id, (*before, *ids), now)

@@ -139,7 +139,7 @@ class CompanionMemory:
         for last in () if view.imagined else (*[False] * TRIES, True):
             if await _keep(resources, view, made, clock, last=last):
                 break
-            seen = await resources.database.read(lambda tx: _see(tx, view))
+            seen = await resources.database.read(lambda tx: _see(tx, view), view.scope)
             seen = replace(seen, kept=made.seen.kept)  # what the packet was read with
             made = await _decide_all(resources, memory, view, seen, made.gated, made.begun, clock)
 
@@ -162,20 +162,19 @@ async def _keep(
     def write(tx: Tx) -> bool:
         if not last and _states(tx, view) != made.seen.states:
             return False
-        companions.put_session(tx, scope, view.session, turn.conversation_id, after, now)
+        companions.put_session(tx, view.session, turn.conversation_id, after, now)
         if "corrected" not in made.marks:  # it may have been read so the first time
-            companions.unmark(tx, scope, turn, "corrected")
-        companions.put_marks(tx, scope, turn, made.marks)
+            companions.unmark(tx, turn, "corrected")
+        companions.put_marks(tx, turn, made.marks)
         _put_states(tx, view, made, made.states, now)
         told = [
             (one.answer_id, msgspec.structs.replace(trace, timings=clock.steps).json)
             for one, trace in zip(view.advisors, made.traces, strict=True)
         ]
-        companions.put_traces(tx, scope, turn.id, turn.conversation_id, told, now)
+        companions.put_traces(tx, turn.id, turn.conversation_id, told, now)
         for model, spent in made.gated.spent:
             usage.record(
                 tx,
-                scope,
                 usage=spent,
                 model=model,
                 advisor_id=PURPOSE,
@@ -185,22 +184,20 @@ async def _keep(
             )
         return True
 
-    return await resources.database.write(write)
+    return await resources.database.write(write, scope)
 
 
 def _put_states(tx: Tx, view: TurnView, made: Ready, states: Sequence[State], now: int) -> None:
     for one, was, state in zip(view.advisors, made.seen.states, states, strict=True):
-        companions.put_state(
-            tx, view.scope, one.advisor.id, view.turn, _json(was), _json(state), now
-        )
+        companions.put_state(tx, one.advisor.id, view.turn, _json(was), _json(state), now)
 
 
 def _unsay(tx: Tx, view: TurnView, made: Ready, now: int) -> None:
     """What was laid over or brought back in a turn that got no word of an answer was never said, so
     it may still be. What the person said in it counts."""
-    if not went_unanswered(tx, view.scope, view.turn.id):
+    if not went_unanswered(tx, view.turn.id):
         return  # there is an earlier version, or it is gone
-    companions.unmark(tx, view.scope, view.turn, "reinjected")
+    companions.unmark(tx, view.turn, "reinjected")
     _put_states(tx, view, made, made.unsaid, now)
 
 
@@ -279,20 +276,19 @@ def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
 
 
 def _see(tx: Tx, view: TurnView) -> _Seen:
-    clock, scope, turn = _Clocked(), view.scope, view.turn
+    clock, turn = _Clocked(), view.turn
     needs = [
-        Need(one.thread.advisor, REACH, ratios.ratio(tx, scope, one.facts.id))
-        for one in view.advisors
+        Need(one.thread.advisor, REACH, ratios.ratio(tx, one.facts.id)) for one in view.advisors
     ]
     threads = [
-        replace(one, past=(*unread_of(tx, scope, turn, one), *one.past))
-        for one in read_threads(tx, scope, turn, Reach(session_only=True), needs, {})
+        replace(one, past=(*unread_of(tx, turn, one), *one.past))
+        for one in read_threads(tx, turn, Reach(session_only=True), needs, {})
     ]
-    kept = companions.session(tx, scope, view.session) or Kept()
-    recall = conversations.recall_of(tx, scope, turn.conversation_id)
-    number = count_said(tx, scope, turn) + 1
-    first = (last_said(tx, scope, turn) if number == 2 else None) or turn.content
-    marks = companions.marks(tx, scope, turn)
+    kept = companions.session(tx, view.session) or Kept()
+    recall = conversations.recall_of(tx, turn.conversation_id)
+    number = count_said(tx, turn) + 1
+    first = (last_said(tx, turn) if number == 2 else None) or turn.content
+    marks = companions.marks(tx, turn)
     states = _states(tx, view)
     clock.mark("session", clock.began)
     return _Seen(threads, states, kept, marks, recall, number, first, clock)
@@ -300,7 +296,7 @@ def _see(tx: Tx, view: TurnView) -> _Seen:
 
 def _states(tx: Tx, view: TurnView) -> list[State]:
     """The state before the turn, with each persona."""
-    stored = [companions.state(tx, view.scope, one.advisor.id, view.turn) for one in view.advisors]
+    stored = [companions.state(tx, one.advisor.id, view.turn) for one in view.advisors]
     return [State() if one is None else msgspec.json.decode(one, type=State) for one in stored]
 
 

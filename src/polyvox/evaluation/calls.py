@@ -108,17 +108,11 @@ class Calls:
 
         def write(tx: Tx) -> None:
             usage.record(
-                tx,
-                self.scope,
-                usage=used,
-                model=model,
-                advisor_id=self.purpose,
-                at=now,
-                purpose=self.purpose,
+                tx, usage=used, model=model, advisor_id=self.purpose, at=now, purpose=self.purpose
             )
             self.note(tx, used)
 
-        await self.database.write(write)
+        await self.database.write(write, self.scope)
 
 
 async def together(act: Callable[[T], Coroutine[Any, Any, R]], items: Sequence[T]) -> list[R]:

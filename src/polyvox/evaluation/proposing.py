@@ -53,16 +53,16 @@ async def suggest(
         resources.models.check_name(model)
 
     def read(tx: Tx) -> tuple[Answer, str, list[Wording]]:
-        answer = turns.get_answer(tx, scope, answer_id)
+        answer = turns.get_answer(tx, answer_id)
         if answer.state not in ENDED:
             raise Conflict("The answer is still being written.", "Wait until it has ended.")
         if not answer.text.strip():
             raise Conflict("The answer says nothing.", "Take one that says something.")
-        asked = turns.get_turn(tx, scope, answer.turn_id).content
-        known = assertions.list_all(tx, scope, Wanted(advisor_id=answer.advisor_id))
+        asked = turns.get_turn(tx, answer.turn_id).content
+        known = assertions.list_all(tx, Wanted(advisor_id=answer.advisor_id))
         return answer, asked, [Wording(one.text, one.kind, one.args) for one in known]
 
-    answer, asked, known = await resources.database.read(read)
+    answer, asked, known = await resources.database.read(read, scope)
     taken = {one.kind for one in known}
     found = [one for one in suggesting.by_rule(answer.text) if one.kind not in taken]
     name = model or judge_model(resources.settings, resources.models)
@@ -72,7 +72,7 @@ async def suggest(
     async def afford(_: str, __: Request) -> None:
         limits = resources.settings.limits
         await resources.database.read(
-            lambda tx: check_caps(tx, scope, limits, "", None, resources.clock())
+            lambda tx: check_caps(tx, limits, "", None, resources.clock()), scope
         )
 
     calls = Calls(scope, resources.models, resources.database, resources.clock, afford=afford)

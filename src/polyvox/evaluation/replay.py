@@ -61,40 +61,38 @@ class Places:
     """Those whose contexts they are, as they are now; one that is gone is not among them."""
 
 
-def places(tx: Tx, resources: Resources, scope: Scope, assertions: Sequence[Assertion]) -> Places:
+def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Places:
     """Where each assertion is tried out: in the context it was drawn from, with the question it
     has of its own, or else in every stored context of its advisor."""
     found: dict[str, Context] = {}
     of: dict[str, tuple[str, ...]] = {}
     advisors: dict[str, Advisor] = {}
     for one in assertions:
-        advisor = advisors.get(one.advisor_id) or advisor_rows.find(tx, scope, one.advisor_id)
+        advisor = advisors.get(one.advisor_id) or advisor_rows.find(tx, one.advisor_id)
         if advisor is not None:
             advisors[advisor.id] = advisor
         if one.source is not None:
             names = [one.source.context_hash] if one.source.context_hash else []
         elif one.user_input is not None:
-            fresh = (
-                None if advisor is None else _fresh(tx, resources, scope, advisor, one.user_input)
-            )
+            fresh = None if advisor is None else _fresh(tx, resources, advisor, one.user_input)
             names = [] if fresh is None else [fresh.hash]
             if fresh is not None:
                 found[fresh.hash] = fresh
         else:
-            names = assertion_rows.context_hashes(tx, scope, one.advisor_id)
+            names = assertion_rows.context_hashes(tx, one.advisor_id)
         for name in names:
-            if name not in found and (stored := context_rows.find(tx, scope, name)) is not None:
-                found[name] = _today(tx, resources, scope, read(stored.data))
+            if name not in found and (stored := context_rows.find(tx, name)) is not None:
+                found[name] = _today(tx, resources, read(stored.data))
         of[one.id] = tuple(name for name in names if name in found)
     return Places(found, of, advisors)
 
 
-def _today(tx: Tx, resources: Resources, scope: Scope, context: Context) -> Context:
+def _today(tx: Tx, resources: Resources, context: Context) -> Context:
     """A context under the phase that the person has written since: their own text of it is part of
     what is tried out, as the advisor's prompt is."""
     if context.recipe[0] not in BUILT_IN:
         return context
-    recipe = find_recipe(tx, scope, resources.settings, context.recipe[0])
+    recipe = find_recipe(tx, resources.settings, context.recipe[0])
     for phase in recipe.phases:
         if phase.name == context.phase and phase.text:
             try:
@@ -104,17 +102,15 @@ def _today(tx: Tx, resources: Resources, scope: Scope, context: Context) -> Cont
     return context
 
 
-def _fresh(
-    tx: Tx, resources: Resources, scope: Scope, advisor: Advisor, asked: str
-) -> Context | None:
+def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Context | None:
     """What this advisor would be sent for a first message; None where that does not fit."""
-    recipe = find_recipe(tx, scope, resources.settings, FRESH_RECIPE)
+    recipe = find_recipe(tx, resources.settings, FRESH_RECIPE)
     model = model_for(resources, recipe, advisor)
     facts = resources.models.facts(model)
     thread = Thread(
         voiced(recipe, advisor),
         ThreadTurn("", "", 1, asked, None),
-        ratio=ratios.ratio(tx, scope, model),
+        ratio=ratios.ratio(tx, model),
     )
     params = params_for(resources, recipe, advisor, facts)
     try:
@@ -147,7 +143,9 @@ class RoadBench:
         model = self._model(context)
         key = self.key(prompt, context_hash, repeat)
         async with self._locks.setdefault(key, asyncio.Lock()):
-            kept = await self.resources.database.read(lambda tx: self._kept(tx, key, context_hash))
+            kept = await self.resources.database.read(
+                lambda tx: self._kept(tx, key, context_hash), self.scope
+            )
             if kept is None:
                 return await self._ask(prompt, context_hash, repeat, model, asked.request())
         return _sample(kept)
@@ -183,7 +181,7 @@ class RoadBench:
     ) -> list[Judged]:
         """The same about any text."""
         known = await self.resources.database.read(
-            lambda tx: verdicts.of_subject(tx, self.scope, self.run_id, about.subject, repeat)
+            lambda tx: verdicts.of_subject(tx, self.run_id, about.subject, repeat), self.scope
         )
         found = {
             one.assertion_id: Judged(one.assertion_id, one.number, one.reason, one.outcome)
@@ -214,7 +212,7 @@ class RoadBench:
         judge = (CODE, "") if coded else (self.judge_.model or "", judge_hash())
 
         def store(tx: Tx) -> list[Judged]:
-            companions.drops_held(tx, self.scope)
+            companions.drops_held(tx)
             found = list(judged)
             if subject is not None and not self._stands(tx, about, subject):
                 found = [replace(one, reason=MEANWHILE, outcome="error") for one in judged]
@@ -237,10 +235,10 @@ class RoadBench:
                 )
                 for one in found
             ]
-            verdicts.put(tx, self.scope, rows)
+            verdicts.put(tx, rows)
             return found
 
-        return await self.resources.database.write(store) if judged else []
+        return await self.resources.database.write(store, self.scope) if judged else []
 
     async def _ask(
         self, prompt: Prompt, context_hash: str, repeat: int, model: str, request: Request
@@ -260,21 +258,21 @@ class RoadBench:
         )
 
         def store(tx: Tx) -> None:
-            companions.drops_held(tx, self.scope)
+            companions.drops_held(tx)
             self._kept(tx, made.key, context_hash)
-            samples.put(tx, self.scope, made)
+            samples.put(tx, made)
 
-        await self.resources.database.write(store)
+        await self.resources.database.write(store, self.scope)
         return _sample(made, reply.usage)
 
     def _kept(self, tx: Tx, key: str, context_hash: str) -> StoredSample | None:
         """A sample that is stored, unless something of its context was forgotten since it was
         read: that is refused."""
-        stored = context_rows.find(tx, self.scope, context_hash)
+        stored = context_rows.find(tx, context_hash)
         asked = self._context(context_hash).asked
-        if stored.redacted if stored else not assertion_rows.is_asked(tx, self.scope, asked):
+        if stored.redacted if stored else not assertion_rows.is_asked(tx, asked):
             raise _forgotten()
-        return samples.find(tx, self.scope, key)
+        return samples.find(tx, key)
 
     def _stands(self, tx: Tx, about: About, subject: Subject) -> bool:
         """Whether what was judged is stored as it was read."""
@@ -282,12 +280,12 @@ class RoadBench:
             if about.sample:
                 kept = self._kept(tx, about.sample, about.context_hash)
                 return kept is not None and kept.text == subject.answer
-            answer = turns.get_answer(tx, self.scope, about.answer_id or "")
+            answer = turns.get_answer(tx, about.answer_id or "")
         except Invalid:
             return False
         except NotFound:  # its conversation is gone: the assertion keeps what it was drawn from
             return True
-        asked = turns.get_turn(tx, self.scope, answer.turn_id).content
+        asked = turns.get_turn(tx, answer.turn_id).content
         return (asked, answer.text) == (subject.question, subject.answer)
 
     def _context(self, context_hash: str) -> Context:
@@ -354,7 +352,7 @@ def bench(
         limits = resources.settings.limits
         if limits.capped:
             await resources.database.read(
-                lambda tx: check_caps(tx, scope, limits, "", None, resources.clock())
+                lambda tx: check_caps(tx, limits, "", None, resources.clock()), scope
             )
         if afford is not None:
             await afford(name, request)

@@ -44,14 +44,14 @@ async def store(
         report = Report(refused=list(parsed.refused), notes=list(parsed.notes))
         made[:] = [report]
         for details in parsed.advisors:
-            _one(tx, scope, now, _usable(details, check_model, report), replacing, report)
+            _one(tx, now, _usable(details, check_model, report), replacing, report)
         if parsed.window:
-            _window(tx, scope, now, parsed.window, report)
+            _window(tx, now, parsed.window, report)
         if dry:
             raise Undo
 
     with suppress(Undo):
-        await database.write(work)
+        await database.write(work, scope)
     return made[0]
 
 
@@ -69,32 +69,30 @@ def _usable(
     return details
 
 
-def _one(
-    tx: Tx, scope: Scope, now: int, details: AdvisorDetails, replacing: bool, report: Report
-) -> None:
+def _one(tx: Tx, now: int, details: AdvisorDetails, replacing: bool, report: Report) -> None:
     wanted = details.get("slug") or slug_of(details["name"], "advisor")
-    for other in advisor_rows.list_all(tx, scope):
+    for other in advisor_rows.list_all(tx):
         if _family(other.slug, wanted) or other.name == details["name"]:
-            known = _known(tx, scope, other, details)
+            known = _known(tx, other, details)
             if known is not None and not (replacing and other.slug == wanted):
                 report.present.append(f"{other.slug}{known}")
                 return
-    holder = advisor_rows.find(tx, scope, wanted)
+    holder = advisor_rows.find(tx, wanted)
     if holder is not None and replacing:
         if _same(holder, details):
             report.present.append(holder.slug)
             return
-        advisor_rows.update(tx, scope, holder.id, now, REASON, _whole(details))
+        advisor_rows.update(tx, holder.id, now, REASON, _whole(details))
         report.taken.append(f"{holder.slug} (its words replaced; the old ones are in its history)")
         return
-    slug = next(free for free in candidates(wanted, "advisor") if not _taken(tx, scope, free))
-    made = advisor_rows.create(tx, scope, now, REASON, {**details, "slug": slug})
+    slug = next(free for free in candidates(wanted, "advisor") if not _taken(tx, free))
+    made = advisor_rows.create(tx, now, REASON, {**details, "slug": slug})
     instead = f", because {wanted} is somebody else" if slug != wanted else ""
     report.taken.append(f"{made.slug} ({made.name}{instead})")
 
 
-def _taken(tx: Tx, scope: Scope, slug: str) -> bool:
-    return advisor_rows.find(tx, scope, slug) is not None
+def _taken(tx: Tx, slug: str) -> bool:
+    return advisor_rows.find(tx, slug) is not None
 
 
 def _family(slug: str, wanted: str) -> bool:
@@ -104,13 +102,13 @@ def _family(slug: str, wanted: str) -> bool:
     )
 
 
-def _known(tx: Tx, scope: Scope, advisor: Advisor, details: AdvisorDetails) -> str | None:
+def _known(tx: Tx, advisor: Advisor, details: AdvisorDetails) -> str | None:
     """A remark on how an advisor is known: "" unchanged, a text where it has changed since; None:
     not at all."""
     if _same(advisor, details):
         return ""
     text = details.get("prompt") or details["description"]
-    if any(old.text == text for old in versions.list_all(tx, scope, advisor.id)):
+    if any(old.text == text for old in versions.list_all(tx, advisor.id)):
         return " (changed since it was imported)"
     return None
 
@@ -129,9 +127,9 @@ def _whole(details: AdvisorDetails) -> AdvisorDetails:
     return merged
 
 
-def _window(tx: Tx, scope: Scope, now: int, window: Mapping[str, int], report: Report) -> None:
+def _window(tx: Tx, now: int, window: Mapping[str, int], report: Report) -> None:
     """The window that the file's agents had becomes that of the recipe `agent`."""
-    stored = recipe_rows.get(tx, scope, "agent") or {}
+    stored = recipe_rows.get(tx, "agent") or {}
     before = changed(BUILT_IN["agent"], stored)
     change = {**stored, "window": {**stored.get("window", {}), **window}}
     numbers = ", ".join(f"{key} {value}" for key, value in window.items())
@@ -143,5 +141,5 @@ def _window(tx: Tx, scope: Scope, now: int, window: Mapping[str, int], report: R
     if after.window == before.window:
         report.notes.append(f"the window ({numbers}) is what the recipe agent has")
         return
-    recipe_rows.put(tx, scope, "agent", change, now)
+    recipe_rows.put(tx, "agent", change, now)
     report.notes.append(f"the recipe agent has the file's window now: {numbers}")

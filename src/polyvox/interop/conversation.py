@@ -10,7 +10,7 @@ from polyvox.store import conversations as conversation_rows
 from polyvox.store import turns as turn_rows
 from polyvox.store import versions
 from polyvox.store.database import Tx
-from polyvox.values import Advisor, Answer, Conversation, PromptVersion, Scope, Turn
+from polyvox.values import Advisor, Answer, Conversation, PromptVersion, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +71,31 @@ class Whole:
         return path[::-1]
 
 
-def read_whole(tx: Tx, scope: Scope, conversation_id: str) -> Whole:
+def read_whole(tx: Tx, conversation_id: str) -> Whole:
     """A conversation from the store, or NotFound."""
-    conversation = conversation_rows.get(tx, scope, conversation_id)
-    key = (scope.user, conversation_id)
+    conversation = conversation_rows.get(tx, conversation_id)
+    key = (tx.user, conversation_id)
     rows = tx.all(
         f"SELECT {turn_rows.TURNS.columns}, body_hash FROM turns"  # noqa: S608 - our own constant
         " WHERE user_id = ? AND conversation_id = ? ORDER BY created_at, id",
         key,
     )
     turns = tuple(turn_rows.TURNS.value(row) for row in rows)
-    answers = {turn.id: _answers(tx, scope, turn) for turn in turns}
+    answers = {turn.id: _answers(tx, turn) for turn in turns}
     asked = {
         *(conversation.advisors or ()),
         *(advisor_id for turn in turns for advisor_id in turn.asked),
     }
     asked |= {answer.advisor_id for some in answers.values() for answer in some}
     used = {answer.prompt_version_id for some in answers.values() for answer in some}
-    people = [advisor for advisor in _everyone(tx, scope) if advisor.id in asked]
+    people = [advisor for advisor in _everyone(tx) if advisor.id in asked]
     return Whole(
         conversation,
         tuple(people),
         tuple(
             version
             for advisor in people
-            for version in reversed(versions.list_all(tx, scope, advisor.id))
+            for version in reversed(versions.list_all(tx, advisor.id))
             if version.id in used
         ),
         tuple(
@@ -135,16 +135,16 @@ def read_whole(tx: Tx, scope: Scope, conversation_id: str) -> Whole:
     )
 
 
-def _answers(tx: Tx, scope: Scope, turn: Turn) -> tuple[Answer, ...]:
+def _answers(tx: Tx, turn: Turn) -> tuple[Answer, ...]:
     """Every version, those under way with what there is of them."""
     return tuple(
-        turn_rows.with_text_so_far(tx, scope, answer) if answer.state == "streaming" else answer
-        for answer in turn_rows.answers_of(tx, scope, turn.id)
+        turn_rows.with_text_so_far(tx, answer) if answer.state == "streaming" else answer
+        for answer in turn_rows.answers_of(tx, turn.id)
     )
 
 
-def _everyone(tx: Tx, scope: Scope) -> list[Advisor]:
-    return advisor_rows.ADVISORS.all(tx, scope, "ORDER BY position, id")
+def _everyone(tx: Tx) -> list[Advisor]:
+    return advisor_rows.ADVISORS.all(tx, "ORDER BY position, id")
 
 
 def as_ended(answer: Answer) -> Answer:

@@ -35,29 +35,29 @@ async def store(
 
     def work(tx: Tx) -> None:
         made[:] = [Report()]
-        _store(tx, scope, now, whole, made[0])
+        _store(tx, now, whole, made[0])
         if dry:
             raise Undo
 
     with suppress(Undo):
-        await database.write(work)
+        await database.write(work, scope)
     return made[0]
 
 
-def _store(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> None:
+def _store(tx: Tx, now: int, whole: Whole, report: Report) -> None:
     conversation = whole.conversation
     title = conversation.title or conversation.id
-    if conversation_rows.find(tx, scope, conversation.id) is not None:
+    if conversation_rows.find(tx, conversation.id) is not None:
         report.present.append(f"“{title}”, with the id {conversation.id}")
         return
-    _refuse_taken(tx, scope, whole)
+    _refuse_taken(tx, whole)
     recipe = conversation.recipe
     if recipe not in BUILT_IN:
         report.notes.append(f"there is no recipe {recipe!r} here; it goes on as a council")
         recipe = "council"
-    who = _match(tx, scope, now, whole, report)
+    who = _match(tx, now, whole, report)
     council = conversation.council_id
-    if council is not None and councils.find(tx, scope, council) is None:
+    if council is not None and councils.find(tx, council) is None:
         council = None
     advisors = conversation.advisors
     if advisors is not None:
@@ -65,24 +65,22 @@ def _store(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> None
     here = replace(
         conversation, recipe=recipe, advisors=advisors, council_id=council, last_number=0
     )
-    conversation_rows.CONVERSATIONS.insert(tx, scope, here)
+    conversation_rows.CONVERSATIONS.insert(tx, here)
     if conversation.title:
-        search.index(tx, scope, conversation.id, "title", conversation.id, conversation.title)
-    _rows(tx, scope, whole, who, _texts(tx, scope, whole, who))
+        search.index(tx, conversation.id, "title", conversation.id, conversation.title)
+    _rows(tx, whole, who, _texts(tx, whole, who))
     answers = sum(len(some) for some in whole.answers.values())
     report.taken.append(f"“{title}”: {len(whole.turns):,} turns, {answers:,} answers")
 
 
-def _rows(
-    tx: Tx, scope: Scope, whole: Whole, who: Mapping[str, str], texts: Mapping[str, str]
-) -> None:
+def _rows(tx: Tx, whole: Whole, who: Mapping[str, str], texts: Mapping[str, str]) -> None:
     conversation_id = whole.conversation.id
     tx.many(
         "INSERT INTO branches (user_id, id, conversation_id, parent_id, fork_depth, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         [
             (
-                scope.user,
+                tx.user,
                 branch.id,
                 conversation_id,
                 branch.parent_id,
@@ -97,7 +95,7 @@ def _rows(
         " VALUES (?, ?, ?, ?, ?, ?)",
         [
             (
-                scope.user,
+                tx.user,
                 session.id,
                 conversation_id,
                 session.started_at,
@@ -109,24 +107,20 @@ def _rows(
     )
     for turn in whole.turns:
         asked = tuple(who.get(advisor_id, advisor_id) for advisor_id in turn.asked)
-        turn_rows.TURNS.insert(
-            tx, scope, replace(turn, asked=asked), body_hash=whole.body_hashes[turn.id]
-        )
+        turn_rows.TURNS.insert(tx, replace(turn, asked=asked), body_hash=whole.body_hashes[turn.id])
         if not turn.redacted:
-            search.index(tx, scope, conversation_id, "message", turn.id, turn.content)
+            search.index(tx, conversation_id, "message", turn.id, turn.content)
         for answer in whole.answers[turn.id]:
-            turn_rows.insert_answer(tx, scope, turn, _as_here(answer, who, texts), None)
+            turn_rows.insert_answer(tx, turn, _as_here(answer, who, texts), None)
             if answer.text:
-                search.index(tx, scope, conversation_id, "answer", answer.id, answer.text)
+                search.index(tx, conversation_id, "answer", answer.id, answer.text)
     spans = whole.spans
     for receipt in whole.receipts:
-        receipts.put(
-            tx, scope, receipt.answer_id, conversation_id, receipt.base_id, receipt.data, spans
-        )
+        receipts.put(tx, receipt.answer_id, conversation_id, receipt.base_id, receipt.data, spans)
         spans = {}  # all of them are stored with the first
 
 
-def _refuse_taken(tx: Tx, scope: Scope, whole: Whole) -> None:
+def _refuse_taken(tx: Tx, whole: Whole) -> None:
     """The conversation is new, so none of its parts may be here already."""
     answers = [answer.id for some in whole.answers.values() for answer in some]
     wanted: tuple[tuple[str, str, list[str]], ...] = (
@@ -142,7 +136,7 @@ def _refuse_taken(tx: Tx, scope: Scope, whole: Whole) -> None:
             taken = tx.one(
                 f"SELECT 1 FROM {table} WHERE user_id = ?"  # noqa: S608 - our own names
                 f" AND {column} IN ({', '.join('?' * len(some))}) LIMIT 1",
-                (scope.user, *some),
+                (tx.user, *some),
             )
             if taken is not None:
                 raise Invalid(
@@ -151,10 +145,10 @@ def _refuse_taken(tx: Tx, scope: Scope, whole: Whole) -> None:
                 )
 
 
-def _match(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> dict[str, str]:
+def _match(tx: Tx, now: int, whole: Whole, report: Report) -> dict[str, str]:
     """Match the advisors of the file with those here: ids by ids."""
-    known = {row[0] for row in tx.all("SELECT id FROM advisors WHERE user_id = ?", (scope.user,))}
-    by_name = {advisor.name: advisor for advisor in reversed(advisor_rows.list_all(tx, scope))}
+    known = {row[0] for row in tx.all("SELECT id FROM advisors WHERE user_id = ?", (tx.user,))}
+    by_name = {advisor.name: advisor for advisor in reversed(advisor_rows.list_all(tx))}
     own = {ASSISTANT_ID, SYNTHESIS_ID}
     who: dict[str, str] = {}
     for advisor in whole.advisors:
@@ -162,7 +156,7 @@ def _match(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> dict
             continue
         here = by_name.get(advisor.name)
         if here is None:
-            here = by_name[advisor.name] = _add(tx, scope, now, advisor)
+            here = by_name[advisor.name] = _add(tx, now, advisor)
             report.notes.append(f"the advisor {here.name} was not here; added, inactive")
         else:
             report.notes.append(f"the advisor {here.name} of the file is taken for the one here")
@@ -170,21 +164,21 @@ def _match(tx: Tx, scope: Scope, now: int, whole: Whole, report: Report) -> dict
     return who
 
 
-def _add(tx: Tx, scope: Scope, now: int, advisor: Advisor) -> Advisor:
+def _add(tx: Tx, now: int, advisor: Advisor) -> Advisor:
     data = advisor_data.as_data(advisor)
     data.setdefault("description", "Spoke in a conversation that was imported.")
     del data["slug"]  # here it may be somebody else's
     data |= {key: printable(data[key]) for key in ("description", "prompt", "voice") if key in data}
     details = advisor_data.checked({**data, "active": False})
-    return advisor_rows.create(tx, scope, now, "imported", details)
+    return advisor_rows.create(tx, now, "imported", details)
 
 
-def _texts(tx: Tx, scope: Scope, whole: Whole, who: Mapping[str, str]) -> dict[str, str]:
+def _texts(tx: Tx, whole: Whole, who: Mapping[str, str]) -> dict[str, str]:
     """Match the file's prompt versions with those here that have the same words: ids by ids."""
     here_of: dict[str, str] = {}
     for version in whole.versions:
         if (advisor_id := who.get(version.advisor_id)) is not None:
-            for here in versions.list_all(tx, scope, advisor_id):
+            for here in versions.list_all(tx, advisor_id):
                 if here.hash == version.hash:
                     here_of[version.id] = here.id
     return here_of

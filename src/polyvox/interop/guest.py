@@ -66,22 +66,22 @@ async def plan(resources: Resources, scope: Scope, visit: Visit) -> tuple[list[V
         return [_passed(resources, visit)], False
 
     def read(tx: Tx) -> tuple[list[Voice], bool]:
-        check_caps(tx, scope, resources.settings.limits, "", None, resources.clock())
+        check_caps(tx, resources.settings.limits, "", None, resources.clock())
         if kind == "advisor":
-            advisor = advisor_rows.get(tx, scope, name)
-            return [_advised(tx, resources, scope, visit, advisor, None, "council")], False
+            advisor = advisor_rows.get(tx, name)
+            return [_advised(tx, resources, visit, advisor, None, "council")], False
         if kind == "council":
-            found = council_rows.get(tx, scope, name)
-            known = {one.id: one for one in council.everyone(tx, scope)}
+            found = council_rows.get(tx, name)
+            known = {one.id: one for one in council.everyone(tx)}
             members = [known[one] for one in found.advisors if one in known]
             if not members:
                 raise NotFound(f"The council {name!r} has no advisors.", "Add some to it.")
             return [
-                _advised(tx, resources, scope, visit, one, members, found.recipe) for one in members
+                _advised(tx, resources, visit, one, members, found.recipe) for one in members
             ], True
         return [_passed(resources, visit)], False
 
-    return await resources.database.read(read)
+    return await resources.database.read(read, scope)
 
 
 def _check(resources: Resources, visit: Visit) -> None:
@@ -110,7 +110,6 @@ def _passed(resources: Resources, visit: Visit) -> Voice:
 def _advised(
     tx: Tx,
     resources: Resources,
-    scope: Scope,
     visit: Visit,
     advisor: Advisor,
     members: Sequence[Advisor] | None,
@@ -118,13 +117,13 @@ def _advised(
 ) -> Voice:
     """One advisor's call, compiled by the same road as everybody's. Without other members the
     answer has no label."""
-    recipe = council.find_recipe(tx, scope, resources.settings, recipe_name)
+    recipe = council.find_recipe(tx, resources.settings, recipe_name)
     model = model_for(resources, recipe, advisor)
     facts = resources.models.facts(model)
     params = visit.params.over(params_for(resources, recipe, advisor, facts))
     called = {} if members is None else sections.labels(members)
     thread = _thread(visit, advisor, members or (), called)
-    thread = replace(thread, ratio=ratios.ratio(tx, scope, model))
+    thread = replace(thread, ratio=ratios.ratio(tx, model))
     voice = Voice(called.get(advisor.id, ""), model, None, advisor_id=advisor.id)
     try:
         compiled = compile_request(recipe, thread, resources.settings.limits, facts, params)
@@ -246,7 +245,6 @@ async def record(resources: Resources, scope: Scope, voices: Sequence[Voice]) ->
         for voice, used in spent:
             usage.record(
                 tx,
-                scope,
                 usage=used,
                 model=voice.tried.model or voice.model,
                 advisor_id=voice.advisor_id,
@@ -254,4 +252,4 @@ async def record(resources: Resources, scope: Scope, voices: Sequence[Voice]) ->
                 purpose=DOOR,
             )
 
-    await resources.database.write(write)
+    await resources.database.write(write, scope)

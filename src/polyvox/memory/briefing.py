@@ -72,7 +72,7 @@ async def _model(resources: Resources, scope: Scope) -> tuple[Model | None, str]
         return None, ""
     now, limits = resources.clock(), resources.settings.limits
     try:
-        await resources.database.read(lambda tx: check_caps(tx, scope, limits, "", None, now))
+        await resources.database.read(lambda tx: check_caps(tx, limits, "", None, now), scope)
         return resources.models.chain(name, ()), ""
     except CapReached:
         return None, "cap_reached"
@@ -87,11 +87,9 @@ async def _record(resources: Resources, scope: Scope, handover: Handover) -> Non
 
     def write(tx: Tx) -> None:
         for model, used in handover.spent:
-            usage.record(
-                tx, scope, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE
-            )
+            usage.record(tx, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE)
 
     try:
-        await resources.database.write(write)
+        await resources.database.write(write, scope)
     except StoreError as error:  # the brief is there; it shall not be lost for its bill
         log.warning("usage not recorded: %s", error.message)

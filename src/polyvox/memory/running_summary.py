@@ -36,8 +36,8 @@ BATCH_CHARS = 16_000
 SHOWN_CHARS = 8_000
 """Characters of one message that it is shown."""
 
-RecipeOf = Callable[[Tx, Scope, str], Recipe]
-ThreadOf = Callable[[Tx, Scope, Turn, Recipe, str], Thread | None]
+RecipeOf = Callable[[Tx, str], Recipe]
+ThreadOf = Callable[[Tx, Turn, Recipe, str], Thread | None]
 """The thread of an advisor as it would be read for a turn; None: there is no such advisor."""
 
 
@@ -46,17 +46,17 @@ def leaves_out(recipe: Recipe, draft: Draft) -> bool:
     return _notes(recipe) and any(one.reason == "window" for one in draft.omitted)
 
 
-def want(tx: Tx, scope: Scope, turn: Turn, advisor_id: str, now: int) -> None:
+def want(tx: Tx, turn: Turn, advisor_id: str, now: int) -> None:
     """Want what left an advisor's window summed up."""
     subject = summaries.subject(turn.conversation_id, turn.branch_id, advisor_id)
-    jobs.again(tx, scope, KIND, subject, now)
+    jobs.again(tx, KIND, subject, now)
 
 
-def find(tx: Tx, scope: Scope, turn: Turn, recipe: Recipe, advisor_id: str) -> ThreadSummary | None:
+def find(tx: Tx, turn: Turn, recipe: Recipe, advisor_id: str) -> ThreadSummary | None:
     """What is stored for an advisor's thread up to a turn; the compiler sees whether it fits."""
     if not _notes(recipe):
         return None
-    found = summaries.find(tx, scope, turn.conversation_id, turn.branch_id, advisor_id)
+    found = summaries.find(tx, turn.conversation_id, turn.branch_id, advisor_id)
     if found is None:
         return None
     return ThreadSummary(
@@ -100,7 +100,7 @@ class RunningSummaries:
         name, database = self.asker.model, self.asker.database
         if name is None:
             return  # the plain note stands
-        while (plan := await database.read(lambda tx: self._plan(tx, scope, subject))) is not None:
+        while (plan := await database.read(lambda tx: self._plan(tx, subject), scope)) is not None:
             text = plan.before.text if plan.before is not None else ""
             if plan.told:
                 text = await self._tell(scope, name, text, plan.told)
@@ -116,21 +116,21 @@ class RunningSummaries:
 
             def write(tx: Tx, plan: _Plan = plan, made: RunningSummary = made) -> None:
                 # What changed while the model was reading is looked at anew.
-                companions.drops_held(tx, scope)
-                if self._plan(tx, scope, subject) == plan:
-                    summaries.put(tx, scope, made)
+                companions.drops_held(tx)
+                if self._plan(tx, subject) == plan:
+                    summaries.put(tx, made)
 
-            await database.write(write)
+            await database.write(write, scope)
 
-    def _plan(self, tx: Tx, scope: Scope, subject: str) -> _Plan | None:
+    def _plan(self, tx: Tx, subject: str) -> _Plan | None:
         """What to do next; None: nothing."""
         conversation_id, branch_id, advisor_id = summaries.parse(subject)
-        conversation = conversations.find(tx, scope, conversation_id)
-        tip = turns.tip(tx, scope, conversation_id, branch_id)
+        conversation = conversations.find(tx, conversation_id)
+        tip = turns.tip(tx, conversation_id, branch_id)
         if conversation is None or tip is None:
             return None
-        recipe = self.recipe_of(tx, scope, conversation.recipe)
-        thread = self.thread_of(tx, scope, _next(tip), recipe, advisor_id)
+        recipe = self.recipe_of(tx, conversation.recipe)
+        thread = self.thread_of(tx, _next(tip), recipe, advisor_id)
         if thread is None or not _notes(recipe):
             return None
         selected = select(recipe, thread)
@@ -139,10 +139,10 @@ class RunningSummaries:
         last = selected.units[selected.head - 1] if selected.head else None
         first = selected.units[selected.head]
         depth = last.depth if last else 0
-        gap = between(tx, scope, _next(tip), advisor_id, depth, first.depth)
+        gap = between(tx, _next(tip), advisor_id, depth, first.depth)
         after_id = last.turn_id if last else ""
         refs = _refs(gap)
-        known = summaries.of_advisor(tx, scope, conversation_id, advisor_id)
+        known = summaries.of_advisor(tx, conversation_id, advisor_id)
         fitting = [
             one
             for one in known

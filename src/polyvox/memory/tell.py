@@ -158,12 +158,12 @@ class Telling:
         the settings want that."""
         resources, scope, session = self._resources, view.scope, view.turn.session_id
         if told is not None and told.unsay is not None and not spoken:
-            await resources.database.write(told.unsay)
+            await resources.database.write(told.unsay, scope)
         if not resources.settings.memory.judge or session is None:
             return
         try:
             await resources.database.write(
-                lambda tx: want_judged(tx, scope, session, resources.clock())
+                lambda tx: want_judged(tx, session, resources.clock()), scope
             )
         except StoreError as error:  # it is remembered when its session ends
             log.warning("a turn is not remembered at once: %s", error.message)

@@ -33,7 +33,7 @@ INTERNAL = Failure(
     "Polyvox itself failed while this answer was being written.",
     "Retry it; `polyvox doctor` and the log tell more.",
 )
-OnComplete = Callable[[Tx, Scope, str], None]
+OnComplete = Callable[[Tx, str], None]
 """Called with an answer's id in the commit that completes it."""
 
 
@@ -179,8 +179,9 @@ class AnswerWriter:
         try:
             await self._resources.database.read(
                 lambda tx: check_caps(
-                    tx, job.scope, limits, turn.conversation_id, turn.id, self._resources.clock()
-                )
+                    tx, limits, turn.conversation_id, turn.id, self._resources.clock()
+                ),
+                job.scope,
             )
         except CapReached as error:
             raise QuotaExceeded(error.message, error.hint) from None
@@ -197,20 +198,18 @@ class AnswerWriter:
 
         def act(tx: Tx) -> tuple[None, list[Event]]:
             now = self._resources.clock()
-            ended, happened = endings.end(tx, job.scope, ending, now)
+            ended, happened = endings.end(tx, ending, now)
             if ended is None:
                 return None, []
             spent = ending.usage
             if spent is not None and not spent.estimated and call.compiled is not None:
-                ratios.observe(
-                    tx, job.scope, ending.model, spent.input_tokens, call.compiled.draft.size
-                )
+                ratios.observe(tx, ending.model, spent.input_tokens, call.compiled.draft.size)
             if call.packed is not None:
                 seal(tx, job, call)
             if marked:
-                self._on_complete(tx, job.scope, job.answer_id)
+                self._on_complete(tx, job.answer_id)
             if sums:
-                running_summary.want(tx, job.scope, job.turn, job.advisor.id, now)
+                running_summary.want(tx, job.turn, job.advisor.id, now)
             return None, happened
 
         marked = ending.state == "completed" and self._resources.settings.evaluation.badges
@@ -234,13 +233,7 @@ def seal(tx: Tx, job: Job, call: Call) -> None:
             packed, tried.encoded, tried.model or call.model, tried.attempts, tried.params
         )
     receipts.put(
-        tx,
-        job.scope,
-        job.answer_id,
-        job.turn.conversation_id,
-        packed.base_id,
-        packed.data,
-        packed.spans,
+        tx, job.answer_id, job.turn.conversation_id, packed.base_id, packed.data, packed.spans
     )
 
 

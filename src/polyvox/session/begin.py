@@ -26,7 +26,7 @@ from polyvox.store import conversations, ratios, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
 from polyvox.thread import Thread, ThreadTurn
-from polyvox.values import Advisor, Conversation, Scope, Turn
+from polyvox.values import Advisor, Conversation, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,6 @@ class Plan:
 def plan(
     tx: Tx,
     resources: Resources,
-    scope: Scope,
     conversation_id: str,
     content: str,
     advisors: Sequence[str] | None,
@@ -57,21 +56,21 @@ def plan(
 ) -> Plan:
     """Check a message; it must fit at least one of its advisors."""
     limits = resources.settings.limits
-    conversation = conversations.get(tx, scope, conversation_id)
-    known = council.everyone(tx, scope)
+    conversation = conversations.get(tx, conversation_id)
+    known = council.everyone(tx)
     message = receive(
         content, known=known, limit=limits.message_chars, advisors=advisors, idempotency_key=key
     )
-    recipe = council.find_recipe(tx, scope, resources.settings, conversation.recipe)
+    recipe = council.find_recipe(tx, resources.settings, conversation.recipe)
     asked = council.with_model(council.council_of(conversation, known, message.asked), model)
-    check_caps(tx, scope, limits, conversation_id, None, resources.clock())
-    turn = next_turn(tx, scope, conversation, content, resources.clock(), edits)
-    _refuse_too_long(tx, resources, scope, recipe, asked, turn)
+    check_caps(tx, limits, conversation_id, None, resources.clock())
+    turn = next_turn(tx, conversation, content, resources.clock(), edits)
+    _refuse_too_long(tx, resources, recipe, asked, turn)
     return Plan(conversation, message, recipe, asked, edits, tuple(veto))
 
 
 def _refuse_too_long(
-    tx: Tx, resources: Resources, scope: Scope, recipe: Recipe, asked: Sequence[Advisor], turn: Turn
+    tx: Tx, resources: Resources, recipe: Recipe, asked: Sequence[Advisor], turn: Turn
 ) -> None:
     """Refuse a message that fits none of its advisors, before anything is stored. No history is
     read: that can be dropped."""
@@ -85,8 +84,8 @@ def _refuse_too_long(
         thread = Thread(
             council.voiced(recipe, advisor),
             said,
-            answers=threads.count_answers(tx, scope, turn, advisor.id, enough),
-            ratio=ratios.ratio(tx, scope, name),
+            answers=threads.count_answers(tx, turn, advisor.id, enough),
+            ratio=ratios.ratio(tx, name),
         )
         try:
             compile_request(recipe, thread, resources.settings.limits, facts, params)
@@ -98,7 +97,7 @@ def _refuse_too_long(
         raise Invalid(refusal.message, refusal.hint, param="content")
 
 
-def begin(tx: Tx, resources: Resources, scope: Scope, plan: Plan) -> Begun:
+def begin(tx: Tx, resources: Resources, plan: Plan) -> Begun:
     """Store a message and the answers that are to be written."""
     message, edits = plan.message, plan.edits
     now = resources.clock()
@@ -115,16 +114,15 @@ def begin(tx: Tx, resources: Resources, scope: Scope, plan: Plan) -> Begun:
     place: list[Placed] = []
 
     def session() -> str:
-        place.append(lifecycle.placed(tx, scope, plan.conversation.id, now, idle))
+        place.append(lifecycle.placed(tx, plan.conversation.id, now, idle))
         found = place[-1].session_id
         if plan.veto:
-            starting.add_veto(tx, scope, found, plan.conversation.id, plan.veto, now)
+            starting.add_veto(tx, found, plan.conversation.id, plan.veto, now)
         return found
 
-    head = None if edits is None else conversations.get(tx, scope, plan.conversation.id).head_id
+    head = None if edits is None else conversations.get(tx, plan.conversation.id).head_id
     begun = turns.begin(
         tx,
-        scope,
         plan.conversation.id,
         new,
         session,
@@ -135,23 +133,18 @@ def begin(tx: Tx, resources: Resources, scope: Scope, plan: Plan) -> Begun:
     if not place:  # it was stored before
         return begun
     if head is not None:
-        excluding.follow_head(tx, scope, plan.conversation.id, head, begun.turn.id, now)
+        excluding.follow_head(tx, plan.conversation.id, head, begun.turn.id, now)
     return replace(begun, begins=place[-1].begins, follows=place[-1].follows)
 
 
 def next_turn(
-    tx: Tx,
-    scope: Scope,
-    conversation: Conversation,
-    content: str,
-    now: int,
-    edits: str | None = None,
+    tx: Tx, conversation: Conversation, content: str, now: int, edits: str | None = None
 ) -> Turn:
     """The turn a message would become."""
     if edits is not None:
-        edited = turns.get_turn(tx, scope, edits)
+        edited = turns.get_turn(tx, edits)
         return replace(edited, id=new_id(), content=content, said_at=now)
-    head = turns.get_turn(tx, scope, conversation.head_id) if conversation.head_id else None
+    head = turns.get_turn(tx, conversation.head_id) if conversation.head_id else None
     return Turn(
         id=new_id(),
         conversation_id=conversation.id,

@@ -61,7 +61,7 @@ class Turns:
         if idempotency_key is not None:
             given, key = body_hash(content, advisors), idempotency_key
             repeat = await resources.database.read(
-                lambda tx: turns.find_repeat(tx, scope, conversation_id, key, given)
+                lambda tx: turns.find_repeat(tx, conversation_id, key, given), scope
             )
             if repeat is not None:
                 return Begun(*repeat, existing=True)
@@ -70,7 +70,6 @@ class Turns:
             return plan(
                 tx,
                 resources,
-                scope,
                 conversation_id,
                 content,
                 advisors,
@@ -80,9 +79,9 @@ class Turns:
                 veto,
             )
 
-        checked = await resources.database.read(check)
+        checked = await resources.database.read(check, scope)
         if await council.keep_persona(resources, scope, checked.asked):
-            checked = await resources.database.read(check)
+            checked = await resources.database.read(check, scope)
         return await self.queue.see_through(self._runner.begin(scope, checked))
 
     # -- again -----------------------------------------------------------------------------------
@@ -95,7 +94,7 @@ class Turns:
     async def replay(self, scope: Scope, answer_id: str) -> Answer:
         """Send the very request of an answer again, rebuilt from its receipt, whatever prompts,
         history or exclusions have become since. The new answer is a further version."""
-        seen = await self._resources.database.read(lambda tx: inspect(tx, scope, answer_id))
+        seen = await self._resources.database.read(lambda tx: inspect(tx, answer_id), scope)
         receipt = seen.receipt
         if receipt.sent is None or not receipt.exact or seen.answer.kind == "synthesis":
             raise Conflict(
@@ -115,17 +114,17 @@ class Turns:
         resources = self._resources
 
         def act(tx: Tx) -> tuple[tuple[Turn, Answer, Advisor, Recipe], list[Event]]:
-            old = turns.get_answer(tx, scope, answer_id)
+            old = turns.get_answer(tx, answer_id)
             _check_again(old, retry)
-            turn = turns.get_turn(tx, scope, old.turn_id)
+            turn = turns.get_turn(tx, old.turn_id)
             changes.check_there(turn)
-            conversation = conversations.get(tx, scope, old.conversation_id)
-            recipe = council.find_recipe(tx, scope, resources.settings, conversation.recipe)
-            advisor = self._advisor(tx, scope, old)
+            conversation = conversations.get(tx, old.conversation_id)
+            recipe = council.find_recipe(tx, resources.settings, conversation.recipe)
+            advisor = self._advisor(tx, old)
             now = resources.clock()
-            check_caps(tx, scope, resources.settings.limits, conversation.id, turn.id, now)
+            check_caps(tx, resources.settings.limits, conversation.id, turn.id, now)
             answers, started = turns.add(
-                tx, scope, turn, [(advisor, old)], old.kind, old.round, resources.runner_id, now
+                tx, turn, [(advisor, old)], old.kind, old.round, resources.runner_id, now
             )
             return (turn, answers[0], advisor, recipe), started
 
@@ -148,12 +147,12 @@ class Turns:
         self.queue.beside(jobs, work, heard=True)
         return new
 
-    def _advisor(self, tx: Tx, scope: Scope, answer: Answer) -> Advisor:
+    def _advisor(self, tx: Tx, answer: Answer) -> Advisor:
         if answer.kind == "synthesis":
             return Advisor(SYNTHESIS_ID, SYNTHESIS_ID, "Synthesis", "")
         if answer.advisor_id == ASSISTANT_ID:
             return plain_assistant()
-        for advisor in council.everyone(tx, scope):
+        for advisor in council.everyone(tx):
             if advisor.id == answer.advisor_id:
                 return advisor
         raise NotFound(
@@ -189,15 +188,15 @@ class Turns:
     async def answer(self, scope: Scope, answer_id: str) -> Answer:
         """One answer as it is stored, with its text so far while it is being written."""
         return await self._resources.database.read(
-            lambda tx: turns.seen_answer(tx, scope, answer_id)
+            lambda tx: turns.seen_answer(tx, answer_id), scope
         )
 
     async def _answers(self, scope: Scope, turn_id: str) -> list[Answer]:
         def read(tx: Tx) -> list[Answer]:
-            turns.get_turn(tx, scope, turn_id)
-            return turns.answers_of(tx, scope, turn_id)
+            turns.get_turn(tx, turn_id)
+            return turns.answers_of(tx, turn_id)
 
-        return await self._resources.database.read(read)
+        return await self._resources.database.read(read, scope)
 
     async def exclude_answer(self, scope: Scope, answer_id: str, excluded: bool) -> Answer:
         """Keep an answer out of every later request, or let it in again."""
@@ -210,9 +209,9 @@ class Turns:
     async def edit_message(self, scope: Scope, message_id: str, content: str) -> Begun:
         """Say something else instead: a branch with a new turn. The old one stays where it was."""
         turn = await self._resources.database.read(
-            lambda tx: turns.turn_of_message(tx, scope, message_id)
+            lambda tx: turns.turn_of_message(tx, message_id), scope
         )
-        known = await self._resources.database.read(lambda tx: council.everyone(tx, scope))
+        known = await self._resources.database.read(lambda tx: council.everyone(tx), scope)
         ids = {ASSISTANT_ID, *(advisor.id for advisor in known)}
         asked = None
         if not mentioned(content, known):  # else they say themselves whom they ask now
@@ -226,37 +225,32 @@ class Turns:
         resources = self._resources
 
         def read(tx: Tx) -> tuple[Turn, Recipe]:
-            turn, recipe = self._turn(tx, scope, turn_id)
-            if not threads.words_of(tx, scope, turn_id):
+            turn, recipe = self._turn(tx, turn_id)
+            if not threads.words_of(tx, turn_id):
                 raise Conflict(
                     "There is no answer to bring together yet.", "Wait for an answer, or retry one."
                 )
             check_caps(
-                tx,
-                scope,
-                resources.settings.limits,
-                turn.conversation_id,
-                turn_id,
-                resources.clock(),
+                tx, resources.settings.limits, turn.conversation_id, turn_id, resources.clock()
             )
             return turn, recipe
 
-        turn, recipe = await resources.database.read(read)
+        turn, recipe = await resources.database.read(read, scope)
         return await self.queue.see_through(
             synthesis.write(
                 resources, self._writer, self.queue, scope, turn, recipe, None, wait=False
             )
         )
 
-    def _turn(self, tx: Tx, scope: Scope, turn_id: str) -> tuple[Turn, Recipe]:
-        turn = turns.get_turn(tx, scope, turn_id)
+    def _turn(self, tx: Tx, turn_id: str) -> tuple[Turn, Recipe]:
+        turn = turns.get_turn(tx, turn_id)
         if turn.state != "completed":
             raise Conflict(
                 "This turn is still being answered.", "Wait until its answers have ended."
             )
         changes.check_there(turn)
-        conversation = conversations.get(tx, scope, turn.conversation_id)
-        return turn, council.find_recipe(tx, scope, self._resources.settings, conversation.recipe)
+        conversation = conversations.get(tx, turn.conversation_id)
+        return turn, council.find_recipe(tx, self._resources.settings, conversation.recipe)
 
     async def exchange(
         self, scope: Scope, turn_id: str, rounds: int, model: str | None = None
@@ -271,7 +265,7 @@ class Turns:
                 "limits.exchange_rounds sets the most.",
                 param="rounds",
             )
-        turn, recipe = await resources.database.read(lambda tx: self._turn(tx, scope, turn_id))
+        turn, recipe = await resources.database.read(lambda tx: self._turn(tx, turn_id), scope)
         answers = await self.queue.see_through(
             exchange.hold(resources, self._runner, self.queue, scope, turn, recipe, rounds, model)
         )

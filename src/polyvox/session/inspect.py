@@ -41,65 +41,63 @@ class View:
     more: bool
 
 
-def view(
-    tx: Tx, scope: Scope, conversation_id: str, before: int | None = None, limit: int = PAGE
-) -> View:
+def view(tx: Tx, conversation_id: str, before: int | None = None, limit: int = PAGE) -> View:
     """The newest turns of the current branch (or those before a depth)."""
-    conversation = conversations.get(tx, scope, conversation_id)
+    conversation = conversations.get(tx, conversation_id)
     if conversation.head_id is None:
         return View(conversation, (), {}, {}, more=False)
-    head = turns.get_turn(tx, scope, conversation.head_id)
+    head = turns.get_turn(tx, conversation.head_id)
     upto = head.depth if before is None else min(before - 1, head.depth)
     after = max(0, upto - limit)
-    segments = threads.path(tx, scope, head.branch_id, upto)
-    shown = turns.on_path(tx, scope, conversation_id, segments, after)
-    branches = _branches(tx, scope, conversation_id)
+    segments = threads.path(tx, head.branch_id, upto)
+    shown = turns.on_path(tx, conversation_id, segments, after)
+    branches = _branches(tx, conversation_id)
     forked = [turn_id for ids in branches.values() for turn_id in ids]
     return View(
         conversation,
-        tuple((turn, _live(tx, scope, turns.answers_of(tx, scope, turn.id))) for turn in shown),
+        tuple((turn, _live(tx, turns.answers_of(tx, turn.id))) for turn in shown),
         branches,
-        _tips(tx, scope, conversation_id, forked),
+        _tips(tx, conversation_id, forked),
         more=after > 0,
     )
 
 
-def _live(tx: Tx, scope: Scope, answers: list[Answer]) -> tuple[Answer, ...]:
+def _live(tx: Tx, answers: list[Answer]) -> tuple[Answer, ...]:
     """Answers with their text so far, where they are still being written."""
     return tuple(
-        turns.with_text_so_far(tx, scope, answer) if answer.state == "streaming" else answer
+        turns.with_text_so_far(tx, answer) if answer.state == "streaming" else answer
         for answer in answers
     )
 
 
-def _branches(tx: Tx, scope: Scope, conversation_id: str) -> dict[str, tuple[str, ...]]:
+def _branches(tx: Tx, conversation_id: str) -> dict[str, tuple[str, ...]]:
     """Turns that share a parent, by that parent ("" for first turns), where there are several."""
     forks = tx.all(
         "SELECT DISTINCT fork_depth + 1 FROM branches WHERE user_id = ? AND conversation_id = ?"
         " AND parent_id IS NOT NULL",
-        (scope.user, conversation_id),
+        (tx.user, conversation_id),
     )
     shared: dict[str, list[str]] = {}
     for (depth,) in forks:
         rows = tx.all(
             "SELECT parent_id, id FROM turns WHERE user_id = ? AND conversation_id = ?"
             " AND depth = ? ORDER BY created_at, id",
-            (scope.user, conversation_id, depth),
+            (tx.user, conversation_id, depth),
         )
         for parent_id, turn_id in rows:
             shared.setdefault(parent_id or "", []).append(turn_id)
     return {parent: tuple(ids) for parent, ids in shared.items() if len(ids) > 1}
 
 
-def _tips(tx: Tx, scope: Scope, conversation_id: str, forked: Sequence[str]) -> dict[str, str]:
+def _tips(tx: Tx, conversation_id: str, forked: Sequence[str]) -> dict[str, str]:
     """For each of these turns the last turn of the branch it stands on."""
     tips = {}
     for turn_id in forked:
-        branch_id = turns.get_turn(tx, scope, turn_id).branch_id
+        branch_id = turns.get_turn(tx, turn_id).branch_id
         last = tx.one(
             "SELECT id FROM turns WHERE user_id = ? AND conversation_id = ? AND branch_id = ?"
             " ORDER BY depth DESC LIMIT 1",
-            (scope.user, conversation_id, branch_id),
+            (tx.user, conversation_id, branch_id),
         )
         tips[turn_id] = last[0] if last else turn_id
     return tips
@@ -116,18 +114,18 @@ class Inspected:
     """True if these bytes have the hash of those that went out."""
 
 
-def inspect(tx: Tx, scope: Scope, answer_id: str) -> Inspected:
+def inspect(tx: Tx, answer_id: str) -> Inspected:
     """Rebuild what an advisor was sent for an answer, from references."""
-    answer = turns.get_answer(tx, scope, answer_id)
-    receipts.get(tx, scope, answer_id)
-    chain = receipts.chain(tx, scope, answer_id)
+    answer = turns.get_answer(tx, answer_id)
+    receipts.get(tx, answer_id)
+    chain = receipts.chain(tx, answer_id)
     wanted = needs(answer_id, chain)
     loaded = ReceiptSources(
         receipts=chain,
-        turns=receipts.messages(tx, scope, wanted.turns),
-        answers=receipts.answers(tx, scope, wanted.answers),
-        texts=receipts.spans(tx, scope, wanted.hashes),
-        marked=receipts.marked(tx, scope, wanted.answers),
+        turns=receipts.messages(tx, wanted.turns),
+        answers=receipts.answers(tx, wanted.answers),
+        texts=receipts.spans(tx, wanted.hashes),
+        marked=receipts.marked(tx, wanted.answers),
     )
     receipt = rebuild(answer_id, loaded)
     sent = receipt.sent
@@ -140,15 +138,15 @@ def inspect(tx: Tx, scope: Scope, answer_id: str) -> Inspected:
 # -- the trace -----------------------------------------------------------------------------------
 
 
-def trace_of(tx: Tx, scope: Scope, turn_id: str, answer_id: str | None = None) -> dict[str, Any]:
+def trace_of(tx: Tx, turn_id: str, answer_id: str | None = None) -> dict[str, Any]:
     """The trace of a turn: of the answer that is named, else of its first one as it is now.
     Decisions are stored when they are made; what of them was sent is read from the receipt, and
     model, attempts and times from the answer itself."""
-    turn = turns.get_turn(tx, scope, turn_id)
-    stored = companions.traces(tx, scope, turn_id)
-    answer = _traced(turns.answers_of(tx, scope, turn_id), stored, answer_id)
+    turn = turns.get_turn(tx, turn_id)
+    stored = companions.traces(tx, turn_id)
+    answer = _traced(turns.answers_of(tx, turn_id), stored, answer_id)
     trace = _decided(turn, stored.get(answer.id))
-    draft = _draft(tx, scope, answer.id)
+    draft = _draft(tx, answer.id)
     if draft is not None:
         trace = traces.as_sent(trace, traces.left_out(draft))
         trace = msgspec.structs.replace(trace, system_blocks=_blocks(draft))
@@ -166,14 +164,14 @@ def trace_of(tx: Tx, scope: Scope, turn_id: str, answer_id: str | None = None) -
     }
 
 
-def decided_for(tx: Tx, scope: Scope, answer: Answer) -> dict[str, Any] | None:
+def decided_for(tx: Tx, answer: Answer) -> dict[str, Any] | None:
     """The decisions for an answer, less what was not sent; None: nothing is stored of it."""
-    stored = companions.traces(tx, scope, answer.turn_id).get(answer.id)
+    stored = companions.traces(tx, answer.turn_id).get(answer.id)
     if stored is None:
         return None
-    draft = _draft(tx, scope, answer.id)
+    draft = _draft(tx, answer.id)
     gone = [] if draft is None else traces.left_out(draft)
-    trace = _decided(turns.get_turn(tx, scope, answer.turn_id), stored)
+    trace = _decided(turns.get_turn(tx, answer.turn_id), stored)
     data: dict[str, Any] = msgspec.json.decode(traces.as_sent(trace, gone).json)
     return data
 
@@ -186,16 +184,16 @@ async def log_traces(
         return
     for answer_id in answer_ids:
         try:
-            data = await database.read(partial(_trace_for_log, scope, turn.id, answer_id))
+            data = await database.read(partial(_trace_for_log, turn.id, answer_id), scope)
         except (NotFound, StoreError):  # deleted meanwhile, or the store is away
             continue
         chat_log.info("chat.trace %s", msgspec.json.encode(data).decode())
 
 
-def _trace_for_log(scope: Scope, turn_id: str, answer_id: str, tx: Tx) -> dict[str, Any]:
+def _trace_for_log(turn_id: str, answer_id: str, tx: Tx) -> dict[str, Any]:
     """The trace without a provider's own words: it may quote the message, and nobody forgets what
     is in a log."""
-    data = trace_of(tx, scope, turn_id, answer_id)
+    data = trace_of(tx, turn_id, answer_id)
     return {**data, "attempts": [{**each, "message": None} for each in data["attempts"]]}
 
 
@@ -213,10 +211,10 @@ def _traced(answers: Sequence[Answer], stored: Mapping[str, str], wanted: str | 
     return answers[0]
 
 
-def _draft(tx: Tx, scope: Scope, answer_id: str) -> Draft | None:
+def _draft(tx: Tx, answer_id: str) -> Draft | None:
     """The request as it was compiled; None: there is none."""
     try:
-        return inspect(tx, scope, answer_id).receipt.draft
+        return inspect(tx, answer_id).receipt.draft
     except NotFound:
         return None
 

@@ -65,7 +65,7 @@ async def estimate(
     """Estimate a message for each advisor it would go to, with what they would be told of the
     past; without a conversation, as the first of a new one."""
     jobs = await resources.database.read(
-        lambda tx: _imagine(tx, resources, scope, conversation_id, content, advisors, recipe_name)
+        lambda tx: _imagine(tx, resources, conversation_id, content, advisors, recipe_name), scope
     )
     estimates = []
     refused: list[ModelError] = []
@@ -86,7 +86,6 @@ async def estimate(
 def _imagine(
     tx: Tx,
     resources: Resources,
-    scope: Scope,
     conversation_id: str | None,
     content: str,
     advisors: Sequence[str] | None,
@@ -94,24 +93,24 @@ def _imagine(
 ) -> list[Job]:
     """Make the jobs of the turn that a message would become."""
     conversation = (
-        conversations.get(tx, scope, conversation_id)
+        conversations.get(tx, conversation_id)
         if conversation_id is not None
         else Conversation("", "", recipe_name, None, None, None, 0, 0, 0)
     )
-    known = council.everyone(tx, scope)
+    known = council.everyone(tx)
     message = receive(
         content,
         known=known,
         limit=resources.settings.limits.message_chars,
         advisors=advisors,
     )
-    recipe = council.find_recipe(tx, scope, resources.settings, conversation.recipe)
+    recipe = council.find_recipe(tx, resources.settings, conversation.recipe)
     asked = council.council_of(conversation, known, message.asked)
     now = resources.clock()
-    turn = next_turn(tx, scope, conversation, content, now)
-    session = running_session(tx, scope, resources.settings, conversation, now)
+    turn = next_turn(tx, conversation, content, now)
+    session = running_session(tx, resources.settings, conversation, now)
     turn = replace(turn, session_id=turn.id if session is None else session.id)
-    return [Job(scope, turn, new_id(), advisor, recipe) for advisor in asked]
+    return [Job(tx.scope, turn, new_id(), advisor, recipe) for advisor in asked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,7 @@ async def strip(
 ) -> Strip:
     """What a person may look at before they speak. Nothing is stored, and no model is asked."""
     place = await resources.database.read(
-        lambda tx: _place(tx, resources, scope, recipe_name, conversation_id)
+        lambda tx: _place(tx, resources, recipe_name, conversation_id), scope
     )
     recall = looks_up(resources, place.recall)
     if not uses_memory(resources.settings, place.recipe):
@@ -169,7 +168,7 @@ async def strip(
     small = all(resources.models.facts(one).prompts == "compact" for one in place.models)
     told = told_to(place.recipe, before.start, ids, small=small, look=recall)
     whence = {one.session_id for one, _ in told if one.session_id is not None}
-    here = await resources.database.read(lambda tx: _known(tx, scope, whence))
+    here = await resources.database.read(lambda tx: _known(tx, whence), scope)
     items = tuple(
         Shown(one, when, one.id in ids, one.session_id is not None and one.session_id not in here)
         for one, when in told
@@ -178,12 +177,12 @@ async def strip(
     return Strip(session, True, recall, items, degrades)
 
 
-def _known(tx: Tx, scope: Scope, ids: Iterable[str]) -> set[str]:
+def _known(tx: Tx, ids: Iterable[str]) -> set[str]:
     """Those of the sessions that are here."""
     found = set()
     for one in ids:
         with suppress(NotFound):
-            found.add(sessions.get(tx, scope, one).id)
+            found.add(sessions.get(tx, one).id)
     return found
 
 
@@ -196,18 +195,16 @@ async def _fresh(
     return Packet(await within(resources, memory, asked), cloud)
 
 
-def _place(
-    tx: Tx, resources: Resources, scope: Scope, recipe_name: str, conversation_id: str | None
-) -> _Place:
-    known = council.everyone(tx, scope)
+def _place(tx: Tx, resources: Resources, recipe_name: str, conversation_id: str | None) -> _Place:
+    known = council.everyone(tx)
     if conversation_id is None:
         talk = Conversation("", "", recipe_name, None, None, None, 0, 0, 0)
         session = None
     else:
-        talk = conversations.get(tx, scope, conversation_id)
-        session = running_session(tx, scope, resources.settings, talk, resources.clock())
-    recipe = council.find_recipe(tx, scope, resources.settings, talk.recipe)
+        talk = conversations.get(tx, conversation_id)
+        session = running_session(tx, resources.settings, talk, resources.clock())
+    recipe = council.find_recipe(tx, resources.settings, talk.recipe)
     asked = council.council_of(talk, known, None)
     models = tuple(one.model or recipe.model or resources.models.default for one in asked)
-    kept = companions.session(tx, scope, session.id) if session is not None else None
+    kept = companions.session(tx, session.id) if session is not None else None
     return _Place(recipe, models, talk.recall, session, kept)

@@ -127,7 +127,7 @@ class TurnQueue:
                 ended = job.halt or state
                 failure = INTERNAL if ended == "failed" else None
                 ending = Ending(job.answer_id, ended, failure)
-                return endings.end(tx, job.scope, ending, self._resources.clock())
+                return endings.end(tx, ending, self._resources.clock())
 
             try:
                 await self._resources.journal.do(

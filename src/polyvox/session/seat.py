@@ -23,13 +23,13 @@ from polyvox.store import ratios, receipts
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, read_threads, words_of
 from polyvox.thread import Other, Own, Thread
-from polyvox.values import Scope, Turn
+from polyvox.values import Turn
 
 
 def seat(tx: Tx, resources: Resources, jobs: Sequence[Job], round_: int = 0) -> list[AdvisorView]:
     """Read every job's thread and how its model is asked. `round_`: of an exchange."""
-    recipe, turn, scope = jobs[0].recipe, jobs[0].turn, jobs[0].scope
-    slugs = _slugs(tx, scope)
+    recipe, turn = jobs[0].recipe, jobs[0].turn
+    slugs = _slugs(tx)
     asked = []
     needs: list[Need] = []
     measured: dict[str, float] = {}
@@ -37,32 +37,32 @@ def seat(tx: Tx, resources: Resources, jobs: Sequence[Job], round_: int = 0) -> 
         facts = resources.models.facts(model_for(resources, recipe, job.advisor))
         params = params_for(resources, recipe, job.advisor, facts)
         if facts.id not in measured:
-            measured[facts.id] = ratios.ratio(tx, scope, facts.id)
+            measured[facts.id] = ratios.ratio(tx, facts.id)
         ratio = measured[facts.id]
         room = allowance_for(resources.settings.limits, facts, params, ratio, recipe.context)
         asked.append((facts, params))
         needs.append(Need(voiced(recipe, job.advisor), room.chars, ratio))
-    threads = read_threads(tx, scope, turn, reach_of(recipe), needs, slugs)
+    threads = read_threads(tx, turn, reach_of(recipe), needs, slugs)
     if round_:
-        threads = [_in_exchange(tx, scope, turn, thread, round_, slugs) for thread in threads]
+        threads = [_in_exchange(tx, turn, thread, round_, slugs) for thread in threads]
     views = []
     for job, thread, (facts, params) in zip(jobs, threads, asked, strict=True):
-        advisor, base = job.advisor, _base(tx, scope, thread)
+        advisor, base = job.advisor, _base(tx, thread)
         place = Seat(advisor.id, advisor.name, advisor.version_id, facts.id)
         cut = base.cut if base is not None else None
-        summary = None if round_ else running_summary.find(tx, scope, turn, recipe, advisor.id)
+        summary = None if round_ else running_summary.find(tx, turn, recipe, advisor.id)
         thread = replace(thread, cut=cut, summary=summary)
         views.append(AdvisorView(job.answer_id, advisor, thread, facts, params, base, place))
     return views
 
 
 def thread_of(
-    resources: Resources, tx: Tx, scope: Scope, turn: Turn, recipe: Recipe, advisor_id: str
+    resources: Resources, tx: Tx, turn: Turn, recipe: Recipe, advisor_id: str
 ) -> Thread | None:
     """The thread of an advisor as it would be read for a turn; None: there is no such advisor."""
-    for advisor in (*council.everyone(tx, scope), plain_assistant()):
+    for advisor in (*council.everyone(tx), plain_assistant()):
         if advisor.id == advisor_id:
-            (view,) = seat(tx, resources, [Job(scope, turn, "", advisor, recipe)])
+            (view,) = seat(tx, resources, [Job(tx.scope, turn, "", advisor, recipe)])
             return view.thread
     return None
 
@@ -79,24 +79,24 @@ def reach_of(recipe: Recipe) -> Reach:
     )
 
 
-def _slugs(tx: Tx, scope: Scope) -> dict[str, str]:
-    rows = tx.all("SELECT id, slug FROM advisors WHERE user_id = ?", (scope.user,))
+def _slugs(tx: Tx) -> dict[str, str]:
+    rows = tx.all("SELECT id, slug FROM advisors WHERE user_id = ?", (tx.user,))
     return {row[0]: row[1] for row in rows}
 
 
-def _base(tx: Tx, scope: Scope, thread: Thread) -> BaseHistory | None:
+def _base(tx: Tx, thread: Thread) -> BaseHistory | None:
     """The receipt of the advisor's newest answer in its thread: the next one builds on it."""
     spoken = next((said.own[0] for said in reversed(thread.past) if said.own), None)
-    stored = receipts.find(tx, scope, spoken.answer_id) if spoken is not None else None
+    stored = receipts.find(tx, spoken.answer_id) if spoken is not None else None
     return None if stored is None else base_of(stored.answer_id, stored.data)
 
 
 def _in_exchange(
-    tx: Tx, scope: Scope, turn: Turn, thread: Thread, round_: int, slugs: Mapping[str, str]
+    tx: Tx, turn: Turn, thread: Thread, round_: int, slugs: Mapping[str, str]
 ) -> Thread:
     """The thread as it stands inside a turn, before an exchange round."""
     me = thread.advisor.id
-    spoken = words_of(tx, scope, turn.id)
+    spoken = words_of(tx, turn.id)
     own = tuple(Own(i, text) for i, who, _, text, n in spoken if who == me and n < round_)
     words = tuple(
         Other(i, who, slugs.get(who, ""), name, text)

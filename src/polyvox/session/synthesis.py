@@ -41,7 +41,7 @@ async def write(
     job = Job(scope, turn, made.id, AUTHOR, recipe)
 
     async def work() -> None:
-        call = await resources.database.read(lambda tx: _call(tx, resources, scope, turn))
+        call = await resources.database.read(lambda tx: _call(tx, resources, turn), scope)
 
         def act(tx: Tx) -> tuple[None, list[Event]]:
             seal(tx, job, call)
@@ -62,21 +62,21 @@ async def _place(resources: Resources, scope: Scope, turn: Turn, *, asked_for: b
 
     def act(tx: Tx) -> tuple[Answer, list[Event]]:
         now = resources.clock()
-        if asked_for and turns.get_turn(tx, scope, turn.id).state != "completed":
+        if asked_for and turns.get_turn(tx, turn.id).state != "completed":
             raise Conflict(
                 "This turn is still being answered.", "Wait until its answers have ended."
             )
-        olds = [a for a in turns.answers_of(tx, scope, turn.id) if a.kind == "synthesis"]
+        olds = [a for a in turns.answers_of(tx, turn.id) if a.kind == "synthesis"]
         old = olds[-1] if olds else None
         answers, started = turns.add(
-            tx, scope, turn, [(AUTHOR, old)], "synthesis", 0, resources.runner_id, now
+            tx, turn, [(AUTHOR, old)], "synthesis", 0, resources.runner_id, now
         )
         return answers[0], started
 
     return (await resources.journal.do(scope, turn.conversation_id, act, now=True)).value
 
 
-def _call(tx: Tx, resources: Resources, scope: Scope, turn: Turn) -> Call:
+def _call(tx: Tx, resources: Resources, turn: Turn) -> Call:
     """The request: the message and every answer to it, labelled."""
     name = resources.settings.models.synthesis or resources.models.default
     facts = resources.models.facts(name)
@@ -84,12 +84,12 @@ def _call(tx: Tx, resources: Resources, scope: Scope, turn: Turn) -> Call:
     params = Params(max_tokens=facts.max_tokens or limits.max_tokens)
     words = [
         Other(answer_id, advisor_id, "", label, text)
-        for answer_id, advisor_id, label, text, _ in threads.words_of(tx, scope, turn.id)
+        for answer_id, advisor_id, label, text, _ in threads.words_of(tx, turn.id)
     ]
     question = ThreadTurn(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)
     who = attributable(words)
     try:
-        ratio = ratios.ratio(tx, scope, name)
+        ratio = ratios.ratio(tx, name)
         compiled = compile_synthesis(question, words, limits, facts, params, ratio)
     except TooLong as refusal:
         return Call(name, None, refusal=refusal)

@@ -51,7 +51,7 @@ class TurnRunner:
         before it."""
 
         def act(tx: Tx) -> tuple[Begun, list[Event]]:
-            begun = begin(tx, self._resources, scope, plan)
+            begun = begin(tx, self._resources, plan)
             return begun, begun.opening
 
         begun, _ = await self._resources.journal.do(scope, plan.conversation.id, act, now=True)
@@ -65,7 +65,7 @@ class TurnRunner:
         scope, turn, recipe = jobs[0].scope, jobs[0].turn, jobs[0].recipe
         if recipe.synthesis == "always" and not any(job.halt for job in jobs):
             words = await self._resources.database.read(
-                lambda tx: threads.words_of(tx, scope, turn.id, 0)
+                lambda tx: threads.words_of(tx, turn.id, 0), scope
             )
             if len(words) > 1:
                 await synthesis.write(
@@ -76,7 +76,7 @@ class TurnRunner:
         """Ask every job's advisor at the same time; return when each answer has ended, however.
         `round_`: of an exchange; `begun`: the turn is new."""
         view, calls = await self._resources.database.read(
-            lambda tx: self._look(tx, jobs, round_, begun)
+            lambda tx: self._look(tx, jobs, round_, begun), jobs[0].scope
         )
         told = NOTHING
         if calls is None:
@@ -92,7 +92,7 @@ class TurnRunner:
         """Compile the calls of a turn that is not stored. Nothing is kept of it, nobody elsewhere
         is asked, and no gate reads the message."""
         view, calls = await self._resources.database.read(
-            lambda tx: self._look(tx, jobs, imagined=True)
+            lambda tx: self._look(tx, jobs, imagined=True), jobs[0].scope
         )
         if calls is not None:
             return calls
@@ -131,7 +131,7 @@ class TurnRunner:
         scope, turn = jobs[0].scope, jobs[0].turn
 
         def act(tx: Tx) -> tuple[None, list[Event]]:
-            turns.set_running(tx, scope, turn.id)
+            turns.set_running(tx, turn.id)
             if told.store is not None:
                 told.store(tx)
             for job, call in zip(jobs, calls, strict=True):

@@ -27,7 +27,6 @@ from polyvox.events import (
     restored,
 )
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 EXACT_ROWS = 64
 """Up to so many folded rows are replayed one by one; more are condensed to one per answer."""
@@ -53,9 +52,7 @@ class LogPage:
     more: bool
 
 
-def append(
-    tx: Tx, scope: Scope, conversation_id: str, events: Sequence[Event], now: int
-) -> list[Numbered]:
+def append(tx: Tx, conversation_id: str, events: Sequence[Event], now: int) -> list[Numbered]:
     """Store events with the next numbers of their conversation. What is only changed about it
     leaves its place in the list: that is by what was said last."""
     if not events:
@@ -65,7 +62,7 @@ def append(
         "UPDATE conversations SET last_number = last_number + ?,"
         " updated_at = CASE WHEN ? = 1 THEN ? ELSE updated_at END"
         " WHERE user_id = ? AND id = ? RETURNING last_number",
-        (len(events), int(spoken), now, scope.user, conversation_id),
+        (len(events), int(spoken), now, tx.user, conversation_id),
     )
     if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
@@ -74,7 +71,7 @@ def append(
     tx.many(
         "INSERT INTO events (user_id, conversation_id, number, kind, turn_id, answer_id, data,"
         " start) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(scope.user, conversation_id, *_row(item)) for item in numbered],
+        [(tx.user, conversation_id, *_row(item)) for item in numbered],
     )
     return numbered
 
@@ -92,15 +89,15 @@ def _row(item: Numbered) -> tuple[int, str, str | None, str | None, str, int]:
     return item.number, event.kind, turn_id, answer_id, payload(event).decode(), 0
 
 
-def holds(tx: Tx, scope: Scope, delta: Delta) -> bool:
+def holds(tx: Tx, delta: Delta) -> bool:
     """True if this very delta is stored: as a row, or folded because its answer has ended."""
     row = tx.one(
         "SELECT 1 FROM events WHERE user_id = ? AND answer_id = ? AND kind = ? AND start = ?",
-        (scope.user, delta.answer_id, delta.kind, delta.at),
+        (tx.user, delta.answer_id, delta.kind, delta.at),
     ) or tx.one(
         "SELECT 1 FROM answers WHERE user_id = ? AND id = ?"
         " AND state NOT IN ('pending', 'streaming')",
-        (scope.user, delta.answer_id),
+        (tx.user, delta.answer_id),
     )
     return row is not None
 
@@ -115,12 +112,12 @@ class Folded:
     last: int
 
 
-def fold(tx: Tx, scope: Scope, answer_id: str) -> Folded:
+def fold(tx: Tx, answer_id: str) -> Folded:
     """Take an answer's delta rows out of the log; give back what they said and the marks."""
     rows = tx.all(
         "SELECT number, kind, data FROM events WHERE user_id = ? AND answer_id = ?"
         " AND kind IN ('answer.delta', 'answer.thinking') ORDER BY number",
-        (scope.user, answer_id),
+        (tx.user, answer_id),
     )
     parts: dict[str, list[str]] = {TextDelta.kind: [], ThinkingDelta.kind: []}
     marks: dict[str, list[tuple[int, int]]] = {TextDelta.kind: [], ThinkingDelta.kind: []}
@@ -133,7 +130,7 @@ def fold(tx: Tx, scope: Scope, answer_id: str) -> Folded:
         tx.run(
             "DELETE FROM events WHERE user_id = ? AND answer_id = ?"
             " AND kind IN ('answer.delta', 'answer.thinking')",
-            (scope.user, answer_id),
+            (tx.user, answer_id),
         )
     return Folded(
         "".join(parts[TextDelta.kind]),
@@ -143,11 +140,11 @@ def fold(tx: Tx, scope: Scope, answer_id: str) -> Folded:
     )
 
 
-def since(tx: Tx, scope: Scope, conversation_id: str, after: int) -> LogPage:
+def since(tx: Tx, conversation_id: str, after: int) -> LogPage:
     """The events after a number, one page of them, in order."""
     row = tx.one(
         "SELECT last_number FROM conversations WHERE user_id = ? AND id = ?",
-        (scope.user, conversation_id),
+        (tx.user, conversation_id),
     )
     if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
@@ -157,13 +154,13 @@ def since(tx: Tx, scope: Scope, conversation_id: str, after: int) -> LogPage:
         for number, kind, answer_id, data, start in tx.all(
             "SELECT number, kind, answer_id, data, start FROM events"
             " WHERE user_id = ? AND conversation_id = ? AND number > ? AND number <= ?",
-            (scope.user, conversation_id, after, upto),
+            (tx.user, conversation_id, after, upto),
         )
     ]
     folded = tx.all(
         "SELECT id, text, thinking, marks FROM answers WHERE user_id = ? AND conversation_id = ?"
         " AND last_number > ? AND first_number <= ? AND marks IS NOT NULL",
-        (scope.user, conversation_id, after, upto),
+        (tx.user, conversation_id, after, upto),
     )
     ranges += _unfolded(folded, after, upto)
     ranges.sort(key=lambda item: item.last)

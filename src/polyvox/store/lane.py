@@ -18,6 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from polyvox.errors import StoreError
 from polyvox.store.database import Tx
+from polyvox.values import Scope
 
 T = TypeVar("T")
 
@@ -25,10 +26,13 @@ T = TypeVar("T")
 class WorkItem(Generic[T]):
     """Work on its way through a lane, and later its outcome."""
 
-    __slots__ = ("error", "future", "loop", "result", "work")
+    __slots__ = ("error", "future", "loop", "result", "scope", "work")
 
-    def __init__(self, work: Callable[[Tx], T], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, work: Callable[[Tx], T], scope: Scope | None, loop: asyncio.AbstractEventLoop
+    ) -> None:
         self.work = work
+        self.scope = scope
         self.loop = loop
         self.future: asyncio.Future[T] = loop.create_future()
         self.result: T | None = None
@@ -73,12 +77,12 @@ class Lane:
         self._idle: list[Mailbox] = []
         self._closed = False
 
-    async def run(self, work: Callable[[Tx], T]) -> T:
+    async def run(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         """Have `work` run on a thread of this lane; answers what it answers, raises what it
         raises. Work handed over by one task is begun in the order it was handed over."""
         if self._closed:
             raise StoreError("The database is closed.", "Start Polyvox again.")
-        job = WorkItem(work, asyncio.get_running_loop())
+        job = WorkItem(work, scope, asyncio.get_running_loop())
         self._waiting += 1
         self._hand_over(job)
         if self._waiting > len(self._threads) and len(self._threads) < self._most:
@@ -170,13 +174,13 @@ class Lanes:
         """Count a commit (the writers call this)."""
         self._commits += 1
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
+    async def write(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         """Run `work` in a transaction that may write. All of it is stored, or nothing."""
-        return await self._writers.run(work)
+        return await self._writers.run(work, scope)
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
+    async def read(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         """Run `work` in a snapshot that only reads. Readers never wait for a writer."""
-        return await self._readers.run(work)
+        return await self._readers.run(work, scope)
 
     async def close(self) -> None:
         """Finish what is queued, then let go of every connection."""

@@ -24,6 +24,7 @@ from polyvox.ids import Clock
 from polyvox.store.database import Dialect, Row, Value
 from polyvox.store.lane import Lane, Lanes, WorkItem
 from polyvox.store.migrate import Migration, migrate, not_migrated
+from polyvox.values import Scope
 
 WRITERS = 4
 READERS = 4
@@ -85,11 +86,18 @@ def translate(sql: str) -> str:
 class PostgresTx:
     """Statements on one connection."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "scope", "user")
     dialect: Dialect = "postgresql"
 
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], scope: Scope | None = None) -> None:
         self._connection = connection
+        if scope is not None:
+            self.scope = scope
+            self.user = scope.user
+
+    def of(self, scope: Scope) -> PostgresTx:
+        """The same transaction, bound to another user."""
+        return PostgresTx(self._connection, scope)
 
     def run(self, sql: str, params: Sequence[Value] = ()) -> int:
         """Run one statement; answers how many rows it touched."""
@@ -160,7 +168,7 @@ class _Connection:
             sent = False
             try:
                 self._connection.execute(self._begin)
-                result: object = job.work(PostgresTx(self._connection))
+                result: object = job.work(PostgresTx(self._connection, job.scope))
                 if self._writes:
                     sent = True
                     self._connection.execute(b"COMMIT")

@@ -18,6 +18,7 @@ from typing import Any
 from polyvox.errors import ConfigError, Conflict, PolyvoxError, StoreError, StoreFull, TooLarge
 from polyvox.store.database import Dialect, Row, Value
 from polyvox.store.lane import Lane, Lanes, WorkItem
+from polyvox.values import Scope
 
 BUSY_SECONDS = 5.0
 READERS = 4
@@ -30,11 +31,18 @@ ALMOST_NOTHING = 1024 * 1024
 class SqliteTx:
     """Statements on one connection."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "scope", "user")
     dialect: Dialect = "sqlite"
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, scope: Scope | None = None) -> None:
         self._connection = connection
+        if scope is not None:
+            self.scope = scope
+            self.user = scope.user
+
+    def of(self, scope: Scope) -> SqliteTx:
+        """The same transaction, bound to another user."""
+        return SqliteTx(self._connection, scope)
 
     def run(self, sql: str, params: Sequence[Value] = ()) -> int:
         """Run one statement; answers how many rows it touched."""
@@ -73,7 +81,6 @@ class _WriteConnection:
     def __init__(self, owner: SqliteDatabase, busy_seconds: float) -> None:
         self._owner = owner
         self._connection = connect(owner.path, busy_seconds)
-        self._tx = SqliteTx(self._connection)
 
     def run(self, jobs: list[WorkItem[Any]]) -> None:
         if len(jobs) == 1 or not self._together(jobs):
@@ -98,7 +105,7 @@ class _WriteConnection:
         job.result = job.error = None
         try:
             connection.execute("BEGIN IMMEDIATE")
-            job.result = job.work(self._tx)
+            job.result = job.work(SqliteTx(self._connection, job.scope))
             connection.execute("COMMIT")
             self._owner.committed()
         except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
@@ -118,7 +125,7 @@ class _WriteConnection:
             for job in jobs:
                 connection.execute("SAVEPOINT job")
                 try:
-                    job.result = job.work(self._tx)
+                    job.result = job.work(SqliteTx(self._connection, job.scope))
                 except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
                     job.error = explain(error, self._owner.path)
                     # A full disk or an I/O error may have rolled everything back already; then
@@ -140,7 +147,6 @@ class _ReadConnection:
     def __init__(self, path: Path, busy_seconds: float) -> None:
         self._path = path
         self._connection = connect(path, busy_seconds, read_only=True)
-        self._tx = SqliteTx(self._connection)
 
     def run(self, jobs: list[WorkItem[Any]]) -> None:
         connection = self._connection
@@ -149,7 +155,7 @@ class _ReadConnection:
                 continue
             try:
                 connection.execute("BEGIN")
-                job.result = job.work(self._tx)
+                job.result = job.work(SqliteTx(self._connection, job.scope))
             except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
                 job.error = explain(error, self._path)
             finally:

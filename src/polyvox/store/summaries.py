@@ -14,7 +14,6 @@ import msgspec
 from polyvox.store import jobs
 from polyvox.store.database import Tx
 from polyvox.store.table import Table
-from polyvox.values import Scope
 
 KIND = "running_summary"
 """The job that makes one."""
@@ -51,13 +50,10 @@ def parse(about: str) -> tuple[str, str, str]:
     return msgspec.json.decode(about, type=tuple[str, str, str])
 
 
-def find(
-    tx: Tx, scope: Scope, conversation_id: str, branch_id: str, advisor_id: str
-) -> RunningSummary | None:
+def find(tx: Tx, conversation_id: str, branch_id: str, advisor_id: str) -> RunningSummary | None:
     """The summary of an advisor's thread on a branch, if there is one."""
     return _SUMMARIES.one(
         tx,
-        scope,
         "AND conversation_id = ? AND branch_id = ? AND advisor_id = ?",
         conversation_id,
         branch_id,
@@ -65,53 +61,52 @@ def find(
     )
 
 
-def of_advisor(tx: Tx, scope: Scope, conversation_id: str, advisor_id: str) -> list[RunningSummary]:
+def of_advisor(tx: Tx, conversation_id: str, advisor_id: str) -> list[RunningSummary]:
     """An advisor's summaries of a conversation, of every branch."""
     return _SUMMARIES.all(
         tx,
-        scope,
         "AND conversation_id = ? AND advisor_id = ? ORDER BY branch_id",
         conversation_id,
         advisor_id,
     )
 
 
-def of_conversation(tx: Tx, scope: Scope, conversation_id: str) -> list[RunningSummary]:
+def of_conversation(tx: Tx, conversation_id: str) -> list[RunningSummary]:
     """Every summary of a conversation."""
     return _SUMMARIES.all(
-        tx, scope, "AND conversation_id = ? ORDER BY branch_id, advisor_id", conversation_id
+        tx, "AND conversation_id = ? ORDER BY branch_id, advisor_id", conversation_id
     )
 
 
-def every(tx: Tx, scope: Scope) -> list[RunningSummary]:
+def every(tx: Tx) -> list[RunningSummary]:
     """All there are."""
-    return _SUMMARIES.all(tx, scope, "ORDER BY conversation_id, branch_id, advisor_id")
+    return _SUMMARIES.all(tx, "ORDER BY conversation_id, branch_id, advisor_id")
 
 
-def put(tx: Tx, scope: Scope, summary: RunningSummary) -> None:
+def put(tx: Tx, summary: RunningSummary) -> None:
     """Keep a summary in place of the one before."""
-    _delete(tx, scope, summary)
-    _SUMMARIES.insert(tx, scope, summary)
+    _delete(tx, summary)
+    _SUMMARIES.insert(tx, summary)
 
 
-def drop(tx: Tx, scope: Scope, summary: RunningSummary, now: int) -> None:
+def drop(tx: Tx, summary: RunningSummary, now: int) -> None:
     """Let go of a summary, and want another."""
-    _delete(tx, scope, summary)
+    _delete(tx, summary)
     about = subject(summary.conversation_id, summary.branch_id, summary.advisor_id)
-    jobs.again(tx, scope, KIND, about, now)
+    jobs.again(tx, KIND, about, now)
 
 
-def touched(tx: Tx, scope: Scope, conversation_id: str, refs: Collection[str], now: int) -> None:
+def touched(tx: Tx, conversation_id: str, refs: Collection[str], now: int) -> None:
     """These messages and answers are no longer what they were: drop every summary that tells of
     one of them."""
-    for summary in of_conversation(tx, scope, conversation_id):
+    for summary in of_conversation(tx, conversation_id):
         if not set(refs).isdisjoint(summary.covers):
-            drop(tx, scope, summary, now)
+            drop(tx, summary, now)
 
 
-def _delete(tx: Tx, scope: Scope, summary: RunningSummary) -> None:
+def _delete(tx: Tx, summary: RunningSummary) -> None:
     tx.run(
         "DELETE FROM running_summaries WHERE user_id = ? AND conversation_id = ?"
         " AND branch_id = ? AND advisor_id = ?",
-        (scope.user, summary.conversation_id, summary.branch_id, summary.advisor_id),
+        (tx.user, summary.conversation_id, summary.branch_id, summary.advisor_id),
     )

@@ -60,13 +60,13 @@ class _ThreadWalk:
     size: dict[str, int] = field(default_factory=dict)
 
 
-def path(tx: Tx, scope: Scope, branch_id: str, depth: int) -> list[Segment]:
+def path(tx: Tx, branch_id: str, depth: int) -> list[Segment]:
     """The way from a turn back to the first one, as stretches of branches, newest first."""
     segments, upto, current = [], depth, branch_id
     while True:
         row = tx.one(
             "SELECT parent_id, fork_depth FROM branches WHERE user_id = ? AND id = ?",
-            (scope.user, current),
+            (tx.user, current),
         )
         after = int(row[1]) if row else 0
         if upto > after:
@@ -77,12 +77,12 @@ def path(tx: Tx, scope: Scope, branch_id: str, depth: int) -> list[Segment]:
         current = row[0]
 
 
-def path_to(tx: Tx, scope: Scope, turn_id: str | None) -> list[Segment]:
+def path_to(tx: Tx, turn_id: str | None) -> list[Segment]:
     """The same, from a turn of this id; nothing leads to none."""
     row = tx.one(
-        "SELECT branch_id, depth FROM turns WHERE user_id = ? AND id = ?", (scope.user, turn_id)
+        "SELECT branch_id, depth FROM turns WHERE user_id = ? AND id = ?", (tx.user, turn_id)
     )
-    return [] if row is None else path(tx, scope, row[0], row[1])
+    return [] if row is None else path(tx, row[0], row[1])
 
 
 def leads_by(way: Sequence[Segment], branch_id: str | None, depth: int | None) -> bool:
@@ -103,21 +103,16 @@ def apart(way: Sequence[Segment], other: Sequence[Segment]) -> list[Segment]:
 
 
 def read_threads(
-    tx: Tx,
-    scope: Scope,
-    turn: Turn,
-    reach: Reach,
-    needs: Sequence[Need],
-    slugs: Mapping[str, str],
+    tx: Tx, turn: Turn, reach: Reach, needs: Sequence[Need], slugs: Mapping[str, str]
 ) -> list[Thread]:
     """Each advisor's thread for a turn. `slugs` names every advisor for the visibility rules."""
-    segments = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
+    segments = path(tx, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
     walk = _ThreadWalk(size={need.advisor.id: 0 for need in needs})
     session = turn.session_id if reach.session_only else None
     whole = reach.whole_threads
-    bottom = _walk_back(tx, scope, turn, segments, needs, walk, session, whole)
-    head = _head(tx, scope, turn, reach, segments, bottom, needs)
-    last = _last_words(tx, scope, turn, segments, slugs)
+    bottom = _walk_back(tx, turn, segments, needs, walk, session, whole)
+    head = _head(tx, turn, reach, segments, bottom, needs)
+    last = _last_words(tx, turn, segments, slugs)
     return [
         Thread(
             advisor=need.advisor,
@@ -126,11 +121,9 @@ def read_threads(
             ),
             past=_past(walk, need.advisor.id, slugs, whole),
             unread=max(0, bottom - 1) if session is None else 0,
-            unread_messages=_unread(tx, scope, turn, reach, segments, bottom, need.advisor.id),
+            unread_messages=_unread(tx, turn, reach, segments, bottom, need.advisor.id),
             head=head.get(need.advisor.id, ()),
-            answers=_count(
-                tx, scope, turn, segments, reach.count_upto, need.advisor.id, "'advisor'"
-            ),
+            answers=_count(tx, turn, segments, reach.count_upto, need.advisor.id, "'advisor'"),
             last=tuple(other for other in last if other.advisor_id != need.advisor.id),
             ratio=need.ratio,
         )
@@ -140,7 +133,6 @@ def read_threads(
 
 def _walk_back(
     tx: Tx,
-    scope: Scope,
     turn: Turn,
     segments: Sequence[Segment],
     needs: Sequence[Need],
@@ -151,12 +143,12 @@ def _walk_back(
     """Fill `walk` newest first; answers the depth of the oldest turn read (1: all of them)."""
     wanted = [need.advisor.id for need in needs]
     for stretch in _stretches(segments):
-        rows = _turns(tx, scope, turn, stretch)
+        rows = _turns(tx, turn, stretch)
         ended = session is not None and any(row[5] != session for row in rows)
         if session is not None:
             rows = [row for row in rows if row[5] == session]
         walk.turns.extend(rows)
-        _answers(tx, scope, turn, stretch, wanted, walk, whole)
+        _answers(tx, turn, stretch, wanted, walk, whole)
         length = sum(len(row[3]) for row in rows if not row[6])
         for advisor_id in wanted:
             walk.size[advisor_id] += length
@@ -173,12 +165,12 @@ def _stretches(segments: Sequence[Segment]) -> Iterator[Segment]:
             yield Segment(segment.branch_id, max(segment.after, upto - STRIDE), upto)
 
 
-def _turns(tx: Tx, scope: Scope, turn: Turn, stretch: Segment) -> list[Row]:
+def _turns(tx: Tx, turn: Turn, stretch: Segment) -> list[Row]:
     return tx.all(
         "SELECT id, message_id, depth, content, said_at, session_id, excluded FROM turns"
         " WHERE user_id = ? AND conversation_id = ? AND branch_id = ? AND depth > ?"
         " AND depth <= ? ORDER BY depth DESC",
-        _place(scope, turn, stretch),
+        _place(tx.scope, turn, stretch),
     )
 
 
@@ -192,13 +184,7 @@ def _enough(need: Need, walk: _ThreadWalk) -> bool:
 
 
 def _answers(
-    tx: Tx,
-    scope: Scope,
-    turn: Turn,
-    stretch: Segment,
-    wanted: Sequence[str],
-    walk: _ThreadWalk,
-    whole: bool,
+    tx: Tx, turn: Turn, stretch: Segment, wanted: Sequence[str], walk: _ThreadWalk, whole: bool
 ) -> None:
     """Add what was answered in a stretch. The turns lead to it: asked for the answers of a
     conversation between two depths, PostgreSQL without statistics looks at all it has."""
@@ -208,7 +194,7 @@ def _answers(
         " JOIN answers a ON a.user_id = t.user_id AND a.turn_id = t.id"
         " WHERE t.user_id = ? AND t.conversation_id = ? AND t.branch_id = ? AND t.depth > ?"
         f" AND t.depth <= ? AND {SPEAKS}{only} ORDER BY t.depth, a.round, a.position, a.id",
-        (*_place(scope, turn, stretch), *(() if whole else wanted)),
+        (*_place(tx.scope, turn, stretch), *(() if whole else wanted)),
     )
     for turn_id, advisor_id, answer_id, text, name, round_ in rows:
         if advisor_id in walk.size:
@@ -253,7 +239,7 @@ def _others(
 
 
 def _last_words(
-    tx: Tx, scope: Scope, turn: Turn, segments: Sequence[Segment], slugs: Mapping[str, str]
+    tx: Tx, turn: Turn, segments: Sequence[Segment], slugs: Mapping[str, str]
 ) -> tuple[Other, ...]:
     """Everybody's last words in the most recent completed turn before this one. A synthesis that is
     being written does not make a turn less complete."""
@@ -264,29 +250,27 @@ def _last_words(
             " AND NOT EXISTS (SELECT 1 FROM answers a WHERE a.user_id = t.user_id"
             " AND a.turn_id = t.id AND a.state IN ('pending', 'streaming')"
             " AND a.kind <> 'synthesis') ORDER BY t.depth DESC LIMIT 1",
-            _place(scope, turn, stretch),
+            _place(tx.scope, turn, stretch),
         )
         if row is not None:
-            return _others(words_of(tx, scope, row[0]), "", slugs)
+            return _others(words_of(tx, row[0]), "", slugs)
     return ()
 
 
-def between(
-    tx: Tx, scope: Scope, turn: Turn, advisor_id: str, after: int, before: int
-) -> tuple[ThreadTurn, ...]:
+def between(tx: Tx, turn: Turn, advisor_id: str, after: int, before: int) -> tuple[ThreadTurn, ...]:
     """An advisor's thread on the way to a turn, from behind one depth up to another, oldest first;
     what was excluded is left out."""
     walk = _ThreadWalk(size={advisor_id: 0})
-    for segment in path(tx, scope, turn.branch_id, before - 1) if before > 1 else []:
+    for segment in path(tx, turn.branch_id, before - 1) if before > 1 else []:
         stretch = replace(segment, after=max(segment.after, after))
         if stretch.after < stretch.upto:
-            walk.turns.extend(_turns(tx, scope, turn, stretch))
-            _answers(tx, scope, turn, stretch, [advisor_id], walk, whole=False)
+            walk.turns.extend(_turns(tx, turn, stretch))
+            _answers(tx, turn, stretch, [advisor_id], walk, whole=False)
     return _past(walk, advisor_id, {}, whole=False)
 
 
 def words_of(
-    tx: Tx, scope: Scope, turn_id: str, round_: int | None = None
+    tx: Tx, turn_id: str, round_: int | None = None
 ) -> list[tuple[str, str, str, str, int]]:
     """Answers of a turn that may be quoted, oldest round first (or of one round alone): (answer,
     advisor, name, text, round)."""
@@ -295,40 +279,38 @@ def words_of(
         "SELECT a.id, a.advisor_id, a.advisor_name, a.text, a.round FROM answers a"
         f" WHERE a.user_id = ? AND a.turn_id = ? AND {SPEAKS}{only}"
         " ORDER BY a.round, a.position, a.id",
-        (scope.user, turn_id) if round_ is None else (scope.user, turn_id, round_),
+        (tx.user, turn_id) if round_ is None else (tx.user, turn_id, round_),
     )
     return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
 
 
-def count_answers(
-    tx: Tx, scope: Scope, turn: Turn, advisor_id: str, enough: int | None = None
-) -> int:
+def count_answers(tx: Tx, turn: Turn, advisor_id: str, enough: int | None = None) -> int:
     """Count an advisor's answers in its thread before a turn, without exchange rounds, up to
     `enough`."""
-    segments = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
-    return _count(tx, scope, turn, segments, enough, advisor_id, "'advisor'")
+    segments = path(tx, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
+    return _count(tx, turn, segments, enough, advisor_id, "'advisor'")
 
 
-def went_unanswered(tx: Tx, scope: Scope, turn_id: str) -> bool:
+def went_unanswered(tx: Tx, turn_id: str) -> bool:
     """True if the turn exists, got no word of an answer, and will get none as it is."""
     row = tx.one(
         f"SELECT 1 FROM turns t WHERE t.user_id = ? AND t.id = ? AND NOT {ANSWERED}",
-        (scope.user, turn_id),
+        (tx.user, turn_id),
     )
     return row is not None
 
 
-def count_said(tx: Tx, scope: Scope, turn: Turn) -> int:
+def count_said(tx: Tx, turn: Turn) -> int:
     """Count the answered messages of its session before a turn on its branch, excluded or not. A
     message that was never answered began nothing."""
     total = 0
-    for stretch in _stretches(_before(tx, scope, turn)):
+    for stretch in _stretches(_before(tx, turn)):
         row = tx.one(
             "SELECT COUNT(*), COUNT(CASE WHEN COALESCE(t.session_id, '') = ? THEN 1 END),"
             f" COUNT(CASE WHEN COALESCE(t.session_id, '') = ? AND {ANSWERED} THEN 1 END)"
             " FROM turns t WHERE t.user_id = ? AND t.conversation_id = ? AND t.branch_id = ?"
             " AND t.depth > ? AND t.depth <= ?",
-            (*[turn.session_id or ""] * 2, *_place(scope, turn, stretch)),
+            (*[turn.session_id or ""] * 2, *_place(tx.scope, turn, stretch)),
         )
         read, mine, answered = map(int, row) if row else (0, 0, 0)
         total += answered
@@ -337,32 +319,26 @@ def count_said(tx: Tx, scope: Scope, turn: Turn) -> int:
     return total
 
 
-def last_said(tx: Tx, scope: Scope, turn: Turn) -> str | None:
+def last_said(tx: Tx, turn: Turn) -> str | None:
     """The last message of its session that was answered before a turn, excluded or not."""
-    for stretch in _stretches(_before(tx, scope, turn)):
+    for stretch in _stretches(_before(tx, turn)):
         row = tx.one(
             "SELECT t.content FROM turns t WHERE t.user_id = ? AND t.conversation_id = ?"
             " AND t.branch_id = ? AND t.depth > ? AND t.depth <= ?"
             f" AND COALESCE(t.session_id, '') = ? AND {ANSWERED} ORDER BY t.depth DESC LIMIT 1",
-            (*_place(scope, turn, stretch), turn.session_id or ""),
+            (*_place(tx.scope, turn, stretch), turn.session_id or ""),
         )
         if row is not None:
             return str(row[0])
     return None
 
 
-def _before(tx: Tx, scope: Scope, turn: Turn) -> list[Segment]:
-    return path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
+def _before(tx: Tx, turn: Turn) -> list[Segment]:
+    return path(tx, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
 
 
 def _unread(
-    tx: Tx,
-    scope: Scope,
-    turn: Turn,
-    reach: Reach,
-    segments: Sequence[Segment],
-    bottom: int,
-    advisor_id: str,
+    tx: Tx, turn: Turn, reach: Reach, segments: Sequence[Segment], bottom: int, advisor_id: str
 ) -> int:
     """Count the messages before the oldest turn that was read; only a bookends window shows this
     number."""
@@ -378,20 +354,14 @@ def _unread(
         row = tx.one(
             "SELECT COUNT(*) FROM turns WHERE user_id = ? AND conversation_id = ?"
             " AND branch_id = ? AND depth > ? AND depth <= ? AND excluded = 0",
-            _place(scope, turn, segment),
+            _place(tx.scope, turn, segment),
         )
         messages += int(row[0]) if row else 0
-    return messages + _count(tx, scope, turn, before, None, advisor_id, "'advisor', 'exchange'")
+    return messages + _count(tx, turn, before, None, advisor_id, "'advisor', 'exchange'")
 
 
 def _count(
-    tx: Tx,
-    scope: Scope,
-    turn: Turn,
-    segments: Sequence[Segment],
-    enough: int | None,
-    advisor_id: str,
-    kinds: str,
+    tx: Tx, turn: Turn, segments: Sequence[Segment], enough: int | None, advisor_id: str, kinds: str
 ) -> int:
     """Count an advisor's answers of these kinds on a path, up to `enough`. The order keeps
     PostgreSQL at the index: for any few rows it would look through the whole table."""
@@ -405,7 +375,7 @@ def _count(
             f" AND a.branch_id = ? AND a.depth > ? AND a.depth <= ? AND {SPEAKS}"
             f" AND a.kind IN ({kinds}) AND t.excluded = 0{limit}) AS counted",
             (
-                scope.user,
+                tx.user,
                 turn.conversation_id,
                 advisor_id,
                 segment.branch_id,
@@ -421,7 +391,6 @@ def _count(
 
 def _head(
     tx: Tx,
-    scope: Scope,
     turn: Turn,
     reach: Reach,
     segments: Sequence[Segment],
@@ -436,6 +405,6 @@ def _head(
     walk = _ThreadWalk(size={need.advisor.id: 0 for need in needs})
     for segment in (candidate for candidate in segments if candidate.after < upto):
         stretch = replace(segment, upto=min(upto, segment.upto))
-        walk.turns.extend(_turns(tx, scope, turn, stretch))
-        _answers(tx, scope, turn, stretch, list(walk.size), walk, whole=False)
+        walk.turns.extend(_turns(tx, turn, stretch))
+        _answers(tx, turn, stretch, list(walk.size), walk, whole=False)
     return {advisor_id: _past(walk, advisor_id, {}, whole=False) for advisor_id in walk.size}

@@ -83,7 +83,7 @@ async def stored(
 
 
 async def _page(database: Database, scope: Scope, conversation: str, after: int) -> events.LogPage:
-    return await database.read(lambda tx: events.since(tx, scope, conversation, after))
+    return await database.read(lambda tx: events.since(tx, conversation, after), scope)
 
 
 async def _next(listener: Listener, last: int) -> Batch | None:

@@ -19,7 +19,6 @@ from polyvox.evaluation.wordings import Wording, checked
 from polyvox.interop import assertion_import, assertion_reading
 from polyvox.store import turns
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 from polyvox.web.assertion_shapes import (
     AssertedOut,
     AssertionCreate,
@@ -77,7 +76,7 @@ async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
     others = [
         Wording(one.text, one.kind, one.args)
         for one in await app.database.read(
-            lambda tx: rows.list_all(tx, who, Wanted(advisor_id=made[0].advisor_id, active=True))
+            lambda tx: rows.list_all(tx, Wanted(advisor_id=made[0].advisor_id, active=True)), who
         )
         if one.id not in ids
     ]
@@ -104,18 +103,18 @@ async def change_assertions(app: App, who: Who, body: BulkBody) -> BulkOut:
 async def lint_assertions(app: App, who: Who, body: LintBody) -> LintOut:
     """Warnings about texts that are not stored yet, and checks in code that say the same."""
     said = checked(body.wordings())
-    others = await app.database.read(lambda tx: _others(tx, who, body))
+    others = await app.database.read(lambda tx: _others(tx, body), who)
     return LintOut(items=[LintedOut.of(one, others) for one in said])
 
 
-def _others(tx: Tx, who: Scope, body: LintBody) -> list[Wording]:
+def _others(tx: Tx, body: LintBody) -> list[Wording]:
     advisor = body.advisor_id
     if advisor is None and body.answer_id is not None:
-        advisor = turns.get_answer(tx, who, body.answer_id).advisor_id
+        advisor = turns.get_answer(tx, body.answer_id).advisor_id
     if advisor is None:
         return []
-    advisor_id, _ = asserting.whose(tx, who, advisor)
-    found = rows.list_all(tx, who, Wanted(advisor_id=advisor_id, active=True))
+    advisor_id, _ = asserting.whose(tx, advisor)
+    found = rows.list_all(tx, Wanted(advisor_id=advisor_id, active=True))
     return [Wording(one.text, one.kind, one.args) for one in found if one.id != body.beside]
 
 
@@ -192,10 +191,10 @@ async def export_assertions(app: App, who: Who, advisor: Key) -> Response:
     """An advisor's assertions as YAML, with the contexts they need."""
 
     def read(tx: Tx) -> tuple[str, str]:
-        owner = asserting.whose(tx, who, advisor)
-        return assertion_reading.whole(tx, who, [owner]), owner[1]
+        owner = asserting.whose(tx, advisor)
+        return assertion_reading.whole(tx, [owner]), owner[1]
 
-    text, name = await app.database.read(read)
+    text, name = await app.database.read(read, who)
     called = f"{file_name(name, 'advisor')} assertions.yaml"
     headers = {**SAFE, "Content-Type": YAML, "Content-Disposition": disposition(called)}
     return Response(text.encode("utf-8", "replace"), headers=headers)

@@ -176,7 +176,7 @@ async def _known(
     zone = zone_of(timezone or app.settings.timezone)
     time = app.clock() if now is None else _micros(now, zone)
     return await app.database.read(
-        lambda tx: past.read(tx, who, partition, time, zone, session, whole=whole).known
+        lambda tx: past.read(tx, partition, time, zone, session, whole=whole).known, who
     )
 
 

@@ -225,7 +225,7 @@ async def get_trace(
 
 
 async def _trace(app: Polyvox, who: Scope, turn: str, answer: str | None) -> dict[str, Any]:
-    return await app.database.read(lambda tx: trace_of(tx, who, turn, answer))
+    return await app.database.read(lambda tx: trace_of(tx, turn, answer), who)
 
 
 def _fields(form: Form, most: int) -> tuple[str, str]:
@@ -282,7 +282,7 @@ async def _find(
             param="conversationId",
         )
     now = app.clock()
-    persona = await app.database.write(lambda tx: find_or_make(tx, who, persona_id, now))
+    persona = await app.database.write(lambda tx: find_or_make(tx, persona_id, now), who)
     return persona, conversation
 
 

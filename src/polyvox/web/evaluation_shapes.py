@@ -19,7 +19,6 @@ from polyvox.evaluation.values import Verdict
 from polyvox.shapes import usd
 from polyvox.store import advisors as advisor_rows
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 from polyvox.web.fields import Body, Id, ModelName
 
 OutcomeName = Literal["pass", "fail", "error"]
@@ -301,8 +300,8 @@ class PassRates(BaseModel):
 class Texts:
     """What assertions said, version by version, each looked up once."""
 
-    def __init__(self, tx: Tx, scope: Scope) -> None:
-        self._tx, self._scope = tx, scope
+    def __init__(self, tx: Tx) -> None:
+        self._tx, self._scope = tx, tx.scope
         self._versions: dict[str, dict[int, tuple[str, str]]] = {}
         self._names: dict[str, tuple[str, str]] = {}
 
@@ -321,7 +320,7 @@ class Texts:
     def advisor(self, assertion_id: str) -> tuple[str, str]:
         """Whose it is: id and name."""
         if assertion_id not in self._names:
-            one = assertion_rows.find(self._tx, self._scope, assertion_id)
+            one = assertion_rows.find(self._tx, assertion_id)
             self._names[assertion_id] = (
                 ("", "")
                 if one is None
@@ -334,29 +333,29 @@ class Texts:
 
     def _of(self, assertion_id: str) -> dict[int, tuple[str, str]]:
         if assertion_id not in self._versions:
-            found = assertion_rows.versions(self._tx, self._scope, assertion_id)
+            found = assertion_rows.versions(self._tx, assertion_id)
             self._versions[assertion_id] = {one.number: (one.text, one.kind) for one in found}
         return self._versions[assertion_id]
 
 
-def name_of(tx: Tx, scope: Scope, advisor_id: str | None) -> str | None:
+def name_of(tx: Tx, advisor_id: str | None) -> str | None:
     """What an advisor is called, or was when it was last asserted about."""
     if advisor_id is None:
         return None
-    found = advisor_rows.find(tx, scope, advisor_id)
-    return found.name if found else assertion_rows.name_of(tx, scope, advisor_id)
+    found = advisor_rows.find(tx, advisor_id)
+    return found.name if found else assertion_rows.name_of(tx, advisor_id)
 
 
-def told(tx: Tx, scope: Scope, evaluation_id: str, *, with_verdicts: bool = True) -> EvaluationOut:
+def told(tx: Tx, evaluation_id: str, *, with_verdicts: bool = True) -> EvaluationOut:
     """A run with what it has found out up to now."""
-    found = seen(tx, scope, evaluation_id)
-    texts = Texts(tx, scope)
+    found = seen(tx, evaluation_id)
+    texts = Texts(tx)
     out = EvaluationOut.of(
-        found.evaluation, name_of(tx, scope, found.evaluation.advisor_id), found.results
+        found.evaluation, name_of(tx, found.evaluation.advisor_id), found.results
     )
     out.results = [_result(row, texts) for row in found.results.assertions]
     if with_verdicts:
-        said = {one.key: one.text for one in samples.of_run(tx, scope, evaluation_id)}
+        said = {one.key: one.text for one in samples.of_run(tx, evaluation_id)}
         out.verdicts = shown(found.verdicts, texts, said)
     return out
 

@@ -87,7 +87,7 @@ async def export_conversation(
     format: Format = "markdown",  # noqa: A002 - its name in the address
 ) -> Response:
     """Write it as a file: `jsonl` keeps everything, `markdown` and `html` are to read."""
-    whole = await app.database.read(lambda tx: read_whole(tx, who, conversation))
+    whole = await app.database.read(lambda tx: read_whole(tx, conversation), who)
     data = await asyncio.to_thread(_written, whole, format)
     kind, ending = KINDS[format]
     name = file_name(whole.conversation.title, whole.conversation.id)

@@ -179,7 +179,7 @@ async def get_memory_overview(app: App, who: Who) -> OverviewOut:
     """How much is remembered, and what reads it."""
     own = Partition.own(who)
     sessions, statements = await app.database.read(
-        lambda tx: (episodes.count_sessions(tx, who, own), facts.count(tx, who, own))
+        lambda tx: (episodes.count_sessions(tx, own), facts.count(tx, own)), who
     )
     return OverviewOut(sessions=sessions, statements=statements, model=app.memory.asker.model)
 
@@ -199,10 +199,10 @@ async def list_items(
     if q.strip():
         zone = zone_of(app.settings.timezone)
         found = await app.database.read(
-            lambda tx: listing.search(tx, who, own, q, now, limit, zone)
+            lambda tx: listing.search(tx, own, q, now, limit, zone), who
         )
         return ItemPage(items=[ItemOut.of(one) for one in found], next=None)
-    page = await app.database.read(lambda tx: listing.page(tx, who, own, only, limit, after))
+    page = await app.database.read(lambda tx: listing.page(tx, own, only, limit, after), who)
     return ItemPage(items=[ItemOut.of(one) for one in page.items], next=page.next)
 
 
@@ -211,7 +211,7 @@ async def list_places(app: App, who: Who, at: Where) -> list[PlaceOut]:
     """Where remembered messages stand: who said them, and in which turn of which conversation."""
     wanted = [_place(one) for one in at]
     own = Partition.own(who)
-    found = await app.database.read(lambda tx: places(tx, who, own, wanted))
+    found = await app.database.read(lambda tx: places(tx, own, wanted), who)
     return [PlaceOut.of(one) for one in found]
 
 
@@ -249,7 +249,7 @@ async def list_days(
     """What each day was about, with the summaries of the sessions that ended in it."""
     own, zone = Partition.own(who), zone_of(app.settings.timezone)
     found, following = await app.database.read(
-        lambda tx: listing.days(tx, who, own, zone, limit, before)
+        lambda tx: listing.days(tx, own, zone, limit, before), who
     )
     return DayPage(items=[DayOut.of(one) for one in found], next=following)
 
@@ -266,9 +266,10 @@ async def export_memory(app: App, who: Who, response: Response) -> MemoryOut:
     known = await memory.facts(who, own, include_history=True)
     summed, told = await app.database.read(
         lambda tx: (
-            derived.summaries_before(tx, who, own, None, EVERYTHING),
-            derived.list_daily(tx, who, own),
-        )
+            derived.summaries_before(tx, own, None, EVERYTHING),
+            derived.list_daily(tx, own),
+        ),
+        who,
     )
     return MemoryOut(
         exported_at=iso(app.clock()),

@@ -43,7 +43,7 @@ class PersonaOut(BaseModel):
 @router.get("/api/personas", responses=responses())
 async def list_personas(app: App, who: Who) -> list[PersonaOut]:
     """Those that come with the program, then the advisors that you talk to alone."""
-    found = await app.database.read(lambda tx: personas(tx, who))
+    found = await app.database.read(lambda tx: personas(tx), who)
     return [PersonaOut.of(one) for one in found]
 
 

@@ -149,13 +149,13 @@ async def list_sessions(
     """The newest sessions first, of one conversation or of all; `after` is the last one of the page
     before."""
 
-    return await app.database.read(lambda tx: listed(tx, who, conversation, limit, after))
+    return await app.database.read(lambda tx: listed(tx, conversation, limit, after), who)
 
 
 @router.get("/api/sessions/{session}", responses=responses(404))
 async def get_session(app: App, who: Who, session: Key) -> SessionOut:
     """One session."""
-    return await app.database.read(lambda tx: shown(tx, who, session))
+    return await app.database.read(lambda tx: shown(tx, session), who)
 
 
 @router.get("/api/sessions/{session}/turns", responses=responses(404))
@@ -165,41 +165,40 @@ async def get_session_turns(
     """What was said in it, the newest `limit` turns, oldest first."""
 
     def look(tx: Tx) -> list[SessionTurnOut]:
-        ids = sessions.turns_in(tx, who, sessions.get(tx, who, session), limit)
+        ids = sessions.turns_in(tx, sessions.get(tx, session), limit)
         return [
-            SessionTurnOut.of(turns.get_turn(tx, who, one), turns.answers_of(tx, who, one))
-            for one in ids
+            SessionTurnOut.of(turns.get_turn(tx, one), turns.answers_of(tx, one)) for one in ids
         ]
 
-    return await app.database.read(look)
+    return await app.database.read(look, who)
 
 
 @router.post("/api/sessions/{session}/end", responses=responses(404, 409))
 async def end_session(app: App, who: Who, session: Key) -> SessionOut:
     """End it now; the next message opens a new one."""
     await app.end_session(who, session)
-    return await app.database.read(lambda tx: shown(tx, who, session))
+    return await app.database.read(lambda tx: shown(tx, session), who)
 
 
 def listed(
-    tx: Tx, who: Scope, conversation: str | None, limit: int = 50, after: str | None = None
+    tx: Tx, conversation: str | None, limit: int = 50, after: str | None = None
 ) -> list[SessionOut]:
     """Sessions with what is told of their conversations."""
-    found = sessions.list_sessions(tx, who, conversation, limit, after)
+    found = sessions.list_sessions(tx, conversation, limit, after)
     ids = {session.conversation_id for session, _ in found}
-    known = {one: conversations.find(tx, who, one) for one in ids}
-    first = sessions.first_words(tx, who, [session.id for session, _ in found], FIRST)
+    known = {one: conversations.find(tx, one) for one in ids}
+    first = sessions.first_words(tx, [session.id for session, _ in found], FIRST)
     return [
         SessionOut.of(session, messages, known[session.conversation_id], first[session.id])
         for session, messages in found
     ]
 
 
-def shown(tx: Tx, who: Scope, session_id: str) -> SessionOut:
+def shown(tx: Tx, session_id: str) -> SessionOut:
     """One of them."""
-    session, messages = sessions.counted(tx, who, session_id)
-    talk = conversations.find(tx, who, session.conversation_id)
-    first = sessions.first_words(tx, who, [session_id], FIRST)
+    session, messages = sessions.counted(tx, session_id)
+    talk = conversations.find(tx, session.conversation_id)
+    first = sessions.first_words(tx, [session_id], FIRST)
     return SessionOut.of(session, messages, talk, first[session_id])
 
 
@@ -230,8 +229,8 @@ async def list_jobs(
     about one session alone, if it is named."""
     wanted: tuple[JobState, ...] = tuple(state or ("pending", "running", "failed"))
     about = None if session is None else _about(who, session)
-    counts = await app.database.read(lambda tx: jobs.counts(tx, who))
-    found = await app.database.read(lambda tx: jobs.list_jobs(tx, who, wanted, limit, about))
+    counts = await app.database.read(lambda tx: jobs.counts(tx), who)
+    found = await app.database.read(lambda tx: jobs.list_jobs(tx, wanted, limit, about), who)
     return Jobs(**counts, now=app.clock(), items=[JobOut.of(job) for job in found])
 
 
@@ -239,6 +238,6 @@ async def list_jobs(
 async def retry_job(app: App, who: Who, job: Key) -> JobOut:
     """Try a failed job again now, or one that waits for its next attempt."""
     now = app.clock()
-    retried = await app.database.write(lambda tx: jobs.retry(tx, who, job, now))
+    retried = await app.database.write(lambda tx: jobs.retry(tx, job, now), who)
     app.resources.bell.ring()
     return JobOut.of(retried)

@@ -138,7 +138,7 @@ class Worker:
         await self._take_over()
         now = self._clock()
         job = await self._take(
-            lambda tx: jobs.claim_one(tx, scope, f"{kind}:{subject}", self._runner.id, now)
+            lambda tx: jobs.claim_one(tx, f"{kind}:{subject}", self._runner.id, now), scope
         )
         if job is not None:
             await self._do(job)
@@ -149,7 +149,7 @@ class Worker:
         what another has is waited for."""
         while True:
             now = self._clock()
-            left = await self._database.read(lambda tx, n=now: jobs.unfinished(tx, scope, kind, n))  # type: ignore[misc]  # bound now
+            left = await self._database.read(lambda tx, n=now: jobs.unfinished(tx, kind, n), scope)  # type: ignore[misc]  # bound now
             if not left:
                 return
             if not any([await self.run_one(scope, kind, subject) for subject in left]):
@@ -196,11 +196,13 @@ class Worker:
             return None  # reading disturbs nobody; only what is due is worth a write
         return await self._take(lambda tx: jobs.claim(tx, kinds, self._runner.id, now))
 
-    async def _take(self, claim: Callable[[Tx], Job | None]) -> Job | None:
+    async def _take(
+        self, claim: Callable[[Tx], Job | None], scope: Scope | None = None
+    ) -> Job | None:
         """Claim a job; it is in a hand from then on."""
         async with self._claiming:
             try:
-                job = await self._database.write(claim)
+                job = await self._database.write(claim, scope)
             except BaseException:
                 self._unsure = True  # it may have been stored all the same
                 raise

@@ -282,7 +282,7 @@ async def test_a_check_in_code_needs_no_judge(tmp_path: Path) -> None:
 
 async def _assertions(room: Room, shop: Workshop) -> list[Assertion]:
     wanted = Wanted(advisor_id=shop.advisor.id)
-    return await room.polyvox.database.read(lambda tx: assertions.list_all(tx, ME, wanted))
+    return await room.polyvox.database.read(lambda tx: assertions.list_all(tx, wanted), ME)
 
 
 async def test_without_a_model_to_rewrite_it_is_refused(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from polyvox.resources import Resources
 from polyvox.session.council import find_recipe
 from polyvox.store import advisors as advisor_rows
 from polyvox.store.database import Tx
-from polyvox.values import Advisor, Scope
+from polyvox.values import Advisor
 
 ENGINE = "native"
 """The only one there is; the field stays for clients that name it."""
@@ -119,15 +119,15 @@ def read(written: str) -> Written:
     return msgspec.json.decode(written, type=Written)
 
 
-def prepare(tx: Tx, resources: Resources, scope: Scope, wish: Wish, seed: int = 0) -> Prepared:
+def prepare(tx: Tx, resources: Resources, wish: Wish, seed: int = 0) -> Prepared:
     """The run that is wished for. `Invalid` where there is nothing it could do, with the reason."""
-    advisor = advisor_rows.get(tx, scope, wish.advisor)
+    advisor = advisor_rows.get(tx, wish.advisor)
     iterations = wish.iterations or resources.settings.evaluation.iterations
     if not 1 <= iterations <= MOST_ITERATIONS:
         raise Invalid(f"iterations must be from 1 to {MOST_ITERATIONS}.", param="iterations")
     _check_engine(wish.engine)
-    chosen, others = _chosen(tx, scope, advisor, wish)
-    found = places(tx, resources, scope, [*chosen, *others])
+    chosen, others = _chosen(tx, advisor, wish)
+    found = places(tx, resources, [*chosen, *others])
     warnings: list[str] = []
     phase = _phase(wish.target)
     targets = _cases(chosen, found, phase, warnings)
@@ -146,7 +146,7 @@ def prepare(tx: Tx, resources: Resources, scope: Scope, wish: Wish, seed: int = 
         )
     recipe, text = "", advisor.identity
     if phase is not None:
-        recipe, text = _phase_text(tx, resources, scope, phase, targets, found)
+        recipe, text = _phase_text(tx, resources, phase, targets, found)
     judge, optimizer = _models(resources, [case.assertion for case in targets])
     if judge is None:
         guards = [case for case in guards if case.assertion.kind != "judge"]
@@ -195,10 +195,10 @@ def price_warnings(
     return ()
 
 
-def check_free(tx: Tx, scope: Scope, prepared: Prepared) -> None:
+def check_free(tx: Tx, prepared: Prepared) -> None:
     """Two runs for one prompt would undo each other."""
     target = prepared.plan.prompt.target
-    other = optimisations.under_way(tx, scope, prepared.advisor.id, target, prepared.recipe)
+    other = optimisations.under_way(tx, prepared.advisor.id, target, prepared.recipe)
     if other is not None:
         raise Conflict(
             f"An optimisation of the same text is under way: {other.id}.",
@@ -215,15 +215,13 @@ def _check_engine(engine: str) -> None:
         )
 
 
-def _chosen(
-    tx: Tx, scope: Scope, advisor: Advisor, wish: Wish
-) -> tuple[list[Assertion], list[Assertion]]:
+def _chosen(tx: Tx, advisor: Advisor, wish: Wish) -> tuple[list[Assertion], list[Assertion]]:
     """The assertions to improve, and the advisor's other active ones."""
-    active = assertion_rows.list_all(tx, scope, Wanted(advisor_id=advisor.id, active=True))
+    active = assertion_rows.list_all(tx, Wanted(advisor_id=advisor.id, active=True))
     if wish.assertion_ids is None:
         chosen = active
     else:
-        chosen = assertion_rows.get_many(tx, scope, list(dict.fromkeys(wish.assertion_ids)))
+        chosen = assertion_rows.get_many(tx, list(dict.fromkeys(wish.assertion_ids)))
         for one in chosen:
             if one.advisor_id != advisor.id:
                 raise Invalid(
@@ -284,7 +282,7 @@ def _phase(target: str) -> str | None:
 
 
 def _phase_text(
-    tx: Tx, resources: Resources, scope: Scope, phase: str, targets: Sequence[Case], found: Places
+    tx: Tx, resources: Resources, phase: str, targets: Sequence[Case], found: Places
 ) -> tuple[str, str]:
     """The recipe whose phase it is, and what it says now."""
     names = sorted({found.contexts[case.context].recipe[0] for case in targets})
@@ -294,7 +292,7 @@ def _phase_text(
             "Choose those of one recipe.",
             param="assertion_ids",
         )
-    recipe = find_recipe(tx, scope, resources.settings, names[0])
+    recipe = find_recipe(tx, resources.settings, names[0])
     sets = {found.contexts[case.context].prompts[0] for case in targets}
     return names[0], phase_text(recipe, phase, compact=sets == {"compact"})
 
@@ -340,18 +338,16 @@ def _holdouts(targets: Sequence[Case], part: float | None, seed: int) -> frozens
     return frozenset(chance.sample(sorted(ids), count))
 
 
-def loaded(
-    tx: Tx, resources: Resources, scope: Scope, one: optimisations.Optimisation
-) -> tuple[Plan, Places]:
+def loaded(tx: Tx, resources: Resources, one: optimisations.Optimisation) -> tuple[Plan, Places]:
     """What a stored run works with: the assertions in the versions it began with, and its
     advisor as it was."""
     written = read(one.plan)
     named = {(name, number) for name, number, _ in (*written.targets, *written.guards)}
     found: dict[tuple[str, int], Assertion] = {}
     for name, number in sorted(named):
-        if (assertion := _version(tx, scope, name, number)) is not None:
+        if (assertion := _version(tx, name, number)) is not None:
             found[name, number] = assertion
-    where = places(tx, resources, scope, list(found.values()))
+    where = places(tx, resources, list(found.values()))
     advisors = {
         key: _as_it_was(advisor, one) if key == one.advisor_id else advisor
         for key, advisor in where.advisors.items()
@@ -392,12 +388,12 @@ def _placed(
     return tuple(cases)
 
 
-def _version(tx: Tx, scope: Scope, assertion_id: str, number: int) -> Assertion | None:
+def _version(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
     """An assertion as it was in a version; None where it was removed."""
-    now = assertion_rows.find(tx, scope, assertion_id)
+    now = assertion_rows.find(tx, assertion_id)
     if now is None or now.number == number:
         return now
-    for version in assertion_rows.versions(tx, scope, assertion_id):
+    for version in assertion_rows.versions(tx, assertion_id):
         if version.number == number:
             return replace(
                 now, number=number, text=version.text, kind=version.kind, args=version.args

@@ -43,7 +43,7 @@ class RoadRewriter:
         first = rewriting.request(ask, limit)
         name = rewriting.ask_hash(first)
         kept = await self.resources.database.read(
-            lambda tx: optimisations.find_attempt(tx, self.scope, self.run_id, number)
+            lambda tx: optimisations.find_attempt(tx, self.run_id, number), self.scope
         )
         if kept is not None and kept.ask_hash == name:
             return Proposal(kept.text, kept.note)
@@ -61,7 +61,7 @@ class RoadRewriter:
             self.resources.clock(),
         )
         await self.resources.database.write(
-            lambda tx: optimisations.put_attempt(tx, self.scope, self.run_id, made)
+            lambda tx: optimisations.put_attempt(tx, self.run_id, made), self.scope
         )
         return Proposal(text, note)
 

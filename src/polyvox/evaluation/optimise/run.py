@@ -67,7 +67,7 @@ class Optimisations:
     async def estimate(self, scope: Scope, wish: Wish) -> tuple[Prepared, RunEstimate]:
         """Say what a run would do, and the most it would take. Nothing is begun."""
         prepared = await self._resources.database.read(
-            lambda tx: plans.prepare(tx, self._resources, scope, wish)
+            lambda tx: plans.prepare(tx, self._resources, wish), scope
         )
         return prepared, await asyncio.to_thread(estimate, self._resources, prepared)
 
@@ -75,14 +75,14 @@ class Optimisations:
         """Want a run; somebody's worker does it."""
         _, expected = await self.estimate(scope, wish)
         made = await self._resources.database.write(
-            lambda tx: _begin(tx, self._resources, scope, wish, expected)
+            lambda tx: _begin(tx, self._resources, wish, expected), scope
         )
         self._ring()
         return made
 
     async def get(self, scope: Scope, optimisation_id: str) -> Findings:
         """A run with its attempts and what it has found."""
-        return await self._resources.database.read(lambda tx: findings(tx, scope, optimisation_id))
+        return await self._resources.database.read(lambda tx: findings(tx, optimisation_id), scope)
 
     async def list(
         self, scope: Scope, advisor: str | None = None, limit: int = 50, before: str | None = None
@@ -90,11 +90,11 @@ class Optimisations:
         """Runs, newest first."""
 
         def read(tx: Tx) -> Page[Optimisation]:
-            found = None if advisor is None else advisor_rows.find(tx, scope, advisor)
+            found = None if advisor is None else advisor_rows.find(tx, advisor)
             advisor_id = advisor if found is None else found.id
-            return rows.list_page(tx, scope, advisor_id=advisor_id, limit=limit, before=before)
+            return rows.list_page(tx, advisor_id=advisor_id, limit=limit, before=before)
 
-        return await self._resources.database.read(read)
+        return await self._resources.database.read(read, scope)
 
     async def cancel(self, scope: Scope, optimisation_id: str) -> Optimisation:
         """Call a run off: from now on nothing is spent on it; its attempts stay."""
@@ -102,12 +102,12 @@ class Optimisations:
         def write(tx: Tx) -> Optimisation:
             told = "It was called off; its attempts are kept."
             now = self._resources.clock()
-            if not rows.end(tx, scope, optimisation_id, "cancelled", now, told):
-                one = rows.get(tx, scope, optimisation_id)
+            if not rows.end(tx, optimisation_id, "cancelled", now, told):
+                one = rows.get(tx, optimisation_id)
                 raise Conflict(f"This optimisation is {one.state}.", "There is nothing to cancel.")
-            return rows.get(tx, scope, optimisation_id)
+            return rows.get(tx, optimisation_id)
 
-        ended = await self._resources.database.write(write)
+        ended = await self._resources.database.write(write, scope)
         self._bells.ring(optimisation_id)
         return ended
 
@@ -117,22 +117,22 @@ class Optimisations:
         """Let a run that failed, or ran out of money, go on behind what it has paid for."""
 
         def write(tx: Tx) -> Optimisation:
-            one = rows.get(tx, scope, optimisation_id)
+            one = rows.get(tx, optimisation_id)
             if one.state not in ("failed", "spent"):
                 raise Conflict(
                     f"This optimisation is {one.state}.",
                     "Only one that failed or is spent goes on.",
                 )
-            other = rows.under_way(tx, scope, one.advisor_id, one.target, one.recipe)
+            other = rows.under_way(tx, one.advisor_id, one.target, one.recipe)
             if other is not None:
                 raise Conflict(f"Another one of the same text is under way: {other.id}.")
             judge = judge_model(self._resources.settings, self._resources.models) or ""
             most = one.budget if budget is None else round(budget * NANO)
-            rows.take_up(tx, scope, optimisation_id, judge, most)
-            jobs.again(tx, scope, KIND, optimisation_id, self._resources.clock())
-            return rows.get(tx, scope, optimisation_id)
+            rows.take_up(tx, optimisation_id, judge, most)
+            jobs.again(tx, KIND, optimisation_id, self._resources.clock())
+            return rows.get(tx, optimisation_id)
 
-        taken = await self._resources.database.write(write)
+        taken = await self._resources.database.write(write, scope)
         self._ring()
         return taken
 
@@ -141,13 +141,13 @@ class Optimisations:
     ) -> Optimisation:
         """Make the best attempt the prompt: a new version."""
         return await self._resources.database.write(
-            lambda tx: adopt.accept(tx, self._resources, scope, optimisation_id, force=force)
+            lambda tx: adopt.accept(tx, self._resources, optimisation_id, force=force), scope
         )
 
     async def reject(self, scope: Scope, optimisation_id: str) -> Optimisation:
         """Keep the prompt as it is; the attempts are kept too."""
         return await self._resources.database.write(
-            lambda tx: adopt.reject(tx, self._resources, scope, optimisation_id)
+            lambda tx: adopt.reject(tx, self._resources, optimisation_id), scope
         )
 
     async def rollback(
@@ -155,7 +155,7 @@ class Optimisations:
     ) -> Optimisation:
         """Undo an accepted result: the prompt as it was, as a new version."""
         return await self._resources.database.write(
-            lambda tx: adopt.rollback(tx, self._resources, scope, optimisation_id, force=force)
+            lambda tx: adopt.rollback(tx, self._resources, optimisation_id, force=force), scope
         )
 
     # the work
@@ -164,35 +164,35 @@ class Optimisations:
         scope, run_id = job.scope, job.subject
         database, clock = self._resources.database, self._resources.clock
         try:
-            one = await database.write(lambda tx: rows.start(tx, scope, run_id, clock()))
+            one = await database.write(lambda tx: rows.start(tx, run_id, clock()), scope)
         except NotFound:
             return
         if one.ended:
             return
 
         async def wanted() -> bool:
-            return not (await database.read(lambda tx: rows.get(tx, scope, run_id))).ended
+            return not (await database.read(lambda tx: rows.get(tx, run_id), scope)).ended
 
         try:
             await self._bells.while_wanted(run_id, self._run(scope, one), wanted)
         except (Outage, ModelError) as error:
             told = f"{error.message} {error.hint}".strip()
-            await database.write(lambda tx: rows.end(tx, scope, run_id, "failed", clock(), told))
+            await database.write(lambda tx: rows.end(tx, run_id, "failed", clock(), told), scope)
         except CapReached as error:
             told = f"{error.message} {error.hint}".strip()
-            await database.write(lambda tx: rows.end(tx, scope, run_id, "spent", clock(), told))
+            await database.write(lambda tx: rows.end(tx, run_id, "spent", clock(), told), scope)
         except StoreError:
             raise  # it waits and is taken up again, as all work is
         except Exception:
             told = "Polyvox itself failed; the log says where. Resume the run to try again."
-            await database.write(lambda tx: rows.end(tx, scope, run_id, "failed", clock(), told))
+            await database.write(lambda tx: rows.end(tx, run_id, "failed", clock(), told), scope)
             raise
 
     async def _run(self, scope: Scope, one: Optimisation) -> None:
         """Look for a better prompt, and keep what was found."""
         resources = self._resources
         plan, places = await resources.database.read(
-            lambda tx: plans.loaded(tx, resources, scope, one)
+            lambda tx: plans.loaded(tx, resources, one), scope
         )
         if not plan.targets:
             raise Outage("Every assertion of this run was removed.", "Begin another one.")
@@ -200,7 +200,7 @@ class Optimisations:
         purse = Purse(one.budget, one.spent, held=expected.get("confirmation") or 0)
 
         def note(tx: Tx, used: Usage) -> None:
-            rows.spend(tx, scope, one.id, used)
+            rows.spend(tx, one.id, used)
             counted(purse, tx, used)
 
         async def affordable(model: str, request: Request) -> None:
@@ -208,7 +208,7 @@ class Optimisations:
             limits = resources.settings.limits
             if limits.capped:
                 await resources.database.read(
-                    lambda tx: check_caps(tx, scope, limits, "", None, resources.clock())
+                    lambda tx: check_caps(tx, limits, "", None, resources.clock()), scope
                 )
 
         calls = PursedCalls(
@@ -239,10 +239,9 @@ class Optimisations:
         better = result.best.prompt if result.best.number else None
 
         def write(tx: Tx) -> None:
-            rows.drop_attempts(tx, scope, one.id, result.iterations)
+            rows.drop_attempts(tx, one.id, result.iterations)
             rows.end(
                 tx,
-                scope,
                 one.id,
                 state,
                 self._resources.clock(),
@@ -252,16 +251,14 @@ class Optimisations:
                 final_text=None if better is None else better.text,
             )
 
-        await self._resources.database.write(write)
+        await self._resources.database.write(write, scope)
 
 
-def _begin(
-    tx: Tx, resources: Resources, scope: Scope, wish: Wish, expected: RunEstimate
-) -> Optimisation:
+def _begin(tx: Tx, resources: Resources, wish: Wish, expected: RunEstimate) -> Optimisation:
     now = resources.clock()
-    prepared = plans.prepare(tx, resources, scope, wish, seed=now % 1_000_003)
-    plans.check_free(tx, scope, prepared)
-    check_caps(tx, scope, resources.settings.limits, "", None, now)
+    prepared = plans.prepare(tx, resources, wish, seed=now % 1_000_003)
+    plans.check_free(tx, prepared)
+    check_caps(tx, resources.settings.limits, "", None, now)
     one = Optimisation(
         id=new_id(),
         advisor_id=prepared.advisor.id,
@@ -283,6 +280,6 @@ def _begin(
         iterations=prepared.plan.iterations,
         created_at=now,
     )
-    rows.add(tx, scope, one)
-    jobs.enqueue(tx, scope, KIND, one.id, now)
+    rows.add(tx, one)
+    jobs.enqueue(tx, KIND, one.id, now)
     return one
