@@ -125,6 +125,16 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
+class Branch:
+    """A line of turns that leaves another one after a depth."""
+
+    id: str
+    parent_id: str | None
+    fork_depth: int
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Segment:
     """A stretch of one branch: the turns with first < depth <= last."""
 

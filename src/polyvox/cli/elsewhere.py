@@ -159,7 +159,6 @@ def _item(one: Recalled) -> dict[str, object]:
 
 
 def _camel(data: Mapping[str, Any]) -> dict[str, Any]:
-
     return {to_camel(name): value for name, value in data.items()}
 
 

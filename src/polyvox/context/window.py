@@ -83,7 +83,7 @@ def _session(thread: Thread) -> tuple[Sequence[ThreadTurn], tuple[Omitted, ...]]
 
 
 def _newest(units: Sequence[ThreadTurn], messages: int) -> int:
-    """Index of the first of the newest units that together have at most `most` messages."""
+    """Index of the first of the newest units that together have at most `messages` messages."""
     at, room = len(units), messages
     while at and 1 + len(units[at - 1].own) <= room:
         at -= 1

@@ -51,13 +51,13 @@ def view(tx: Tx, conversation_id: str, before: int | None = None, limit: int = P
     after = max(0, upto - limit)
     segments = threads.path(tx, head.branch_id, upto)
     shown = turns.on_path(tx, conversation_id, segments, after)
-    branches = _branches(tx, conversation_id)
+    branches = turns.forks(tx, conversation_id)
     forked = [turn_id for ids in branches.values() for turn_id in ids]
     return View(
         conversation,
         tuple((turn, _live(tx, turns.answers_of(tx, turn.id))) for turn in shown),
         branches,
-        _tips(tx, conversation_id, forked),
+        turns.tips(tx, forked),
         more=after > 0,
     )
 
@@ -68,39 +68,6 @@ def _live(tx: Tx, answers: list[Answer]) -> tuple[Answer, ...]:
         turns.with_text_so_far(tx, answer) if answer.state == "streaming" else answer
         for answer in answers
     )
-
-
-def _branches(tx: Tx, conversation_id: str) -> dict[str, tuple[str, ...]]:
-    """Turns that share a parent, by that parent ("" for first turns), where there are several."""
-    forks = tx.all(
-        "SELECT DISTINCT fork_depth + 1 FROM branches WHERE user_id = ? AND conversation_id = ?"
-        " AND parent_id IS NOT NULL",
-        (tx.user, conversation_id),
-    )
-    shared: dict[str, list[str]] = {}
-    for (depth,) in forks:
-        rows = tx.all(
-            "SELECT parent_id, id FROM turns WHERE user_id = ? AND conversation_id = ?"
-            " AND depth = ? ORDER BY created_at, id",
-            (tx.user, conversation_id, depth),
-        )
-        for parent_id, turn_id in rows:
-            shared.setdefault(parent_id or "", []).append(turn_id)
-    return {parent: tuple(ids) for parent, ids in shared.items() if len(ids) > 1}
-
-
-def _tips(tx: Tx, conversation_id: str, forked: Sequence[str]) -> dict[str, str]:
-    """For each of these turns the last turn of the branch it stands on."""
-    tips = {}
-    for turn_id in forked:
-        branch_id = turns.get_turn(tx, turn_id).branch_id
-        last = tx.one(
-            "SELECT id FROM turns WHERE user_id = ? AND conversation_id = ? AND branch_id = ?"
-            " ORDER BY depth DESC LIMIT 1",
-            (tx.user, conversation_id, branch_id),
-        )
-        tips[turn_id] = last[0] if last else turn_id
-    return tips
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from polyvox.resources import Resources
 from polyvox.session import council
 from polyvox.session.answer import Job
 from polyvox.session.council import model_for, params_for, voiced
-from polyvox.store import ratios, receipts
+from polyvox.store import advisors, ratios, receipts
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, read_threads, words_of
 from polyvox.thread import Other, Own, Thread
@@ -29,7 +29,7 @@ from polyvox.values import Turn
 def seat(tx: Tx, resources: Resources, jobs: Sequence[Job], round_: int = 0) -> list[AdvisorView]:
     """Read every job's thread and how its model is asked. `round_`: of an exchange."""
     recipe, turn = jobs[0].recipe, jobs[0].turn
-    slugs = _slugs(tx)
+    slugs = advisors.slugs(tx)
     asked = []
     needs: list[Need] = []
     measured: dict[str, float] = {}
@@ -77,11 +77,6 @@ def reach_of(recipe: Recipe) -> Reach:
         first_turns=window.system_messages if window.kind == "bookends" else 0,
         count_upto=None if recipe.count_turns else sum(p.answers or 0 for p in recipe.phases),
     )
-
-
-def _slugs(tx: Tx) -> dict[str, str]:
-    rows = tx.all("SELECT id, slug FROM advisors WHERE user_id = ?", (tx.user,))
-    return {row[0]: row[1] for row in rows}
 
 
 def _base(tx: Tx, thread: Thread) -> BaseHistory | None:

@@ -82,6 +82,11 @@ def list_page(tx: Tx, limit: int, after: str | None = None) -> Page[Conversation
     return page_of(conversations, limit, lambda conversation: conversation.updated_at)
 
 
+def titles(tx: Tx) -> dict[str, str]:
+    """Every conversation's title by its id."""
+    return dict(tx.all("SELECT id, title FROM conversations WHERE user_id = ?", (tx.user,)))
+
+
 def latest(
     tx: Tx, *, recipe: str | None = None, advisor_id: str | None = None
 ) -> Conversation | None:

@@ -19,19 +19,16 @@ from polyvox.app import Polyvox
 from polyvox.errors import ConfigError, PolyvoxError
 from polyvox.web import (
     advisors,
-    assertions,
     briefs,
     companion,
     conversations,
     councils,
     errors,
-    evaluations,
     export,
     health,
     memory,
     memory_room,
     openai,
-    optimizations,
     personas,
     receipts,
     recipes,
@@ -43,6 +40,7 @@ from polyvox.web import (
     turns,
     usage,
 )
+from polyvox.web.evaluation import assertions, evaluations, optimizations
 from polyvox.web.guard import Asgi, Guard, is_loopback
 from polyvox.web.openapi import Api
 

@@ -1,62 +1,191 @@
-"""Routes of assertions: made, listed, changed, looked at, suggested, in files and out."""
+"""Routes of assertions: make, list, change, lint, suggest, export, import."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
 
 from polyvox.errors import Invalid
 from polyvox.evaluation import assertion as asserting
-from polyvox.evaluation import language as languages
+from polyvox.evaluation import language
+from polyvox.evaluation.assertion import LISTED, Action
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.proposing import suggest
+from polyvox.evaluation.shapes import AssertionOut, HistoryOut, LintedOut
+from polyvox.evaluation.suggest import Proposed
 from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import Details, Wanted
 from polyvox.evaluation.values import Kind
-from polyvox.evaluation.wordings import Wording, checked
+from polyvox.evaluation.wordings import LONGEST, MOST, Wording, checked, lines
 from polyvox.interop import assertion_import, assertion_reading
+from polyvox.interop.report import Report
+from polyvox.shapes import shape
 from polyvox.store import turns
 from polyvox.store.database import Tx
-from polyvox.web.assertion_shapes import (
-    AssertedOut,
-    AssertionCreate,
-    AssertionOut,
-    AssertionPage,
-    AssertionPatch,
-    BulkBody,
-    BulkOut,
-    HistoryOut,
-    ImportBody,
-    KindOut,
-    KindsOut,
-    LintBody,
-    LintedOut,
-    LintOut,
-    MadeOut,
-    ProposedOut,
-    ReportOut,
-    SuggestAssertions,
-    SuggestedAssertions,
-    told,
-)
 from polyvox.web.dependencies import App, Who, while_wanted
 from polyvox.web.errors import responses
 from polyvox.web.export import SAFE, disposition, file_name
-from polyvox.web.fields import Key, Text
+from polyvox.web.fields import Body, Filled, Id, Key, Message, ModelName, Text
 
 router = APIRouter(tags=["assertions"])
 
 YAML = "application/yaml"
 Searched = Annotated[Text, Query(max_length=500)]
+Words = Annotated[Text, Field(max_length=LONGEST)]
+Tag = Annotated[Filled, Field(min_length=1, max_length=60)]
+Args = dict[str, Any]
+
+
+class AssertionTexts(Body):
+    """Texts of assertions: `texts`, or `text` with one per line."""
+
+    text: Annotated[Text, Field(max_length=LONGEST * MOST)] | None = None
+    texts: Annotated[list[Words], Field(max_length=MOST)] | None = None
+    kind: Kind = "judge"
+    args: Args | None = None
+
+    def wordings(self) -> list[Wording]:
+        """The texts, each with its kind; a check may have no words."""
+        given = [*(self.texts or ()), *lines(self.text or "")]
+        if not given and self.kind != "judge":
+            given = [""]
+        return [Wording(text, self.kind, self.args or {}) for text in given]
+
+
+class AssertionCreate(AssertionTexts):
+    """New assertions: drawn from an answer, or by hand for an advisor."""
+
+    answer_id: Id | None = None
+    advisor_id: Id | None = None
+    """Its id or slug."""
+    tags: list[Tag] = Field(default_factory=list, max_length=20)
+    user_input: Message | None = None
+    """By hand: what to ask. Without one it holds in every stored context of its advisor."""
+
+
+class AssertionPatch(Body):
+    """Changes to an assertion; another text, kind or args makes a new version."""
+
+    text: Words | None = None
+    kind: Kind | None = None
+    args: Args | None = None
+    tags: Annotated[list[Tag], Field(max_length=20)] | None = None
+    active: bool | None = None
+    user_input: Message | None = None
+
+
+class BulkBody(Body):
+    """The same for many assertions."""
+
+    ids: Annotated[list[Id], Field(min_length=1, max_length=LISTED)]
+    action: Action
+    tag: Tag | None = None
+
+
+class LintBody(AssertionTexts):
+    """Texts to look at, beside the active assertions of an advisor (or of an answer's)."""
+
+    advisor_id: Id | None = None
+    answer_id: Id | None = None
+    beside: Id | None = None
+    """An assertion that is being edited: it is not compared with itself."""
+
+
+class SuggestAssertions(Body):
+    """The number of proposals, and the model that is asked for them."""
+
+    count: int = Field(6, ge=1, le=12)
+    model: ModelName | None = None
+
+
+class ImportBody(Body):
+    """The text of a file: our YAML, or what SPACE Terminal stored."""
+
+    content: Annotated[str, Field(min_length=1)]
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MadeOut(AssertionOut):
+    """The assertion that was made (of several, the first), all of them, and their lint."""
+
+    assertions: list[AssertionOut]
+    lint: list[LintedOut]
+    """For each of them, in the same order."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionPage:
+    """An advisor's assertions in the order they were made; `next` is the `after` of the next
+    page."""
+
+    advisor_id: str
+    advisor_name: str
+    items: list[AssertionOut]
+    next: str | None
+    tags: tuple[str, ...]
+    """Every tag that the advisor's assertions have."""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkOut:
+    """The assertions that were changed."""
+
+    ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LintOut:
+    """The lint of each text."""
+
+    items: list[LintedOut]
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedAssertions:
+    """Assertions that could be made of an answer. Nothing is made."""
+
+    suggestions: tuple[Proposed, ...]
+    model: str
+    """The model that proposed; empty: only rules did."""
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class KindOut:
+    """A kind of assertion and the arguments it takes."""
+
+    kind: Kind
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KindsOut:
+    """The kinds of assertions."""
+
+    kinds: list[KindOut]
+    languages: dict[str, str]
+    """That the check `language` can tell, by code."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssertedOut:
+    """Answers of a conversation that assertions were drawn from."""
+
+    answers: list[str]
+    badges: bool
+    """True if new answers are judged as they come."""
 
 
 @router.post("/api/assertions", status_code=201, responses=responses(404, 409))
 async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
     """New assertions, one per text or line: from an answer, with what its advisor had been sent;
     or by hand for an advisor. One that is there word for word is given as it is."""
-    said = body.wordings()
+    wordings = body.wordings()
     if (body.answer_id is None) == (body.advisor_id is None):
         raise Invalid("Give an answer_id or an advisor_id.", "One of them.", param="answer_id")
     if body.answer_id is not None:
@@ -66,30 +195,27 @@ async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
                 "Leave user_input out.",
                 param="user_input",
             )
-        made = await asserting.from_answer(app.resources, who, body.answer_id, said, body.tags)
+        made = await asserting.from_answer(app.resources, who, body.answer_id, wordings, body.tags)
     else:
         advisor = body.advisor_id or ""
         made = await asserting.by_hand(
-            app.resources, who, advisor, said, body.tags, body.user_input
+            app.resources, who, advisor, wordings, body.tags, body.user_input
         )
-    ids = {one.id for one in made}
-    others = [
-        Wording(one.text, one.kind, one.args)
-        for one in await app.database.read(
-            lambda tx: rows.list_all(tx, Wanted(advisor_id=made[0].advisor_id, active=True)), who
-        )
-        if one.id not in ids
-    ]
-    linted = [LintedOut.of(Wording(one.text, one.kind, one.args), others) for one in made]
-    return MadeOut(**told(made[0]), assertions=[AssertionOut.of(one) for one in made], lint=linted)
+    ids = {row.id for row in made}
+    wanted = Wanted(advisor_id=made[0].advisor_id, active=True)
+    active = await app.database.read(lambda tx: rows.list_all(tx, wanted), who)
+    others = [Wording(row.text, row.kind, row.args) for row in active if row.id not in ids]
+    linted = [LintedOut.of(Wording(row.text, row.kind, row.args), others) for row in made]
+    shown = [AssertionOut.of(row) for row in made]
+    return shape(MadeOut, shown[0], assertions=shown, lint=linted)
 
 
 @router.get("/api/assertions/kinds", responses=responses())
 async def list_kinds() -> KindsOut:
     """The kinds of assertions, and what each takes."""
     return KindsOut(
-        kinds=[KindOut(kind=kind, args=list(args)) for kind, args in KNOWN.items()],
-        languages=languages.NAMES,
+        kinds=[KindOut(kind, tuple(args)) for kind, args in KNOWN.items()],
+        languages=language.NAMES,
     )
 
 
@@ -102,9 +228,9 @@ async def change_assertions(app: App, who: Who, body: BulkBody) -> BulkOut:
 @router.post("/api/assertions/lint", responses=responses(404))
 async def lint_assertions(app: App, who: Who, body: LintBody) -> LintOut:
     """Warnings about texts that are not stored yet, and checks in code that say the same."""
-    said = checked(body.wordings())
+    wordings = checked(body.wordings())
     others = await app.database.read(lambda tx: _others(tx, body), who)
-    return LintOut(items=[LintedOut.of(one, others) for one in said])
+    return LintOut([LintedOut.of(wording, others) for wording in wordings])
 
 
 def _others(tx: Tx, body: LintBody) -> list[Wording]:
@@ -114,8 +240,8 @@ def _others(tx: Tx, body: LintBody) -> list[Wording]:
     if advisor is None:
         return []
     advisor_id, _ = asserting.whose(tx, advisor)
-    found = rows.list_all(tx, Wanted(advisor_id=advisor_id, active=True))
-    return [Wording(one.text, one.kind, one.args) for one in found if one.id != body.beside]
+    active = rows.list_all(tx, Wanted(advisor_id=advisor_id, active=True))
+    return [Wording(row.text, row.kind, row.args) for row in active if row.id != body.beside]
 
 
 @router.get("/api/assertions/{assertion}", responses=responses(404))
@@ -129,9 +255,8 @@ async def change_assertion(
     app: App, who: Who, assertion: Key, body: AssertionPatch
 ) -> AssertionOut:
     """Change an assertion. Saying something else makes a new version; verdicts keep the old."""
-    said = body.model_dump(exclude_unset=True)
     details: Details = {}
-    for key, value in said.items():
+    for key, value in body.model_dump(exclude_unset=True).items():
         if value is not None or key == "user_input":
             details[key] = value  # type: ignore[literal-required]  # the body's keys are these
     if not details:
@@ -166,14 +291,9 @@ async def list_assertions(
     """An advisor's assertions with their sources in short, in the order they were made. Those of a
     removed advisor are found by its id; `synthesis` and `assistant` have theirs too."""
     wanted = Wanted(query=q, tag=None if tag is None else tag.casefold(), kind=kind, active=active)
-    found = await asserting.listed(app.resources, who, advisor, wanted, limit, after)
-    return AssertionPage(
-        advisor_id=found.advisor_id,
-        advisor_name=found.advisor_name,
-        items=[AssertionOut.of(one) for one in found.page.items],
-        next=found.page.next,
-        tags=list(found.tags),
-    )
+    listed = await asserting.listed(app.resources, who, advisor, wanted, limit, after)
+    items = [AssertionOut.of(row) for row in listed.page.items]
+    return shape(AssertionPage, listed, items=items, next=listed.page.next)
 
 
 @router.get(
@@ -195,34 +315,32 @@ async def export_assertions(app: App, who: Who, advisor: Key) -> Response:
         return assertion_reading.whole(tx, [owner]), owner[1]
 
     text, name = await app.database.read(read, who)
-    called = f"{file_name(name, 'advisor')} assertions.yaml"
-    headers = {**SAFE, "Content-Type": YAML, "Content-Disposition": disposition(called)}
+    title = f"{file_name(name, 'advisor')} assertions.yaml"
+    headers = {**SAFE, "Content-Type": YAML, "Content-Disposition": disposition(title)}
     return Response(text.encode("utf-8", "replace"), headers=headers)
 
 
 @router.post("/api/advisors/{advisor}/assertions/import", responses=responses(404))
-async def import_assertions(app: App, who: Who, advisor: Key, body: ImportBody) -> ReportOut:
+async def import_assertions(app: App, who: Who, advisor: Key, body: ImportBody) -> Report:
     """Take assertions from a file, for this advisor. Taking the same file twice adds nothing."""
-    found = await app.advisors.get(who, advisor)
+    owner = await app.advisors.get(who, advisor)
     parsed = await asyncio.to_thread(assertion_reading.understand, body.content, "The file")
-    report = await assertion_import.store(
-        app.database, who, app.clock(), parsed, into=found.id, dry=body.dry_run
+    return await assertion_import.store(
+        app.database, who, app.clock(), parsed, into=owner.id, dry=body.dry_run
     )
-    return ReportOut.of(report)
 
 
 @router.post("/api/assertions/import", responses=responses())
-async def import_all_assertions(app: App, who: Who, body: ImportBody) -> ReportOut:
+async def import_all_assertions(app: App, who: Who, body: ImportBody) -> Report:
     """Take assertions from a file, each for the advisor that the file names."""
     parsed = await asyncio.to_thread(assertion_reading.understand, body.content, "The file")
-    report = await assertion_import.store(app.database, who, app.clock(), parsed, dry=body.dry_run)
-    return ReportOut.of(report)
+    return await assertion_import.store(app.database, who, app.clock(), parsed, dry=body.dry_run)
 
 
 @router.get("/api/answers/{answer}/assertions", responses=responses(404))
 async def answer_assertions(app: App, who: Who, answer: Key) -> list[AssertionOut]:
-    """What was drawn from an answer."""
-    return [AssertionOut.of(one) for one in await asserting.of_answer(app.resources, who, answer)]
+    """Assertions that were drawn from an answer."""
+    return [AssertionOut.of(row) for row in await asserting.of_answer(app.resources, who, answer)]
 
 
 @router.post("/api/answers/{answer}/assertions/suggest", responses=responses(402, 404, 409))
@@ -233,17 +351,13 @@ async def suggest_assertions(
     Nothing is made; pick, then POST them."""
     wanted = body or SuggestAssertions(count=6)
     work = suggest(app.resources, who, answer, wanted.count, wanted.model)
-    found = await while_wanted(request, work)
-    return SuggestedAssertions(
-        suggestions=[ProposedOut.of(one) for one in found.proposals],
-        model=found.model,
-        note=found.note,
-    )
+    suggested = await while_wanted(request, work)
+    return SuggestedAssertions(tuple(suggested.proposals), suggested.model, suggested.note)
 
 
 @router.get("/api/conversations/{conversation}/asserted", responses=responses(404))
 async def asserted_answers(app: App, who: Who, conversation: Key) -> AssertedOut:
     """The answers of a conversation that assertions were drawn from: the quiet marks."""
     await app.conversations.get(who, conversation)
-    found = await asserting.asserted(app.resources, who, conversation)
-    return AssertedOut(answers=found, badges=app.settings.evaluation.badges)
+    answers = await asserting.asserted(app.resources, who, conversation)
+    return AssertedOut(answers, app.settings.evaluation.badges)
