@@ -37,6 +37,7 @@ from polyvox.settings.layers import with_kept
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
 from polyvox.store import turns as turn_rows
+from polyvox.store import users
 from polyvox.store.advisors import Advisors
 from polyvox.store.conversations import Conversations
 from polyvox.store.councils import Councils
@@ -205,12 +206,7 @@ class Polyvox:
     def _first_run(self, tx: Tx) -> None:
         """The local user and, once, the starter council."""
         now = self.clock()
-        new = tx.run(
-            "INSERT INTO users (id, name, timezone, created_at) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT DO NOTHING",
-            (tx.user, "You", self.settings.timezone or None, now),
-        )
-        if new:
+        if users.add(tx, "You", self.settings.timezone or None, now):
             for one in starter_council(now):
                 advisor_rows.create(
                     tx,

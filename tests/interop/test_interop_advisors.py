@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from polyvox.errors import Invalid
-from polyvox.interop import advisor_data, advisor_file, advisor_import
+from polyvox.interop import advisor_file
 from polyvox.interop.advisor_file import AdvisorFile
 from polyvox.interop.report import Report
 from polyvox.store import recipes
@@ -45,7 +45,7 @@ async def store(database: Database, parsed: AdvisorFile, **how: bool) -> Report:
         if not model.startswith(("lab:", "anthropic:")):
             raise Invalid(f"There is no provider {model!r}.")
 
-    return await advisor_import.store(database, SCOPE, 7, parsed, check_model=known, **how)
+    return await advisor_file.store(database, SCOPE, 7, parsed, check_model=known, **how)
 
 
 def test_one_advisor_with_every_field(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     parsed = read(tmp_path, advisor_file.write([first, second]))
     assert parsed.refused == parsed.notes == ()
     for before, after in zip((first, second), parsed.advisors, strict=True):
-        assert advisor_data.checked(advisor_data.as_data(before)) == after
+        assert advisor_file.checked(advisor_file.as_data(before)) == after
     assert read(tmp_path, advisor_file.write([first])).advisors == parsed.advisors[:1]
 
 
@@ -234,5 +234,5 @@ async def test_nothing_is_half_written(database: Database, tmp_path: Path) -> No
         raise RuntimeError("a bug on the way")
 
     with pytest.raises(RuntimeError):
-        await advisor_import.store(database, SCOPE, 7, parsed, check_model=broken)
+        await advisor_file.store(database, SCOPE, 7, parsed, check_model=broken)
     assert await Advisors(database).list(SCOPE) == []

@@ -20,7 +20,7 @@ from polyvox.evaluation.tables import assertions, contexts, past_runs
 from polyvox.evaluation.tables.assertions import Assertion, Wanted
 from polyvox.interop import assertion_import, space_assertions
 from polyvox.interop.assertion_reading import understand
-from polyvox.interop.mojibake import mended
+from polyvox.interop.files import mended
 from polyvox.interop.report import Report
 from polyvox.store.database import Database
 

@@ -15,7 +15,8 @@ from tests.memory.house import Counted, Killed
 from tests.provider import Script
 from tests.web.house import Event, Page
 
-from polyvox.interop import conversation_import, jsonl
+from polyvox.interop import jsonl
+from polyvox.interop.conversation import store_whole
 from polyvox.memory.forget import Kind, Target, forget
 from polyvox.memory.values import Partition
 from polyvox.store.database import Tx
@@ -215,7 +216,7 @@ async def test_a_redacted_conversation_goes_through_a_file(nest: Nest) -> None:
     whole = jsonl.parse(text.splitlines())
     assert [turn.redacted for turn in whole.turns] == [True] * len(whole.turns)
     await nest.house.delete(f"/api/conversations/{nest.ids['conversation']}")
-    await conversation_import.store(nest.polyvox.database, ME, nest.clock[0], whole)
+    await store_whole(nest.polyvox.database, ME, nest.clock[0], whole)
     view = await seen(nest, nest.ids["conversation"])
     assert all(one["redacted"] for one in view["messages"])
 

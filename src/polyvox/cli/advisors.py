@@ -16,9 +16,8 @@ from polyvox.cli.prompt import sure
 from polyvox.cli.run import run
 from polyvox.cli.words import one_line, when
 from polyvox.errors import Invalid
-from polyvox.interop import advisor_file, advisor_import
-from polyvox.interop.advisor_data import checked
-from polyvox.interop.advisor_file import write
+from polyvox.interop import advisor_file
+from polyvox.interop.advisor_file import checked, write
 from polyvox.receive import clean
 
 group = new_group()
@@ -60,20 +59,19 @@ def list_advisors(json: Json = False) -> None:
     """Every advisor, in the order they are asked."""
 
     async def work(app: Polyvox) -> None:
-
-        found = await app.advisors.list(SCOPE)
+        everyone = await app.advisors.list(SCOPE)
         if json:
-            say_json(found)
+            say_json(everyone)
             return
         rows = [
             (
-                one.slug,
-                one.name,
-                "active" if one.active else "inactive",
-                one.model or "default",
-                one_line(one.description or one.identity, 72),
+                advisor.slug,
+                advisor.name,
+                "active" if advisor.active else "inactive",
+                advisor.model or "default",
+                one_line(advisor.description or advisor.identity, 72),
             )
-            for one in found
+            for advisor in everyone
         ]
         empty = "There are no advisors. Add one: polyvox advisors add NAME --description …"
         table(("slug", "name", "", "model", "description"), rows, empty=empty)
@@ -86,12 +84,11 @@ def show(advisor: Who, json: Json = False) -> None:
     """One advisor with all its words."""
 
     async def work(app: Polyvox) -> None:
-
-        found = await app.advisors.get(SCOPE, advisor)
+        match = await app.advisors.get(SCOPE, advisor)
         if json:
-            say_json(found)
+            say_json(match)
         else:
-            say(write([found]).rstrip())
+            say(write([match]).rstrip())
 
     run(work)
 
@@ -118,7 +115,6 @@ def add(
     )  # fmt: skip
 
     async def work(app: Polyvox) -> None:
-
         details = checked(given)
         app.check_model(details.get("model"))
         made = await app.advisors.create(SCOPE, **details)
@@ -150,7 +146,6 @@ def edit(
     )  # fmt: skip
 
     async def work(app: Polyvox) -> None:
-
         if not given:
             raise Invalid("Nothing to change.", "`polyvox advisors edit --help` lists what can be.")
         details = checked(given, new=False)
@@ -169,11 +164,10 @@ def remove(advisor: Who, yes: Yes = False) -> None:
     """Take an advisor off the list. Its answers and its history stay."""
 
     async def work(app: Polyvox) -> None:
-
-        found = await app.advisors.get(SCOPE, advisor)
-        sure(f"Remove {found.name}?", yes)
-        await app.advisors.remove(SCOPE, found.id)
-        say(f"removed {found.slug}")
+        match = await app.advisors.get(SCOPE, advisor)
+        sure(f"Remove {match.name}?", yes)
+        await app.advisors.remove(SCOPE, match.id)
+        say(f"removed {match.slug}")
 
     run(work)
 
@@ -183,15 +177,19 @@ def history(advisor: Who, json: Json = False) -> None:
     """Every text that an advisor has had, newest first."""
 
     async def work(app: Polyvox) -> None:
-
-        found = await app.advisors.versions(SCOPE, advisor)
+        versions = await app.advisors.versions(SCOPE, advisor)
         if json:
-            say_json(found)
+            say_json(versions)
             return
         zone = app.settings.timezone
         rows = [
-            (str(one.number), when(one.created_at, zone), one.reason, one_line(one.text, 90))
-            for one in found
+            (
+                str(version.number),
+                when(version.created_at, zone),
+                version.reason,
+                one_line(version.text, 90),
+            )
+            for version in versions
         ]
         table(("version", "when", "why", "text"), rows, empty="There is no history.")
 
@@ -206,7 +204,6 @@ def rollback(
     """Give an advisor an earlier text again, as a new version."""
 
     async def work(app: Polyvox) -> None:
-
         made = await app.advisors.rollback(SCOPE, advisor, version)
         say(f"{made.slug} has the words of version {version} again")
 
@@ -220,7 +217,6 @@ def instruct(
     """Add an instruction to an advisor's prompt, as a new version."""
 
     async def work(app: Polyvox) -> None:
-
         clean(instruction, "instruction", 10_000)
         made = await app.advisors.instruct(SCOPE, advisor, instruction)
         say(f"instructed {made.slug}")
@@ -239,9 +235,8 @@ def import_(
     """Take advisors from a file. Taking the same file twice adds nothing."""
 
     async def work(app: Polyvox) -> int:
-
         parsed = advisor_file.read(file)
-        report = await advisor_import.store(
+        report = await advisor_file.store(
             app.database,
             SCOPE,
             app.clock(),
@@ -266,12 +261,11 @@ def export(
     """Write advisors as YAML, to be read by `import`."""
 
     async def work(app: Polyvox) -> None:
-
         if advisor:
-            found = [await app.advisors.get(SCOPE, name) for name in advisor]
+            chosen = [await app.advisors.get(SCOPE, name) for name in advisor]
         else:
-            found = await app.advisors.list(SCOPE)
-        put(write(found) if found else "[]\n", output, force=force)
+            chosen = await app.advisors.list(SCOPE)
+        put(write(chosen) if chosen else "[]\n", output, force=force)
 
     run(work)
 
@@ -287,8 +281,8 @@ def _given(
     active: bool | None,
     params: tuple[int | None, float | None, float | None, int | None],
 ) -> dict[str, Any]:
-    """What was said of an advisor; an empty text means: none."""
-    said: dict[str, Any] = {
+    """The fields of an advisor that were given; an empty text means: none."""
+    fields: dict[str, Any] = {
         "name": name,
         "description": description,
         "prompt": prompt,
@@ -300,5 +294,5 @@ def _given(
     }
     keys = ("max_tokens", "temperature", "top_p", "reasoning")
     chosen = {key: value for key, value in zip(keys, params, strict=True) if value is not None}
-    found = {key: value for key, value in said.items() if value is not None}
-    return {**found, "params": chosen} if chosen else found
+    given = {key: value for key, value in fields.items() if value is not None}
+    return {**given, "params": chosen} if chosen else given

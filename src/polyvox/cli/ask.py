@@ -59,24 +59,23 @@ def ask(
     """
 
     async def work(app: Polyvox) -> int:
-
         words = read_message(message, app.settings.limits.message_chars)
         _check_rounds(app, exchange)
         talk = Talk(app, view_for(json), model)
         talk.note = "" if json else await tiny_note(app, advisor)
-        found = await _conversation(app, conversation, recipe, council)
+        chosen = await _conversation(app, conversation, recipe, council)
         if advisor is None:
             await note_unknown_mention(app, words)
         try:
-            first = await talk.send(found.id, words, advisor)
+            first = await talk.send(chosen.id, words, advisor)
         except PolyvoxError:
             if conversation is None:
-                await app.conversations.delete(SCOPE, found.id)
+                await app.conversations.delete(SCOPE, chosen.id)
             raise
         outcomes = [first]
         if not first.stopped:
-            outcomes += await _then(talk, found.id, first.turn_id, exchange, synthesize)
-        return await _finish(talk, found, outcomes, json=json)
+            outcomes += await _then(talk, chosen.id, first.turn_id, exchange, synthesize)
+        return await _finish(talk, chosen, outcomes, json=json)
 
     run(work, {"models.default": model} if model else None)
 
@@ -105,7 +104,7 @@ async def _conversation(
 async def _then(
     talk: Talk, conversation_id: str, turn_id: str, rounds: int | None, synthesize: bool
 ) -> list[Outcome]:
-    """What was asked for after the answers. It needs answers: without them the reason is told."""
+    """Run the exchange and the synthesis that were asked for; without answers, say why not."""
     outcomes: list[Outcome] = []
     try:
         if rounds is not None:
@@ -144,7 +143,7 @@ async def _finish(
 def as_data(
     conversation_id: str, turn_id: str, answers: list[Answer], people: People
 ) -> dict[str, Any]:
-    """What --json prints. `kind` is there when there is more than the advisors' answers."""
+    """The body of --json. `kind` is there when there is more than the advisors' answers."""
     several = any(answer.kind != "advisor" for answer in answers)
     rows: list[dict[str, Any]] = []
     for answer in answers:

@@ -21,8 +21,9 @@ from polyvox.cli.prompt import sure
 from polyvox.cli.run import run
 from polyvox.cli.show.transcript import print_transcript
 from polyvox.cli.words import one_line, when
-from polyvox.interop import conversation_import, files, jsonl, markdown, page, telling
-from polyvox.interop.conversation import read_whole
+from polyvox.interop import files, jsonl
+from polyvox.interop.conversation import read_whole, store_whole
+from polyvox.interop.transcript import as_html, as_markdown, transcript_of
 from polyvox.shapes import ConversationOut, MessageOut
 from polyvox.store.search import Hit
 from polyvox.store.search import search as find
@@ -33,7 +34,7 @@ Which = Annotated[str, typer.Argument(metavar="ID", help="Its id, or: last.")]
 
 
 class Format(StrEnum):
-    """What a conversation can be written as."""
+    """Formats of an export."""
 
     jsonl = "jsonl"
     markdown = "markdown"
@@ -55,15 +56,14 @@ def list_conversations(
     """Conversations by their newest message."""
 
     async def work(app: Polyvox) -> None:
-
         page = await app.conversations.list(SCOPE, limit=limit)
         if json:
-            say_json([ConversationOut.of(one) for one in page.items])
+            say_json([ConversationOut.of(each) for each in page.items])
             return
         zone = app.settings.timezone
         shown = [
-            (one.id, when(one.updated_at, zone), one.recipe, one_line(one.title, 72))
-            for one in page.items
+            (each.id, when(each.updated_at, zone), each.recipe, one_line(each.title, 72))
+            for each in page.items
         ]
         empty = 'There is no conversation yet. Begin one: polyvox ask "…"'
         table(("id", "last", "recipe", "title"), shown, empty=empty)
@@ -82,9 +82,8 @@ def show(
     """The current branch: every message and every answer to it."""
 
     async def work(app: Polyvox) -> None:
-
-        found = await find_conversation(app, conversation)
-        seen = await app.view(SCOPE, found.id, None, limit)
+        chosen = await find_conversation(app, conversation)
+        seen = await app.view(SCOPE, chosen.id, None, limit)
         if json:
             whole = asdict(ConversationOut.of(seen.conversation))
             whole["messages"] = [MessageOut.of(turn, answers) for turn, answers in seen.turns]
@@ -105,7 +104,6 @@ def search(
     """Find words in messages, answers and titles."""
 
     async def work(app: Polyvox) -> None:
-
         hits = await find(app.database, SCOPE, words, limit)
         if json:
             say_json([as_data(hit) for hit in hits])
@@ -128,15 +126,14 @@ def export(
     """Write a conversation as JSON Lines (all of it), Markdown or HTML."""
 
     async def work(app: Polyvox) -> None:
-
-        found = await find_conversation(app, conversation)
-        whole = await app.database.read(lambda tx: read_whole(tx, found.id), SCOPE)
+        chosen = await find_conversation(app, conversation)
+        whole = await app.database.read(lambda tx: read_whole(tx, chosen.id), SCOPE)
         if format_ is Format.jsonl:
             put("".join(f"{line}\n" for line in jsonl.lines(whole)), output, force=force)
         elif format_ is Format.markdown:
-            put(markdown.as_markdown(telling.tell(whole)), output, force=force)
+            put(as_markdown(transcript_of(whole)), output, force=force)
         else:
-            put(page.as_html(telling.tell(whole)), output, force=force)
+            put(as_html(transcript_of(whole)), output, force=force)
 
     run(work)
 
@@ -149,11 +146,8 @@ def import_(
     """Take a conversation from a file, with its ids. Taking it twice adds nothing."""
 
     async def work(app: Polyvox) -> int:
-
         whole = jsonl.parse(files.read_text(file, jsonl.LARGEST).split("\n"))
-        report = await conversation_import.store(
-            app.database, SCOPE, app.clock(), whole, dry=dry_run
-        )
+        report = await store_whole(app.database, SCOPE, app.clock(), whole, dry=dry_run)
         return taken(report, dry=dry_run)
 
     run(work)
@@ -164,11 +158,10 @@ def delete(conversation: Which, yes: Yes = False) -> None:
     """Delete a conversation with everything in it."""
 
     async def work(app: Polyvox) -> None:
-
-        found = await find_conversation(app, conversation)
-        sure(f"Delete “{found.title or found.id}” with everything in it, for good?", yes)
-        await app.delete_conversation(SCOPE, found.id)
-        say(f"deleted {found.id}")
+        chosen = await find_conversation(app, conversation)
+        sure(f"Delete “{chosen.title or chosen.id}” with everything in it, for good?", yes)
+        await app.delete_conversation(SCOPE, chosen.id)
+        say(f"deleted {chosen.id}")
 
     run(work)
 

@@ -40,15 +40,19 @@ def list_councils(json: Json = False) -> None:
     """Every council."""
 
     async def work(app: Polyvox) -> None:
-
-        found = await app.councils.list(SCOPE)
+        known = await app.councils.list(SCOPE)
         if json:
-            say_json(found)
+            say_json(known)
             return
         people = await People.of(app, SCOPE)
         rows = [
-            (one.slug, one.name, one.recipe, ", ".join(people.get(a).slug for a in one.advisors))
-            for one in found
+            (
+                council.slug,
+                council.name,
+                council.recipe,
+                ", ".join(people.get(a).slug for a in council.advisors),
+            )
+            for council in known
         ]
         empty = "There are no councils yet. Add one: polyvox councils add NAME --advisor SLUG"
         table(("slug", "name", "recipe", "advisors"), rows, empty=empty)
@@ -66,7 +70,6 @@ def add(
     """A new council."""
 
     async def work(app: Polyvox) -> None:
-
         clean_name(name, "name", 120)
         await check_recipe(app, recipe, None)
         made = await app.councils.create(SCOPE, **_details(name, advisor, slug, recipe))
@@ -86,7 +89,6 @@ def edit(
     """Change a council; the advisors given replace those it has."""
 
     async def work(app: Polyvox) -> None:
-
         if name is not None:
             clean_name(name, "name", 120)
         await check_recipe(app, recipe, None)
@@ -106,11 +108,10 @@ def remove(
     """Delete a council; its advisors stay."""
 
     async def work(app: Polyvox) -> None:
-
-        found = await app.councils.get(SCOPE, council)
-        sure(f"Delete the council {found.name}?", yes)
-        await app.councils.remove(SCOPE, found.id)
-        say(f"removed the council {found.slug}")
+        match = await app.councils.get(SCOPE, council)
+        sure(f"Delete the council {match.name}?", yes)
+        await app.councils.remove(SCOPE, match.id)
+        say(f"removed the council {match.slug}")
 
     run(work)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from polyvox.cli import words
 from polyvox.cli.checks import Finding
 from polyvox.cli.jobs import described, stands
+from polyvox.cli.lookup import SCOPE
 from polyvox.errors import PolyvoxError
 from polyvox.ids import system_clock
 from polyvox.memory import probes
@@ -30,22 +31,22 @@ CUT_OFF = (
 )
 WHAT = "database"
 
-One = Callable[[str], int]
+Count = Callable[[str], int]
 """Runs a query that answers one number."""
 
 
 async def check_database(settings: Settings) -> AsyncIterator[Finding]:
-    """Everything there is to say of it."""
+    """Check the database: there, whole, of the right version."""
     url = settings.database_url
     try:
         if url.startswith(("postgresql://", "postgres://")):
-            found = await asyncio.to_thread(_postgres, url, settings)
+            findings = await asyncio.to_thread(_postgres, url, settings)
         else:
             path = sqlite_path(url, settings.home)
-            found = await asyncio.to_thread(_sqlite, path, settings)
+            findings = await asyncio.to_thread(_sqlite, path, settings)
     except PolyvoxError as error:
-        found = [Finding("fail", WHAT, error.message, error.hint)]
-    for finding in found:
+        findings = [Finding("fail", WHAT, error.message, error.hint)]
+    for finding in findings:
         yield finding
 
 
@@ -57,10 +58,10 @@ def _sqlite(path: Path, settings: Settings) -> list[Finding]:
     connection = connect(path, read_only=True)
     try:
 
-        def one(sql: str) -> int:
+        def number_of(sql: str) -> int:
             return int(connection.execute(sql).fetchone()[0] or 0)
 
-        tables = one("SELECT COUNT(*) FROM sqlite_master WHERE name = 'schema_version'")
+        tables = number_of("SELECT COUNT(*) FROM sqlite_master WHERE name = 'schema_version'")
         if not tables:
             return [
                 Finding(
@@ -81,7 +82,7 @@ def _sqlite(path: Path, settings: Settings) -> list[Finding]:
                 )
             ]
         size = words.size(path.stat().st_size)
-        return _common(f"{path}, {size}, whole", one, SqliteTx(connection), settings)
+        return _common(f"{path}, {size}, whole", number_of, SqliteTx(connection, SCOPE), settings)
     except sqlite3.Error as error:
         raise explain(error, path) from error
     finally:
@@ -89,29 +90,30 @@ def _sqlite(path: Path, settings: Settings) -> list[Finding]:
 
 
 def _postgres(url: str, settings: Settings) -> list[Finding]:
-
     connection = postgres.connect(url)
     try:
 
-        def one(sql: str) -> int:
+        def number_of(sql: str) -> int:
             row = connection.execute(sql.encode()).fetchone()
             return int(row[0] or 0) if row is not None else 0
 
         where = postgres.shown(url)
-        tables = one(
+        tables = number_of(
             "SELECT COUNT(*) FROM pg_tables WHERE tablename = 'schema_version'"
             " AND schemaname = current_schema()"
         )
         if not tables:
             return [Finding("ok", WHAT, f"{where} answers; the first command makes its tables")]
-        size = words.size(one("SELECT pg_database_size(current_database())"))
-        return _common(f"{where}, {size}", one, postgres.PostgresTx(connection), settings)
+        size = words.size(number_of("SELECT pg_database_size(current_database())"))
+        return _common(
+            f"{where}, {size}", number_of, postgres.PostgresTx(connection, SCOPE), settings
+        )
     finally:
         connection.close()
 
 
-def _common(where: str, one: One, tx: Tx, settings: Settings) -> list[Finding]:
-    version, ours = one("SELECT MAX(version) FROM schema_version"), shipped()[-1].version
+def _common(where: str, number_of: Count, tx: Tx, settings: Settings) -> list[Finding]:
+    version, ours = number_of("SELECT MAX(version) FROM schema_version"), shipped()[-1].version
     if version > ours:
         return [
             Finding(
@@ -132,7 +134,7 @@ def _common(where: str, one: One, tx: Tx, settings: Settings) -> list[Finding]:
         ]
     return [
         Finding("ok", WHAT, f"{where}, tables of version {version}"),
-        _cut_off(one(CUT_OFF)),
+        _cut_off(number_of(CUT_OFF)),
         *background(tx, system_clock(), settings.timezone),
         *embeddings(tx, settings),
     ]
@@ -161,30 +163,30 @@ def background(
     now: int,
     zone: str = "",
 ) -> Iterator[Finding]:
-    """How much waits, what failed, and why; times in the person's zone."""
-    found = jobs.counts(tx)
-    if not any(found.values()):
+    """Count the jobs that wait, and name those that failed; times in the person's zone."""
+    counts = jobs.counts(tx)
+    if not any(counts.values()):
         yield Finding("ok", WORK, "nothing waits, nothing failed")
         return
     rows = jobs.list_jobs(tx, limit=10_000)
-    waiting = [one for one in rows if one.state == "pending"]
-    told = f"{found['pending']} waiting, {found['running']} running, {found['failed']} failed"
+    waiting = [job for job in rows if job.state == "pending"]
+    summary = f"{counts['pending']} waiting, {counts['running']} running, {counts['failed']} failed"
     then = ""
     if waiting:
-        oldest = min(waiting, key=lambda one: (one.created_at, one.id))
+        oldest = min(waiting, key=lambda job: (job.created_at, job.id))
         since = words.when(oldest.created_at, zone)
-        told += f"; the oldest wants to {described(oldest)} since {since}"
-        if min(one.due_at for one in waiting) < now - LATE:
+        summary += f"; the oldest wants to {described(oldest)} since {since}"
+        if min(job.due_at for job in waiting) < now - LATE:
             then = "Nobody does it: start `polyvox serve` or `polyvox worker`."
-    yield Finding("warn" if then or found["failed"] else "ok", WORK, told, then)
-    failing = [one for one in rows if one.failure and one.state in ("failed", "pending")]
-    failing.sort(key=lambda one: one.state != "failed")
-    for one in failing[:MOST]:
+    yield Finding("warn" if then or counts["failed"] else "ok", WORK, summary, then)
+    failing = [job for job in rows if job.failure and job.state in ("failed", "pending")]
+    failing.sort(key=lambda job: job.state != "failed")
+    for job in failing[:MOST]:
         yield Finding(
             "warn",
-            f"{WORK}, {described(one)}",
-            f"{stands(one, zone)}: {one.failure}",
-            f"Try it again with `polyvox jobs retry '{one.id}'`.",
+            f"{WORK}, {described(job)}",
+            f"{stands(job, zone)}: {job.failure}",
+            f"Try it again with `polyvox jobs retry '{job.id}'`.",
         )
     if len(failing) > MOST:
         more = words.count(len(failing) - MOST, "more job")
@@ -192,7 +194,7 @@ def background(
 
 
 def embeddings(tx: Tx, settings: Settings) -> Iterator[Finding]:
-    """Whether recall has its vectors, where a model is set that makes them."""
+    """Count the vectors of recall, where a model is set that makes them."""
     model = settings.models.embeddings
     if not model:
         return

@@ -34,8 +34,8 @@ def doctor(offline: Offline = False, json: Json = False) -> None:
     findings: list[Finding] = []
 
     async def whole() -> None:
-        async for told in examine(offline=offline, progress=_wait):
-            finding = replace(told, found=shown_url(told.found), next=shown_url(told.next))
+        async for raw in examine(offline=offline, progress=_wait):
+            finding = replace(raw, found=shown_url(raw.found), next=shown_url(raw.next))
             findings.append(finding)
             if not json:
                 _tell(finding)
@@ -44,16 +44,16 @@ def doctor(offline: Offline = False, json: Json = False) -> None:
     if json:
         say_json(
             [
-                {"state": one.state, "what": one.what, "found": one.found, "next": one.next}
-                for one in findings
+                {"state": each.state, "what": each.what, "found": each.found, "next": each.next}
+                for each in findings
             ]
         )
-    if any(one.state == "fail" for one in findings):
+    if any(each.state == "fail" for each in findings):
         raise typer.Exit(FAILED)
 
 
 async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIterator[Finding]:
-    """Everything, in the order in which it is needed. `progress` is told what takes long."""
+    """Run every check in the order of need. `progress` is told what takes long."""
     try:
         settings = read_settings()
     except PolyvoxError as error:

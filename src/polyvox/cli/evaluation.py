@@ -8,6 +8,7 @@ something could not be found out.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,18 +26,21 @@ from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation.junit import Case, junit
 from polyvox.evaluation.plan import Wish
 from polyvox.evaluation.run import KIND
-from polyvox.evaluation.tables import evaluations
-from polyvox.evaluation.tables.evaluations import Evaluation
-from polyvox.store.database import Tx
-from polyvox.web.evaluation_shapes import (
+from polyvox.evaluation.shapes import (
     AgreementOut,
     AgreementsOut,
     ComparedOut,
     EvaluationOut,
     VerdictOut,
-    told,
+    advisor_id,
+    agreements_out,
+    compared,
+    evaluation_out,
+    verdict_out,
 )
-from polyvox.web.evaluations import advisor_id, agreed, compared, verdict_out
+from polyvox.evaluation.tables import evaluations
+from polyvox.evaluation.tables.evaluations import Evaluation
+from polyvox.store.database import Tx
 
 UNDER = 1
 UNCLEAR = 3
@@ -106,7 +110,6 @@ def evaluate(
         return
 
     async def work(app: Polyvox) -> int:
-
         if retry_errors:
             run_id = await _taken_up(app, advisor)
         else:
@@ -124,8 +127,8 @@ def evaluate(
             if compare is not None and compare != "blessed":
                 await app.evaluations.get(SCOPE, compare)
             run_id = (await app.evaluations.begin(SCOPE, wish)).id
-        found = await _follow(app, run_id)
-        return await _report(app, found, json, junit, compare, fail_under, bless=bless)
+        report = await _follow(app, run_id)
+        return await _report(app, report, json, junit, compare, fail_under, bless=bless)
 
     run(work)
 
@@ -158,12 +161,12 @@ async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
     run = run_of(app, KIND, run_id, evaluations.get, app.evaluations.cancel, kept)
     with Bar("evaluating") as bar:
         await follow(run, lambda now: bar.show(now.done, now.total))
-    return await app.database.read(lambda tx: told(tx, run_id), SCOPE)
+    return await app.database.read(lambda tx: evaluation_out(tx, run_id), SCOPE)
 
 
 async def _report(
     app: Polyvox,
-    found: EvaluationOut,
+    report: EvaluationOut,
     json: Path | None,
     junit: Path | None,
     compare: str | None,
@@ -174,32 +177,31 @@ async def _report(
 
     other = None
     if compare is not None:
-        other = await app.database.read(lambda tx: compared(tx, found.id, compare), SCOPE)
-    data = found.model_dump()
+        other = await app.database.read(lambda tx: compared(tx, report.id, compare), SCOPE)
+    data = asdict(report)
     if other is not None:
-        data["compared"] = other.model_dump()
+        data["compared"] = asdict(other)
     if json is not None and str(json) == "-":
         say_json(data)
     else:
-        _show(found)
+        _show(report)
         if other is not None:
             _show_changes(other)
         if json is not None:
             _write(json, _as_json(data))
     if junit is not None:
-        _write(junit, _as_junit(found))
-    if found.state != "finished":
-        note(f"{found.state}: {found.message}")
+        _write(junit, _as_junit(report))
+    if report.state != "finished":
+        note(f"{report.state}: {report.message}")
         return UNDER
     if bless:
-        await app.evaluations.bless(SCOPE, found.id)
-        note(f"blessed: later runs are compared with {found.id} by --compare blessed")
-    return _code(found, other, fail_under)
+        await app.evaluations.bless(SCOPE, report.id)
+        note(f"blessed: later runs are compared with {report.id} by --compare blessed")
+    return _code(report, other, fail_under)
 
 
-def _code(found: EvaluationOut, other: ComparedOut | None, fail_under: float | None) -> int:
-
-    summary = found.summary
+def _code(report: EvaluationOut, other: ComparedOut | None, fail_under: float | None) -> int:
+    summary = report.summary
     if summary is None or summary.rate is None:
         note("Nothing could be found out.")
         return UNDER
@@ -213,42 +215,43 @@ def _code(found: EvaluationOut, other: ComparedOut | None, fail_under: float | N
     return UNCLEAR if summary.errors else 0
 
 
-def _show(found: EvaluationOut) -> None:
-
-    for warning in found.warnings:
+def _show(report: EvaluationOut) -> None:
+    for warning in report.warnings:
         note(warning)
     rows = []
-    for row in found.results or []:
+    for row in report.results or []:
         total = row.passes + row.fails
         rate = f"{row.passes}/{total}" if total else "-"
         interval = f"{row.low:.0%} to {row.high:.0%}" if total else "-"
         mark = f"{row.outcome} (flaky)" if row.flaky else row.outcome
         rows.append((mark, rate, interval, row.advisor_name, row.text))
     table(("outcome", "passed", "95 %", "advisor", "assertion"), rows, empty="Nothing was tried.")
-    for row in found.results or []:
+    for row in report.results or []:
         if row.outcome != "pass" or row.flaky:
-            said = _reasons(found, row.assertion_id, all_of_them=False)
-            for reason in said[:3]:
+            reasons = _reasons(report, row.assertion_id, all_of_them=False)
+            for reason in reasons[:3]:
                 say(f"  {row.outcome}: {row.text}: {reason}")
-    say(f"{found.message} ({count(found.calls, 'call')}, {_cost(found)}, run {found.id})")
+    say(f"{report.message} ({count(report.calls, 'call')}, {_cost(report)}, run {report.id})")
 
 
-def _cost(found: EvaluationOut) -> str:
+def _cost(report: EvaluationOut) -> str:
+    known = money(None if report.cost is None else round(report.cost * NANO))
+    partly = report.cost is not None and report.unpriced
+    return f"{known} and {report.unpriced} without a known price" if partly else known
 
-    known = money(None if found.cost is None else round(found.cost * NANO))
-    partly = found.cost is not None and found.unpriced
-    return f"{known} and {found.unpriced} without a known price" if partly else known
 
-
-def _reasons(found: EvaluationOut, assertion_id: str, *, all_of_them: bool) -> list[str]:
-    """Why an assertion did not pass, each reason once."""
-    own = [one for one in found.verdicts or [] if one.assertion_id == assertion_id]
-    told = [one.reason for one in own if all_of_them or (one.overruled or one.outcome) != "pass"]
-    return list(dict.fromkeys(told))
+def _reasons(report: EvaluationOut, assertion_id: str, *, all_of_them: bool) -> list[str]:
+    """The reasons why an assertion did not pass, each once."""
+    own = [verdict for verdict in report.verdicts or [] if verdict.assertion_id == assertion_id]
+    reasons = [
+        verdict.reason
+        for verdict in own
+        if all_of_them or (verdict.overruled or verdict.outcome) != "pass"
+    ]
+    return list(dict.fromkeys(reasons))
 
 
 def _show_changes(other: ComparedOut) -> None:
-
     words: dict[Literal["broken", "unclear", "fixed", "new", "gone"], str] = {
         "broken": "went from pass to fail",
         "unclear": "could not be compared",
@@ -257,39 +260,36 @@ def _show_changes(other: ComparedOut) -> None:
         "gone": "was not run",
     }
     say(f"compared with {other.base}:")
-    changed = [one for one in other.changes if one.change != "same"]
-    for one in changed:
-        if one.change != "same":
-            say(f"  {words[one.change]}: {one.text}")
+    changed = [change for change in other.changes if change.change != "same"]
+    for change in changed:
+        if change.change != "same":
+            say(f"  {words[change.change]}: {change.text}")
     if not changed:
         say("  nothing has changed")
 
 
 def _as_json(data: object) -> str:
-
     return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
 
 
-def _as_junit(found: EvaluationOut) -> str:
-
+def _as_junit(report: EvaluationOut) -> str:
     cases = [
         Case(
             suite=row.advisor_name or "polyvox",
             name=row.text,
             outcome=row.outcome,
             summary=f"{row.passes} of {row.passes + row.fails} passed, {row.errors} errors",
-            reasons=tuple(_reasons(found, row.assertion_id, all_of_them=False)),
+            reasons=tuple(_reasons(report, row.assertion_id, all_of_them=False)),
         )
-        for row in found.results or []
+        for row in report.results or []
     ]
-    started = found.started_at or found.created_at
-    seconds = ((found.ended_at or started) - started) / 1e6
+    started = report.started_at or report.created_at
+    seconds = ((report.ended_at or started) - started) / 1e6
     at = datetime.fromtimestamp(started // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return junit("polyvox eval", cases, seconds, at)
 
 
 def _write(path: Path, text: str) -> None:
-
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -322,24 +322,30 @@ def verdicts(
     """Every verdict of a run with its id and its reason."""
 
     async def work(app: Polyvox) -> None:
-
         def read(tx: Tx) -> list[VerdictOut]:
-            return told(tx, run_id or _newest_run(tx).id).verdicts or []
+            return evaluation_out(tx, run_id or _newest_run(tx).id).verdicts or []
 
-        found = await app.database.read(read, SCOPE)
+        judged = await app.database.read(read, SCOPE)
         if json:
-            say_json([one.model_dump() for one in found])
+            say_json(judged)
             return
-        rows = [(one.id, _counted(one), one_line(one.text, 60), one.reason) for one in found]
+        rows = [
+            (verdict.id, _counted(verdict), one_line(verdict.text, 60), verdict.reason)
+            for verdict in judged
+        ]
         empty = "There are no verdicts in this run."
         table(("verdict", "outcome", "assertion", "reason"), rows, empty=empty)
 
     run(work)
 
 
-def _counted(one: VerdictOut) -> str:
-    """What counts, and the judge's word where it is another."""
-    return one.outcome if one.overruled is None else f"{one.overruled} (judged: {one.outcome})"
+def _counted(verdict: VerdictOut) -> str:
+    """The outcome that counts, and the judge's where it is another."""
+    return (
+        verdict.outcome
+        if verdict.overruled is None
+        else f"{verdict.overruled} (judged: {verdict.outcome})"
+    )
 
 
 @command(group, "overrule")
@@ -359,11 +365,10 @@ def overrule(
     """
 
     async def work(app: Polyvox) -> None:
-
-        one = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
-        shown = await app.database.read(lambda tx: verdict_out(tx, one), SCOPE)
+        changed = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
+        shown = await app.database.read(lambda tx: verdict_out(tx, changed), SCOPE)
         if json:
-            say_json(shown.model_dump())
+            say_json(shown)
         else:
             say(f"{_counted(shown)}: {shown.text}")
 
@@ -371,7 +376,6 @@ def overrule(
 
 
 def _outcome(word: str | None, *, off: bool) -> Literal["pass", "fail"] | None:
-
     if off:
         if word is not None:
             raise Invalid("--off takes back what was said.", f"Leave {word!r} or --off out.")
@@ -394,31 +398,33 @@ def agreement(advisor: Advisor = None, json: Json = False) -> None:
     """
 
     async def work(app: Polyvox) -> None:
-
-        found = await app.database.read(lambda tx: agreed(tx, advisor), SCOPE)
+        agreements = await app.database.read(lambda tx: agreements_out(tx, advisor), SCOPE)
         if json:
-            say_json(found.model_dump())
+            say_json(agreements)
             return
         empty = "No verdict has a label yet. Give it one: polyvox eval overrule VERDICT pass|fail"
-        table(("labels", "TPR", "TNR", "kappa", "of"), _lines(found), empty=empty)
+        table(("labels", "TPR", "TNR", "kappa", "of"), _lines(agreements), empty=empty)
 
     run(work)
 
 
-def _lines(found: AgreementsOut) -> list[tuple[str, ...]]:
-    if not found.overall.n:
+def _lines(agreements: AgreementsOut) -> list[tuple[str, ...]]:
+    if not agreements.overall.n:
         return []
-    named = [("everything", found.overall)]
-    named += [(f"judge {one.judge} ({one.judge_hash[:8]})", one.agreement) for one in found.judges]
-    named += [(one.text, one.agreement) for one in found.assertions]
-    return [(*_numbers(one), name) for name, one in named]
+    named = [("everything", agreements.overall)]
+    named += [
+        (f"judge {each.judge} ({each.judge_hash[:8]})", each.agreement)
+        for each in agreements.judges
+    ]
+    named += [(each.text, each.agreement) for each in agreements.assertions]
+    return [(*_numbers(each), name) for name, each in named]
 
 
-def _numbers(one: AgreementOut) -> tuple[str, ...]:
-    kappa = "-" if one.kappa is None else f"{one.kappa:.2f}"
-    passes = _part(one.tpr, one.both_pass, one.both_pass + one.judge_fail)
-    fails = _part(one.tnr, one.both_fail, one.both_fail + one.judge_pass)
-    return str(one.n), passes, fails, kappa
+def _numbers(agreement: AgreementOut) -> tuple[str, ...]:
+    kappa = "-" if agreement.kappa is None else f"{agreement.kappa:.2f}"
+    passes = _part(agreement.tpr, agreement.both_pass, agreement.both_pass + agreement.judge_fail)
+    fails = _part(agreement.tnr, agreement.both_fail, agreement.both_fail + agreement.judge_pass)
+    return str(agreement.n), passes, fails, kappa
 
 
 def _part(rate: float | None, some: int, of: int) -> str:

@@ -1,4 +1,4 @@
-"""How a command fails: one line on stderr that says what to do, and an exit code. No tracebacks."""
+"""Failures of a command: one line on stderr that says what to do, and an exit code."""
 
 from __future__ import annotations
 

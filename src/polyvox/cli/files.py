@@ -1,4 +1,4 @@
-"""What every `import` and `export` has in common: their options, what is told, where it is put."""
+"""Options and output that every `import` and `export` has in common."""
 
 from __future__ import annotations
 

@@ -14,10 +14,10 @@ from polyvox.cli.output import note, say, say_json, table
 from polyvox.cli.run import run
 from polyvox.cli.words import count, when
 from polyvox.errors import Invalid
+from polyvox.memory.jobs import JobOut
 from polyvox.store import jobs as rows
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
-from polyvox.web.sessions import JobOut
 
 group = new_group()
 
@@ -37,13 +37,12 @@ def list_jobs(json: Json = False) -> None:
     """What waits, runs or has failed, the longest due first."""
 
     async def work(app: Polyvox) -> None:
-
-        found = await app.database.read(lambda tx: rows.list_jobs(tx, limit=1000), SCOPE)
+        waiting = await app.database.read(lambda tx: rows.list_jobs(tx, limit=1000), SCOPE)
         if json:
-            say_json([JobOut.of(one).model_dump() for one in found])
+            say_json([JobOut.of(job) for job in waiting])
             return
         zone = app.settings.timezone
-        cells = [(one.id, described(one), stands(one, zone), one.failure or "") for one in found]
+        cells = [(job.id, described(job), stands(job, zone), job.failure or "") for job in waiting]
         empty = "There is no background work to do."
         table(("job", "what it does", "state", "why it failed last"), cells, empty=empty)
 
@@ -57,14 +56,13 @@ def retry(job: JobId = None, every: AllFailed = False) -> None:
         raise Invalid("Which job?", "Name one, or add --all; `polyvox jobs` lists them.")
 
     async def work(app: Polyvox) -> None:
-
         now = app.clock()
 
         def again(tx: Tx) -> int:
             failed = rows.list_jobs(tx, ("failed",), 10_000)
-            ids = [one.id for one in failed] if job is None else [job]
-            for one in ids:
-                rows.retry(tx, one, now)
+            ids = [job_id.id for job_id in failed] if job is None else [job]
+            for job_id in ids:
+                rows.retry(tx, job_id, now)
             return len(ids)
 
         number = await app.database.write(again, SCOPE)
@@ -76,7 +74,7 @@ def retry(job: JobId = None, every: AllFailed = False) -> None:
 
 
 def described(job: Job) -> str:
-    """What a job does, in words."""
+    """Describe a job in words."""
     try:
         about = json.loads(job.subject)[2]
     except (ValueError, TypeError, LookupError):
@@ -94,7 +92,7 @@ def described(job: Job) -> str:
 
 
 def stands(job: Job, zone: str) -> str:
-    """How it stands with a job, times in the person's zone."""
+    """The state of a job in words, times in the person's zone."""
     if job.state == "pending":
         tried = f"tried {count(job.attempts, 'time')}, " if job.failure and job.attempts else ""
         return f"{tried}due {when(job.due_at, zone)}"

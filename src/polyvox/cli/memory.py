@@ -22,17 +22,19 @@ from polyvox.cli.show.memory import brief_lines, forget_lines, print_recalled, s
 from polyvox.cli.words import when
 from polyvox.errors import Invalid, NotFound
 from polyvox.interop import files
+from polyvox.memory import past
 from polyvox.memory.daily import bounds
 from polyvox.memory.facts import Known
 from polyvox.memory.forget import Target
 from polyvox.memory.loops import LIVE
 from polyvox.memory.moment import zone_of
 from polyvox.memory.query import Query, shape
+from polyvox.memory.shapes.brief import BriefOut, StartBriefOut
+from polyvox.memory.shapes.contract import IngestBody, LoopOut, micros
+from polyvox.memory.shapes.own import FactOut, ForgetOut
+from polyvox.memory.shapes.profile import UserModelOut
 from polyvox.memory.values import Partition
-from polyvox.web.briefs import BriefOut, own_known, startbrief_out
-from polyvox.web.memory_own import FactOut, ForgetOut
-from polyvox.web.memory_shapes import IngestBody, LoopOut, micros
-from polyvox.web.profile_shapes import UserModelOut
+from polyvox.session.briefing import written_brief
 
 group = new_group()
 
@@ -42,7 +44,7 @@ Off = Annotated[bool, typer.Option("--off", help="Undo it.")]
 
 
 class What(StrEnum):
-    """What can be forgotten."""
+    """Kinds of things that can be forgotten."""
 
     fact = "fact"
     loop = "loop"
@@ -52,7 +54,7 @@ class What(StrEnum):
 
 
 class End(StrEnum):
-    """How a loop can be marked."""
+    """States that a loop can be given."""
 
     done = "done"
     dropped = "dropped"
@@ -87,7 +89,6 @@ def query(
     """Everything that is remembered about something, with its source, best first."""
 
     async def work(app: Polyvox) -> None:
-
         then = None if as_of is None else _time(as_of, app.settings.timezone)
         if (remote := elsewhere.service(app)) is not None:
             if then is not None or history or max_tokens is not None:
@@ -103,13 +104,13 @@ def query(
             include_history=history,
             max_tokens=max_tokens,
         )
-        found = await app.memory.query(SCOPE, Partition.own(SCOPE), asked)
+        recalled = await app.memory.query(SCOPE, Partition.own(SCOPE), asked)
         if json:
-            say_json(shape(found))
+            say_json(shape(recalled))
             return
-        print_recalled(found.items, app.settings.timezone)
-        if found.degrade:
-            note(f"Looked for by words alone ({found.degrade}).")
+        print_recalled(recalled.items, app.settings.timezone)
+        if recalled.degrade:
+            note(f"Looked for by words alone ({recalled.degrade}).")
 
     run(work)
 
@@ -126,7 +127,6 @@ def loops(
     """What is open, by priority, pinned ones first."""
 
     async def work(app: Polyvox) -> None:
-
         if (remote := elsewhere.service(app)) is not None:
             if mark is not None or all_:
                 raise elsewhere.not_asked(remote, "--all or --mark")
@@ -135,18 +135,18 @@ def loops(
         await app.catch_up(SCOPE)
         own = Partition.own(SCOPE)
         if mark is not None:
-            one = await app.memory.change_loop(SCOPE, own, mark[0], status=mark[1].value)
-            say(f"{one.status}: {one.text}")
+            loop = await app.memory.change_loop(SCOPE, own, mark[0], status=mark[1].value)
+            say(f"{loop.status}: {loop.text}")
             return
         states = (*LIVE, "stale", "done", "dropped") if all_ else LIVE
-        found = await app.memory.loops(SCOPE, own, statuses=states)
+        known = await app.memory.loops(SCOPE, own, statuses=states)
         if json:
-            say_json([LoopOut.of(one).model_dump(by_alias=True) for one in found])
+            say_json([LoopOut.of(loop).model_dump(by_alias=True) for loop in known])
             return
         rows = []
-        for one in found:
-            due, pinned = one.due or one.horizon, "pinned" if one.pinned else ""
-            rows.append((one.id, one.status, one.type, due, pinned, one.text))
+        for loop in known:
+            due, pinned = loop.due or loop.horizon, "pinned" if loop.pinned else ""
+            rows.append((loop.id, loop.status, loop.type, due, pinned, loop.text))
         table(("id", "status", "type", "due", "", "what"), rows, empty="Nothing is open.")
 
     run(work)
@@ -163,7 +163,6 @@ def profile(
     """Who you are and how you want to be answered; or change it by hand."""
 
     async def work(app: Polyvox) -> None:
-
         if (remote := elsewhere.service(app)) is not None:
             if change is not None:
                 raise elsewhere.not_asked(remote, "--set")
@@ -173,9 +172,9 @@ def profile(
         own = Partition.own(SCOPE)
         if change is not None:
             await app.memory.change_profile(SCOPE, own, _object(change))
-        found = await app.memory.profile(SCOPE, own)
+        known = await app.memory.profile(SCOPE, own)
         if json:
-            say_json(UserModelOut.of(found, app.clock()).model_dump(by_alias=True))
+            say_json(UserModelOut.of(known, app.clock()).model_dump(by_alias=True))
             return
         rows = [
             (
@@ -184,7 +183,7 @@ def profile(
                 line.source,
                 line.text,
             )
-            for place, lines in sorted(found.lines.items())
+            for place, lines in sorted(known.lines.items())
             for line in lines
         ]
         table(("id", "place", "source", "what"), rows, empty="The profile is empty.")
@@ -206,13 +205,22 @@ def brief(
     """
 
     async def work(app: Polyvox) -> None:
-
         if (remote := elsewhere.service(app)) is not None:
             await elsewhere.brief(app, remote, start, json)
             return
         await app.catch_up(SCOPE)
-        known = await own_known(app, SCOPE, whole=not start)
-        made = await startbrief_out(app, SCOPE, known) if start else BriefOut.of(known)
+        zone = zone_of(app.settings.timezone)
+        known = await app.database.read(
+            lambda tx: (
+                past.read(tx, Partition.own(SCOPE), app.clock(), zone, None, whole=not start).known
+            ),
+            SCOPE,
+        )
+        made = (
+            StartBriefOut.of(await written_brief(app.road, SCOPE, known))
+            if start
+            else BriefOut.of(known)
+        )
         if json:
             say_json(made.model_dump(by_alias=True))
             return
@@ -232,20 +240,21 @@ def facts(
     """What is known: pinned facts first, then the newest."""
 
     async def work(app: Polyvox) -> None:
-
         elsewhere.only_here(app, "a list of facts")
         await app.catch_up(SCOPE)
         own = Partition.own(SCOPE)
-        found = await app.memory.facts(SCOPE, own, words=words, include_history=history)
+        known = await app.memory.facts(SCOPE, own, words=words, include_history=history)
         if json:
-            say_json([FactOut.of(one).model_dump(by_alias=True) for one in found])
+            say_json([FactOut.of(each).model_dump(by_alias=True) for each in known])
             return
         rows = []
-        for one in found:
-            marks: list[str] = [one.status] if one.status != "current" else []
-            marks += [name for name in ("pinned", "excluded") if getattr(one.fact, name)]
-            said = _when(app, one.fact.said_at)
-            rows.append((one.fact.id, said, one.fact.source, " ".join(marks), one.fact.text))
+        for each in known:
+            marks: list[str] = [each.status] if each.status != "current" else []
+            marks += [name for name in ("pinned", "excluded") if getattr(each.fact, name)]
+            when_said = _when(app, each.fact.said_at)
+            rows.append(
+                (each.fact.id, when_said, each.fact.source, " ".join(marks), each.fact.text)
+            )
         table(("id", "said", "source", "", "what"), rows, empty="No facts are known yet.")
 
     run(work)
@@ -256,12 +265,13 @@ def correct(fact: FactId, text: Annotated[str, typer.Argument(help="What is so."
     """Put a statement of your own in place of a fact. It holds until you say something newer."""
 
     async def work(app: Polyvox) -> None:
-
         elsewhere.only_here(app, "a correction")
         if not text.strip():
             raise Invalid("A correction says something.", "To be rid of a fact, forget it.")
-        one = await app.memory.change_fact(SCOPE, Partition.own(SCOPE), fact, text=text.strip())
-        say(f"{one.fact.id}  {one.fact.text}")
+        corrected = await app.memory.change_fact(
+            SCOPE, Partition.own(SCOPE), fact, text=text.strip()
+        )
+        say(f"{corrected.fact.id}  {corrected.fact.text}")
 
     run(work)
 
@@ -271,7 +281,6 @@ def pin(what: PinId, off: Off = False) -> None:
     """Let a fact or a loop come first; a loop does not grow old then."""
 
     async def work(app: Polyvox) -> None:
-
         elsewhere.only_here(app, "pinning")
         own = Partition.own(SCOPE)
         try:
@@ -296,7 +305,6 @@ def exclude(fact: FactId, off: Off = False) -> None:
     """Keep a fact, but let no model be told it."""
 
     async def work(app: Polyvox) -> None:
-
         elsewhere.only_here(app, "excluding")
         own = Partition.own(SCOPE)
         say(_marked(await app.memory.change_fact(SCOPE, own, fact, excluded=not off)))
@@ -304,9 +312,9 @@ def exclude(fact: FactId, off: Off = False) -> None:
     run(work)
 
 
-def _marked(one: Known) -> str:
-    now = [name for name in ("pinned", "excluded") if getattr(one.fact, name)]
-    return f"{' and '.join(now) or 'neither pinned nor excluded'}: {one.fact.text}"
+def _marked(known: Known) -> str:
+    now = [name for name in ("pinned", "excluded") if getattr(known.fact, name)]
+    return f"{' and '.join(now) or 'neither pinned nor excluded'}: {known.fact.text}"
 
 
 @command(group, "forget")
@@ -320,7 +328,6 @@ def forget(
     """Forget something for good, with everything that was made of it. Shows first what goes."""
 
     async def work(app: Polyvox) -> None:
-
         elsewhere.only_here(app, "forgetting")
         own, target = Partition.own(SCOPE), Target(what.value, id_)
         shown = ForgetOut.of(await app.memory.preview(SCOPE, own, target))
@@ -341,7 +348,6 @@ def forget(
 
 
 def _tell(shown: ForgetOut, json: bool) -> None:
-
     if json:
         say_json(shown.model_dump(by_alias=True))
         return
@@ -356,7 +362,6 @@ def ingest(
     """Remember a session from a file, once by its id. Without tenantId and userId it is yours."""
 
     async def work(app: Polyvox) -> None:
-
         own = Partition.own(SCOPE)
         given = {"tenantId": own.tenant, "userId": own.user}
         try:
@@ -381,7 +386,6 @@ LARGEST = 100_000_000
 
 
 def _object(text: str) -> dict[str, Any]:
-
     try:
         data = json.loads(text)
     except ValueError:
@@ -407,5 +411,4 @@ def _time(text: str, timezone: str) -> int:
 
 
 def _when(app: Polyvox, at: int | None) -> str:
-
     return when(at, app.settings.timezone)

@@ -18,10 +18,9 @@ from polyvox.cli.words import NANO, count, money
 from polyvox.errors import Invalid
 from polyvox.evaluation.optimise.plan import Wish, price_warnings
 from polyvox.evaluation.optimise.run import KIND
+from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.optimisations import Optimisation
-from polyvox.web.optimization_shapes import OptimizationDetail, PlannedOut
-from polyvox.web.optimizations import told
 
 NOT_BETTER = 1
 
@@ -106,27 +105,25 @@ def _wish(
 
 
 async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
-
-    prepared, found = await app.optimisations.estimate(SCOPE, wish)
-    warnings = price_warnings(wish, prepared, found.cost, found.confirmation)
-    told = PlannedOut.of(prepared, found, warnings)
+    prepared, estimate = await app.optimisations.estimate(SCOPE, wish)
+    warnings = price_warnings(wish, prepared, estimate.cost, estimate.confirmation)
+    planned = PlannedOut.of(prepared, estimate, warnings)
     if json:
-        say_json(told.model_dump())
+        say_json(planned)
         return 0
-    for warning in told.warnings:
+    for warning in planned.warnings:
         note(warning)
-    many = f"{count(told.assertions, 'assertion')}, {count(told.guards, 'guard')}"
-    say(f"{told.advisor_name}: {many}, {count(told.iterations, 'iteration')}")
-    say(f"judge {told.judge or 'none'}, rewriter {told.optimizer}")
+    many = f"{count(planned.assertions, 'assertion')}, {count(planned.guards, 'guard')}"
+    say(f"{planned.advisor_name}: {many}, {count(planned.iterations, 'iteration')}")
+    say(f"judge {planned.judge or 'none'}, rewriter {planned.optimizer}")
     say(
-        f"at most {count(found.most_calls, 'call')} and {money(found.most_cost)} if it goes all the"
-        " way"
+        f"at most {count(estimate.most_calls, 'call')} and {money(estimate.most_cost)}"
+        " if it goes all the way"
     )
     return 0
 
 
 async def _begin(app: Polyvox, wish: Wish, *, accept: bool, json: bool) -> int:
-
     made = await app.optimisations.begin(SCOPE, wish)
     for warning in made.warnings:
         note(warning)
@@ -149,7 +146,6 @@ async def _whole(app: Polyvox, run_id: str, *, accept: bool, json: bool) -> int:
 
 
 async def _follow(app: Polyvox, run_id: str) -> Optimisation:
-
     kept = "its attempts are kept"
     run = run_of(app, KIND, run_id, optimisations.get, app.optimisations.cancel, kept)
     with Bar("optimising") as bar:
@@ -161,27 +157,25 @@ async def _follow(app: Polyvox, run_id: str) -> Optimisation:
 
 
 def _step(now: Optimisation) -> str:
-    """Where a run stands: 3/10, the best up to now."""
-    said = f"{now.stage or now.state} {now.iteration}/{now.iterations}"
+    """The stage of a run: 3/10, the best up to now."""
+    text = f"{now.stage or now.state} {now.iteration}/{now.iterations}"
     if now.best_rate is not None:
-        said += f", best {now.best_rate:.0%} (before {now.base_rate or 0:.0%})"
-    return said
+        text += f", best {now.best_rate:.0%} (before {now.base_rate or 0:.0%})"
+    return text
 
 
 async def _report(app: Polyvox, run_id: str, *, json: bool) -> int:
-
-    found = OptimizationDetail.told(await app.optimisations.get(SCOPE, run_id))
+    detail = OptimizationDetail.whole(await app.optimisations.get(SCOPE, run_id))
     if json:
-        say_json(found.model_dump())
+        say_json(detail)
     else:
-        _show(found)
-    return 0 if found.verdict == "improved" or found.success else NOT_BETTER
+        _show(detail)
+    return 0 if detail.verdict == "improved" or detail.success else NOT_BETTER
 
 
-def _show(found: OptimizationDetail) -> None:
-
+def _show(detail: OptimizationDetail) -> None:
     rows = []
-    for row in found.results:
+    for row in detail.results:
         sides = [
             f"{one.passes}/{one.passes + one.fails}" if one is not None else "-"
             for one in (row.before, row.after)
@@ -189,32 +183,31 @@ def _show(found: OptimizationDetail) -> None:
         kind = "guard" if row.guard else "unseen" if row.holdout else ""
         rows.append((*sides, kind, row.text))
     table(("before", "after", "", "assertion"), rows, empty="Nothing was compared.")
-    for one in found.attempts:
+    for one in detail.attempts:
         rate = "" if one.rate is None else f" {one.rate:.0%}"
         noted = f": {one.note}" if one.note else ""
         say(f"  attempt {one.number} (from {one.parent}) {one.state}{rate}{noted}")
     marks = {"same": " ", "added": "+", "removed": "-"}
-    for line in found.diff:
+    for line in detail.diff:
         say(f"{marks[line.kind]} {line.text}")
-    spent = money(None if found.cost is None else round(found.cost * NANO))
-    told = found.message if found.state == "finished" else f"{found.state}: {found.message}"
-    say(f"{told} ({count(found.calls, 'call')}, {spent}, run {found.id})")
+    spent = money(None if detail.cost is None else round(detail.cost * NANO))
+    message = detail.message if detail.state == "finished" else f"{detail.state}: {detail.message}"
+    say(f"{message} ({count(detail.calls, 'call')}, {spent}, run {detail.id})")
 
 
 async def _decide(app: Polyvox, wanted: str, *, force: bool, json: bool) -> int:
-
     word, _, run_id = wanted.partition(":")
     verbs = app.optimisations
     if word == "accept" and run_id:
-        one = await verbs.accept(SCOPE, run_id, force=force)
+        decided = await verbs.accept(SCOPE, run_id, force=force)
     elif word == "reject" and run_id:
-        one = await verbs.reject(SCOPE, run_id)
+        decided = await verbs.reject(SCOPE, run_id)
     elif word == "rollback" and run_id:
-        one = await verbs.rollback(SCOPE, run_id, force=force)
+        decided = await verbs.rollback(SCOPE, run_id, force=force)
     else:
         raise Invalid(f"{wanted!r} is no decision.", "Use accept:RUN, reject:RUN or rollback:RUN.")
     if json:
-        say_json(told(one).model_dump())
+        say_json(OptimizationOut.of(decided))
     else:
-        say(f"{one.advisor_name}: {one.decision}")
+        say(f"{decided.advisor_name}: {decided.decision}")
     return 0

@@ -1,7 +1,7 @@
-"""Following a run of durable work to its end: work on it here, show how far it is, Ctrl-C calls it
+"""Follow a run of durable work to its end: work on it here, show how far it is, Ctrl-C calls it
 off.
 
-Invariant: whether the work has ended is asked before the run is looked at. So a run that ends
+Invariant: the end of the work is asked for before the run is looked at. So a run that ends
 between the two is seen ended at the next look, and never taken for one that is stuck.
 """
 
@@ -33,7 +33,7 @@ class Seen(Protocol):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come of it."""
+        """True once nothing more will come of it."""
         ...
 
 
@@ -118,7 +118,7 @@ async def _call_off(run: Run[R]) -> None:
 
 
 class Bar:
-    """How far a run is: a bar on a terminal's stderr, elsewhere a line for each new step."""
+    """Progress of a run: a bar on a terminal's stderr, elsewhere a line for each new step."""
 
     def __init__(self, title: str) -> None:
         self._title = title

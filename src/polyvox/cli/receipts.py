@@ -33,7 +33,6 @@ def receipt(
     """What an advisor was sent for an answer, and why."""
 
     async def work(app: Polyvox) -> None:
-
         seen = await app.receipt(SCOPE, answer)
         if json:
             say_json(as_data(seen))
@@ -69,29 +68,28 @@ def trace(
     """What an advisor was told beside its own texts, and why; how long each step took."""
 
     async def work(app: Polyvox) -> None:
-
-        told = await app.database.read(lambda tx: trace_of(tx, turn, answer), SCOPE)
+        data = await app.database.read(lambda tx: trace_of(tx, turn, answer), SCOPE)
         if json:
-            say_json(told)
+            say_json(data)
             return
-        print_trace(told)
+        print_trace(data)
 
     run(work)
 
 
-def print_trace(told: dict[str, Any]) -> None:
+def print_trace(trace: dict[str, Any]) -> None:
     """A trace, one decision on a line."""
     lines = [
-        ("turn", f"{told['turn_id']} ({told['state']}, {told['model'] or 'no model'})"),
-        ("session", told["startbrief_runtime"]["session_id"]),
-        ("blocks", " → ".join(told["system_blocks"]) or "none"),
-        *decided(told),
+        ("turn", f"{trace['turn_id']} ({trace['state']}, {trace['model'] or 'no model'})"),
+        ("session", trace["startbrief_runtime"]["session_id"]),
+        ("blocks", " → ".join(trace["system_blocks"]) or "none"),
+        *decided(trace),
     ]
-    for one in told["attempts"]:
-        why = one["message"] or one["category"] or "answered"
-        status = f" (HTTP {one['status']})" if one["status"] else ""
-        lines.append(("attempt", f"{one['model']}: {why}{status}"))
-    for name, text in (*lines, ("times", times(told["timings"]))):
+    for attempt in trace["attempts"]:
+        why = attempt["message"] or attempt["category"] or "answered"
+        status = f" (HTTP {attempt['status']})" if attempt["status"] else ""
+        lines.append(("attempt", f"{attempt['model']}: {why}{status}"))
+    for name, text in (*lines, ("times", times(trace["timings"]))):
         say_beside(f"{name:<9} ", text)
 
 
@@ -106,56 +104,57 @@ def print_receipt(
     seen: Inspected, trace: Mapping[str, Any] | None = None, *, texts: bool = False
 ) -> None:
     """All of it; `trace` is what was decided for the answer."""
-    told = describe(seen.receipt)
+    description = describe(seen.receipt)
     answer = seen.answer
     say(f"{answer.advisor_name}: answer {answer.id} ({answer.state})")
-    of = f" of {told.n}" if told.n is not None else ""
-    phase = f"{told.phase} phase, " if told.phase else ""
-    say(f"recipe {told.recipe}, {phase}turn {told.k}{of}, {told.prompts} prompts")
+    of = f" of {description.n}" if description.n is not None else ""
+    phase = f"{description.phase} phase, " if description.phase else ""
+    turn = f"{phase}turn {description.k}{of}"
+    say(f"recipe {description.recipe}, {turn}, {description.prompts} prompts")
     say()
-    say(f"{told.tokens:,} of {told.budget:,} tokens ({told.limit})")
-    _bar(told)
+    say(f"{description.tokens:,} of {description.budget:,} tokens ({description.limit})")
+    _bar(description)
     say()
-    _legend(told)
-    _memory(told, trace)
-    _left_out(told)
-    _council(told)
-    _wire(seen, told)
+    _legend(description)
+    _memory(description, trace)
+    _left_out(description)
+    _council(description)
+    _wire(seen, description)
     if texts:
-        _texts(told)
+        _texts(description)
 
 
 def cells(shares: tuple[Share, ...], width: int) -> list[int]:
-    """How many characters of the bar each kind gets: at least one, in all at most the width."""
+    """Characters of the bar for each kind: at least one, in all at most the width."""
     sizes = [max(1, round(share.share * width)) for share in shares]
     while sum(sizes) > width and max(sizes) > 1:
         sizes[sizes.index(max(sizes))] -= 1
     return sizes
 
 
-def _bar(told: Description) -> None:
+def _bar(description: Description) -> None:
     width = min(WIDEST, shutil.get_terminal_size().columns - 2)
-    parts = cells(told.shares, width)
+    parts = cells(description.shares, width)
     bar = [
         (MARKS[at % len(MARKS)] * part, COLORS[at % len(COLORS)]) for at, part in enumerate(parts)
     ]
     say_styled(*bar, (FREE * max(0, width - sum(parts)), "dim"))
 
 
-def _legend(told: Description) -> None:
-    widest = max((len(share.name) for share in told.shares), default=0)
-    for at, share in enumerate(told.shares):
+def _legend(description: Description) -> None:
+    widest = max((len(share.name) for share in description.shares), default=0)
+    for at, share in enumerate(description.shares):
         pieces = f"  ×{share.pieces}" if share.pieces > 1 else ""
         say(
             f"{MARKS[at % len(MARKS)]} {share.name:<{widest}}  {share.tokens:>8,} tokens"
             f"  {share.share:>6.1%}{pieces}"
         )
-    free = max(0, told.budget - told.tokens)
+    free = max(0, description.budget - description.tokens)
     say(f"{FREE} {'free':<{widest}}  {free:>8,} tokens")
 
 
-def _memory(told: Description, trace: Mapping[str, Any] | None) -> None:
-    if lines := memory_lines(told):
+def _memory(description: Description, trace: Mapping[str, Any] | None) -> None:
+    if lines := memory_lines(description):
         say()
         say("Told from memory:")
         for line in lines:
@@ -167,29 +166,29 @@ def _memory(told: Description, trace: Mapping[str, Any] | None) -> None:
             say_beside(f"  {name:<9} ", why)
 
 
-def _left_out(told: Description) -> None:
+def _left_out(description: Description) -> None:
     say()
-    if not told.left_out:
+    if not description.left_out:
         say("Nothing was left out.")
         return
     say("Left out:")
-    for entry in told.left_out:
+    for entry in description.left_out:
         say(f"  {entry}")
 
 
-def _council(told: Description) -> None:
-    if not told.council or told.recipe == "companion":
+def _council(description: Description) -> None:
+    if not description.council or description.recipe == "companion":
         return
     say()
     say("The council as it was:")
-    for seat in told.council:
+    for seat in description.council:
         model = f"  {seat.model}" if seat.model else ""
         say(f"  {seat.name}{model}")
 
 
-def _wire(seen: Inspected, told: Description) -> None:
+def _wire(seen: Inspected, description: Description) -> None:
     say()
-    sent = told.sent
+    sent = description.sent
     if sent is None:
         say("Nothing was sent: it ended before its model was asked.")
         return
@@ -201,15 +200,15 @@ def _wire(seen: Inspected, told: Description) -> None:
         say(f"  attempt {number}: {attempt.model}{status}{waited}{failed}")
     if seen.verified:
         say("Verified: yes, rebuilt byte for byte.")
-    elif not told.exact:
-        gone = words.count(len(told.missing), "text")
+    elif not description.exact:
+        gone = words.count(len(description.missing), "text")
         say(f"Verified: no, {gone} of it no longer exist here.")
     else:
         say("Verified: no, the rebuilt request differs from what was sent.")
 
 
-def _texts(told: Description) -> None:
-    for span in told.spans:
+def _texts(description: Description) -> None:
+    for span in description.spans:
         say()
         mark = "" if span.included else " (left out)"
         kind = f"memory, {span.sources[0]}" if span.kind == "memory" else span.kind

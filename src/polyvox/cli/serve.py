@@ -32,7 +32,6 @@ def serve(
         overrides["server.port"] = str(port)
 
     async def work(app: Polyvox) -> None:
-
         server = app.settings.server
         await serve_until_stopped(
             app, server.host, server.port, lambda address: _ready(app, address, open_)
@@ -42,10 +41,9 @@ def serve(
 
 
 def _ready(app: Polyvox, address: str, open_: bool) -> None:
-
     write(f"Polyvox is at {address}  (Ctrl-C ends it)\n")
-    if told := app.models.facts(app.models.default).note:
-        note(told)
+    if model_note := app.models.facts(app.models.default).note:
+        note(model_note)
     if app.recovered:
         answers = count(app.recovered, "answer")
         note(f"{answers} had been cut off when Polyvox last ended; what had come of them is kept.")
@@ -69,7 +67,6 @@ def worker() -> None:
     """Do background work apart from the server: remember, summarise, evaluate, optimise."""
 
     async def work(app: Polyvox) -> None:
-
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -12,10 +13,9 @@ from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import say, say_json, table
 from polyvox.cli.run import run
 from polyvox.cli.words import one_line, when
-from polyvox.store.database import Tx
-from polyvox.store.sessions import Session, counted, first_words, messages_in
-from polyvox.store.sessions import list_sessions as found_in
-from polyvox.web.sessions import listed, shown
+from polyvox.session import inspect
+from polyvox.session.inspect import SessionOut
+from polyvox.store.sessions import Session, counted, messages_in
 
 group = new_group()
 
@@ -37,21 +37,20 @@ def list_sessions(conversation: InConversation = None, json: Json = False) -> No
     """The newest sessions first."""
 
     async def work(app: Polyvox) -> None:
-
+        bodies = await app.database.read(lambda tx: inspect.list_sessions(tx, conversation), SCOPE)
         if json:
-            told = await app.database.read(lambda tx: listed(tx, conversation), SCOPE)
-            say_json([one.model_dump() for one in told])
+            say_json(bodies)
             return
-
-        def read(tx: Tx) -> list[tuple[Session, int, str]]:
-            found = found_in(tx, conversation)
-            said = first_words(tx, [one.id for one, _ in found], 200)
-            return [(one, count, said.get(one.id, "")) for one, count in found]
-
         zone = app.settings.timezone
         rows = [
-            (one.id, when(one.started_at, zone), _ended(one, zone), str(count), one_line(said, 72))
-            for one, count, said in await app.database.read(read, SCOPE)
+            (
+                body.id,
+                when(body.started_at, zone),
+                _ended(body, zone),
+                str(body.messages),
+                one_line(body.first, 72),
+            )
+            for body in bodies
         ]
         empty = "There are no sessions yet. The first message of a conversation opens one."
         table(("session", "began", "ended", "messages", "first words"), rows, empty=empty)
@@ -64,20 +63,19 @@ def show(session: SessionId, json: Json = False) -> None:
     """One session: when it was, and what the person said in it."""
 
     async def work(app: Polyvox) -> None:
-
-        one, _ = await app.database.read(lambda tx: counted(tx, session), SCOPE)
-        said = await app.database.read(lambda tx: messages_in(tx, one), SCOPE)
+        chosen, _ = await app.database.read(lambda tx: counted(tx, session), SCOPE)
+        messages = await app.database.read(lambda tx: messages_in(tx, chosen), SCOPE)
         if json:
-            messages = [
-                {"turn_id": turn, "said_at": at, "content": text} for turn, at, text in said
+            body = await app.database.read(lambda tx: inspect.get_session(tx, session), SCOPE)
+            said = [
+                {"turn_id": turn, "said_at": at, "content": text} for turn, at, text in messages
             ]
-            told = await app.database.read(lambda tx: shown(tx, session), SCOPE)
-            say_json(told.model_dump() | {"said": messages})
+            say_json(asdict(body) | {"said": said})
             return
-        say(f"session {one.id} in conversation {one.conversation_id}")
+        say(f"session {chosen.id} in conversation {chosen.conversation_id}")
         zone = app.settings.timezone
-        say(f"began {when(one.started_at, zone)}, ended {_ended(one, zone)}")
-        for _, at, text in said:
+        say(f"began {when(chosen.started_at, zone)}, ended {_ended(chosen, zone)}")
+        for _, at, text in messages:
             say(f"\n{when(at, zone)}  {text}")
 
     run(work)
@@ -88,15 +86,13 @@ def end(session: SessionId) -> None:
     """End a session now; the next message opens a new one."""
 
     async def work(app: Polyvox) -> None:
-
         await app.end_session(SCOPE, session)
         say(f"ended the session {session}")
 
     run(work)
 
 
-def _ended(session: Session, zone: str) -> str:
-
+def _ended(session: Session | SessionOut, zone: str) -> str:
     if session.ended_at is None:
         return "still open"
     by = "by idleness" if session.ended_by == "idle" else "by you"

@@ -230,7 +230,7 @@ async def _end(room: Room, _: list[str]) -> None:
 
 
 async def _strip(room: Room) -> Strip:
-    """What the next message's session is told, or the running one was."""
+    """The packet that the next message's session is told, or the running one was."""
     await room.app.catch_up(SCOPE)
     talk = room.conversation
     return await strip(room.app.road, SCOPE, room.recipe or "council", talk.id if talk else None)
@@ -244,14 +244,14 @@ async def _look(room: Room) -> Strip:
 
 
 def _set_aside(room: Room, packet: Strip) -> set[str]:
-    """What is set aside. A running session keeps that itself; else it waits for the message."""
+    """Ids that are set aside. A running session keeps them; else they wait for the message."""
     if packet.session is None:
         return room.veto
     return {shown.item.id for shown in packet.items if shown.vetoed}
 
 
 async def greeting(room: Room) -> str:
-    """What a person is told of memory before they say anything."""
+    """The greeting's words about memory; empty where there is nothing."""
     packet = await _look(room)
     if packet.session is not None:
         return "Your session goes on; /memory lists what it was told, /end ends it."

@@ -1,4 +1,4 @@
-"""Having something answered in the terminal: begin it, watch it, and let Ctrl-C stop it.
+"""Have something answered in the terminal: begin it, watch it, and let Ctrl-C stop it.
 
 What is shown on the way comes from events; what is shown in the end is what is stored. The turn
 belongs to the app, so watching ends when the app has nothing left to do for it.
@@ -36,7 +36,7 @@ Begin = Callable[[], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How it went."""
+    """The answers of one sending."""
 
     turn_id: str
     answers: tuple[Answer, ...]
@@ -113,7 +113,7 @@ class Talk:
             self.warming.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     def waiting(self) -> str:
-        """What those who have not begun to write are waiting for."""
+        """The reason why answers have not begun."""
         loading = self.warming is not None and not self.warming.done()
         return "loading the embedded model…" if loading else "waiting"
 
@@ -187,7 +187,7 @@ def _pass_on(task: asyncio.Task[None], body: asyncio.Task[object] | None) -> Non
 
 @dataclass(slots=True)
 class _Stop:
-    """Whether Ctrl-C was pressed."""
+    """Set once Ctrl-C is pressed."""
 
     asked: bool = False
 

@@ -37,13 +37,13 @@ class Selected:
 
     units: Sequence[ThreadTurn]
     head: int = 0
-    """How many units come before the gap (bookends); the rest follow it."""
+    """Number of units before the gap (bookends); the rest follow it."""
     missing: int = 0
     """Messages that the window left out."""
     noted: bool = False
-    """Whether this window says so in a note."""
+    """True if a note tells of the gap."""
     slides: bool = False
-    """Whether what it keeps behind the head moves on with every turn from here."""
+    """True if the part behind the head moves on with every turn from here."""
     omitted: tuple[Omitted, ...] = ()
 
 
@@ -83,7 +83,7 @@ def _session(thread: Thread) -> tuple[Sequence[ThreadTurn], tuple[Omitted, ...]]
 
 
 def _newest(units: Sequence[ThreadTurn], messages: int) -> int:
-    """Index of the first of the newest units that together have at most `most` messages."""
+    """Index of the first of the newest units that together have at most `messages` messages."""
     at, room = len(units), messages
     while at and 1 + len(units[at - 1].own) <= room:
         at -= 1

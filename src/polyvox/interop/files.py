@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,3 +74,22 @@ def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - whatever YAML hol
     except (yaml.YAMLError, ValueError) as error:
         words = " ".join(str(error).split())
         raise Invalid(f"{what} is not usable YAML: {words}.", "Check the file.") from None
+
+
+_STRETCH = re.compile(r"[^\x00-\x7f]{2,}")
+
+
+def mended(text: str) -> tuple[str, int]:
+    """The text as it was written, and how many stretches were put right."""
+    count = 0
+
+    def mend(match: re.Match[str]) -> str:
+        nonlocal count
+        try:
+            right = match[0].encode("mac_roman").decode("utf-8")
+        except UnicodeError:
+            return match[0]
+        count += 1
+        return right
+
+    return _STRETCH.sub(mend, text), count

@@ -21,9 +21,9 @@ from polyvox.context.receipt import read, read_history
 from polyvox.context.synthesis import Synthesis
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
-from polyvox.interop.conversation import Branch, ReceiptLine, SessionLine, Whole, as_ended
+from polyvox.interop.conversation import ReceiptLine, SessionLine, Whole, as_ended
 from polyvox.receive import escaped, mended_name
-from polyvox.values import Advisor, Answer, Conversation, PromptVersion, Turn
+from polyvox.values import Advisor, Answer, Branch, Conversation, PromptVersion, Turn
 
 FORMAT = "polyvox-conversation"
 VERSION = 1

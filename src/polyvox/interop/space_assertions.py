@@ -24,7 +24,7 @@ from polyvox.evaluation.values import Assertion, Source
 from polyvox.evaluation.wordings import wording
 from polyvox.ids import content_hash
 from polyvox.interop.assertion_file import LONGEST, Entry, Parsed, Suite, sound, time_of
-from polyvox.interop.mojibake import mended
+from polyvox.interop.files import mended
 from polyvox.values import SYNTHESIS_ID
 
 ORIGIN = "SPACE Terminal"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from polyvox.context.rebuild import Receipt, ReceiptSources, needs, rebuild
 from polyvox.models.wire import encode
-from polyvox.store import conversations, receipts, threads, turns
+from polyvox.shapes import shape
+from polyvox.store import conversations, receipts, sessions, threads, turns
 from polyvox.store.database import Tx
+from polyvox.store.sessions import Session
 from polyvox.values import Answer, Conversation, Turn
 
 PAGE = 200
@@ -36,13 +39,13 @@ def view(tx: Tx, conversation_id: str, before: int | None = None, limit: int = P
     after = max(0, upto - limit)
     segments = threads.path(tx, head.branch_id, upto)
     found = turns.on_path(tx, conversation_id, segments, after)
-    branches = _branches(tx, conversation_id)
+    branches = turns.forks(tx, conversation_id)
     forked = [one for ids in branches.values() for one in ids]
     return View(
         conversation,
         tuple((turn, _live(tx, turns.answers_of(tx, turn.id))) for turn in found),
         branches,
-        _tips(tx, conversation_id, forked),
+        turns.tips(tx, forked),
         more=after > 0,
     )
 
@@ -53,39 +56,6 @@ def _live(tx: Tx, answers: list[Answer]) -> tuple[Answer, ...]:
         turns.with_text_so_far(tx, answer) if answer.state == "streaming" else answer
         for answer in answers
     )
-
-
-def _branches(tx: Tx, conversation_id: str) -> dict[str, tuple[str, ...]]:
-    """Turns that share a parent, by that parent ("" for first turns), where there are several."""
-    forks = tx.all(
-        "SELECT DISTINCT fork_depth + 1 FROM branches WHERE user_id = ? AND conversation_id = ?"
-        " AND parent_id IS NOT NULL",
-        (tx.user, conversation_id),
-    )
-    shared: dict[str, list[str]] = {}
-    for (depth,) in forks:
-        rows = tx.all(
-            "SELECT parent_id, id FROM turns WHERE user_id = ? AND conversation_id = ?"
-            " AND depth = ? ORDER BY created_at, id",
-            (tx.user, conversation_id, depth),
-        )
-        for parent_id, turn_id in rows:
-            shared.setdefault(parent_id or "", []).append(turn_id)
-    return {parent: tuple(ids) for parent, ids in shared.items() if len(ids) > 1}
-
-
-def _tips(tx: Tx, conversation_id: str, forked: Sequence[str]) -> dict[str, str]:
-    """For each of these turns the last turn of the branch it stands on."""
-    tips = {}
-    for turn_id in forked:
-        branch_id = turns.get_turn(tx, turn_id).branch_id
-        last = tx.one(
-            "SELECT id FROM turns WHERE user_id = ? AND conversation_id = ? AND branch_id = ?"
-            " ORDER BY depth DESC LIMIT 1",
-            (tx.user, conversation_id, branch_id),
-        )
-        tips[turn_id] = last[0] if last else turn_id
-    return tips
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +88,52 @@ def inspect(tx: Tx, answer_id: str) -> Inspected:
         return Inspected(receipt, answer, None, verified=False)
     encoded = encode(sent.dialect, sent.model, receipt.request)
     return Inspected(receipt, answer, encoded.body, verified=receipt.matches(encoded))
+
+
+FIRST_WORDS = 200
+"""Characters of a session's first message that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOut:
+    """A session beside its conversation."""
+
+    id: str
+    conversation_id: str
+    started_at: int
+    last_user_at: int
+    ended_at: int | None
+    ended_by: Literal["idle", "person"] | None
+    messages: int
+    """Messages that the person sent in it."""
+    title: str
+    """Of its conversation."""
+    recipe: str
+    first: str
+    """The beginning of its first message."""
+
+
+def list_sessions(
+    tx: Tx, conversation_id: str | None, limit: int = 50, after: str | None = None
+) -> list[SessionOut]:
+    """The newest sessions first, of one conversation or of all."""
+    return _sessions(tx, sessions.list_sessions(tx, conversation_id, limit, after))
+
+
+def get_session(tx: Tx, session_id: str) -> SessionOut:
+    """One session."""
+    return _sessions(tx, [sessions.counted(tx, session_id)])[0]
+
+
+def _sessions(tx: Tx, rows: Sequence[tuple[Session, int]]) -> list[SessionOut]:
+    ids = {session.conversation_id for session, _ in rows}
+    known = {id_: conversations.find(tx, id_) for id_ in ids}
+    first = sessions.first_words(tx, [session.id for session, _ in rows], FIRST_WORDS)
+    bodies = []
+    for session, messages in rows:
+        conversation = known[session.conversation_id]
+        title = conversation.title if conversation else ""
+        recipe = conversation.recipe if conversation else ""
+        given = {"messages": messages, "title": title, "recipe": recipe, "first": first[session.id]}
+        bodies.append(shape(SessionOut, session, **given))
+    return bodies

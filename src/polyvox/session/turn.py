@@ -30,7 +30,7 @@ from polyvox.session.council import model_for, params_for, voiced
 from polyvox.session.earlier import unread_of
 from polyvox.session.recollecting import Remembered, Seated
 from polyvox.session.road import Job, Road
-from polyvox.store import conversations, ratios, receipts, turns
+from polyvox.store import advisors, conversations, ratios, receipts, turns
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, count_said, read_threads, words_of
 from polyvox.thread import Other, Own, Thread, ThreadTurn
@@ -102,7 +102,7 @@ async def _read(road: Road, jobs: Sequence[Job], round_: int = 0) -> _Found:
         # It may have been deleted meanwhile.
         recall = conversations.recall_of(tx, turn.conversation_id)
         kept = companions.session(tx, turn.session_id or turn.id) if remembers else None
-        seats = seat(tx, road, jobs, _names(tx), round_)
+        seats = seat(tx, road, jobs, advisors.slugs(tx), round_)
         if not remembers:
             return _Found(seats, recall, None, compile_all(road, jobs, seats))
         # What memory has to tell depends on what is told anyway, but not where that is one message.
@@ -261,11 +261,6 @@ def _draft(road: Road, job: Job, one: Seated) -> Compiled | None:
         return _compiled(road, job, one)
     except TooLong:
         return None
-
-
-def _names(tx: Tx) -> dict[str, str]:
-    rows = tx.all("SELECT id, slug FROM advisors WHERE user_id = ?", (tx.user,))
-    return {row[0]: row[1] for row in rows}
 
 
 def reach_of(recipe: Recipe) -> Reach:

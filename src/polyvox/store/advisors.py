@@ -62,6 +62,16 @@ def even_removed(tx: Tx, advisor_id: str) -> Advisor | None:
     return ADVISORS.one(tx, "AND id = ?", advisor_id)
 
 
+def everyone(tx: Tx) -> list[Advisor]:
+    """Every advisor in its order, the removed ones too."""
+    return ADVISORS.all(tx, "ORDER BY position, id")
+
+
+def slugs(tx: Tx) -> dict[str, str]:
+    """Every advisor's slug by its id, the removed ones' too."""
+    return dict(tx.all("SELECT id, slug FROM advisors WHERE user_id = ?", (tx.user,)))
+
+
 def list_all(tx: Tx, *, active: bool = False) -> list[Advisor]:
     """Every advisor in its order (`active`: only those)."""
     only = " AND active = 1" if active else ""

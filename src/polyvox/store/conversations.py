@@ -46,7 +46,7 @@ class ConversationDetails(TypedDict, total=False):
     council: str | None
     """A council's id or slug: its advisors and its recipe, unless these are given too."""
     recall: Recall
-    """Whether its turns look up what was said before."""
+    """Recall in its turns."""
 
 
 def find(tx: Tx, conversation_id: str) -> Conversation | None:
@@ -80,6 +80,11 @@ def list_page(tx: Tx, limit: int, after: str | None = None) -> Page[Conversation
         limit + 1,
     )
     return page_of(conversations, limit, lambda conversation: conversation.updated_at)
+
+
+def titles(tx: Tx) -> dict[str, str]:
+    """Every conversation's title by its id."""
+    return dict(tx.all("SELECT id, title FROM conversations WHERE user_id = ?", (tx.user,)))
 
 
 def latest(

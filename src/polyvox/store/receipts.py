@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from polyvox.errors import NotFound
 from polyvox.store.database import Row, Tx
-from polyvox.store.table import Table
+from polyvox.store.table import MANY, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,20 @@ def spans(tx: Tx, hashes: Iterable[str]) -> dict[str, str]:
     return dict(_in(tx, "SELECT hash, text FROM spans WHERE user_id = ? AND hash", hashes))
 
 
+def of_conversation(tx: Tx, conversation_id: str) -> list[StoredReceipt]:
+    """Every receipt of a conversation."""
+    return _RECEIPTS.all(tx, "AND conversation_id = ? ORDER BY answer_id", conversation_id)
+
+
+def spans_of(tx: Tx, conversation_id: str) -> dict[str, str]:
+    """Texts of a conversation's receipts, by their hash."""
+    rows = tx.all(
+        "SELECT hash, text FROM spans WHERE user_id = ? AND conversation_id = ? ORDER BY hash",
+        (tx.user, conversation_id),
+    )
+    return dict(rows)
+
+
 def messages(tx: Tx, turn_ids: Iterable[str]) -> dict[str, tuple[str, int | None]]:
     """User messages by their turn: (content, said at). One that was forgotten is not there."""
     sql = "SELECT id, content, said_at FROM turns WHERE user_id = ? AND redacted = 0 AND id"
@@ -102,10 +116,10 @@ def answers(tx: Tx, answer_ids: Iterable[str]) -> dict[str, str]:
 
 
 def _in(tx: Tx, sql: str, keys: Iterable[str]) -> list[Row]:
-    """Rows for many keys, a few hundred at a time: both databases bound what one IN may list."""
+    """Rows for many keys, some at a time."""
     wanted = sorted(set(keys))
     rows: list[Row] = []
-    for start in range(0, len(wanted), 400):
-        some = wanted[start : start + 400]
+    for start in range(0, len(wanted), MANY):
+        some = wanted[start : start + MANY]
         rows += tx.all(f"{sql} IN ({', '.join('?' * len(some))})", (tx.user, *some))
     return rows

@@ -114,6 +114,11 @@ def list_sessions(
     return _counted(tx, only, (*values, limit))
 
 
+def of_conversation(tx: Tx, conversation_id: str) -> list[Session]:
+    """Every session of a conversation, oldest first."""
+    return SESSIONS.all(tx, "AND conversation_id = ? ORDER BY started_at, id", conversation_id)
+
+
 def newest(tx: Tx, limit: int) -> list[Session]:
     """The newest sessions first."""
     return SESSIONS.all(tx, "ORDER BY started_at DESC, id DESC LIMIT ?", limit)

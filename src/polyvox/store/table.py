@@ -7,7 +7,7 @@ Every statement stays within the rows of one user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import NoneType, UnionType
 from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -17,6 +17,8 @@ import msgspec
 from polyvox.store.database import Row, Tx, Value
 
 T = TypeVar("T")
+MANY = 400
+"""Keys that one statement may list: both databases bound what one IN may hold."""
 
 
 class Table(Generic[T]):
@@ -64,6 +66,16 @@ class Table(Generic[T]):
     def all(self, tx: Tx, rest: str, *params: Value) -> list[T]:
         """Every value that `rest` leaves, in its order."""
         return [self.value(row) for row in tx.all(self._select(rest), (tx.user, *params))]
+
+    def holds(self, tx: Tx, column: str, keys: Sequence[str]) -> bool:
+        """True if a row has one of these keys in a column."""
+        for start in range(0, len(keys), MANY):
+            some = keys[start : start + MANY]
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT 1 FROM {self._name} WHERE user_id = ? AND {column} IN ({marks}) LIMIT 1"
+            if tx.one(sql, (tx.user, *some)) is not None:
+                return True
+        return False
 
     def insert(self, tx: Tx, value: T, **others: Value) -> None:
         """Store a new row; `others` are columns that are no fields."""

@@ -5,7 +5,7 @@ Invariant: a turn is stored before anyone is asked. How an answer ends is in `en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from polyvox.errors import Conflict, NotFound
@@ -13,20 +13,19 @@ from polyvox.events import AnswerStarted, ConversationChanged, Event, TurnStarte
 from polyvox.ids import new_id
 from polyvox.store import search, summaries
 from polyvox.store.database import Tx
-from polyvox.store.table import Table
+from polyvox.store.table import MANY, Table
 from polyvox.values import (
     Advisor,
     Answer,
     AnswerKind,
+    Branch,
     Segment,
     Turn,
 )
 
 TURNS = Table("turns", Turn)
 ANSWERS = Table("answers", Answer, flat="usage")
-
-MANY = 400
-"""So many ids are asked for by one statement."""
+BRANCHES = Table("branches", Branch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,9 @@ class Begun:
     """Its first events, for the caller to append in the same transaction."""
     existing: bool = False
     begins: bool = False
-    """Whether its session begins with it."""
+    """True if its session begins with it."""
     follows: bool = False
-    """Whether it closed another one."""
+    """True if it closed another session."""
 
 
 def get_turn(tx: Tx, turn_id: str) -> Turn:
@@ -98,6 +97,49 @@ def on_path(tx: Tx, conversation_id: str, path: Sequence[Segment], after: int = 
             segment.upto,
         )
     return turns
+
+
+def branches_of(tx: Tx, conversation_id: str) -> list[Branch]:
+    """Every branch of a conversation, oldest first."""
+    return BRANCHES.all(tx, "AND conversation_id = ? ORDER BY created_at, id", conversation_id)
+
+
+def of_conversation(tx: Tx, conversation_id: str) -> list[tuple[Turn, str]]:
+    """Every turn of every branch with its body's hash, in the order in which they came to be."""
+    rows = tx.all(
+        f"SELECT {TURNS.columns}, body_hash FROM turns"
+        " WHERE user_id = ? AND conversation_id = ? ORDER BY created_at, id",
+        (tx.user, conversation_id),
+    )
+    return [(TURNS.value(row), str(row[-1])) for row in rows]
+
+
+def forks(tx: Tx, conversation_id: str) -> dict[str, tuple[str, ...]]:
+    """Turns that share a parent, by that parent ("" for first turns), where there are several."""
+    depths = tx.all(
+        "SELECT DISTINCT fork_depth + 1 FROM branches WHERE user_id = ? AND conversation_id = ?"
+        " AND parent_id IS NOT NULL",
+        (tx.user, conversation_id),
+    )
+    shared: dict[str, list[str]] = {}
+    for (depth,) in depths:
+        rows = tx.all(
+            "SELECT parent_id, id FROM turns WHERE user_id = ? AND conversation_id = ?"
+            " AND depth = ? ORDER BY created_at, id",
+            (tx.user, conversation_id, depth),
+        )
+        for parent_id, turn_id in rows:
+            shared.setdefault(parent_id or "", []).append(turn_id)
+    return {parent: tuple(ids) for parent, ids in shared.items() if len(ids) > 1}
+
+
+def tips(tx: Tx, turn_ids: Iterable[str]) -> dict[str, str]:
+    """For each of these turns the last turn of the branch it stands on."""
+    last = {}
+    for turn_id in turn_ids:
+        turn = get_turn(tx, turn_id)
+        last[turn_id] = (tip(tx, turn.conversation_id, turn.branch_id) or turn).id
+    return last
 
 
 def get_answer(tx: Tx, answer_id: str) -> Answer:
@@ -268,13 +310,9 @@ def _place(
 
 
 def _branch(tx: Tx, conversation_id: str, parent: str | None, depth: int, now: int) -> str:
-    branch_id = new_id()
-    tx.run(
-        "INSERT INTO branches (user_id, id, conversation_id, parent_id, fork_depth, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (tx.user, branch_id, conversation_id, parent, depth, now),
-    )
-    return branch_id
+    branch = Branch(new_id(), parent, depth, now)
+    BRANCHES.insert(tx, branch, conversation_id=conversation_id)
+    return branch.id
 
 
 def add(

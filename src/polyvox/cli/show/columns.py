@@ -43,7 +43,7 @@ COLORS = {"failed": "red", "stopped": "yellow", "interrupted": "yellow"}
 
 
 class Picture:
-    """What is on the screen while answers come."""
+    """The picture on the screen while answers come."""
 
     def __init__(self, board: Board, waiting: Callable[[], str]) -> None:
         self._board = board
@@ -81,7 +81,7 @@ def draw(
 
 
 def columns_for(number: int, width: int) -> int:
-    """How many answers stand side by side."""
+    """Number of answers that stand side by side."""
     if width < WIDE or number == 1:
         return 1
     most = min(MOST, number, (width + GAP) // (NARROWEST + GAP))
@@ -125,12 +125,12 @@ def _newest(lines: list[Text], most: int) -> list[Text]:
     """The last lines; where there are few, none of them is wasted on a gap."""
     if len(lines) <= most:
         return lines
-    told = [line for line in lines if line.plain.strip()] if most < 6 else lines
-    return told[-most:]
+    kept = [line for line in lines if line.plain.strip()] if most < 6 else lines
+    return kept[-most:]
 
 
 def share(wanted: Sequence[int], room: int) -> list[int]:
-    """How much of the room each gets: the modest what they want, the others equal parts."""
+    """Share the room: the modest get what they want, the others equal parts."""
     given = [0] * len(wanted)
     left = room
     for place, at in enumerate(sorted(range(len(wanted)), key=lambda i: wanted[i])):
@@ -209,7 +209,7 @@ def _wrap(console: Console, text: str, width: int, style: str = "") -> list[Text
 
 
 def tail(text: str, width: int, height: int) -> str:
-    """As much of the end of a text as can be seen, so that a long one costs no more to draw."""
+    """Cut a text to the end that can be seen, so that a long one costs no more to draw."""
     room = width * (height + 2)
     if len(text) <= room:
         return text

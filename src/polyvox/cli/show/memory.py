@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from polyvox.cli.output import note, say
 from polyvox.cli.words import count, one_line, when
 from polyvox.memory.packets import Brief, OpsContext, Recalled, StartBrief
+from polyvox.memory.shapes.brief import BriefOut, OpsOut, StartBriefOut
+from polyvox.memory.shapes.own import ForgetOut
 from polyvox.memory.values import Item
 from polyvox.session.remembering import RELEVANT
-from polyvox.web.briefs import BriefOut, OpsOut, StartBriefOut
-from polyvox.web.memory_own import ForgetOut
 
 WIDTH = 100
 """Most characters of a text."""
@@ -34,7 +34,7 @@ def startbrief_lines(made: StartBriefOut) -> Iterator[str]:
 
 
 def known_lines(made: BriefOut | Brief) -> Iterator[str]:
-    """What a brief tells beside the time, ours or another service's."""
+    """The lines of a brief beside the time, ours or another service's."""
     yield from _listed("in focus", [made.current_focus] if made.current_focus else [])
     yield from _listed("promised", made.commitments)
     yield from _listed("open", made.open_loops)
@@ -43,14 +43,14 @@ def known_lines(made: BriefOut | Brief) -> Iterator[str]:
 
 
 def open_lines(made: StartBriefOut | StartBrief) -> Iterator[str]:
-    """What a startbrief says is open."""
-    for one in made.items:
-        due = one.due_date or one.time_horizon
-        yield f"open: {one_line(one.text, WIDTH)}{f' ({due})' if due else ''}"
+    """The open items of a startbrief."""
+    for item in made.items:
+        due = item.due_date or item.time_horizon
+        yield f"open: {one_line(item.text, WIDTH)}{f' ({due})' if due else ''}"
 
 
 def ops_lines(ops: OpsOut | OpsContext) -> Iterator[str]:
-    """What is to be done, and what bears on it."""
+    """The lines about what is to be done."""
     yield from _listed("today", ops.top_loops_today)
     yield from _listed("waiting for", ops.waiting_on)
     yield from _listed("profile", ops.user_model_hints)
@@ -85,28 +85,28 @@ REPEATS = {
 
 
 def forget_lines(shown: ForgetOut) -> Iterator[str]:
-    """What goes, what loses some words, what is made anew, and where it still is."""
+    """List what goes, what loses some words, what is made anew, and where it still is."""
     gone = [
-        f"{name}: {one_line(one['text'], WIDTH)}"
+        f"{name}: {one_line(each['text'], WIDTH)}"
         for key, name in GOES
-        for one in getattr(shown, key)
+        for each in getattr(shown, key)
     ]
     yield from _headed("This goes, for good:", gone)
     yield from _headed("A mark takes its place in the conversation:", shown.conversations)
     yield from _headed("This repeats it, and loses those words:", list(_repeats(shown)))
-    anew = [f"the summary of {one}" for one in shown.summaries]
-    anew += [f"the analysis of {one}" for one in shown.days]
+    anew = [f"the summary of {each}" for each in shown.summaries]
+    anew += [f"the analysis of {each}" for each in shown.days]
     yield from _headed("This is made anew from what is left:", anew)
-    returns = [one_line(one["text"], WIDTH) for one in shown.returns]
+    returns = [one_line(each["text"], WIDTH) for each in shown.returns]
     yield from _headed("This was said before it, and holds again:", returns)
     yield from _headed("It stays in these backups until you delete them:", shown.backups)
 
 
 def _repeats(shown: ForgetOut) -> Iterator[str]:
-    for one in shown.answers:
-        yield f"answer: {one_line(one['text'], WIDTH)}"
-    for one in shown.titles:
-        yield f"title: {one_line(one['text'], WIDTH)}"
+    for repeated in shown.answers:
+        yield f"answer: {one_line(repeated['text'], WIDTH)}"
+    for repeated in shown.titles:
+        yield f"title: {one_line(repeated['text'], WIDTH)}"
     for kind, number in shown.elsewhere.items():
         yield count(number, *REPEATS.get(kind, (kind.replace("_", " "), "")))
     if shown.receipts:
@@ -124,11 +124,11 @@ def print_recalled(items: Sequence[Item | Recalled], zone: str) -> None:
     if not items:
         note("Nothing is remembered about that.")
         return
-    sure = [one for one in items if one.relevance is None or one.relevance >= RELEVANT]
+    sure = [item for item in items if item.relevance is None or item.relevance >= RELEVANT]
     _told(sure, zone)
     if len(sure) < len(items):
         say("\nless sure:" if sure else "Nothing is surely about that; less sure:")
-        _told([one for one in items if one not in sure], zone)
+        _told([item for item in items if item not in sure], zone)
 
 
 def _told(items: Sequence[Item | Recalled], zone: str) -> None:
@@ -136,6 +136,6 @@ def _told(items: Sequence[Item | Recalled], zone: str) -> None:
         relevance = "  – " if item.relevance is None else f"{item.relevance:.2f}"
         past = "" if item.status == "current" else ", superseded"
         say(f"{relevance}  {when(item.valid_from, zone)}  {item.text}")
-        for one in item.evidence[:1]:
-            where = f"{one.role}, {one.session_id}#{one.index}"
+        for evidence in item.evidence[:1]:
+            where = f"{evidence.role}, {evidence.session_id}#{evidence.index}"
             say(f"      {item.source or 'memory'}{past}: {where}")

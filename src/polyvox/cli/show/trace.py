@@ -1,4 +1,4 @@
-"""What was decided for an answer before its model was asked, in words that a person understands.
+"""Decisions made for an answer before its model was asked, in words that a person understands.
 Whatever has no words here is told as it came."""
 
 from __future__ import annotations
@@ -126,37 +126,40 @@ STEPS = {
 }
 
 
-def decided(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What was decided, and why: (about what, in words)."""
-    run, recall, posture = told["startbrief_runtime"], told["recall"], told["posture"]
+def decided(trace: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each decision with its reason: (about what, in words)."""
+    run, recall, posture = trace["startbrief_runtime"], trace["recall"], trace["posture"]
     number = run["userTurnsSeen"]
     place = f"message {number} of its session; " if number else ""
-    opened = count(told["startbrief_items_count"], "thing")
-    items = f", {opened} open" if told["startbrief_items_count"] else ""
+    opened = count(trace["startbrief_items_count"], "thing")
+    items = f", {opened} open" if trace["startbrief_items_count"] else ""
     yield "start", f"{place}{_word(FETCHED, run['startbrief_fetch'])}{items}"
-    yield "reading", _read(told["gate"], told["gate_degrade"])
+    yield "reading", _read(trace["gate"], trace["gate_degrade"])
     if posture is not None:
         pressure = _word(PRESSURES, posture["pressure"])
         stance = f"{_word(POSTURES, posture['posture'])}, {pressure}"
         yield "posture", _because(stance, _word(HELD, posture["reason"]))
-        overlay = _word(OVERLAYS, told["overlay"]) if told["overlay"] else "nothing of its own"
-        yield "brings up", _because(overlay, _word(BROUGHT_UP, told["overlay_reason"]))
+        overlay = _word(OVERLAYS, trace["overlay"]) if trace["overlay"] else "nothing of its own"
+        yield "brings up", _because(overlay, _word(BROUGHT_UP, trace["overlay_reason"]))
     names = {"bridge": "where you stopped", "handover": "what was before"}
     carried = [words for name, words in names.items() if run[f"{name}_injected"]]
-    yield "carried", _because(" and ".join(carried) or "nothing", _carried(told["handover_reason"]))
+    yield (
+        "carried",
+        _because(" and ".join(carried) or "nothing", _carried(trace["handover_reason"])),
+    )
     if posture is not None:
         threads = "named" if run["ops_injected"] else "none"
-        yield "threads", _because(threads, _word(THREADS, told["ops_reason"]))
-    yield "about you", ", ".join(map(_tidy, told["user_context"])) or "nothing"
+        yield "threads", _because(threads, _word(THREADS, trace["ops_reason"]))
+    yield "about you", ", ".join(map(_tidy, trace["user_context"])) or "nothing"
     if recall is not None:
         yield "looked up", _recalled(recall)
-    for one in told["degrades"]:
-        if not one.startswith("gate: "):  # that is told already
-            yield "missing", missing(one)
+    for degrade in trace["degrades"]:
+        if not degrade.startswith("gate: "):  # that is told already
+            yield "missing", missing(degrade)
 
 
 def times(timings: Mapping[str, float | None]) -> str:
-    """How long each step took; what did not happen took nothing."""
+    """The time of each step that happened."""
     return ", ".join(
         f"{STEPS.get(name) or _tidy(name.removesuffix('_ms'))} {ms:g} ms"
         for name, ms in timings.items()
@@ -165,11 +168,11 @@ def times(timings: Mapping[str, float | None]) -> str:
 
 
 def missing(degrade: str) -> str:
-    """What could not be told, such as "startbrief: timeout (3 s)"."""
-    found = re.fullmatch(r"([a-z_]+): ([a-z_]+)( \(.*\))?", degrade)
-    if found is None:
+    """Put a degrade in words, such as "startbrief: timeout (3 s)"."""
+    match = re.fullmatch(r"([a-z_]+): ([a-z_]+)( \(.*\))?", degrade)
+    if match is None:
         return degrade.removeprefix("context: ")
-    what, why, detail = found[1], _word(WHY, found[2]), found[3] or ""
+    what, why, detail = match[1], _word(WHY, match[2]), match[3] or ""
     if what == "handover":
         return f"what was before is told in plain words: the model that writes it {why}"
     return f"{_word(MISSING, what)} {why}{detail}"
