@@ -21,10 +21,10 @@ from polyvox.replies import objects
 from polyvox.values import Advisor, Params
 
 COMPACT_COUNT = 3
-"""What a small model is asked for at most: its answers are short."""
+"""Suggestions asked of a small model at most: its answers are short."""
 MOST_KNOWN = 60
 KNOWN_CHARS = 160
-"""Of the advisors that are there: so many are told, each with so much of its description."""
+"""Advisors of the council that are named in the request, and characters of each description."""
 LONGEST_REPLY = 100_000
 SHOWN_AGAIN = 4000
 """Characters of a useless reply that the model is shown when it is asked again."""
@@ -38,7 +38,7 @@ _KEYS = {
     "description": ("description", "identity", "prompt", "perspective"),
     "why": ("why", "reason", "rationale"),
 }
-"""What models call the parts, the wanted name first."""
+"""The keys under which models write the parts, the wanted name first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,7 +337,7 @@ class MemorySettings(Section):
 
 
 Origin = Literal["default", "page", "file", "environment", "command line", "program"]
-"""Who decided a setting."""
+"""The layer that decided a setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,11 +387,11 @@ class Settings(Section):
     home: Path = Field(Path(), exclude=True, description="")
     source: str = Field("", exclude=True, description="")
     keys: dict[str, StoredKey] = Field(default_factory=dict, exclude=True, repr=False)
-    """What people put in on the page, by provider."""
+    """Keys that people put in on the page, by provider."""
     page: dict[str, Any] = Field(default_factory=dict, exclude=True, repr=False)
-    """What people changed on the page."""
+    """Settings that people changed on the page."""
     fixed: InstanceOf[Fixed] | None = Field(None, exclude=True, repr=False)
-    """What the page cannot change; None where a program made these settings itself."""
+    """Settings that the page cannot change; None where a program made these settings itself."""
 
     @field_validator("debug", mode="before")
     @classmethod
