@@ -7,8 +7,9 @@ import logging
 from pathlib import Path
 
 import pytest
+from tests.app import KEY
 from tests.provider import ProviderServer, Script
-from tests.session.room import KEY, ME, Room, open_room, settings_for
+from tests.session.room import ME, Room, open_room, settings_for
 
 from polyvox.app import Polyvox
 from polyvox.errors import ConfigError, Invalid, NotFound, StoreFull
