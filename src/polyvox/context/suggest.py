@@ -42,7 +42,7 @@ _KEYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class AdvisorSuggestion:
     """An advisor that does not exist yet."""
 
     name: str
@@ -123,11 +123,11 @@ def _schema(count: int) -> str:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read(reply: str) -> list[Suggestion]:
+def read(reply: str) -> list[AdvisorSuggestion]:
     """The suggestions of a reply, in its order and its words; perhaps none."""
     text = _THOUGHT.sub("", reply[:LONGEST_REPLY])
     return [
-        Suggestion(*(_part(data, what) for what in ("name", "description", "why")))
+        AdvisorSuggestion(*(_part(data, what) for what in ("name", "description", "why")))
         for data in _proposed(text) or _listed(text)
     ]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from polyvox.context.rebuild import Receipt, ReceiptSources, needs, rebuild
 from polyvox.models.wire import encode
-from polyvox.store import conversations, receipts, threads, turns
+from polyvox.shapes import shape
+from polyvox.store import conversations, receipts, sessions, threads, turns
 from polyvox.store.database import Tx
+from polyvox.store.sessions import Session
 from polyvox.values import Answer, Conversation, Turn
 
 PAGE = 200
@@ -85,3 +88,52 @@ def inspect(tx: Tx, answer_id: str) -> Inspected:
         return Inspected(receipt, answer, None, verified=False)
     encoded = encode(sent.dialect, sent.model, receipt.request)
     return Inspected(receipt, answer, encoded.body, verified=receipt.matches(encoded))
+
+
+FIRST_WORDS = 200
+"""Characters of a session's first message that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOut:
+    """A session beside its conversation."""
+
+    id: str
+    conversation_id: str
+    started_at: int
+    last_user_at: int
+    ended_at: int | None
+    ended_by: Literal["idle", "person"] | None
+    messages: int
+    """Messages that the person sent in it."""
+    title: str
+    """Of its conversation."""
+    recipe: str
+    first: str
+    """The beginning of its first message."""
+
+
+def list_sessions(
+    tx: Tx, conversation_id: str | None, limit: int = 50, after: str | None = None
+) -> list[SessionOut]:
+    """The newest sessions first, of one conversation or of all."""
+    return _sessions(tx, sessions.list_sessions(tx, conversation_id, limit, after))
+
+
+def get_session(tx: Tx, session_id: str) -> SessionOut:
+    """One session."""
+    return _sessions(tx, [sessions.counted(tx, session_id)])[0]
+
+
+def _sessions(tx: Tx, rows: Sequence[tuple[Session, int]]) -> list[SessionOut]:
+    ids = {session.conversation_id for session, _ in rows}
+    known = {id_: conversations.find(tx, id_) for id_ in ids}
+    first = sessions.first_words(tx, [session.id for session, _ in rows], FIRST_WORDS)
+    bodies = []
+    for session, messages in rows:
+        conversation = known[session.conversation_id]
+        title = conversation.title if conversation else ""
+        recipe = conversation.recipe if conversation else ""
+        given = {"messages": messages, "title": title, "recipe": recipe, "first": first[session.id]}
+        bodies.append(shape(SessionOut, session, **given))
+    return bodies

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from polyvox.cli.output import note, say
 from polyvox.cli.words import count, one_line, when
 from polyvox.memory.packets import Brief, OpsContext, Recalled, StartBrief
+from polyvox.memory.shapes.brief import BriefOut, OpsOut, StartBriefOut
+from polyvox.memory.shapes.own import ForgetOut
 from polyvox.memory.values import Item
 from polyvox.session.remembering import RELEVANT
-from polyvox.web.briefs import BriefOut, OpsOut, StartBriefOut
-from polyvox.web.memory_own import ForgetOut
 
 WIDTH = 100
 """Most characters of a text."""

@@ -21,15 +21,15 @@ from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import Details, Wanted
 from polyvox.evaluation.values import Kind
 from polyvox.evaluation.wordings import LONGEST, MOST, Wording, checked, lines
+from polyvox.fields import Body, Filled, Id, Message, ModelName, Text
 from polyvox.interop import assertion_import, assertion_reading
 from polyvox.interop.report import Report
 from polyvox.shapes import shape
 from polyvox.store import turns
 from polyvox.store.database import Tx
-from polyvox.web.dependencies import App, Who, while_wanted
+from polyvox.web.dependencies import App, Key, Who, while_wanted
 from polyvox.web.errors import responses
 from polyvox.web.export import SAFE, disposition, file_name
-from polyvox.web.fields import Body, Filled, Id, Key, Message, ModelName, Text
 
 router = APIRouter(tags=["assertions"])
 
