@@ -7,8 +7,9 @@ import logging
 from pathlib import Path
 
 import pytest
+from tests.app import KEY
 from tests.provider import ProviderServer, Script
-from tests.session.room import KEY, ME, Room, open_room, settings_for
+from tests.session.room import ME, Room, open_room, settings_for
 
 from polyvox.app import Polyvox
 from polyvox.errors import ConfigError, Invalid, NotFound, StoreFull
@@ -160,7 +161,7 @@ async def test_closing_on_a_full_disk_ends_and_the_next_start_cleans_up(tmp_path
             provider.gate("more").set()
             with pytest.raises(StoreFull):
                 await room.send(talk, "y" * 100_000)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await room.polyvox.turns.queue.close()
                 await room.polyvox.journal.close()
         provider.clear()

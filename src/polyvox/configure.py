@@ -35,9 +35,9 @@ from polyvox.settings.stored import StoredSettings
 LONGEST_KEY = 1000
 LONGEST_TEXT = 1000
 ADDRESS = re.compile(r"https?://[\w.:\[\]-]+(/[\w.~!$&'()*+,;=:%/-]*)?")
-"""Which machine it means can be read in one way only."""
+"""An address that names its machine in one way only."""
 Work = Callable[[Settings, StoredSettings], StoredSettings]
-"""What is kept after a change, given what is in force and what is kept before it."""
+"""The settings to store, given those in force and those stored before."""
 
 
 class Configuration:

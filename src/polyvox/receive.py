@@ -12,7 +12,7 @@ from polyvox.ids import content_hash
 from polyvox.values import ASSISTANT_ID, Advisor
 
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What a terminal would take as a command; tabs and line breaks are not among it."""
+"""Characters that a terminal would take as a command; tabs and line breaks are not among them."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAK = re.compile(r"[\n\r\u2028\u2029]")
 _TURNED = re.compile(r"[\u202a-\u202e\u2066-\u2069]")

@@ -56,9 +56,9 @@ class ThreadSummary:
     before_id: str
     """The first turn behind the stretch."""
     messages: int
-    """How many messages (the person's and this advisor's) the stretch holds."""
+    """Number of messages (the person's and this advisor's) in the stretch."""
     covers: tuple[str, ...] = ()
-    """Which they are, in order: "u" and a turn's id, "a" and an answer's."""
+    """Their ids, in order: "u" and a turn's id, "a" and an answer's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Thread:
     answers: int = 0
     """Answers of this advisor in its thread, exchange rounds not counted."""
     last: tuple[Other, ...] = ()
-    """What the others said in the most recent completed turn."""
+    """The others' words in the most recent completed turn."""
     words: tuple[Other, ...] = ()
     """Exchange only: what the others said in the round before."""
     round: int = 0

@@ -34,7 +34,13 @@ LINGER = 1.0
 def is_loopback(url: str) -> bool:
     """True if this address is on this machine."""
     host = _split(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
+    return host.endswith(".localhost") or is_loopback_host(host)
+
+
+@lru_cache(maxsize=256)
+def is_loopback_host(host: str) -> bool:
+    """True if a name or address can only mean this machine."""
+    if host == "localhost":
         return True
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -21,7 +21,7 @@ LOCAL_USER = "local"
 ASSISTANT_ID = "assistant"
 """The plain assistant that answers when no advisor is active: an advisor like any other."""
 SYNTHESIS_ID = "synthesis"
-"""Who a synthesis is by. It has no thread."""
+"""The author of a synthesis. It has no thread."""
 REDACTED = "[redacted]"
 """The mark in place of what was forgotten."""
 
@@ -121,7 +121,7 @@ class Conversation:
     created_at: int
     updated_at: int
     recall: Recall = "inherit"
-    """Whether its turns look up what was said before; inherit: as the settings say."""
+    """Recall in its turns; inherit: as the settings say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from tests.context.world import LARGE, World, limits
 
 from polyvox.context.compile import compile_request
 from polyvox.context.draft import Compiled, spans_of
-from polyvox.context.rebuild import ReceiptSources, needs, next_base, rebuild
-from polyvox.context.receipt import BaseHistory, Seat, base_of, pack, sealed
+from polyvox.context.rebuild import ReceiptSources, needs, rebuild
+from polyvox.context.receipt import BaseHistory, Seat, base_of, pack, read_history, sealed
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
 from polyvox.models.base import Encoded, ModelFacts
 from polyvox.thread import ThreadSummary
@@ -76,7 +76,7 @@ class Ledger:
         self.receipts[said.id] = packed.data
         self.texts |= packed.spans
         self.made[said.id] = made
-        assert next_base(packed.data) == packed.base_id
+        assert read_history(packed.data).base == packed.base_id
         if round == 0:
             self.base = base_of(said.id, packed.data)
 

@@ -10,8 +10,8 @@ from tests.session.room import HELD, ME, Room, open_room, texts
 
 from polyvox.errors import CapReached, Conflict, Invalid, NotFound
 from polyvox.evaluation import assertion as asserting
-from polyvox.evaluation import proposing
 from polyvox.evaluation.contexts import Context, Field, phase_of, read, with_phase, with_prompt
+from polyvox.evaluation.suggest import suggest
 from polyvox.evaluation.tables import contexts
 from polyvox.evaluation.tables.assertions import Assertion, Wanted
 from polyvox.evaluation.wordings import Wording
@@ -309,8 +309,8 @@ async def test_with_the_embedded_model_alone_rules_suggest_and_it_says_so(tmp_pa
     async with open_room(tmp_path, models={"default": "local:smollm2"}) as room:
         ann = await room.advisor("Ann", Script(text="You should wait until it is clear to you."))
         _, (answer,) = await room.say(await room.conversation(ann), "Now?")
-        found = await proposing.suggest(room.polyvox.resources, ME, answer.id)
-        assert [one.kind for one in found.proposals] == ["words", "questions", "language"]
+        found = await suggest(room.polyvox.resources, ME, answer.id)
+        assert [one.kind for one in found.suggestions] == ["words", "questions", "language"]
         assert found.model == ""
         assert "far too small" in found.note
         assert len(room.provider.log) == 1
@@ -325,7 +325,7 @@ async def test_suggesting_obeys_the_caps_and_records_what_it_used(tmp_path: Path
         _, (answer,) = await room.say(await room.conversation(ann), "Now?")
         road.settings = room.polyvox.settings
         with pytest.raises(CapReached):
-            await proposing.suggest(road, ME, answer.id, model="lab:other")
+            await suggest(road, ME, answer.id, model="lab:other")
         assert room.provider.requests("other") == []
 
 
@@ -334,6 +334,6 @@ async def test_nothing_is_suggested_for_an_answer_without_words(room: Room) -> N
     _, (answer,) = await room.say(await room.conversation(ann), "Now?")
     assert answer.state == "failed"
     with pytest.raises(Conflict, match="says nothing"):
-        await proposing.suggest(room.polyvox.resources, ME, answer.id)
+        await suggest(room.polyvox.resources, ME, answer.id)
     (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Is brief"))
     assert wire(await context(room, made)) == bodies(room, ann)[-1]

@@ -25,8 +25,8 @@ from tests.session.room import ME, Room, open_room
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import Unavailable
 from polyvox.evaluation import replay as replaying
-from polyvox.evaluation.bench import Prompt
 from polyvox.evaluation.contexts import read
+from polyvox.evaluation.replay import Prompt
 from polyvox.evaluation.tables import assertions, samples
 from polyvox.evaluation.tables.assertions import Wanted
 from polyvox.memory.forget import Target
@@ -175,7 +175,7 @@ async def test_the_text_of_a_phase_can_be_tried_out(room: Room) -> None:
     places = await room.polyvox.database.read(
         lambda tx: replaying.places(tx, room.polyvox.resources, chosen), ME
     )
-    bench = replaying.bench(room.polyvox.resources, ME, "run", places, "lab:judge")
+    bench = replaying.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
     (name,) = places.contexts
     phase = Prompt("Ask one thing back in turn {k}.", "phase:early")
     first = await bench.sample(phase, name, 0)
@@ -246,7 +246,7 @@ async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -
         lambda tx: replaying.places(tx, room.polyvox.resources, [one]), ME
     )
     (name,) = places.contexts
-    bench = replaying.bench(room.polyvox.resources, ME, "run", places, "lab:judge")
+    bench = replaying.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
     prompt = Prompt(ann.identity)
     room.provider.queue("m1", Script(status=500))
     with pytest.raises(Unavailable):
@@ -257,15 +257,14 @@ async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -
         first.key, first.text, first.model, first.context_hash, first.prompt_hash
     )
     assert first.usage is not None
-    again = replaying.bench(room.polyvox.resources, ME, "run", places, "lab:judge")
+    again = replaying.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
     assert (await again.sample(prompt, name, 0)).text == first.text
     assert len(asked(room, "m1")) == count
+    second = replaying.road_bench(room.polyvox.resources, ME, "run 2", places, None)
     for other in (
         await bench.sample(prompt, name, 1),
         await bench.sample(Prompt("Other."), name, 0),
-        await replaying.bench(room.polyvox.resources, ME, "run 2", places, None).sample(
-            prompt, name, 0
-        ),
+        await second.sample(prompt, name, 0),
     ):
         assert other.key != first.key
         assert other.text != first.text

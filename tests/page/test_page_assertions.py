@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -38,6 +39,12 @@ def sheet(page: Page, advisor: Any) -> Locator:
     return page.get_by_role("dialog", name=f"How {advisor['name']} should answer")
 
 
+def linted(findings: list[Any], check: Any) -> Script:
+    """A judge's second opinion on one assertion."""
+    items = [{"id": "1", "findings": findings, "check": check}]
+    return Script(pieces=(json.dumps({"items": items}),))
+
+
 async def opened(page: Page, advisor: Any, size: Size = "desktop") -> Locator:
     here = card(page, advisor)
     await state(here, "completed")
@@ -51,7 +58,7 @@ async def opened(page: Page, advisor: Any, size: Size = "desktop") -> Locator:
     return found
 
 
-@pytest.mark.parametrize("size", ["desktop", "tablet", "phone"])
+@pytest.mark.parametrize("size", ["phone", "desktop"])
 @judged
 async def test_assertions_from_a_card(house: House, desk: Desk, size: Size) -> None:
     """Written one per line, kept with what was asked and answered; a mark on the card and never a
@@ -139,11 +146,21 @@ async def test_a_second_opinion_while_writing(house: House, desk: Desk) -> None:
     page = await desk.open(f"/c/{conversation}")
     dialog = await opened(page, one)
     box = dialog.get_by_role("textbox")
+    opinion = {
+        "rule": "compound",
+        "message": "Two things.",
+        "split": ["Names a next step", "Asks a question"],
+    }
+    house.provider.script("judge", linted([opinion], None))
     await box.fill("Names a next step and asks a question")
+    ask = dialog.get_by_role("button", name="Ask for a second opinion")
+    await ask.click()
     lint = dialog.get_by_label("A second opinion")
     await lint.get_by_role("button", name="Make it 2").click()
     assert len((await box.input_value()).split("\n")) == 2
+    house.provider.script("judge", linted([], {"kind": "words", "max": 60}))
     await box.fill("At most 60 words")
+    await ask.click()
     await lint.get_by_role("button", name="in code").click()
     await expect(box).to_have_value("")
     await expect(dialog.locator(".taken li")).to_have_count(1)

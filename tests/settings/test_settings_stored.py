@@ -82,7 +82,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from polyvox.settings import stored
-from polyvox.settings.stored import Kept
+from polyvox.settings.stored import StoredSettings as Kept
 
 home, step = Path(sys.argv[1]), sys.argv[2]
 
@@ -109,13 +109,13 @@ ADDING = """
 import sys
 from pathlib import Path
 from polyvox.settings import stored
-from polyvox.settings.stored import Kept
+from polyvox.settings.stored import StoredSettings
 
 home, name = Path(sys.argv[1]), sys.argv[2]
 for number in range(20):
     with stored.alone(home):
         old = stored.read(home)
-        stored.write(home, old, Kept(old.page, {**old.keys, f"{name}{number}": "x"}))
+        stored.write(home, old, StoredSettings(old.page, {**old.keys, f"{name}{number}": "x"}))
 """
 
 

@@ -20,12 +20,12 @@ from polyvox.cli.run import run
 from polyvox.cli.words import count, one_line, when
 from polyvox.errors import Invalid
 from polyvox.evaluation import assertion as assertion_room
-from polyvox.evaluation import proposing
 from polyvox.evaluation.assertion import whose
 from polyvox.evaluation.checks import KNOWN
-from polyvox.evaluation.lint import lint as lint_findings
-from polyvox.evaluation.lint import offered
-from polyvox.evaluation.shapes import AssertionOut, HistoryOut, LintedOut
+from polyvox.evaluation.lint import LintedWording
+from polyvox.evaluation.lint import lint as lint_wordings
+from polyvox.evaluation.shapes import AssertionOut, HistoryOut
+from polyvox.evaluation.suggest import suggest as suggest_assertions
 from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import Details, Wanted
 from polyvox.evaluation.values import Assertion, Kind
@@ -182,24 +182,8 @@ def add(
         for assertion in made:
             if not json:
                 say(f"added {assertion.id}  {assertion.text}")
-        await _warn(app, made)
 
     run(work)
-
-
-async def _warn(app: Polyvox, made: list[Assertion]) -> None:
-    """Print the lint's warnings about new assertions beside the results."""
-    ids = {assertion.id for assertion in made}
-    wanted = Wanted(advisor_id=made[0].advisor_id, active=True)
-    known = await app.database.read(lambda tx: rows.list_all(tx, wanted), SCOPE)
-    others = [
-        Wording(assertion.text, assertion.kind, assertion.args)
-        for assertion in known
-        if assertion.id not in ids
-    ]
-    for assertion in made:
-        for line in _warnings(Wording(assertion.text, assertion.kind, assertion.args), others):
-            note(line)
 
 
 @command(group, "edit")
@@ -277,20 +261,17 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
             raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
         known = await app.database.read(read, SCOPE)
         looked = _wordings(text, None, {}) if text else known
+        report = await lint_wordings(app.resources, SCOPE, looked, known if text else [])
         if json:
-            linted = [
-                LintedOut.of(wording, [o for o in known if o is not wording]) for wording in looked
-            ]
-            say_json(linted)
-            return
-        clean = True
-        for wording in looked:
-            lines = _warnings(wording, [other for other in known if other is not wording])
-            clean = clean and not lines
-            for line in lines:
+            say_json(report.items)
+        else:
+            warnings = [line for item in report.items for line in _warnings(item)]
+            for line in warnings:
                 say(line)
-        if clean:
-            note("Nothing to warn of.")
+            if not warnings and not report.note:
+                note("Nothing to warn of.")
+        if report.note:
+            note(report.note)
 
     run(work)
 
@@ -304,16 +285,16 @@ def suggest(
     """Assertions that hold of an answer. Nothing is made: pick, then `add` them."""
 
     async def work(app: Polyvox) -> None:
-        suggestions = await proposing.suggest(app.resources, SCOPE, answer, count)
+        suggested = await suggest_assertions(app.resources, SCOPE, answer, count)
         if json:
-            say_json(suggestions.proposals)
+            say_json(suggested.suggestions)
         else:
             rows: list[tuple[Any, ...]] = [
-                (proposal.kind, proposal.by, proposal.text) for proposal in suggestions.proposals
+                (proposal.kind, proposal.by, proposal.text) for proposal in suggested.suggestions
             ]
             table(("kind", "by", "text"), rows, empty="There is nothing to suggest.")
-        if suggestions.note:
-            note(suggestions.note)
+        if suggested.note:
+            note(suggested.note)
 
     run(work)
 
@@ -405,14 +386,14 @@ def _wordings(text: Sequence[str] | None, kind: str | None, given: dict[str, Any
     return [Wording(line, named, given) for line in texts]
 
 
-def _warnings(wording: Wording, others: Sequence[Wording]) -> list[str]:
+def _warnings(linted: LintedWording) -> list[str]:
     """The lint's warnings about an assertion, as lines to read."""
-    shown = one_line(wording.text, 60)
+    shown = one_line(linted.text, 60)
     lines = []
-    for finding in lint_findings(wording, others):
+    for finding in linted.findings:
         split = f" ({' | '.join(finding.split)})" if finding.split else ""
         lines.append(f"{finding.rule}: “{shown}”. {finding.message}{split}")
-    if (check := offered(wording)) is not None:
+    if (check := linted.check) is not None:
         options = " ".join(
             f"--{key} {value}" if key in ("min", "max") else f"--arg {key}={value}"
             for key, value in check.args.items()

@@ -16,8 +16,7 @@ from polyvox.models.llama_file import EMBEDDED, find_gguf
 from polyvox.models.registry import Models
 from polyvox.settings import Settings, shown_url, stored
 from polyvox.settings.layers import leaves
-from polyvox.transport import Transport
-from polyvox.web.guard import is_loopback
+from polyvox.transport import Transport, is_loopback_host
 
 TIGHT = 500_000_000
 """Bytes of free disk below which one should know."""
@@ -154,7 +153,7 @@ async def memory_service(settings: Settings, transport: Transport, *, offline: b
 def exposure(settings: Settings) -> Finding:
     """Warn if others can reach the server without a token."""
     host = settings.server.host
-    if is_loopback(host):
+    if is_loopback_host(host):
         return Finding("ok", "access", f"{host}: from this machine only")
     if settings.server.token.reveal():
         return Finding("ok", "access", f"{host}: from other machines, with the token")

@@ -13,6 +13,7 @@ from pathlib import Path
 from polyvox.cli import words
 from polyvox.cli.checks import Finding
 from polyvox.cli.jobs import described, stands
+from polyvox.cli.lookup import SCOPE
 from polyvox.errors import PolyvoxError
 from polyvox.ids import system_clock
 from polyvox.memory import probes
@@ -81,7 +82,7 @@ def _sqlite(path: Path, settings: Settings) -> list[Finding]:
                 )
             ]
         size = words.size(path.stat().st_size)
-        return _common(f"{path}, {size}, whole", number_of, SqliteTx(connection), settings)
+        return _common(f"{path}, {size}, whole", number_of, SqliteTx(connection, SCOPE), settings)
     except sqlite3.Error as error:
         raise explain(error, path) from error
     finally:
@@ -104,7 +105,9 @@ def _postgres(url: str, settings: Settings) -> list[Finding]:
         if not tables:
             return [Finding("ok", WHAT, f"{where} answers; the first command makes its tables")]
         size = words.size(number_of("SELECT pg_database_size(current_database())"))
-        return _common(f"{where}, {size}", number_of, postgres.PostgresTx(connection), settings)
+        return _common(
+            f"{where}, {size}", number_of, postgres.PostgresTx(connection, SCOPE), settings
+        )
     finally:
         connection.close()
 

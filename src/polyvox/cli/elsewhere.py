@@ -15,9 +15,9 @@ from polyvox.cli.show.memory import known_lines, open_lines, ops_lines, print_re
 from polyvox.errors import Invalid, PolyvoxError
 from polyvox.memory.packets import Brief, Recalled, StartBrief, Stated, UserModel
 from polyvox.memory.remote import Degrade, Got, RemoteMemory
+from polyvox.memory.shapes.contract import EvidenceOut, IngestBody, iso
 from polyvox.memory.values import Partition
 from polyvox.settings import shown_url
-from polyvox.web.memory_shapes import EvidenceOut, IngestBody, iso
 
 T = TypeVar("T")
 OWN = Partition.own(SCOPE)

@@ -14,10 +14,10 @@ from polyvox.cli.output import note, say, say_json, table
 from polyvox.cli.run import run
 from polyvox.cli.words import count, when
 from polyvox.errors import Invalid
+from polyvox.memory.jobs import JobOut
 from polyvox.store import jobs as rows
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
-from polyvox.web.sessions import JobOut
 
 group = new_group()
 
@@ -39,7 +39,7 @@ def list_jobs(json: Json = False) -> None:
     async def work(app: Polyvox) -> None:
         waiting = await app.database.read(lambda tx: rows.list_jobs(tx, limit=1000), SCOPE)
         if json:
-            say_json([JobOut.of(job).model_dump() for job in waiting])
+            say_json([JobOut.of(job) for job in waiting])
             return
         zone = app.settings.timezone
         cells = [(job.id, described(job), stands(job, zone), job.failure or "") for job in waiting]

@@ -22,17 +22,19 @@ from polyvox.cli.show.memory import brief_lines, forget_lines, print_recalled, s
 from polyvox.cli.words import when
 from polyvox.errors import Invalid, NotFound
 from polyvox.interop import files
+from polyvox.memory import past
+from polyvox.memory.briefing import written_brief
 from polyvox.memory.daily import bounds
 from polyvox.memory.facts import Known
 from polyvox.memory.forget import Target
 from polyvox.memory.loops import LIVE
 from polyvox.memory.moment import zone_of
 from polyvox.memory.query import Query, shape
+from polyvox.memory.shapes.brief import BriefOut, StartBriefOut
+from polyvox.memory.shapes.contract import IngestBody, LoopOut, micros
+from polyvox.memory.shapes.own import FactOut, ForgetOut
+from polyvox.memory.shapes.profile import UserModelOut
 from polyvox.memory.values import Partition
-from polyvox.web.briefs import BriefOut, own_known, startbrief_out
-from polyvox.web.memory_own import FactOut, ForgetOut
-from polyvox.web.memory_shapes import IngestBody, LoopOut, micros
-from polyvox.web.profile_shapes import UserModelOut
 
 group = new_group()
 
@@ -207,8 +209,18 @@ def brief(
             await elsewhere.brief(app, remote, start, json)
             return
         await app.catch_up.all(SCOPE)
-        known = await own_known(app, SCOPE, whole=not start)
-        made = await startbrief_out(app, SCOPE, known) if start else BriefOut.of(known)
+        zone = zone_of(app.settings.timezone)
+        known = await app.database.read(
+            lambda tx: (
+                past.read(tx, Partition.own(SCOPE), app.clock(), zone, None, whole=not start).known
+            ),
+            SCOPE,
+        )
+        made = (
+            StartBriefOut.of(await written_brief(app.resources, SCOPE, known))
+            if start
+            else BriefOut.of(known)
+        )
         if json:
             say_json(made.model_dump(by_alias=True))
             return

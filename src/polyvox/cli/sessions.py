@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -12,8 +13,9 @@ from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import say, say_json, table
 from polyvox.cli.run import run
 from polyvox.cli.words import one_line, when
+from polyvox.session import inspect
+from polyvox.session.inspect import SessionOut
 from polyvox.store.sessions import Session, counted, messages_in
-from polyvox.web.sessions import SessionOut, listed, shown
 
 group = new_group()
 
@@ -35,9 +37,9 @@ def list_sessions(conversation: InConversation = None, json: Json = False) -> No
     """The newest sessions first."""
 
     async def work(app: Polyvox) -> None:
-        bodies = await app.database.read(lambda tx: listed(tx, conversation), SCOPE)
+        bodies = await app.database.read(lambda tx: inspect.list_sessions(tx, conversation), SCOPE)
         if json:
-            say_json([body.model_dump() for body in bodies])
+            say_json(bodies)
             return
         zone = app.settings.timezone
         rows = [
@@ -64,11 +66,11 @@ def show(session: SessionId, json: Json = False) -> None:
         chosen, _ = await app.database.read(lambda tx: counted(tx, session), SCOPE)
         messages = await app.database.read(lambda tx: messages_in(tx, chosen), SCOPE)
         if json:
-            body = await app.database.read(lambda tx: shown(tx, session), SCOPE)
+            body = await app.database.read(lambda tx: inspect.get_session(tx, session), SCOPE)
             said = [
                 {"turn_id": turn, "said_at": at, "content": text} for turn, at, text in messages
             ]
-            say_json(body.model_dump() | {"said": said})
+            say_json(asdict(body) | {"said": said})
             return
         say(f"session {chosen.id} in conversation {chosen.conversation_id}")
         zone = app.settings.timezone

@@ -14,9 +14,9 @@ from polyvox.cli.show.trace import missing
 from polyvox.cli.words import count, one_line
 from polyvox.errors import Invalid
 from polyvox.receive import clean_name
-from polyvox.session.inspect import trace_of
 from polyvox.session.lifecycle import running_session, set_veto
 from polyvox.session.preview import Strip, strip
+from polyvox.session.trace import trace_of
 from polyvox.values import Answer
 
 if TYPE_CHECKING:

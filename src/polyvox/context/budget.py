@@ -74,7 +74,7 @@ class Allowance:
     window: int | None
     answer: int
     by_window: bool
-    """Whether the model's window is what binds, rather than the limit."""
+    """True if the model's window binds, rather than the limit."""
 
     @classmethod
     def of(cls, limit: ContextLimit, window: int | None, answer: int, ratio: float) -> Allowance:
@@ -173,7 +173,7 @@ class Fit:
     note: bool
     size: int
     trimmed: bool
-    """Whether the cut moved this time."""
+    """True if the cut moved this time."""
 
 
 class _Scale:

@@ -36,7 +36,7 @@ BLOCKS: dict[str, str] = {
     "user_context": "lines of their profile",
     "supplemental_context": "what was looked up",
 }
-"""What the blocks of memory hold, in words."""
+"""The blocks of memory, in words."""
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ class Description(msgspec.Struct, frozen=True):
     k: int
     n: int | None
     tokens: int
-    """Of the whole request, corrected by the learned ratio."""
+    """Tokens of the whole request, corrected by the learned ratio."""
     budget: int
     """Tokens that would have fitted, in the same measure."""
     limit: str
@@ -124,36 +124,6 @@ def memory_lines(description: Description) -> list[str]:
             left = "" if span.included else f"; {span.reason}"
             what = BLOCKS.get(name, span.reason)
             lines.append(f"{name}: {what}, {span.tokens:,} tokens{left}")
-    return lines
-
-
-def as_lines(description: Description) -> list[str]:
-    """The description as plain lines for a terminal."""
-    phase = f"{description.phase}, " if description.phase else ""
-    of = f" of {description.n}" if description.n is not None else ""
-    place = f"{phase}turn {description.k}{of}"
-    lines = [
-        f"{description.tokens:,} of {description.budget:,} tokens ({description.limit})",
-        f"recipe {description.recipe}, {place}, {description.prompts} prompts",
-        "",
-    ]
-    width = max((len(share.name) for share in description.shares), default=0)
-    for share in description.shares:
-        pieces = f"  ×{share.pieces}" if share.pieces > 1 else ""
-        lines.append(
-            f"  {share.name:<{width}}  {share.tokens:>8,} tokens  {share.share:>6.1%}{pieces}"
-        )
-    if description.left_out:
-        lines += ["", "Left out:", *(f"  {entry}" for entry in description.left_out)]
-    if description.sent is not None:
-        tries = len(description.sent.attempts)
-        after = f", attempt {tries}" if tries > 1 else ""
-        lines += [
-            "",
-            f"Sent to {description.sent.model_id} ({description.sent.wire_bytes:,} bytes){after}.",
-        ]
-    if not description.exact:
-        lines += ["", f"Not exact: {len(description.missing)} of its texts no longer exist."]
     return lines
 
 

@@ -83,11 +83,6 @@ class Receipt:
         return self.sent is not None and self.sent.wire_hash == wire_hash(encoded)
 
 
-def next_base(data: str) -> str | None:
-    """The receipt (by answer id) that this one is appended to, for a store that walks by itself."""
-    return read_history(data).base
-
-
 def needs(answer_id: str, receipts: Mapping[str, str]) -> Needs:
     """List all there is to load beside the chain of receipts."""
     stored = read(receipts[answer_id])

@@ -67,7 +67,8 @@ class Sent(msgspec.Struct, frozen=True, omit_defaults=True):
     """SHA-256 of the body's bytes."""
     wire_bytes: int
     params: Params | None = None
-    """Where they differ from those that were compiled (a fallback with its own maximum)."""
+    """The parameters sent, where they differ from those compiled (a fallback with its own
+    maximum)."""
     attempts: tuple[Attempt, ...] = ()
 
 

@@ -114,7 +114,7 @@ class Recipe:
     """Block texts of the user's own, by block name, in place of the prompt set's. `{name}`,
     `{identity}` and `{short}` (the identity's first sentences) are filled in."""
     memory: Literal["auto", "off"] = "auto"
-    """Whether advisors are told what is remembered of the person: off, or auto."""
+    """Recall of what is remembered of the person: off, or auto."""
 
     @property
     def hash(self) -> str:

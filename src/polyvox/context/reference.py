@@ -31,7 +31,7 @@ class Reference:
     chars: int = 0
     """The block as far as it hangs on no turn of the history; 0: there is none."""
     hung: tuple[int, ...] = ()
-    """What each unit of the history adds, where anything is shown of it."""
+    """Size that each unit of the history adds, where anything is shown of it."""
     frame: int = 0
 
     @property

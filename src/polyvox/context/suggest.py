@@ -21,10 +21,10 @@ from polyvox.replies import objects
 from polyvox.values import Advisor, Params
 
 COMPACT_COUNT = 3
-"""What a small model is asked for at most: its answers are short."""
+"""Suggestions asked of a small model at most: its answers are short."""
 MOST_KNOWN = 60
 KNOWN_CHARS = 160
-"""Of the advisors that are there: so many are told, each with so much of its description."""
+"""Advisors of the council that are named in the request, and characters of each description."""
 LONGEST_REPLY = 100_000
 SHOWN_AGAIN = 4000
 """Characters of a useless reply that the model is shown when it is asked again."""
@@ -38,11 +38,11 @@ _KEYS = {
     "description": ("description", "identity", "prompt", "perspective"),
     "why": ("why", "reason", "rationale"),
 }
-"""What models call the parts, the wanted name first."""
+"""The keys under which models write the parts, the wanted name first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class AdvisorSuggestion:
     """An advisor that does not exist yet."""
 
     name: str
@@ -123,11 +123,11 @@ def _schema(count: int) -> str:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read(reply: str) -> list[Suggestion]:
+def read(reply: str) -> list[AdvisorSuggestion]:
     """The suggestions of a reply, in its order and its words; perhaps none."""
     text = _THOUGHT.sub("", reply[:LONGEST_REPLY])
     return [
-        Suggestion(*(_part(data, what) for what in ("name", "description", "why")))
+        AdvisorSuggestion(*(_part(data, what) for what in ("name", "description", "why")))
         for data in _proposed(text) or _listed(text)
     ]
 

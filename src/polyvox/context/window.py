@@ -37,13 +37,13 @@ class Selected:
 
     units: Sequence[ThreadTurn]
     head: int = 0
-    """How many units come before the gap (bookends); the rest follow it."""
+    """Number of units before the gap (bookends); the rest follow it."""
     missing: int = 0
     """Messages that the window left out."""
     noted: bool = False
-    """Whether this window says so in a note."""
+    """True if a note tells of the gap."""
     slides: bool = False
-    """Whether what it keeps behind the head moves on with every turn from here."""
+    """True if the part behind the head moves on with every turn from here."""
     omitted: tuple[Omitted, ...] = ()
 
 

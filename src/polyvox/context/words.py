@@ -43,7 +43,7 @@ class Made(msgspec.Struct, frozen=True):
     whole: bool = False
     """The template is the text itself; what looks like a slot in it is none."""
     sources: tuple[str, ...] = ()
-    """Of a text that tells of a stretch: the first and the last message of it."""
+    """The first and the last message of the stretch that a text tells of."""
 
     def render(self, texts: Mapping[str, str], question: str = "") -> str:
         """The text, given the texts of the answers by id."""

@@ -3,6 +3,9 @@
 What an advisor was sent for an answer is sent again, to the same model with the same parameters;
 only the prompt differs, and where it does not, the request is the same to the byte. Where there is
 nothing stored, for an assertion made by hand, the road compiles what a first message would send.
+
+Invariant: the same sample or judgement of one run is paid for once, however often it is asked for;
+a failure is never kept, so asking again tries again.
 """
 
 from __future__ import annotations
@@ -10,17 +13,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import msgspec
 
-from polyvox.caps import check_caps
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.context.rebuild import Receipt
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import EmptyAnswer, Invalid, NotFound
-from polyvox.evaluation.bench import Prompt, Sample
-from polyvox.evaluation.calls import Afford, Calls, Note
+from polyvox.evaluation.budget import Calls, Note, RunBudget
 from polyvox.evaluation.checks import check
 from polyvox.evaluation.contexts import Context, Field, captured, read, with_phase, with_prompt
 from polyvox.evaluation.judge import Judge
@@ -47,6 +49,64 @@ FRESH_RECIPE = "council"
 MEANWHILE = (
     "Something of this was forgotten while it was judged. Run what could not be judged again."
 )
+
+
+PROMPT = "prompt"
+"""Target of an optimisation: the advisor's identity (its prompt, else its description)."""
+PHASE = "phase:"
+"""Begins the name of a target that is the text of a recipe's phase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A text that is tried out, and where it stands."""
+
+    text: str
+    target: str = PROMPT
+    """`prompt`, or `phase:NAME`."""
+
+    @property
+    def hash(self) -> str:
+        """Its name by its content; for the advisor's identity that of its prompt version."""
+        return content_hash(self.text if self.target == PROMPT else f"{self.target}\n{self.text}")
+
+    @property
+    def phase(self) -> str | None:
+        """The phase whose text it is; None: it is the advisor's identity."""
+        return self.target.removeprefix(PHASE) if self.target.startswith(PHASE) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What an advisor answered when it was asked anew."""
+
+    key: str
+    """Names it: run, prompt, context, model, parameters and repeat."""
+    text: str
+    model: str
+    """provider:name that gave it."""
+    context_hash: str
+    prompt_hash: str
+    usage: Usage | None = None
+    """What it used; None where it was kept from before."""
+
+
+class Bench(Protocol):
+    """Tries prompts out: the road itself (`RoadBench`), or a simulated one with set
+    probabilities."""
+
+    async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+        """What the advisor answers in that context with this prompt; another repeat is another
+        answer. Raises `ModelError` where it does not answer, `CapReached` where nothing may be
+        spent any more, `Invalid` where the context cannot be replayed."""
+        ...
+
+    async def judge(
+        self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+    ) -> list[Judged]:
+        """One judgement for each assertion, in their order. A judge that is away or unreadable
+        is an `error` in each of its own; only `CapReached` is raised."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,43 +392,26 @@ class About:
         return self.sample or self.answer_id or ""
 
 
-def bench(
+def road_bench(
     resources: Resources,
     scope: Scope,
     run_id: str,
-    found: Places,
+    places: Places,
     judge: str | None,
     *,
     purpose: str = "evaluation",
     note: Note | None = None,
-    afford: Afford | None = None,
+    budget: RunBudget | None = None,
     confirm: bool = False,
     model: str | None = None,
 ) -> RoadBench:
-    """The road as a bench for one run. Every call is checked against the caps of the settings and
-    against `afford`; what it used is told to `note` in the commit that stores it."""
-
-    async def affordable(name: str, request: Request) -> None:
-        limits = resources.settings.limits
-        if limits.capped:
-            await resources.database.read(
-                lambda tx: check_caps(tx, limits, "", None, resources.clock()), scope
-            )
-        if afford is not None:
-            await afford(name, request)
-
-    calls = Calls(
-        scope,
-        resources.models,
-        resources.database,
-        resources.clock,
-        purpose,
-        affordable,
-        at_once=resources.settings.evaluation.concurrency,
-    )
+    """Build the road's bench for one run; `note` counts a call in the commit that stores it."""
+    calls = Calls(resources, scope, purpose)
     if note is not None:
         calls.note = note
-    return RoadBench(resources, scope, run_id, found, calls, Judge(calls, judge, confirm), model)
+    if budget is not None:
+        calls.budget = budget
+    return RoadBench(resources, scope, run_id, places, calls, Judge(calls, judge, confirm), model)
 
 
 def _field(advisor: Advisor | None, text: str) -> Field | None:

@@ -9,8 +9,6 @@ from typing import Any, Literal
 from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation import report, suite
 from polyvox.evaluation.assertion import History
-from polyvox.evaluation.lint import Finding, lint, offered
-from polyvox.evaluation.phrasing import Coded
 from polyvox.evaluation.run import seen
 from polyvox.evaluation.statistics import Agreement
 from polyvox.evaluation.suite import Change, Result, Results
@@ -19,7 +17,6 @@ from polyvox.evaluation.tables import evaluations, samples
 from polyvox.evaluation.tables.evaluations import Evaluation, EvaluationState, Origin
 from polyvox.evaluation.tables.past_runs import RunKind
 from polyvox.evaluation.values import Assertion, Kind, Outcome, Source, Verdict
-from polyvox.evaluation.wordings import Wording
 from polyvox.shapes import shape, usd
 from polyvox.store import advisors as advisor_rows
 from polyvox.store.database import Tx
@@ -63,20 +60,6 @@ class AssertionOut:
             )
         given = {"version": assertion.number, "args": dict(assertion.args), "source": source}
         return shape(cls, assertion, **given)
-
-
-@dataclass(frozen=True, slots=True)
-class LintedOut:
-    """Warnings about one text, and a check in code that says the same, for nothing."""
-
-    text: str
-    findings: list[Finding]
-    check: Coded | None
-
-    @classmethod
-    def of(cls, wording: Wording, others: Iterable[Wording]) -> LintedOut:
-        """From the value."""
-        return cls(wording.text, list(lint(wording, others)), offered(wording))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from polyvox.errors import Invalid, ModelError, NotFound, PolyvoxError
 from polyvox.evaluation import replay as replaying
 from polyvox.evaluation import suite
-from polyvox.evaluation.bench import Prompt
-from polyvox.evaluation.calls import together
+from polyvox.evaluation.budget import together
 from polyvox.evaluation.judge_prompt import Subject
-from polyvox.evaluation.replay import About, Places, RoadBench
+from polyvox.evaluation.replay import About, Places, Prompt, RoadBench
 from polyvox.evaluation.suite import Unit
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations, verdicts
@@ -57,7 +56,7 @@ async def find_out(resources: Resources, scope: Scope, one: Evaluation) -> None:
     def note(tx: Tx, used: Usage) -> None:
         evaluations.spend(tx, one.id, used)
 
-    bench = replaying.bench(
+    bench = replaying.road_bench(
         resources,
         scope,
         one.id,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from polyvox.context.recipe import BUILT_IN
-from polyvox.context.synthesis import Disagreement, Point, Synthesis
+from polyvox.context.synthesis import AttributedPoint, Disagreement, Synthesis
 from polyvox.errors import Invalid
 from polyvox.interop import advisor_file
 from polyvox.interop.report import Report, Undo
@@ -278,7 +278,7 @@ def _renamed(points: str, who: Mapping[str, str]) -> str:
     """A synthesis whose points name the advisors by their ids here."""
     read = msgspec.json.decode(points, type=Synthesis)
 
-    def named(point: Point) -> Point:
+    def named(point: AttributedPoint) -> AttributedPoint:
         return replace(
             point, advisors=tuple(who.get(advisor_id, advisor_id) for advisor_id in point.advisors)
         )

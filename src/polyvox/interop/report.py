@@ -11,9 +11,9 @@ class Report:
 
     taken: list[str] = field(default_factory=list)
     present: list[str] = field(default_factory=list)
-    """What was here already."""
+    """Things that were here already."""
     refused: list[str] = field(default_factory=list)
-    """What cannot be used, each with its reason."""
+    """Things that cannot be used, each with its reason."""
     notes: list[str] = field(default_factory=list)
 
     @property

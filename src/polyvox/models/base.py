@@ -49,7 +49,7 @@ class Encoded:
     (`models.wire.encode`): same input, same bytes, so a receipt needs only those to rebuild it."""
 
     dialect: str
-    """Which provider's habits were followed: a name in `models.wire.DIALECTS`."""
+    """The provider whose habits were followed: a name in `models.wire.DIALECTS`."""
     model: str
     """The model's name without its provider."""
     body: bytes
@@ -63,7 +63,7 @@ class Piece:
     thinking: str = ""
     usage: Usage | None = None
     finish: str | None = None
-    """Why the model ended: stop, length, refused …"""
+    """The reason the model ended: stop, length, refused …"""
 
 
 class Reply(Protocol):
@@ -115,7 +115,7 @@ class AttemptLog:
     """The last request put on a wire."""
     model: str = ""
     params: Params | None = None
-    """How the last model was asked, where a chain decided it."""
+    """The parameters of the last model, where a chain decided them."""
 
 
 @dataclass(frozen=True, slots=True)

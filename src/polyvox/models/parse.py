@@ -21,7 +21,7 @@ from polyvox.values import Usage
 
 QUOTED = 200
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-"""What reading JSON of an unexpected shape can raise."""
+"""Exceptions that reading JSON of an unexpected shape can raise."""
 _SLACK = 1_000_000
 """Bytes around an answer's text that are nobody's fault."""
 
@@ -40,9 +40,9 @@ class Parser:
         self.done = False
         """Nothing more will come."""
         self.finish: str | None = None
-        """Why the model ended, once it has."""
+        """The reason the model ended, once it has."""
         self.usage: Usage | None = None
-        """What the provider reported so far."""
+        """The usage that the provider reported so far."""
         self.cache_write = 0
         self.reported_cost: float | None = None
         self.characters = 0
@@ -55,7 +55,7 @@ class Parser:
         self._declined: list[str] = []
         self._head = b""
         self._streams: bool | None = None
-        """Whether it is a stream of events; None: nothing came yet."""
+        """True for a stream of events; None: nothing came yet."""
         self._rest: list[bytes] = []
         self._waiting = 0
         self._data: list[bytes] = []

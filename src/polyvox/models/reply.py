@@ -35,7 +35,7 @@ class OpenReply(ABC):
         self.encoded = encoded
         self.attempts = attempts
         self.over = False
-        """Whether nothing more will come, for whatever reason."""
+        """True if nothing more will come, for whatever reason."""
         self._request = request
         self._held: Piece | None = None
         self._price: Price | None = None

@@ -26,7 +26,7 @@ class Thinking:
     room: int = 0
     """Tokens to add to the answer's maximum."""
     sampling: bool = True
-    """Whether temperature and top_p may be sent along."""
+    """True if temperature and top_p may be sent along."""
 
 
 def effort(budget: int) -> str:

@@ -22,9 +22,9 @@ from polyvox.resources import Resources
 from polyvox.session import synthesis
 from polyvox.session.answer import AnswerWriter, Call, Job, jobs_for, seal
 from polyvox.session.begin import Plan, begin
-from polyvox.session.inspect import log_traces
 from polyvox.session.queue import TurnQueue
 from polyvox.session.seat import seat
+from polyvox.session.trace import log_traces
 from polyvox.settings import Settings
 from polyvox.store import threads, turns
 from polyvox.store.database import Tx

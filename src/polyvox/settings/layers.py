@@ -38,7 +38,8 @@ PROVIDER_ON_PAGE = (
     "min_delay",
     "models",
 )
-"""What the page may say of a provider. Not where its key is taken from, nor what else is sent."""
+"""Fields of a provider that the page may set: not where its key is taken from, nor what else is
+sent."""
 PROGRAM = Decision("program", "the program that runs Polyvox")
 
 

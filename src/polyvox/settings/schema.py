@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BaseModel, Field, InstanceOf, field_validator
 
-from polyvox.settings.evaluation import Evaluation
+from polyvox.settings.evaluation import EvaluationSettings
 from polyvox.settings.secret import Secret, StoredKey
 from polyvox.settings.section import DAY, MOST, ON_PAGE, Section
 
@@ -337,7 +337,7 @@ class MemorySettings(Section):
 
 
 Origin = Literal["default", "page", "file", "environment", "command line", "program"]
-"""Who decided a setting."""
+"""The layer that decided a setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,7 +379,9 @@ class Settings(Section):
     server: Server = Field(default_factory=lambda: Server(), description="")
     sessions: Sessions = Field(default_factory=lambda: Sessions(), description="")
     memory: MemorySettings = Field(default_factory=lambda: MemorySettings(), description="")
-    evaluation: Evaluation = Field(default_factory=lambda: Evaluation(), description="")
+    evaluation: EvaluationSettings = Field(
+        default_factory=lambda: EvaluationSettings(), description=""
+    )
     providers: dict[str, Provider] = Field(default_factory=dict, description="")
     recipes: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="Changes to recipes, by name."
@@ -387,11 +389,11 @@ class Settings(Section):
     home: Path = Field(Path(), exclude=True, description="")
     source: str = Field("", exclude=True, description="")
     keys: dict[str, StoredKey] = Field(default_factory=dict, exclude=True, repr=False)
-    """What people put in on the page, by provider."""
+    """Keys that people put in on the page, by provider."""
     page: dict[str, Any] = Field(default_factory=dict, exclude=True, repr=False)
-    """What people changed on the page."""
+    """Settings that people changed on the page."""
     fixed: InstanceOf[Fixed] | None = Field(None, exclude=True, repr=False)
-    """What the page cannot change; None where a program made these settings itself."""
+    """Settings that the page cannot change; None where a program made these settings itself."""
 
     @field_validator("debug", mode="before")
     @classmethod

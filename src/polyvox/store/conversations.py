@@ -46,7 +46,7 @@ class ConversationDetails(TypedDict, total=False):
     council: str | None
     """A council's id or slug: its advisors and its recipe, unless these are given too."""
     recall: Recall
-    """Whether its turns look up what was said before."""
+    """Recall in its turns."""
 
 
 def find(tx: Tx, conversation_id: str) -> Conversation | None:

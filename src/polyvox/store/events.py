@@ -29,7 +29,7 @@ from polyvox.events import (
 from polyvox.store.database import Tx
 
 EXACT_ROWS = 64
-"""Up to so many folded rows are replayed one by one; more are condensed to one per answer."""
+"""The most folded rows that are replayed one by one; more are condensed to one per answer."""
 PAGE = 4096
 """Numbers that one read of the log covers."""
 

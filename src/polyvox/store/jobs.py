@@ -36,7 +36,7 @@ class Job:
     due_at: int
     runner_id: str | None
     failure: str | None
-    """Why its last attempt failed."""
+    """The reason its last attempt failed."""
     created_at: int
     updated_at: int
 

@@ -56,7 +56,7 @@ class Connection(Protocol):
 
 
 Mailbox = queue.SimpleQueue[WorkItem[Any] | None]
-"""Where an idle thread waits; None: there will be nothing more."""
+"""The inbox of an idle thread; None: there will be nothing more."""
 
 
 class Lane:

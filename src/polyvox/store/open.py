@@ -14,7 +14,7 @@ from polyvox.store.migrate import Migration, backup, migrate, not_migrated, ship
 from polyvox.store.sqlite import BUSY_SECONDS, SqliteDatabase, SqliteTx, connect, explain
 
 MIGRATION_SECONDS = 60.0
-"""How long to wait for another program that is migrating the same database."""
+"""Seconds to wait for another program that is migrating the same database."""
 
 
 async def open_database(

@@ -9,7 +9,8 @@ from typing import Generic, Protocol, TypeVar
 from polyvox.errors import Invalid
 
 _DIGITS = 18
-"""Of a time in microseconds: more is no time, and no number that a database takes."""
+"""The most digits of a time in microseconds; a longer number is no time, and no database takes
+it."""
 
 
 class Named(Protocol):

@@ -20,7 +20,7 @@ from polyvox.values import Scope
 Kind = Literal["message", "answer", "title"]
 
 INDEXED_CHARS = 200_000
-"""Of a longer text, so much is found: a tsvector holds one megabyte."""
+"""Characters of a text that are indexed: a tsvector holds one megabyte."""
 MOST_PHRASES = 32
 LONGEST_WORD = 255
 SNIPPET = 160
@@ -49,16 +49,16 @@ class Hit:
 
     conversation_id: str
     title: str
-    """Of the conversation."""
+    """The conversation's title."""
     kind: Kind
     id: str
-    """Of the turn whose message it is, of the answer, or (a title) of the conversation."""
+    """Id of the turn whose message it is, of the answer, or (a title) of the conversation."""
     turn_id: str | None
     advisor_id: str | None
     advisor_name: str | None
     snippet: str
     marks: tuple[tuple[int, int], ...]
-    """Where in the snippet the words are: (start, end) each."""
+    """Places of the words in the snippet: (start, end) each."""
     at: int
 
     def marked(self, before: str, after: str) -> str:

@@ -27,7 +27,7 @@ ANSWERED = (
     "EXISTS (SELECT 1 FROM answers a WHERE a.user_id = t.user_id AND a.turn_id = t.id"
     f" AND (a.state IN ('pending', 'streaming') OR TRIM(a.text, '{BLANK}') <> ''))"
 )
-"""Whether a turn got a word of an answer, in any version of it, or may still get one."""
+"""True for a turn that got a word of an answer, in any version of it, or may still get one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,9 +51,9 @@ class Begun:
     """Its first events, for the caller to append in the same transaction."""
     existing: bool = False
     begins: bool = False
-    """Whether its session begins with it."""
+    """True if its session begins with it."""
     follows: bool = False
-    """Whether it closed another one."""
+    """True if it closed another session."""
 
 
 def get_turn(tx: Tx, turn_id: str) -> Turn:

@@ -28,7 +28,7 @@ class Total:
     """A sum over answers."""
 
     key: str | None
-    """What the sum is of; None for everything, or for conversations that were deleted."""
+    """The thing that is summed; None for all, or for conversations that were deleted."""
     answers: int
     input_tokens: int
     output_tokens: int

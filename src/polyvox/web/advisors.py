@@ -8,16 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request
 from pydantic import Field
 
-from polyvox.suggest import Suggested, suggest_advisors
-from polyvox.values import Advisor, PromptVersion
-from polyvox.web.dependencies import App, Who, while_wanted
-from polyvox.web.errors import responses
-from polyvox.web.fields import (
+from polyvox.fields import (
     Body,
     Color,
     Filled,
     Id,
-    Key,
     Message,
     ModelName,
     Name,
@@ -25,6 +20,10 @@ from polyvox.web.fields import (
     Prompt,
     Slug,
 )
+from polyvox.suggest import Suggested, suggest_advisors
+from polyvox.values import Advisor, PromptVersion
+from polyvox.web.dependencies import App, Key, Who, while_wanted
+from polyvox.web.errors import responses
 
 router = APIRouter(tags=["advisors"])
 Description = Annotated[Filled, Field(min_length=1, max_length=20_000)]

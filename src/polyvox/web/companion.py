@@ -30,12 +30,12 @@ from polyvox.errors import (
     Refused,
     Unavailable,
 )
+from polyvox.fields import Id
 from polyvox.receive import clean, visible
-from polyvox.session.inspect import trace_of
+from polyvox.session.trace import trace_of
 from polyvox.values import Advisor, Answer, Conversation, Failure, Scope
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Id, Key
 from polyvox.web.forms import KINDS, Form, read
 
 router = APIRouter(tags=["companion"])

@@ -10,14 +10,14 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import Field
 
 from polyvox.errors import Invalid
+from polyvox.fields import Body, Id, Message, RecipeName, Title, Vetoes
 from polyvox.session.preview import Estimate
 from polyvox.shapes import ConversationOut, MessageOut, shape, usd
 from polyvox.store.conversations import ConversationDetails
 from polyvox.stream import follow
 from polyvox.values import Recall
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Body, Id, Key, Message, RecipeName, Title, Vetoes
 from polyvox.web.openapi import EVENTS
 from polyvox.web.stream import EventStream
 from polyvox.web.turns import TurnStartedOut

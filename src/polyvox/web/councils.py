@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import Field
 
+from polyvox.fields import Body, Id, Name, RecipeName, Slug
 from polyvox.values import Council
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Body, Id, Key, Name, RecipeName, Slug
 
 router = APIRouter(tags=["advisors"])
 

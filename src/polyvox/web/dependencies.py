@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Depends, Path, Request
 
 from polyvox.app import Polyvox
 from polyvox.errors import Unavailable
+from polyvox.fields import Text
 from polyvox.values import Scope
 
 T = TypeVar("T")
@@ -27,6 +28,8 @@ async def local_user() -> Scope:
 
 App = Annotated[Polyvox, Depends(_app)]
 Who = Annotated[Scope, Depends(local_user)]
+Key = Annotated[Text, Path(min_length=1, max_length=200)]
+"""An id or a slug in an address."""
 
 
 async def while_wanted(request: Request, work: Coroutine[Any, Any, T]) -> T:

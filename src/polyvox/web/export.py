@@ -15,9 +15,8 @@ from polyvox.interop import jsonl
 from polyvox.interop.conversation import Whole, read_whole, store_whole
 from polyvox.interop.transcript import POLICY, as_html, as_markdown, transcript_of
 from polyvox.receive import mended_name
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Key
 
 router = APIRouter(tags=["conversations"])
 

@@ -10,11 +10,11 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from polyvox.errors import BadInput
+from polyvox.fields import Text
 from polyvox.ids import new_id
 from polyvox.interop.guest import Visit
 from polyvox.models.base import ChatMessage
 from polyvox.values import Params
-from polyvox.web.fields import Text
 
 DONE = b"data: [DONE]\n\n"
 

@@ -7,9 +7,8 @@ from pydantic import BaseModel
 
 from polyvox.companion.personas import Persona, meet, personas
 from polyvox.shapes import ConversationOut
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Key
 
 router = APIRouter(tags=["companion"])
 

@@ -11,9 +11,8 @@ from pydantic import BaseModel
 from polyvox.context.describe import describe
 from polyvox.errors import NotFound
 from polyvox.values import Attempt, Params
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Key
 
 router = APIRouter(tags=["receipts"])
 

@@ -14,13 +14,13 @@ from polyvox.context.budget import ContextLimit
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
 from polyvox.errors import Invalid, NotFound
+from polyvox.fields import ParamsBody
 from polyvox.receive import clean
 from polyvox.session.council import find_recipe
 from polyvox.store import recipes
 from polyvox.store.database import Tx
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Key, ParamsBody
 
 router = APIRouter(tags=["recipes"])
 MOST = 1_000_000

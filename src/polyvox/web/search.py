@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from polyvox.fields import Text
 from polyvox.store.search import Hit, search
 from polyvox.web.dependencies import App, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Text
 
 router = APIRouter(tags=["catalogue"])
 

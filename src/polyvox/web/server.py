@@ -17,17 +17,15 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from polyvox import __version__
 from polyvox.app import Polyvox
 from polyvox.errors import ConfigError, PolyvoxError
+from polyvox.transport import is_loopback_host
 from polyvox.web import (
     advisors,
-    briefs,
     companion,
     conversations,
     councils,
     errors,
     export,
     health,
-    memory,
-    memory_room,
     openai,
     personas,
     receipts,
@@ -35,13 +33,13 @@ from polyvox.web import (
     search,
     sessions,
     settings,
-    starting,
     static,
     turns,
     usage,
 )
 from polyvox.web.evaluation import assertions, evaluations, optimizations
-from polyvox.web.guard import Asgi, Guard, is_loopback
+from polyvox.web.guard import Asgi, Guard
+from polyvox.web.memory import browse, contract, own, start
 from polyvox.web.openapi import Api
 
 log = logging.getLogger("polyvox.web")
@@ -90,10 +88,10 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         sessions,
         evaluations,
         optimizations,
-        briefs,
-        memory_room,
-        starting,
-        memory,
+        browse,
+        start,
+        own,
+        contract,
         receipts,
         recipes,
         settings,
@@ -171,6 +169,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.listening = asyncio.Event()
+        self.leaving = asyncio.Event()
 
     def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]  # theirs: a generator
         """Leave signals to us."""
@@ -180,6 +179,12 @@ class _Server(uvicorn.Server):
         """As uvicorn does it, and say so."""
         await super().startup(sockets)
         self.listening.set()
+
+    async def main_loop(self) -> None:
+        """Wait until it is told to leave. uvicorn looks ten times a second, to keep a date that we
+        do not send."""
+        await self.on_tick(0)
+        await self.leaving.wait()
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -230,13 +235,13 @@ async def running(polyvox: Polyvox, sock: socket.socket) -> AsyncIterator[asynci
         yield serving
     finally:
         listening.cancel()
-        server.should_exit = True
+        server.leaving.set()
         await serving
 
 
 async def serve(polyvox: Polyvox, host: str, port: int, ready: Callable[[str], None]) -> None:
     """Serve until asked to stop; then drain and close. Calls `ready` with the address."""
-    if not is_loopback(host) and not polyvox.settings.server.token.reveal():
+    if not is_loopback_host(host) and not polyvox.settings.server.token.reveal():
         raise ConfigError(
             f"To listen on {host}, which other machines can reach, a token is needed.",
             "Set server.token (POLYVOX_SERVER_TOKEN), or listen on 127.0.0.1.",

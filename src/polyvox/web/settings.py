@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from polyvox.app import Polyvox
 from polyvox.configure import LONGEST_KEY, check_reached
+from polyvox.fields import ModelName
 from polyvox.models.providers import BUILT_IN, OWN
 from polyvox.models.registry import ProviderRow
 from polyvox.settings import Secret, shown_url, stored
 from polyvox.settings.layers import decision_of, value_of
 from polyvox.settings.schema import Origin, changeable
-from polyvox.web.dependencies import App
+from polyvox.web.dependencies import App, Key
 from polyvox.web.errors import responses
-from polyvox.web.fields import Key, ModelName
 from polyvox.web.setting_kinds import Kind, kind_of
 
 router = APIRouter(tags=["settings"])

@@ -10,11 +10,11 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from polyvox.errors import Invalid, NotFound
+from polyvox.fields import Body, Filled, Message
 from polyvox.shapes import AnswerOut, MessageOut
 from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Answer, Turn, TurnState
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Body, Filled, Key, Message
 
 router = APIRouter(tags=["turns"])
 

@@ -7,11 +7,11 @@ from typing import Literal
 
 from fastapi import APIRouter
 
+from polyvox.fields import Id
 from polyvox.shapes import shape, usd
 from polyvox.store import usage
 from polyvox.web.dependencies import App, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Id
 
 router = APIRouter(tags=["catalogue"])
 

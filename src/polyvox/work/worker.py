@@ -92,7 +92,7 @@ class Worker:
         self._in_hand: set[tuple[str, str]] = set()
         self._claiming = asyncio.Lock()
         self._unsure = False
-        """Whether a job may be ours though it is in no hand: a write about one has failed."""
+        """True if a job may be ours though nobody works on it: a write about one has failed."""
         own = {kind: most for kind, most in (apart or {}).items() if kind in handlers}
         lanes = [(tuple(kind for kind in handlers if kind not in own), 1)]
         lanes += [((kind,), most) for kind, most in own.items()]

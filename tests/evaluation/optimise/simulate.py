@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from polyvox.errors import CapReached
-from polyvox.evaluation.bench import Prompt, Sample
 from polyvox.evaluation.optimise.rewrite import Ask, Proposal
 from polyvox.evaluation.optimise.values import Case, Plan
+from polyvox.evaluation.replay import Prompt, Sample
 from polyvox.evaluation.values import Assertion, Judged, Source
 from polyvox.values import Usage
 

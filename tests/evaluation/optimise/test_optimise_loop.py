@@ -17,11 +17,11 @@ from tests.evaluation.optimise.simulate import (
 )
 
 from polyvox.errors import ModelError, Unavailable
-from polyvox.evaluation.bench import Prompt, Sample
 from polyvox.evaluation.optimise.loop import Result, optimise
 from polyvox.evaluation.optimise.rewrite import Ask, Proposal
 from polyvox.evaluation.optimise.score import measure
 from polyvox.evaluation.optimise.values import Attempt, Outage, Plan, Stage
+from polyvox.evaluation.replay import Prompt, Sample
 from polyvox.evaluation.values import Assertion, Judged
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from polyvox.evaluation.bench import Prompt
 from polyvox.evaluation.optimise.search import best_of, choose_parent, wins
 from polyvox.evaluation.optimise.values import Attempt, AttemptState, Scores, Tally
+from polyvox.evaluation.replay import Prompt
 
 KEYS = ("a", "b", "c")
 

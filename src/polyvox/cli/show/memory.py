@@ -8,9 +8,9 @@ from polyvox.cli.output import note, say
 from polyvox.cli.words import count, one_line, when
 from polyvox.memory.packets import Brief, OpsContext, Recalled, StartBrief
 from polyvox.memory.remembering import RELEVANT
+from polyvox.memory.shapes.brief import BriefOut, OpsOut, StartBriefOut
+from polyvox.memory.shapes.own import ForgetOut
 from polyvox.memory.values import Item
-from polyvox.web.briefs import BriefOut, OpsOut, StartBriefOut
-from polyvox.web.memory_own import ForgetOut
 
 WIDTH = 100
 """Most characters of a text."""

@@ -13,7 +13,7 @@ from typing import Any
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import Recipe, as_data, changed
 from polyvox.errors import Conflict, NotFound
-from polyvox.evaluation.bench import PHASE, PROMPT
+from polyvox.evaluation.replay import PHASE, PROMPT
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation
 from polyvox.resources import Resources

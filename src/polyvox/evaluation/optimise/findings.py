@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from polyvox.evaluation.budget import Purse
+from polyvox.evaluation.budget import RunBudget
 from polyvox.evaluation.optimise.loop import Result
 from polyvox.evaluation.optimise.values import Attempt, Case, Plan, Scores, Stage, Tally
 from polyvox.evaluation.tables import assertions as assertion_rows
@@ -204,21 +204,21 @@ class Progress:
     resources: Resources
     scope: Scope
     run_id: str
-    purse: Purse
+    budget: RunBudget
     _counted: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self._counted = self.purse.spent
+        self._counted = self.budget.spent
 
     async def stage(self, stage: Stage, attempts: Sequence[Attempt], best: Attempt) -> None:
         """Write down the stage, the newest attempt and the best one (a `Watch`)."""
         if stage == "confirmation":
-            self.purse.release()
+            self.budget.kept_back = 0
         base = attempts[0].scores or Scores({})
         keys = [key for key, tally in base.tallies.items() if tally.known]
         last = attempts[-1]
-        cost = self.purse.spent - self._counted
-        self._counted = self.purse.spent
+        cost = self.budget.spent - self._counted
+        self._counted = self.budget.spent
 
         def write(tx: Tx) -> None:
             if last.number:

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from polyvox.errors import CapReached
-from polyvox.evaluation.bench import Bench
-from polyvox.evaluation.calls import together
+from polyvox.evaluation.budget import together
 from polyvox.evaluation.optimise.decide import (
     LEVEL,
     Compared,
@@ -30,6 +29,7 @@ from polyvox.evaluation.optimise.rewrite import Rewriter
 from polyvox.evaluation.optimise.score import measure
 from polyvox.evaluation.optimise.search import Search, Watch, unwatched
 from polyvox.evaluation.optimise.values import FRESH, Attempt, Case, Plan, Ruling, Scores
+from polyvox.evaluation.replay import Bench
 
 Ending = Literal["passing", "nothing better", "confirmed", "spent"]
 

@@ -16,11 +16,10 @@ import msgspec
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, Recipe
 from polyvox.errors import Conflict, Invalid
-from polyvox.evaluation.bench import PHASE, PROMPT, Prompt
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
 from polyvox.evaluation.optimise.values import CONFIRMATIONS, REPEATS, Case, Plan
-from polyvox.evaluation.replay import Places, places
+from polyvox.evaluation.replay import PHASE, PROMPT, Places, Prompt, places
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.assertions import Wanted

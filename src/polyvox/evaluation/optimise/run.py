@@ -18,9 +18,8 @@ import msgspec
 
 from polyvox.caps import check_caps
 from polyvox.errors import CapReached, Conflict, ModelError, NotFound, StoreError
-from polyvox.evaluation.bench import PROMPT
-from polyvox.evaluation.budget import Purse, PursedCalls, counted
-from polyvox.evaluation.judge import Judge, judge_model
+from polyvox.evaluation.budget import RunBudget
+from polyvox.evaluation.judge import judge_model
 from polyvox.evaluation.optimise import adopt
 from polyvox.evaluation.optimise import plan as plans
 from polyvox.evaluation.optimise.estimate import RunEstimate, estimate
@@ -29,19 +28,18 @@ from polyvox.evaluation.optimise.loop import Result, optimise
 from polyvox.evaluation.optimise.plan import Prepared, Wish
 from polyvox.evaluation.optimise.rewriter import RoadRewriter, texts_of
 from polyvox.evaluation.optimise.values import Outage, Plan
-from polyvox.evaluation.replay import RoadBench
+from polyvox.evaluation.replay import PROMPT, road_bench
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation
 from polyvox.events import NANO
 from polyvox.ids import new_id
-from polyvox.models.base import Request
 from polyvox.resources import Resources
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import jobs
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
 from polyvox.store.pages import Page
-from polyvox.values import Scope, Usage
+from polyvox.values import Scope
 from polyvox.work.cancel import Bells
 from polyvox.work.worker import Handler
 
@@ -197,39 +195,23 @@ class Optimisations:
         if not plan.targets:
             raise Outage("Every assertion of this run was removed.", "Begin another one.")
         expected = msgspec.json.decode(one.estimate)
-        purse = Purse(one.budget, one.spent, held=expected.get("confirmation") or 0)
-
-        def note(tx: Tx, used: Usage) -> None:
-            rows.spend(tx, one.id, used)
-            counted(purse, tx, used)
-
-        async def affordable(model: str, request: Request) -> None:
-            del model, request
-            limits = resources.settings.limits
-            if limits.capped:
-                await resources.database.read(
-                    lambda tx: check_caps(tx, limits, "", None, resources.clock()), scope
-                )
-
-        calls = PursedCalls(
-            scope,
-            resources.models,
-            resources.database,
-            resources.clock,
-            PURPOSE,
-            affordable,
-            note,
-            at_once=resources.settings.evaluation.concurrency,
-            purse=purse,
-        )
+        budget = RunBudget(one.budget, one.spent, expected.get("confirmation") or 0)
         # A fail is not asked about again here: the repeats are there for that.
-        judge = Judge(calls, one.judge or None)
-        bench = RoadBench(resources, scope, one.id, places, calls, judge)
+        bench = road_bench(
+            resources,
+            scope,
+            one.id,
+            places,
+            one.judge or None,
+            purpose=PURPOSE,
+            note=lambda tx, used: rows.spend(tx, one.id, used),
+            budget=budget,
+        )
         used = {case.context for case in (*plan.targets, *plan.guards)}
         contexts = [found for name, found in places.contexts.items() if name in used]
         said = texts_of(contexts)
-        rewriter = RoadRewriter(resources, scope, one.id, calls, one.optimizer, said)
-        progress = Progress(resources, scope, one.id, purse)
+        rewriter = RoadRewriter(resources, scope, one.id, bench.calls, one.optimizer, said)
+        progress = Progress(resources, scope, one.id, budget)
         questions = {name: found.asked for name, found in places.contexts.items()}
         result = await optimise(plan, bench, rewriter, progress.stage, questions)
         await self._keep(scope, one, plan, result)

@@ -21,11 +21,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from polyvox.evaluation.bench import Bench, Prompt
 from polyvox.evaluation.optimise.decide import LEVEL, chance, compare
 from polyvox.evaluation.optimise.rewrite import Ask, Failing, Proposal, Rewriter, allowed_by
 from polyvox.evaluation.optimise.score import measure
 from polyvox.evaluation.optimise.values import Attempt, Case, Plan, Scores, Stage
+from polyvox.evaluation.replay import Bench, Prompt
 
 MOST_EARLIER = 3
 Watch = Callable[[Stage, Sequence[Attempt], Attempt], Awaitable[None]]

@@ -14,22 +14,22 @@ from polyvox.evaluation import assertion as asserting
 from polyvox.evaluation import language
 from polyvox.evaluation.assertion import LISTED, Action
 from polyvox.evaluation.checks import KNOWN
-from polyvox.evaluation.proposing import suggest
-from polyvox.evaluation.shapes import AssertionOut, HistoryOut, LintedOut
-from polyvox.evaluation.suggest import Proposed
+from polyvox.evaluation.lint import LintedWording, LintReport, lint
+from polyvox.evaluation.shapes import AssertionOut, HistoryOut
+from polyvox.evaluation.suggest import Suggestions, suggest
 from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import Details, Wanted
 from polyvox.evaluation.values import Kind
 from polyvox.evaluation.wordings import LONGEST, MOST, Wording, checked, lines
+from polyvox.fields import Body, Filled, Id, Message, ModelName, Text
 from polyvox.interop import assertion_import, assertion_reading
 from polyvox.interop.report import Report
 from polyvox.shapes import shape
 from polyvox.store import turns
 from polyvox.store.database import Tx
-from polyvox.web.dependencies import App, Who, while_wanted
+from polyvox.web.dependencies import App, Key, Who, while_wanted
 from polyvox.web.errors import responses
 from polyvox.web.export import SAFE, disposition, file_name
-from polyvox.web.fields import Body, Filled, Id, Key, Message, ModelName, Text
 
 router = APIRouter(tags=["assertions"])
 
@@ -114,8 +114,8 @@ class MadeOut(AssertionOut):
     """The assertion that was made (of several, the first), all of them, and their lint."""
 
     assertions: list[AssertionOut]
-    lint: list[LintedOut]
-    """For each of them, in the same order."""
+    lint: list[LintedWording]
+    """One for each of them, without findings: POST /api/assertions/lint asks for some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,23 +136,6 @@ class BulkOut:
     """The assertions that were changed."""
 
     ids: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class LintOut:
-    """The lint of each text."""
-
-    items: list[LintedOut]
-
-
-@dataclass(frozen=True, slots=True)
-class SuggestedAssertions:
-    """Assertions that could be made of an answer. Nothing is made."""
-
-    suggestions: tuple[Proposed, ...]
-    model: str
-    """The model that proposed; empty: only rules did."""
-    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +184,7 @@ async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
         made = await asserting.by_hand(
             app.resources, who, advisor, wordings, body.tags, body.user_input
         )
-    ids = {row.id for row in made}
-    wanted = Wanted(advisor_id=made[0].advisor_id, active=True)
-    active = await app.database.read(lambda tx: rows.list_all(tx, wanted), who)
-    others = [Wording(row.text, row.kind, row.args) for row in active if row.id not in ids]
-    linted = [LintedOut.of(Wording(row.text, row.kind, row.args), others) for row in made]
+    linted = [LintedWording(row.text) for row in made]
     shown = [AssertionOut.of(row) for row in made]
     return shape(MadeOut, shown[0], assertions=shown, lint=linted)
 
@@ -225,12 +204,13 @@ async def change_assertions(app: App, who: Who, body: BulkBody) -> BulkOut:
     return BulkOut(ids=await asserting.bulk(app.resources, who, body.ids, body.action, body.tag))
 
 
-@router.post("/api/assertions/lint", responses=responses(404))
-async def lint_assertions(app: App, who: Who, body: LintBody) -> LintOut:
-    """Warnings about texts that are not stored yet, and checks in code that say the same."""
+@router.post("/api/assertions/lint", responses=responses(402, 404))
+async def lint_assertions(app: App, who: Who, request: Request, body: LintBody) -> LintReport:
+    """Warnings of the judge's model about texts that are not stored yet, and checks in code that
+    say the same. Without such a model the note says so."""
     wordings = checked(body.wordings())
-    others = await app.database.read(lambda tx: _others(tx, body), who)
-    return LintOut([LintedOut.of(wording, others) for wording in wordings])
+    known = await app.database.read(lambda tx: _others(tx, body), who)
+    return await while_wanted(request, lint(app.resources, who, wordings, known))
 
 
 def _others(tx: Tx, body: LintBody) -> list[Wording]:
@@ -346,13 +326,12 @@ async def answer_assertions(app: App, who: Who, answer: Key) -> list[AssertionOu
 @router.post("/api/answers/{answer}/assertions/suggest", responses=responses(402, 404, 409))
 async def suggest_assertions(
     app: App, who: Who, answer: Key, request: Request, body: SuggestAssertions | None = None
-) -> SuggestedAssertions:
+) -> Suggestions:
     """Assertions that hold of an answer: by rules, and by the judge's model where there is one.
     Nothing is made; pick, then POST them."""
     wanted = body or SuggestAssertions(count=6)
     work = suggest(app.resources, who, answer, wanted.count, wanted.model)
-    suggested = await while_wanted(request, work)
-    return SuggestedAssertions(tuple(suggested.proposals), suggested.model, suggested.note)
+    return await while_wanted(request, work)
 
 
 @router.get("/api/conversations/{conversation}/asserted", responses=responses(404))

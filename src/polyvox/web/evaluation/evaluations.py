@@ -28,11 +28,11 @@ from polyvox.evaluation.shapes import (
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations, samples, verdicts
 from polyvox.evaluation.values import Outcome
+from polyvox.fields import Body, Id, ModelName
 from polyvox.shapes import shape
 from polyvox.store.database import Tx
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Body, Id, Key, ModelName
 
 router = APIRouter(tags=["evaluations"])
 Few = Annotated[int, Query(ge=1, le=200)]

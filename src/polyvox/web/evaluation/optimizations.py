@@ -10,9 +10,9 @@ from pydantic import Field
 
 from polyvox.evaluation.optimise.plan import MOST_ASSERTIONS, MOST_ITERATIONS, Wish, price_warnings
 from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
-from polyvox.web.dependencies import App, Who
+from polyvox.fields import Body, Id
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Body, Id, Key
 
 router = APIRouter(tags=["optimizations"])
 Few = Annotated[int, Query(ge=1, le=200)]

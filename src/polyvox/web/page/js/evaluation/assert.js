@@ -60,7 +60,6 @@ function Draft({ answer, passage, onKept }) {
   const [failure, setFailure] = useState(null);
   const [busy, setBusy] = useState(false);
   const text = kept.value;
-  const lint = useLint(text, { answer_id: answer.id });
   const lines = text.split("\n").filter((line) => line.trim());
   const count = lines.length + picked.length;
   const write = (value) => { kept.value = value; };
@@ -89,7 +88,7 @@ function Draft({ answer, passage, onKept }) {
       <${Field} label="What should hold of answers like this?" hint="One per line, each a single thing that can be seen in the answer: “Names one next step”, “Asks before it advises”.">
         ${(attributes) => html`<textarea class="box" rows="3" autofocus ...${attributes} value=${text} onInput=${(event) => write(event.currentTarget.value)}></textarea>`}
       <//>
-      <${Lint} items=${lint} text=${text} onText=${write} onCheck=${pick} />
+      <${Lint} about=${{ answer_id: answer.id }} text=${text} onText=${write} onCheck=${pick} />
       ${picked.length > 0 && html`<ul class="taken" aria-label="To be kept">${picked.map((one) => html`<li key=${one.text}>${one.text} <button type="button" class="inline" aria-label=${`Leave out: ${one.text}`} onClick=${() => setPicked(picked.filter((each) => each !== one))}>leave out</button></li>`)}</ul>`}
       <${Suggestions} answer=${answer} picked=${picked} onPick=${pick} />
       ${failure && html`<${Failed} failure=${failure} />`}
@@ -163,33 +162,35 @@ export function Assert({ answer, passage = "", onClose }) {
     <//>`;
 }
 
-// Writing assertions: one per line, with a quiet second opinion on each, and checks in code where
-// they say the same.
-const PAUSE = 450;
+// Writing assertions: one per line. On request a model gives a second opinion on each, and offers
+// checks in code where they say the same.
 const RULES = { vague: "Vague", compound: "Several in one", negated: "Said by what it is not", contradictory: "Against another" };
-
-/** What the lint says of the lines, once nobody has typed for a moment. */
-export function useLint(text, about) {
-  const [found, setFound] = useState([]);
-  useEffect(() => {
-    if (!text.trim()) { setFound([]); return undefined; }
-    const stop = new AbortController();
-    const timer = setTimeout(() => {
-      api.post("/api/assertions/lint", { text, ...about }, { signal: stop.signal }).then(({ items }) => setFound(items), () => {});
-    }, PAUSE);
-    return () => { clearTimeout(timer); stop.abort(); };
-  }, [text]);
-  return text.trim() ? found : [];
-}
 
 /** The text with one line of it in other words (several: split). */
 const without = (text, line, instead = []) =>
   text.split("\n").flatMap((one) => (one.trim() === line.trim() || one.replace(/^\s*(?:[-*•]|\d+[.)])\s+/, "").trim() === line.trim() ? instead : [one])).join("\n");
 
-export function Lint({ items, text, onText, onCheck }) {
-  const telling = items.filter((one) => one.findings.length || one.check);
-  if (!telling.length) return null;
+export function Lint({ about, text, onText, onCheck }) {
+  const [opinion, setOpinion] = useState(null);
+  const [failure, setFailure] = useState(null);
+  const [busy, setBusy] = useState(false);
+  if (!text.trim()) return null;
+  const ask = async () => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      setOpinion(await api.post("/api/assertions/lint", { text, ...about }));
+    } catch (error) {
+      setFailure(error);
+    }
+    setBusy(false);
+  };
+  const telling = (opinion?.items ?? []).filter((one) => text.includes(one.text) && (one.findings.length || one.check));
   return html`
+    <div><button type="button" class="inline" disabled=${busy} onClick=${ask}>${busy ? "Looking …" : "Ask for a second opinion"}</button>
+      ${opinion && !telling.length && html` <span class="stamp">${opinion.note || "Nothing to warn of."}</span>`}</div>
+    ${failure && html`<${Failed} failure=${failure} />`}
+    ${telling.length > 0 && html`
     <ul class="lint" aria-label="A second opinion">
       ${telling.map((one) => html`
         <li key=${one.text}>
@@ -199,5 +200,5 @@ export function Lint({ items, text, onText, onCheck }) {
               ${each.split?.length > 0 && html` <button type="button" class="inline" onClick=${() => onText(without(text, one.text, each.split))}>Make it ${each.split.length}: ${each.split.map((part) => `“${part}”`).join(", ")}</button>`}</p>`)}
           ${one.check && html`<p>This can be checked in code, at no cost and without a judge. <button type="button" class="inline" onClick=${() => { onText(without(text, one.text)); onCheck(one.check); }}>Check “${one.check.text}” in code</button></p>`}
         </li>`)}
-    </ul>`;
+    </ul>`}`;
 }

@@ -9,7 +9,7 @@ import { go } from "../router.js";
 import { addCommand } from "../shortcuts.js";
 import { html, useEffect, useId, useState } from "../ui.js";
 import { plural } from "../words.js";
-import { Lint, useLint } from "./assert.js";
+import { Lint } from "./assert.js";
 import { Row } from "./assertion.js";
 import { Agreement, PassRates } from "./rates.js";
 import { RunList, Running } from "./runs.js";
@@ -33,7 +33,6 @@ function ByHand({ advisor, onClose, onKept }) {
   const [question, setQuestion] = useState("");
   const [failure, setFailure] = useState(null);
   const [checks, setChecks] = useState([]);
-  const lint = useLint(kept.value, { advisor_id: advisor.id });
   const lines = kept.value.split("\n").filter((line) => line.trim());
   const count = lines.length + checks.length;
   const save = async (event) => {
@@ -57,7 +56,7 @@ function ByHand({ advisor, onClose, onKept }) {
         <${Field} label="What should hold" hint="One per line.">
           ${(attributes) => html`<textarea class="box" rows="3" autofocus ...${attributes} value=${kept.value} onInput=${(event) => { kept.value = event.currentTarget.value; }}></textarea>`}
         <//>
-        <${Lint} items=${lint} text=${kept.value} onText=${(text) => { kept.value = text; }} onCheck=${(one) => setChecks([...checks, one])} />
+        <${Lint} about=${{ advisor_id: advisor.id }} text=${kept.value} onText=${(text) => { kept.value = text; }} onCheck=${(one) => setChecks([...checks, one])} />
         ${checks.length > 0 && html`<ul class="taken">${checks.map((one) => html`<li key=${one.text}>${one.text} <span class="stamp">in code</span> <button type="button" class="inline" aria-label=${`Leave out: ${one.text}`} onClick=${() => setChecks(checks.filter((each) => each !== one))}>leave out</button></li>`)}</ul>`}
         <${Field} label="Asked with this question" hint="Left empty, it holds wherever this advisor has answered so far.">
           ${(attributes) => html`<input type="text" ...${attributes} value=${question} onInput=${(event) => setQuestion(event.currentTarget.value)} />`}

@@ -1,29 +1,18 @@
-"""Routes of memory: the service's contract at the paths that clients know, and the person's own.
-
-`tenantId` and `userId` name a partition inside the caller's account; nothing crosses from one to
-another. What a client of the contract is told may go to any model: neither what is an advisor's own
-(unless it is asked for) nor what must not go to a cloud model is in it. The routes under
-/api/memory are the person's: they see everything.
-"""
+"""Routes of the person's own memory, which see everything: search, facts, loops, forgetting."""
 
 from __future__ import annotations
 
-from datetime import date, datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
+from polyvox.fields import Filled, Text
 from polyvox.memory.forget import Kind, Target
 from polyvox.memory.loops import LIVE, LoopStatus
 from polyvox.memory.query import Query as Wanted
 from polyvox.memory.query import shape
-from polyvox.memory.recall import Reader
-from polyvox.memory.values import Partition
-from polyvox.values import Scope
-from polyvox.web.dependencies import App, Who
-from polyvox.web.errors import responses
-from polyvox.web.fields import Filled, Key, Text
-from polyvox.web.memory_own import (
+from polyvox.memory.shapes.contract import LoopOut, QueryOut, Time, found, iso, micros
+from polyvox.memory.shapes.own import (
     EpisodeOut,
     FactOut,
     FactPatch,
@@ -34,31 +23,18 @@ from polyvox.web.memory_own import (
     MarkBody,
     SummaryOut,
 )
-from polyvox.web.memory_shapes import (
-    DailyOut,
-    IngestBody,
-    IngestOut,
-    LoopOut,
-    LoopsOut,
-    QueryBody,
-    QueryOut,
-    Time,
-    found,
-    iso,
-    micros,
-)
-from polyvox.web.profile_shapes import ModelPatch, UserModelOut
+from polyvox.memory.shapes.profile import UserModelOut
+from polyvox.memory.values import Partition
+from polyvox.values import Scope
+from polyvox.web.dependencies import App, Key, Who
+from polyvox.web.errors import responses
 
 router = APIRouter(tags=["memory"])
 
-Tenant = Annotated[Filled, Query(alias="tenantId", min_length=1, max_length=200)]
-User = Annotated[Filled, Query(alias="userId", min_length=1, max_length=200)]
 OwnTenant = Annotated[Filled | None, Query(alias="tenantId", min_length=1, max_length=200)]
 OwnUser = Annotated[Filled | None, Query(alias="userId", min_length=1, max_length=200)]
 """Default: the person's own memory."""
 Few = Annotated[int, Query(ge=1, le=200)]
-Domain = Literal["relationships", "work", "health", "spirituality", "general"]
-Day = Annotated[date | None, Query(description="Default: today, else yesterday.")]
 AsOf = Annotated[Time | None, Query(alias="asOf")]
 Index = Annotated[int, Path(ge=0, le=1_000_000)]
 
@@ -66,87 +42,6 @@ Index = Annotated[int, Path(ge=0, le=1_000_000)]
 def _part(who: Scope, tenant: str | None, user: str | None) -> Partition:
     own = Partition.own(who)
     return Partition(tenant or own.tenant, user or own.user)
-
-
-# the contract
-
-
-@router.post("/memory/query", responses=responses(), response_model_exclude_unset=True)
-async def query_memory(
-    app: App, who: Who, body: QueryBody, tenant: OwnTenant = None, user: OwnUser = None
-) -> QueryOut:
-    """What is remembered about something, with dates and sources, best first. Which partition is
-    meant stands in the body or in the address."""
-    asked = Wanted(
-        body.query,
-        _time("referenceTime", body.reference_time, app.clock()),
-        body.limit or 10,
-        bool(body.include_context),
-        None if body.as_of is None else micros("asOf", body.as_of),
-        bool(body.include_history),
-        body.max_tokens,
-    )
-    partition = body.partition(tenant, user)
-    reader = Reader(body.advisor_id, cloud=True)
-    return found(shape(await app.memory.query(who, partition, asked, reader=reader)))
-
-
-@router.get("/memory/loops", responses=responses())
-async def get_loops(
-    app: App, who: Who, tenant: Tenant, user: User, limit: Few = 10, domain: Domain | None = None
-) -> LoopsOut:
-    """What is open, by priority, pinned ones first."""
-    every = await app.memory.loops(who, Partition(tenant, user), domain=domain)
-    told = [one for one in every if one.cloud]
-    return LoopsOut(
-        items=[LoopOut.of(one) for one in told[:limit]],
-        metadata={"count": min(limit, len(told)), "total": len(told), "limit": limit},
-    )
-
-
-@router.post("/session/ingest", responses=responses(409))
-async def ingest_session(
-    app: App, who: Who, body: IngestBody, tenant: OwnTenant = None, user: OwnUser = None
-) -> IngestOut:
-    """Remember a session, once by its id; when this answers, it can be found. Which partition is
-    meant stands in the body or in the address."""
-    partition = body.partition(tenant, user)
-    status = await app.memory.ingest(who, partition, *body.values(), cloud=not body.never_to_cloud)
-    return IngestOut(status=status, session_id=body.session_id)
-
-
-@router.get("/user/model", responses=responses())
-async def get_user_model(app: App, who: Who, tenant: Tenant, user: User) -> UserModelOut:
-    """The profile."""
-    profile = await app.memory.profile(who, Partition(tenant, user), cloud=True)
-    return UserModelOut.of(profile, app.clock())
-
-
-@router.patch("/user/model", responses=responses())
-async def change_user_model(
-    app: App,
-    who: Who,
-    body: ModelPatch,
-    tenant: OwnTenant = None,
-    user: OwnUser = None,
-) -> UserModelOut:
-    """Change the profile by hand: what is named, as it shall be; a list replaces the list, a null
-    takes back. The changes stand in `model` or in the body itself, and which partition is meant in
-    the body or in the address."""
-    partition = body.partition(tenant, user)
-    await app.memory.change_profile(who, partition, body.changes())
-    return UserModelOut.of(await app.memory.profile(who, partition, cloud=True), app.clock())
-
-
-@router.get("/analysis/daily", responses=responses())
-async def get_daily(
-    app: App, who: Who, tenant: Tenant, user: User, day: Annotated[Day, Query(alias="date")] = None
-) -> DailyOut:
-    """What a day was about."""
-    return DailyOut.of(*await app.memory.daily(who, Partition(tenant, user), day))
-
-
-# the person's own
 
 
 @router.get("/api/memory/search", responses=responses(), response_model_exclude_unset=True)
@@ -344,7 +239,3 @@ async def forget(
     """Forget it for good, with everything that the preview shows, from the files too."""
     target = Target(body.kind, body.id)
     return ForgetOut.of(await app.memory.forget(who, _part(who, tenant, user), target))
-
-
-def _time(name: str, given: datetime | None, now: int) -> int:
-    return now if given is None else micros(name, given)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from polyvox.errors import Invalid
@@ -53,8 +52,6 @@ Id = Annotated[Text, Field(min_length=1, max_length=200)]
 Prompt = Annotated[Text, Field(max_length=100_000)]
 Message = Annotated[str, Field(min_length=1, json_schema_extra=SAYS)]
 """A message of a person; the road itself checks it, for every door."""
-Key = Annotated[Text, Path(min_length=1, max_length=200)]
-"""An id or a slug in an address."""
 RecipeName = Literal["council", "agent", "companion"]
 Item = Annotated[Text, Field(min_length=1, max_length=500)]
 """The id of a memory that a session is told at its start."""

@@ -11,10 +11,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from polyvox.errors import Invalid
+from polyvox.fields import Filled, Id, Text
 from polyvox.memory.loops import Loop
 from polyvox.memory.tables.derived import Daily
 from polyvox.memory.values import Evidence, Message, Partition
-from polyvox.web.fields import Filled, Id, Text
 
 EARLIEST, LATEST = 1, 9000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

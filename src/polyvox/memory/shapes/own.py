@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from polyvox.fields import Body, Filled
 from polyvox.memory.facts import Known
 from polyvox.memory.forget import Kind
 from polyvox.memory.service import Forgetting
+from polyvox.memory.shapes.contract import Camel, EvidenceOut, Flag, iso
 from polyvox.memory.tables.derived import Summary
-from polyvox.web.fields import Body, Filled
-from polyvox.web.memory_shapes import Camel, EvidenceOut, Flag, iso
 
 EARLIEST, LATEST = 1971, 9000
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)

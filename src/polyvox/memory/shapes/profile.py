@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from polyvox.memory.profile import DOMAINS, FRESH_DAYS, Line, Profile
-from polyvox.web.memory_shapes import Camel, EvidenceOut, Whose, iso
+from polyvox.memory.shapes.contract import Camel, EvidenceOut, Whose, iso
 
 
 class LineOut(Camel):

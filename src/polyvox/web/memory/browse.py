@@ -13,20 +13,20 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from polyvox.errors import Invalid
+from polyvox.fields import Body, Filled, Id, Text
 from polyvox.memory import listing
 from polyvox.memory.listing import Day, Only, Shown
 from polyvox.memory.loops import LoopStatus
 from polyvox.memory.moment import zone_of
 from polyvox.memory.places import Place, places
+from polyvox.memory.shapes.contract import Camel, DailyOut, LoopOut, iso
+from polyvox.memory.shapes.own import Day as Written
+from polyvox.memory.shapes.own import EpisodeOut, FactOut, SummaryOut
+from polyvox.memory.shapes.profile import UserModelOut
 from polyvox.memory.tables import derived, episodes, facts
 from polyvox.memory.values import Episode, Partition
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Body, Filled, Id, Key, Text
-from polyvox.web.memory_own import Day as Written
-from polyvox.web.memory_own import EpisodeOut, FactOut, SummaryOut
-from polyvox.web.memory_shapes import Camel, DailyOut, LoopOut, iso
-from polyvox.web.profile_shapes import UserModelOut
 
 router = APIRouter(tags=["memory"])
 

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from polyvox.fields import Body, Id, RecipeName, Vetoes
 from polyvox.memory.packets import ItemKind
 from polyvox.session.lifecycle import set_veto
 from polyvox.session.preview import Shown, Strip, strip
-from polyvox.web.dependencies import App, Who
+from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.fields import Body, Id, Key, RecipeName, Vetoes
 
 router = APIRouter(tags=["memory"])
 
