@@ -18,7 +18,8 @@ from polyvox.cli.run import run
 from polyvox.cli.show.trace import decided, times
 from polyvox.context.describe import Description, Share, describe, memory_lines
 from polyvox.context.recipe import traits_of
-from polyvox.session.inspect import Inspected, decided_for, trace_of
+from polyvox.session.inspect import Inspected
+from polyvox.session.trace import decided_for, trace_of
 
 
 def receipt(
