@@ -14,13 +14,15 @@ export class Failure extends Error {
   }
 }
 
-const AWAY = { code: "offline", message: "The server cannot be reached.", hint: "Check that Polyvox is running, then try it again." };
+const AWAY = {
+  code: "offline", message: "The server cannot be reached.", hint: "Check that Polyvox is running, then try it again."
+};
 
 /** Whether a failure may be over in a moment. */
-export const passing = ({ status }) => status === 0 || status === 429 || status >= 500;
+export const isTransient = ({ status }) => status === 0 || status === 429 || status >= 500;
 
 /** The failure of the last request, if the server could not be reached. */
-export const away = signal(null);
+export const unreachable = signal(null);
 
 /** Whether the server asked for a token that we do not have. */
 export const locked = signal(false);
@@ -42,19 +44,21 @@ export async function request(method, path, { body, signal: abort, headers } = {
     response = await fetch(path, {
       method,
       signal: abort,
-      headers: { ...authorization(), ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
+      headers: {
+        ...authorization(), ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers
+      },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    away.value = new Failure(0, AWAY);
-    throw away.value;
+    unreachable.value = new Failure(0, AWAY);
+    throw unreachable.value;
   }
-  away.value = null;
+  unreachable.value = null;
   if (response.ok) return response;
   if (response.status === 401) locked.value = true;
-  const said = await response.json().catch(() => ({}));
-  throw new Failure(response.status, said.error || { message: `The server answered ${response.status}.` });
+  const answer = await response.json().catch(() => ({}));
+  throw new Failure(response.status, answer.error || { message: `The server answered ${response.status}.` });
 }
 
 async function json(method, path, body, options) {

@@ -33,7 +33,7 @@ export async function olderConversations() {
 
 // The advisors there are, in their order; every room reads them here.
 export const advisors = signal([]);
-export const byId = computed(() => new Map(advisors.value.map((one) => [one.id, one])));
+export const advisorById = computed(() => new Map(advisors.value.map((advisor) => [advisor.id, advisor])));
 
 export async function loadAdvisors() {
   advisors.value = await api.get("/api/advisors");
@@ -43,7 +43,7 @@ export async function loadAdvisors() {
 /** The colour of an advisor by id, for `style=${{ "--c": colorOf(id) }}`; one of ours for those
  * that are gone or have none. */
 export function colorOf(id) {
-  const given = byId.value.get(id)?.color;
+  const given = advisorById.value.get(id)?.color;
   if (given && /^#[0-9a-f]{6}$/i.test(given)) return given;
   let sum = 0;
   for (const char of id || "") sum = (sum * 31 + char.charCodeAt(0)) % 997;

@@ -32,7 +32,7 @@ async function start() {
 
 effect(() => {
   const { parts } = route.value;
-  const open = parts[0] === "c" ? conversations.value.find((one) => one.id === parts[1]) : null;
+  const open = parts[0] === "c" ? conversations.value.find((conversation) => conversation.id === parts[1]) : null;
   if (parts.length === 0 || parts[0] === "c") document.title = open?.title ? `${open.title} · Polyvox` : "Polyvox";
 });
 

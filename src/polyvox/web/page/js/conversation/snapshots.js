@@ -3,7 +3,7 @@
 // A part says up to which number it is true (`last_number`). It may be older than what the events
 // have told since it was asked for: what comes in meanwhile is held, and laid over it once more.
 // Applying an event twice changes nothing, so a part may be newer than its number, too.
-import { api, passing } from "../api.js";
+import { api, isTransient } from "../api.js";
 import { batch, signal } from "../ui.js";
 import { Turn } from "./turn-state.js";
 
@@ -42,7 +42,7 @@ export class Snapshots {
       try {
         return await api.get(path);
       } catch (error) {
-        if (!passing(error)) throw error;
+        if (!isTransient(error)) throw error;
         await new Promise((resolve) => { setTimeout(resolve, AGAIN); });
       }
     }
@@ -55,8 +55,8 @@ export class Snapshots {
   async ask(asked, take) {
     this.asking += 1;
     try {
-      const said = await asked();
-      if (said && !this.closed) batch(() => { take(said); this.again(said.last_number); });
+      const reply = await asked();
+      if (reply && !this.closed) batch(() => { take(reply); this.again(reply.last_number); });
     } catch (error) {
       if (!error.status) throw error;
       this.failure.value = error;

@@ -1,21 +1,26 @@
 // Verdicts as people read them: the reason first, then what it came to, and a way to disagree.
 import { api } from "../api.js";
-import { tellFailure } from "../dialog.js";
+import { notifyFailure } from "../dialog.js";
 import { html, useEffect, useState } from "../ui.js";
 
 export const OUTCOMES = { pass: "holds", fail: "does not hold", error: "could not be judged" };
 const SIGNS = { pass: "✓", fail: "✗", error: "!", flaky: "~" };
 
 /** An outcome in words and a sign, so that it reads without colour. */
-export const Outcome = ({ outcome, words }) => html`<span class=${`outcome ${outcome}`}><span aria-hidden="true">${SIGNS[outcome]}</span> ${words ?? OUTCOMES[outcome]}</span>`;
+export const Outcome = ({ outcome, words }) => html`
+  <span class=${`outcome ${outcome}`}>
+    <span aria-hidden="true">${SIGNS[outcome]}</span> ${words ?? OUTCOMES[outcome]}
+  </span>`;
 
 /** What counts of a verdict: what the person said of it, else what the judge said. */
-export const counts = (verdict) => verdict.overruled ?? verdict.outcome;
+export const outcomeOf = (verdict) => verdict.overruled ?? verdict.outcome;
 
 /** What a person said of a verdict. */
-function Said({ verdict }) {
+function Overruled({ verdict }) {
   if (!verdict.overruled) return null;
-  return html` <span class="mark">${verdict.overruled === verdict.outcome ? "you agree" : `you say so; the judge: ${OUTCOMES[verdict.outcome]}`}</span>`;
+  return html` <span class="mark">
+    ${verdict.overruled === verdict.outcome ? "you agree" : `you say so; the judge: ${OUTCOMES[verdict.outcome]}`}
+  </span>`;
 }
 
 /** `signed`: whether to say who judged. */
@@ -26,7 +31,7 @@ export function Verdict({ verdict, onChange, named = true, signed = true, childr
     try {
       onChange(await api.post(`/api/verdicts/${verdict.id}/overrule`, { outcome }));
     } catch (error) {
-      tellFailure(error);
+      notifyFailure(error);
     }
     setBusy(false);
   };
@@ -34,14 +39,27 @@ export function Verdict({ verdict, onChange, named = true, signed = true, childr
   return html`
     <li class="verdict">
       ${named && html`<p class="says">${verdict.text}</p>`}
-      <p class="why"><${Outcome} outcome=${counts(verdict)} /><${Said} verdict=${verdict} />
+      <p class="why"><${Outcome} outcome=${outcomeOf(verdict)} /><${Overruled} verdict=${verdict} />
         ${verdict.reason && html` <q>${verdict.reason}</q>`}</p>
       <div class="tools">
         ${verdict.outcome !== "error" && (verdict.overruled
-          ? html`<button type="button" disabled=${busy} onClick=${() => say(null)} aria-label=${`Take back: ${verdict.text}`}>Take that back</button>`
-          : html`${verdict.judge !== "code" && html`<button type="button" disabled=${busy} onClick=${() => say(verdict.outcome)} aria-label=${`Agree: ${verdict.text}`}>I agree</button>`}
-            <button type="button" disabled=${busy} onClick=${() => say(other)} aria-label=${`Overrule: ${verdict.text}`}>${other === "pass" ? "No, it holds" : "No, it does not hold"}</button>`)}
-        ${signed && html`<span class="stamp">${verdict.judge === "code" ? "checked in code" : `judged by ${verdict.judge}`}</span>`}
+          ? html`
+            <button type="button" disabled=${busy} onClick=${() => say(null)}
+              aria-label=${`Take back: ${verdict.text}`}>
+              Take that back
+            </button>`
+          : html`
+            ${verdict.judge !== "code" && html`
+              <button type="button" disabled=${busy} onClick=${() => say(verdict.outcome)}
+                aria-label=${`Agree: ${verdict.text}`}>
+                I agree
+              </button>`}
+            <button type="button" disabled=${busy} onClick=${() => say(other)}
+              aria-label=${`Overrule: ${verdict.text}`}>
+              ${other === "pass" ? "No, it holds" : "No, it does not hold"}
+            </button>`)}
+        ${signed && html`
+          <span class="stamp">${verdict.judge === "code" ? "checked in code" : `judged by ${verdict.judge}`}</span>`}
       </div>
       ${children}
     </li>`;

@@ -100,7 +100,11 @@ export function Long({ text }) {
   if (text.length <= LONG * 1.25) return marked(text);
   const start = text.slice(0, LONG);
   const cut = start.slice(0, Math.max(start.search(/\s\S*$/), LONG / 2)).trimEnd();
-  return html`${open ? marked(text) : `${cut} …`} <button type="button" class="quiet rest" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "less" : "more"}</button>`;
+  return html`
+    ${open ? marked(text) : `${cut} …`} <button type="button" class="quiet rest"
+      aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>
+      ${open ? "less" : "more"}
+    </button>`;
 }
 
 /** Takes a file from the server, with whatever the server asks of us for it. */
@@ -120,7 +124,10 @@ export function Filter({ legend, value, options, onChange }) {
     <fieldset class="choice">
       <legend class="aside">${legend}</legend>
       ${options.map(([key, label]) => html`
-        <label key=${key}><input type="radio" name=${legend} checked=${value === key} onChange=${() => onChange(key)} /><span>${label}</span></label>`)}
+        <label key=${key}>
+          <input type="radio" name=${legend} checked=${value === key} onChange=${() => onChange(key)} />
+          <span>${label}</span>
+        </label>`)}
     </fieldset>`;
 }
 
@@ -147,9 +154,11 @@ function holder(room) {
 function successor(room, was) {
   const place = was.place && [...room.querySelectorAll("[data-place]")].find((one) => one.dataset.place === was.place);
   const there = place ? namesOf(place) : [];
-  const toolOf = (entry) => entry?.querySelector(`button[data-tool="${was.tool}"]`) ?? entry?.querySelector("button[data-tool]");
+  const toolOf = (entry) =>
+    entry?.querySelector(`button[data-tool="${was.tool}"]`) ?? entry?.querySelector("button[data-tool]");
   return toolOf(namesOf(room).find((one) => one.dataset.entry === was.entry)) ?? toolOf(there[was.at])
-    ?? place?.querySelector('button[data-tool="add"]') ?? toolOf(there.at(-1)) ?? room.querySelector(".count, [role=status][tabindex]");
+    ?? place?.querySelector('button[data-tool="add"]') ?? toolOf(there.at(-1))
+      ?? room.querySelector(".count, [role=status][tabindex]");
 }
 
 /**
@@ -180,7 +189,10 @@ export function useKeptFocus() {
     next?.focus({ preventScroll: !was.seen });
   });
   const toNew = (button) => {
-    wish.current = { button, seen: button.matches(":focus-visible"), old: new Set(namesOf(room.current).map((one) => one.dataset.entry)) };
+    wish.current = {
+      button, seen: button.matches(":focus-visible"),
+      old: new Set(namesOf(room.current).map((one) => one.dataset.entry))
+    };
   };
   return [room, toNew];
 }
@@ -192,5 +204,8 @@ export function More({ busy = false, toNew, onMore, children }) {
     toNew(event.currentTarget);
     onMore();
   };
-  return html`<button type="button" class="plain onward" aria-disabled=${busy ? "true" : undefined} onClick=${press}>${busy ? "Reading on …" : children}</button>`;
+  return html`
+    <button type="button" class="plain onward" aria-disabled=${busy ? "true" : undefined} onClick=${press}>
+      ${busy ? "Reading on …" : children}
+    </button>`;
 }
