@@ -1,3 +1,4 @@
+// @ts-check
 // Talking to the server: JSON in, JSON out, one kind of failure.
 import { signal } from "./ui.js";
 
@@ -37,7 +38,12 @@ export function authorization() {
   return token ? { Authorization: `Bearer ${token}` } : {};
 }
 
-/** A request to the server; the raw response if it went well, else a Failure. */
+/**
+ * A request to the server; the raw response if it went well, else a Failure.
+ * @param {string} method
+ * @param {string} path
+ * @param {{ body?: any, signal?: AbortSignal, headers?: Record<string, string> }} options
+ */
 export async function request(method, path, { body, signal: abort, headers } = {}) {
   let response;
   try {
@@ -66,6 +72,7 @@ async function json(method, path, body, options) {
   return response.status === 204 ? null : response.json();
 }
 
+/** @type {import("./types").Api} */
 export const api = {
   get: (path, options) => json("GET", path, undefined, options),
   post: (path, body = {}, options) => json("POST", path, body, options),

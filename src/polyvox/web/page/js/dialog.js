@@ -1,3 +1,4 @@
+// @ts-check
 // What comes over the page: dialogs, questions, short notices. One <dialog>, the browser's own.
 import { html, signal, useEffect, useId, useRef } from "./ui.js";
 
@@ -6,7 +7,7 @@ export function Dialog({ title, onClose, children, wide = false, full = false, t
   const box = useRef(null);
   const name = useId();
   useEffect(() => {
-    const before = document.activeElement;
+    const before = /** @type {HTMLElement} */ (document.activeElement);
     box.current.showModal();
     return () => before?.isConnected && before.focus({ preventScroll: true });
   }, []);

@@ -1,3 +1,4 @@
+// @ts-check
 // What changed between two texts, word by word. Myers' algorithm in its linear-space form: two
 // searches, one from each end, meet in the middle, and each half is done again.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Edits that are not saved yet: kept in this browser with every keystroke, field by field, each
 // with the value it was made from. So leaving loses nothing, saving sends only what was changed,
 // and a change that somebody else made meanwhile is noticed.

@@ -1,7 +1,34 @@
+// @ts-check
 // A labelled control with its explanation and, where the server refused it, what the server said.
-import { html, useEffect, useId, useLayoutEffect, useRef } from "./ui.js";
+import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "./ui.js";
 
-/** The server's checks in plainer words. */
+/**
+ * A form that is sent: `{busy, failure, submit, clear}`. `send` sends it, or throws what the server
+ * says against it. Nothing is sent twice at once; what was aborted has not failed.
+ * @param {(...given: any[]) => Promise<any>} send
+ */
+export function useForm(send) {
+  const [{ busy, failure }, setState] = useState({ busy: false, failure: null });
+  const sending = useRef(false);
+  const submit = async (event, ...given) => {
+    event?.preventDefault();
+    if (sending.current) return;
+    sending.current = true;
+    setState({ busy: true, failure: null });
+    let refused = null;
+    try {
+      await send(...given);
+    } catch (error) {
+      if (error.name !== "AbortError") refused = error;
+    }
+    sending.current = false;
+    setState({ busy: false, failure: refused });
+  };
+  const clear = () => setState((now) => ({ ...now, failure: null }));
+  return { busy, failure, submit, clear };
+}
+
+/** The server's checks in plainer words. @type {[RegExp, string][]} */
 const PLAINER = [
   [/at least 1 character|must not be empty/, "It must not be empty."],
   [/^Input should be (a valid integer.*|an integer.*)/, "Write a whole number."],

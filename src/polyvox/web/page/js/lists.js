@@ -1,7 +1,9 @@
-// The list of conversations, newest first; every part of the page reads it here.
+// @ts-check
+// Conversations, advisors and models: every part of the page reads them here.
 import { api } from "./api.js";
 import { computed, signal } from "./ui.js";
 
+/** The list of conversations, newest first. @type {import("./ui.js").Signal<import("./types").Conversation[]>} */
 export const conversations = signal([]);
 export const moreConversations = signal(null);
 export const loadedConversations = signal(false);
@@ -31,7 +33,7 @@ export async function olderConversations() {
   moreConversations.value = page.next;
 }
 
-// The advisors there are, in their order; every room reads them here.
+/** The advisors there are, in their order. @type {import("./ui.js").Signal<import("./types").Advisor[]>} */
 export const advisors = signal([]);
 export const advisorById = computed(() => new Map(advisors.value.map((advisor) => [advisor.id, advisor])));
 
@@ -50,6 +52,7 @@ export function colorOf(id) {
   return PALETTE[sum % PALETTE.length];
 }
 
+/** The colours an advisor can be given. */
 export const PALETTE = ["#7a3b12", "#1f5f6b", "#5b4a8a", "#8a2f4f", "#3f6b2a", "#7a6212", "#2f5590", "#6b3f6b"];
 
 // What the server says of its models; every part of the page reads it here.

@@ -1,3 +1,4 @@
+// @ts-check
 // Fetching what a room shows: waiting, there, or failed and tried again by itself.
 import { api, unreachable, isTransient } from "./api.js";
 import { html, useCallback, useEffect, useRef, useState } from "./ui.js";
@@ -33,8 +34,14 @@ export function retryHint(failure) {
     : "Nothing is lost. It is tried again by itself; check that Polyvox is running.";
 }
 
-/** `[value, failure, again]` of an asynchronous `load`; a newer call outruns an older one. What fails
- * is tried again by itself. */
+/**
+ * `[value, failure, again]` of an asynchronous `load`; a newer call outruns an older one. What fails
+ * is tried again by itself.
+ * @template Value
+ * @param {() => Promise<Value>} load
+ * @param {any[]} inputs
+ * @returns {[Value, any, () => Promise<void>]}
+ */
 export function useLoaded(load, inputs) {
   const [state, setState] = useState({ value: null, failure: null });
   const turn = useRef(0);

@@ -1,3 +1,4 @@
+// @ts-check
 // Where the page begins.
 import { locked } from "./api.js";
 import { conversations, loadAdvisors, loadConversations, loadModels, refresh } from "./lists.js";

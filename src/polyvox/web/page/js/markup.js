@@ -1,3 +1,4 @@
+// @ts-check
 // From Markdown to nodes. Everything passes the sanitiser, and nothing is loaded from anywhere: a
 // picture becomes a link, HTML of the answer's own is shown as the text it is.
 import "../vendor/purify.js";
@@ -87,8 +88,12 @@ const marked = new Marked({
   },
 });
 
-/** The pieces of a text. `links` are references that were defined before it; `grows`: more of it
- * may come. */
+/**
+ * The pieces of a text. `links` are references that were defined before it; `grows`: more of it may
+ * come.
+ * @param {string} text
+ * @param {{ links?: Record<string, any>, grows?: boolean }} options
+ */
 export function lex(text, { links, grows = false } = {}) {
   const lexer = new marked.Lexer(marked.defaults);
   Object.assign(lexer.tokens.links, links);

@@ -1,3 +1,4 @@
+// @ts-check
 // Choosing a model: those we know by name, by provider, or any other as provider:name.
 import { Field, NumberField, errorOf } from "./form.js";
 import { loadModels, models } from "./lists.js";

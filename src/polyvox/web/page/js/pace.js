@@ -1,3 +1,4 @@
+// @ts-check
 // Work that can wait for the next frame, a little of it in each: however much comes at once, the
 // page stays at hand.
 

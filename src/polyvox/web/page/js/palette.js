@@ -1,3 +1,4 @@
+// @ts-check
 // The command palette: whatever can be done or found, by typing a few letters of it.
 import { api } from "./api.js";
 import { Dialog } from "./dialog.js";

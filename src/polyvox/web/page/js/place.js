@@ -1,3 +1,4 @@
+// @ts-check
 // Places of the page: their names, the parts of long ones, and how far one had read in them.
 import { html, useEffect, useLayoutEffect, useRef } from "./ui.js";
 
@@ -17,9 +18,12 @@ export function usePlace(...names) {
 /** How far one had read when one left: {top, shown, entry, off}; null where one comes anew. */
 export const reading = () => history.state?.reading ?? null;
 
+/** @returns {HTMLElement[]} */
+const entries = () => [...document.querySelectorAll("[data-entry]")].map((entry) => /** @type {any} */ (entry));
+
 /** The entry at the upper edge of the window, and how far below it that begins. */
 function edge() {
-  for (const element of document.querySelectorAll("[data-entry]")) {
+  for (const element of entries()) {
     const { top, bottom } = element.getBoundingClientRect();
     if (bottom > 0) return { entry: element.dataset.entry, off: top };
   }
@@ -28,7 +32,7 @@ function edge() {
 
 function goBack({ top, entry, off }) {
   if (!top) return;
-  const element = [...document.querySelectorAll("[data-entry]")].find((each) => each.dataset.entry === entry);
+  const element = entries().find((each) => each.dataset.entry === entry);
   window.scrollTo(0, element ? window.scrollY + element.getBoundingClientRect().top - off : top);
 }
 

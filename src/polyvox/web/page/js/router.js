@@ -1,3 +1,4 @@
+// @ts-check
 // Where we are: the address is the only state of it. Links are real links; plain clicks stay here.
 import { signal } from "./ui.js";
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Markdown as it grows. What is finished is drawn once and stays; only the last piece is drawn again
 // when more of it comes. In the end the page is as if the whole text had come at once.
 import { copy } from "./dialog.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // The frame: conversations and rooms at the left, one of them open.
 import { locked, unlock } from "./api.js";
 import { Mark } from "./conversation/companion.js";

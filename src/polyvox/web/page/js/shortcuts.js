@@ -1,3 +1,4 @@
+// @ts-check
 // What can be done, by name and by key. A view adds its commands while it is shown; the palette
 // offers them, the help sheet lists them, and the keyboard runs them. No key destroys anything.
 import { enterSends, pref, theme } from "./prefs.js";
@@ -87,6 +88,7 @@ function onKeyDown(event) {
   }
 }
 
+/** @returns {HTMLElement | null} */
 const composer = () => document.querySelector(".composer textarea");
 
 /** A room's key is its own or its first letter; two rooms with one letter: the first has it. */

@@ -1,3 +1,4 @@
+// @ts-check
 // A piece of a text with the words that were found in it.
 import { html } from "./ui.js";
 

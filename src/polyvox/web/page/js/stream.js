@@ -1,3 +1,4 @@
+// @ts-check
 // One event stream per conversation, read with fetch (so that a token can be sent), resumed by
 // number after anything: a lost network, a sleeping laptop, a restarted server.
 import { authorization, locked } from "./api.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // Numbers, prices and times as people read them. The server's times are microseconds, UTC.
 
 const whole = new Intl.NumberFormat("en");
@@ -35,8 +36,7 @@ export function stamp(micros) {
 /** Today, Yesterday, This week, Last week, or a month: how the list of conversations is divided. */
 export function dayGroup(micros, now = new Date()) {
   const d = new Date(micros / 1000);
-  const midnight = (x) => new Date(x.getFullYear(), x.getMonth(), x.getDate());
-  const days = Math.round((midnight(now) - midnight(d)) / 86_400_000);
+  const days = Math.round((midnight(now).getTime() - midnight(d).getTime()) / 86_400_000);
   if (days <= 0) return "Today";
   if (days === 1) return "Yesterday";
   if (days < 7) return "This week";
@@ -84,10 +84,11 @@ export function moment(micros, now = new Date()) {
   const part = partOfDay(exact);
   const late = part === "night" || part === "evening"; // a night belongs to the day it began on
   const [date, today] = late ? [awake(exact), awake(now)] : [midnight(exact), midnight(now)];
-  const days = Math.round((today - date) / 86_400_000);
+  const days = Math.round((today.getTime() - date.getTime()) / 86_400_000);
   if (days <= 0) return part === "night" ? "tonight" : `this ${part}`;
   if (days === 1) return part === "night" ? "last night" : `yesterday ${part}`;
   if (days < 7) return `${date.toLocaleDateString("en-GB", { weekday: "long" })} ${part}`;
+  /** @type {Intl.DateTimeFormatOptions} */
   const year = date.getFullYear() === now.getFullYear() ? {} : { year: "numeric" };
   const day = date.toLocaleDateString("en-GB", { day: "numeric", month: "long", ...year });
   return `${day}, ${part === "night" ? "at night" : `in the ${part}`}`;

@@ -1,8 +1,9 @@
+// @ts-check
 // One advisor: who it is, which model speaks for it, how it looks; and everything it has been.
 import { api } from "../api.js";
 import { notify } from "../dialog.js";
 import { draftOf, SaveBar } from "../draft.js";
-import { errorOf, useScrollToError } from "../form.js";
+import { errorOf, useForm, useScrollToError } from "../form.js";
 import { loadAdvisors } from "../lists.js";
 import { Failed, useLoaded, useReturning, Waiting } from "../load.js";
 import { NO_PARAMS } from "../model-fields.js";
@@ -57,34 +58,22 @@ function Edit({ advisor, again, lost }) {
   usePlace(advisor.name, "Advisors");
   const saved = pick(advisor);
   const draft = draftOf(`advisor.${advisor.id}`, saved);
-  const [failure, setFailure] = useState(null);
-  useScrollToError(failure);
-  const [busy, setBusy] = useState(false);
   const settle = async (now) => {
-    setFailure(null);
+    clear();
     await Promise.allSettled([loadAdvisors(), now.slug === advisor.slug ? again() : null]);
     if (now.slug !== advisor.slug) go(`/advisors/${now.slug}`, { replace: true });
   };
-  const save = async (event) => {
-    event?.preventDefault();
-    if (!draft.fields.length || busy) return;
-    setBusy(true);
-    try {
-      const current = draft.fields.includes("params") ? await api.get(`/api/advisors/${advisor.id}`) : advisor;
-      const now = await api.patch(`/api/advisors/${advisor.id}`, body(draft, current));
-      await settle(now);
-      draft.sent(draft.mine);
-      notify(
-        now.version_id === advisor.version_id
-          ? `${now.name} is saved.`
-          : `${now.name} is saved, with a new version of its prompt.`
-      );
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-  };
-  const discard = () => { draft.forget(); setFailure(null); };
+  const { busy, failure, submit, clear } = useForm(async () => {
+    if (!draft.fields.length) return;
+    const current = draft.fields.includes("params") ? await api.get(`/api/advisors/${advisor.id}`) : advisor;
+    const now = await api.patch(`/api/advisors/${advisor.id}`, body(draft, current));
+    await settle(now);
+    draft.sent(draft.mine);
+    const versioned = now.version_id !== advisor.version_id;
+    notify(versioned ? `${now.name} is saved, with a new version of its prompt.` : `${now.name} is saved.`);
+  });
+  useScrollToError(failure);
+  const discard = () => { draft.forget(); clear(); };
   return html`
     <div class="room advisor">
       <header>
@@ -102,7 +91,7 @@ function Edit({ advisor, again, lost }) {
         </div>
       </header>
       ${lost && html`<${Failed} failure=${lost} again=${again} />`}
-      <form noValidate onSubmit=${save} onKeyDown=${(event) => saves(event) && save(event)}>
+      <form noValidate onSubmit=${submit} onKeyDown=${(event) => saves(event) && submit(event)}>
         <${AdvisorForm} draft=${draft} saved=${saved} failure=${failure} />
         <${SaveBar} names=${draft.fields.map((field) => NAMES[field])} failure=${unplaced(failure)} busy=${busy}
           onDiscard=${discard} />
@@ -120,25 +109,15 @@ export function NewAdvisor() {
     name: "", slug: "", description: "", prompt: null, model: null, color, params: NO_PARAMS, active: true
   };
   const draft = draftOf("advisor.new", blank);
-  const [failure, setFailure] = useState(null);
+  const { busy, failure, submit } = useForm(async () => {
+    const { slug, ...rest } = body({ fields: FIELDS, mine: draft.now, was: () => blank.params }, blank);
+    const made = await api.post("/api/advisors", slug ? { ...rest, slug } : rest);
+    draft.forget();
+    await loadAdvisors();
+    notify(`${made.name} is on the list.`);
+    go("/advisors");
+  });
   useScrollToError(failure);
-  const [busy, setBusy] = useState(false);
-  const save = async (event) => {
-    event.preventDefault();
-    if (busy) return;
-    setBusy(true);
-    try {
-      const { slug, ...rest } = body({ fields: FIELDS, mine: draft.now, was: () => blank.params }, blank);
-      const made = await api.post("/api/advisors", slug ? { ...rest, slug } : rest);
-      draft.forget();
-      await loadAdvisors();
-      notify(`${made.name} is on the list.`);
-      go("/advisors");
-    } catch (error) {
-      setFailure(error);
-      setBusy(false);
-    }
-  };
   return html`
     <div class="room advisor">
       <header>
@@ -149,7 +128,7 @@ export function NewAdvisor() {
           can be changed later.
         </p>
       </header>
-      <form noValidate onSubmit=${save}>
+      <form noValidate onSubmit=${submit}>
         <${AdvisorForm} draft=${draft} saved=${blank} failure=${failure} fresh />
         ${unplaced(failure) && html`<p class="err" role="alert"><b>${failure.message}</b> ${failure.hint}</p>`}
         <div class="row finish">

@@ -1,7 +1,8 @@
+// @ts-check
 // Councils: named sets of advisors to begin a conversation with.
 import { api } from "../api.js";
 import { Dialog, confirm, notify, notifyFailure } from "../dialog.js";
-import { Choices, Field, errorOf } from "../form.js";
+import { Choices, errorOf, Field, useForm } from "../form.js";
 import { advisors, advisorById, colorOf } from "../lists.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { about } from "../recipes/words.js";
@@ -75,30 +76,21 @@ function Edit({ council, onClose }) {
   const [name, setName] = useState(council.name);
   const [members, setMembers] = useState(council.advisors.filter((id) => advisorById.value.has(id)));
   const [recipe, setRecipe] = useState(council.recipe);
-  const [failure, setFailure] = useState(null);
-  const [busy, setBusy] = useState(false);
   const [recipes] = useLoaded(() => api.get("/api/recipes"), []);
   const names = recipes?.map((entry) => entry.name) || [council.recipe];
   // Members are asked in the advisors' order, so the order of ticking does not matter.
   const toggle = (id) => setMembers(advisors.value.map((advisor) => advisor.id)
     .filter((member) => (member === id ? !members.includes(id) : members.includes(member))));
-  const save = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const body = changes(council, { name: name.trim(), members, recipe });
-      if (council.id) await api.patch(`/api/councils/${council.id}`, body);
-      else await api.post("/api/councils", body);
-      notify(`The council ${name.trim()} is saved.`);
-      onClose(true);
-    } catch (error) {
-      setFailure(error);
-      setBusy(false);
-    }
-  };
+  const { busy, failure, submit } = useForm(async () => {
+    const body = changes(council, { name: name.trim(), members, recipe });
+    if (council.id) await api.patch(`/api/councils/${council.id}`, body);
+    else await api.post("/api/councils", body);
+    notify(`The council ${name.trim()} is saved.`);
+    onClose(true);
+  });
   return html`
     <${Dialog} title=${council.id ? `Edit the council ${council.name}` : "New council"} onClose=${onClose}>
-      <form class="stack" onSubmit=${save}>
+      <form class="stack" onSubmit=${submit}>
         <${Field} label="Name" wrong=${errorOf(failure, "name")}>
           ${(attributes) => html`
             <input type="text" autofocus required maxlength="120" ...${attributes} value=${name}
@@ -116,8 +108,7 @@ function Edit({ council, onClose }) {
         <${Choices} legend="Recipe" value=${recipe} onChange=${setRecipe} wrong=${errorOf(failure, "recipe")}
           options=${names.map((recipeName) => ({
             value: recipeName, label: about(recipeName).title, says: about(recipeName).says
-          }))}
-          />
+          }))} />
         ${failure && !["name", "recipe"].includes(failure.param) && html`
           <p class="err" role="alert"><b>${failure.message}</b> ${failure.hint}</p>`}
         <div class="row end">

@@ -1,3 +1,4 @@
+// @ts-check
 // The fields of an advisor, over a draft.
 import { Field, errorOf, Switch } from "../form.js";
 import { PALETTE } from "../lists.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // The advisors in their order. They are moved by buttons, by the handle's arrow keys, or by
 // dragging the handle; all three end in the same request.
 import { api } from "../api.js";

@@ -1,10 +1,11 @@
+// @ts-check
 // Editing the text that makes an advisor who it is. Saving makes a new version; what is not saved
 // yet is the same draft that the advisor's own page shows.
 import { api } from "../api.js";
 import { copy, notify, notifyFailure } from "../dialog.js";
 import { counted, diff } from "../diff.js";
 import { draftOf } from "../draft.js";
-import { Field, errorOf } from "../form.js";
+import { errorOf, Field, useForm } from "../form.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { html, useId, useMemo, useState } from "../ui.js";
 import { number, plural, stamp } from "../words.js";
@@ -16,33 +17,24 @@ export const length = (text) =>
 /** `onSaved` is given the advisor as it is now. */
 export function PromptEditor({ advisor, onSaved, onCancel }) {
   const draft = draftOf(`advisor.${advisor.id}`, advisor);
-  const [failure, setFailure] = useState(null);
-  const [busy, setBusy] = useState(false);
   const begun = draft.fields.includes("prompt");
   const text = begun ? draft.mine.prompt || "" : advisor.prompt || advisor.description;
   const write = (event) => {
     const now = event.currentTarget.value;
     draft.set("prompt", now === (advisor.prompt || advisor.description) ? advisor.prompt : now);
   };
-  const save = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const saved = await api.patch(`/api/advisors/${advisor.id}`, { prompt: text.trim() ? text : null });
-      draft.sent({ prompt: text });
-      onSaved(saved);
-    } catch (error) {
-      setFailure(error);
-      setBusy(false);
-    }
-  };
+  const { busy, failure, submit } = useForm(async () => {
+    const saved = await api.patch(`/api/advisors/${advisor.id}`, { prompt: text.trim() ? text : null });
+    draft.sent({ prompt: text });
+    onSaved(saved);
+  });
   const hint = advisor.prompt
     ? `${length(text)}. Left empty, the description takes its place.`
     : `${length(text)}. So far this is the description; `
       + "saved, it becomes the prompt and takes the description's place.";
   const wrong = errorOf(failure, "prompt");
   return html`
-    <form class="stack prompt-editor" onSubmit=${save}>
+    <form class="stack prompt-editor" onSubmit=${submit}>
       <${Field} label="Prompt" hint=${hint} wrong=${wrong}>
         ${(attributes) => html`
           <textarea class="box" rows="12" autofocus ...${attributes} value=${text} onInput=${write}></textarea>`}

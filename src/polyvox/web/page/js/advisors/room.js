@@ -1,3 +1,4 @@
+// @ts-check
 // The advisors' room: who there is, in which order they are asked, and the councils they form.
 import { advisors, loadAdvisors } from "../lists.js";
 import { Failed, useLoaded, useReturning, Waiting } from "../load.js";

@@ -1,8 +1,9 @@
+// @ts-check
 // Perspectives for a question: a model proposes, the person picks and changes; those who are
 // picked become advisors.
 import { api } from "../api.js";
 import { Dialog, notify } from "../dialog.js";
-import { Field, errorOf } from "../form.js";
+import { errorOf, Field, useForm } from "../form.js";
 import { advisors, loadAdvisors } from "../lists.js";
 import { Failed } from "../load.js";
 import { ModelField } from "../model-fields.js";
@@ -21,33 +22,22 @@ export function Suggest({ question = "", onClose, onAdded }) {
   const [count, setCount] = useState(5);
   const [model, setModel] = useState(null);
   const proposed = proposals.value;
-  const [failure, setFailure] = useState(null);
   const asking = useRef(null);
-  const [busy, setBusy] = useState(false);
   useEffect(() => {
     if (question) kept.value = question;
     return () => asking.current?.abort();
   }, []);
-  const ask = async (event) => {
-    event.preventDefault();
+  const { busy, failure, submit } = useForm(async () => {
     const stop = new AbortController();
     asking.current = stop;
-    setBusy(true);
-    setFailure(null);
-    try {
-      const body = { question: kept.value.trim(), count, ...(model ? { model } : {}) };
-      const answer = await api.post("/api/advisors/suggest", body, { signal: stop.signal });
-      proposals.value = {
-        ...answer, list: answer.suggestions.map((suggestion) => ({ ...suggestion, chosen: false }))
-      };
-    } catch (error) {
-      if (error.name !== "AbortError") setFailure(error);
-    }
-    setBusy(false);
-  };
+    const body = { question: kept.value.trim(), count, ...(model ? { model } : {}) };
+    const answer = await api.post("/api/advisors/suggest", body, { signal: stop.signal });
+    const list = answer.suggestions.map((suggestion) => ({ ...suggestion, chosen: false }));
+    proposals.value = { ...answer, list };
+  });
   return html`
     <${Dialog} title="Suggest perspectives" onClose=${onClose} wide>
-      <form class="stack perspectives" onSubmit=${ask}>
+      <form class="stack perspectives" onSubmit=${submit}>
         <${Field} label="The question you carry"
           hint="A model reads it and proposes people who would see it differently. Nobody is added before you say so.">
           ${(attributes) => html`

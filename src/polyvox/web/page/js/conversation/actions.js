@@ -1,3 +1,4 @@
+// @ts-check
 // What can be done to a turn and its answers. The events that follow change the page.
 import { api } from "../api.js";
 import { notify, notifyFailure } from "../dialog.js";

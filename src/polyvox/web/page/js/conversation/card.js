@@ -1,3 +1,4 @@
+// @ts-check
 // One advisor's column: a byline, the text, the tools.
 import { copy, Dialog } from "../dialog.js";
 import { AssertedMark, openAssertions } from "../evaluation/marks.js";

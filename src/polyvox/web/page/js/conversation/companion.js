@@ -1,3 +1,4 @@
+// @ts-check
 // A conversation with one voice: a calm column, its sessions apart by a hairline, an end when you say so.
 import { api } from "../api.js";
 import { notifyFailure } from "../dialog.js";

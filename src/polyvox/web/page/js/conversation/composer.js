@@ -1,3 +1,4 @@
+// @ts-check
 // The prompt line: who is asked, what is asked, what it will cost.
 import { api } from "../api.js";
 import { advisors, colorOf, conversations } from "../lists.js";

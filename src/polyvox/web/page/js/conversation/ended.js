@@ -1,3 +1,4 @@
+// @ts-check
 // That a session was ended is told to the other tabs of this browser.
 import { useEffect } from "../ui.js";
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The turns one under the other. Only those near the screen are drawn, one after the other; the
 // others keep their height.
 import { isBusy, unschedule, schedule } from "../pace.js";

@@ -1,8 +1,9 @@
+// @ts-check
 // The quick way: one instruction, appended to the advisor's prompt as a new version.
 import { PromptEditor } from "../advisors/prompt.js";
 import { api } from "../api.js";
 import { Dialog } from "../dialog.js";
-import { Field, errorOf } from "../form.js";
+import { errorOf, Field, useForm } from "../form.js";
 import { loadAdvisors } from "../lists.js";
 import { Failed } from "../load.js";
 import { html, useState } from "../ui.js";
@@ -10,21 +11,12 @@ import { regenerate } from "./actions.js";
 
 export function Instruct({ advisor, answer, onClose }) {
   const [text, setText] = useState("");
-  const [failure, setFailure] = useState(null);
-  const [busy, setBusy] = useState(false);
   const [saved, setSaved] = useState(false);
-  const save = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      await api.post(`/api/answers/${answer.id}/instruct`, { instruction: text });
-      await loadAdvisors();
-      setSaved(true);
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-  };
+  const { busy, failure, submit } = useForm(async () => {
+    await api.post(`/api/answers/${answer.id}/instruct`, { instruction: text });
+    await loadAdvisors();
+    setSaved(true);
+  });
   if (saved) {
     const again = () => { regenerate(answer); onClose(); };
     return html`
@@ -42,7 +34,7 @@ export function Instruct({ advisor, answer, onClose }) {
   }
   return html`
     <${Dialog} title=${`Tell ${advisor.name} how to answer`} onClose=${onClose}>
-      <form class="stack" onSubmit=${save}>
+      <form class="stack" onSubmit=${submit}>
         <${Field} label="From now on" hint="It is added to the end of this advisor's prompt, as a new version."
           wrong=${errorOf(failure, "instruction")}>
           ${(attributes) => html`
@@ -50,9 +42,10 @@ export function Instruct({ advisor, answer, onClose }) {
               onInput=${(event) => setText(event.currentTarget.value)}></textarea>`}
         <//>
         ${failure && !errorOf(failure, "instruction") && html`<${Failed} failure=${failure} />`}
-        <div class="row end"><button type="button" class="plain" onClick=${onClose}>Cancel</button>
+        <div class="row end">
+          <button type="button" class="plain" onClick=${onClose}>Cancel</button>
           <button type="submit" class="solid" disabled=${busy || !text.trim()}>${busy ? "Saving …" : "Add it"}</button>
-          </div>
+        </div>
       </form>
     <//>`;
 }

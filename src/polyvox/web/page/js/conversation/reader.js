@@ -1,3 +1,4 @@
+// @ts-check
 // One answer on the whole screen, with the next and the previous one.
 import { copy, Dialog } from "../dialog.js";
 import { SelectionButton, openAssertions, assertionTarget } from "../evaluation/marks.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // What this advisor saw: a bar to read at a glance, then span by span, then the very request.
 import { api, request } from "../api.js";
 import { copy, Dialog, notifyFailure } from "../dialog.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // The turns of a conversation that are here, read from the server in parts.
 //
 // A part says up to which number it is true (`last_number`). It may be older than what the events
@@ -12,9 +13,12 @@ const MORE = 30;
 const AGAIN = 2000;
 
 export class Snapshots {
+  /** @param {string} id */
   constructor(id) {
     this.id = id;
+    this.closed = false;
     this.details = signal(null);
+    /** @type {import("../ui.js").Signal<Turn[]>} */
     this.turns = signal([]);
     this.branches = signal({});
     this.tips = {};
@@ -36,7 +40,10 @@ export class Snapshots {
     for (const turn of turns) for (const answer of turn.answers.peek()) this.byAnswer.set(answer.id, answer);
   }
 
-  /** Read something, however long the server is away; null when nobody waits for it any more. */
+  /**
+   * Read something, however long the server is away; null when nobody waits for it any more.
+   * @param {string} path
+   */
   async read(path) {
     while (!this.closed) {
       try {
@@ -49,6 +56,7 @@ export class Snapshots {
     return null;
   }
 
+  /** @param {string} query @returns {Promise<import("../types").WholeConversation>} */
   part(query) { return this.read(`/api/conversations/${this.id}?${query}`); }
 
   /** Ask for something of the conversation and take it in, with what happened meanwhile over it. */
@@ -66,7 +74,10 @@ export class Snapshots {
     }
   }
 
-  /** Take in an event. */
+  /** Let an event change what is here. @param {import("../types").StreamEvent} _event */
+  act(_event) { throw new Error("A snapshot alone follows no events."); }
+
+  /** Take in an event. @param {import("../types").StreamEvent} event */
   apply(event) {
     if (this.asking) this.held.push(event);
     this.act(event);

@@ -1,3 +1,4 @@
+// @ts-check
 // A conversation as it is on the page: a snapshot of the server's, kept true by its events.
 import { api, isTransient } from "../api.js";
 import { follow } from "../stream.js";
@@ -58,6 +59,7 @@ export class Live extends Snapshots {
     return this.open();
   }
 
+  /** @override @param {import("../types").StreamEvent} event */
   act({ kind, data }) {
     if (kind === "answer.delta" || kind === "answer.thinking") this.delta(kind, data);
     else if (kind === "answer.started") this.started(data);

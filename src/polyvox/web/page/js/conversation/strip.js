@@ -1,3 +1,4 @@
+// @ts-check
 // What is remembered and will be used: shown before a message that opens a session, each with a veto.
 import { api } from "../api.js";
 import { Dialog, notifyFailure } from "../dialog.js";

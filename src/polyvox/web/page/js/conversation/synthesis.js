@@ -1,3 +1,4 @@
+// @ts-check
 // Where the advisors agree and where they do not, each claim with those who make it.
 import { copy } from "../dialog.js";
 import { AssertedMark, openAssertions } from "../evaluation/marks.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // The line above a conversation: its title to change, its export, what it has cost.
 import { api, request } from "../api.js";
 import { confirm, notifyFailure } from "../dialog.js";
@@ -8,7 +9,7 @@ import { html, useEffect, useRef, useState } from "../ui.js";
 import { money, plural } from "../words.js";
 import { isCompanion, Mark } from "./companion.js";
 
-const ToldSheet = lazy(import.meta.resolve("./strip.js"), "ToldSheet");
+const StartSheet = lazy(import.meta.resolve("./strip.js"), "StartSheet");
 const FORMATS = [["markdown", "Markdown"], ["html", "a page"], ["jsonl", "data"]];
 
 async function download(id, format) {
@@ -136,6 +137,6 @@ export function Title({ live }) {
             <button type="button" class="bad" onClick=${remove}>Delete …</button>
           </div></details>
       </span>
-      ${showingTold && html`<${ToldSheet} id=${live.id} onClose=${() => setTold(false)} />`}
+      ${showingTold && html`<${StartSheet} id=${live.id} onClose=${() => setTold(false)} />`}
     </header>`;
 }

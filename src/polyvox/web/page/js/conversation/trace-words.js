@@ -1,3 +1,4 @@
+// @ts-check
 // What a trace says, in plain words. Whatever is not known here is shown as it came.
 import { number, plural } from "../words.js";
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Why this answer: what was decided before its model was asked, what it was told, how long it took.
 import { api } from "../api.js";
 import { Dialog } from "../dialog.js";

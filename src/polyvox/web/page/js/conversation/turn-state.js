@@ -1,3 +1,4 @@
+// @ts-check
 // A turn as the page holds it: the message that opens it, and the answers to it.
 import { signal } from "../ui.js";
 

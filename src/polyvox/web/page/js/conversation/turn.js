@@ -1,6 +1,8 @@
+// @ts-check
 // A turn: the question as a headline, the advisors as columns beneath it.
 import { copy, Dialog } from "../dialog.js";
 import { advisors, advisorById, colorOf } from "../lists.js";
+import { useForm } from "../form.js";
 import { html, signal, useState } from "../ui.js";
 import { monogram, stamp } from "../words.js";
 import { edit, exchange, excludeMessage, move, synthesize } from "./actions.js";
@@ -36,15 +38,10 @@ function Branches({ live, turn }) {
 function Rewrite({ live, message, onClose }) {
   const forgotten = message.redacted;
   const [text, setText] = useState(forgotten ? "" : message.content);
-  const [failure, setFailure] = useState(null);
-  const send = async () => {
-    try {
-      await edit(live, message, text);
-      onClose();
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+  const { failure, submit } = useForm(async () => {
+    await edit(live, message, text);
+    onClose();
+  });
   return html`
     <${Dialog} title=${forgotten ? "Say it anew" : "Ask it in other words"} onClose=${onClose}>
       <label class="field"><span class="aside">Your message</span>
@@ -56,13 +53,14 @@ function Rewrite({ live, message, onClose }) {
               + "and is remembered like anything you say."
             : "This begins a branch from here. What was said before stays, one press away."}
         </small>
-        </label>
+      </label>
       ${failure && html`<p class="err"><b>${failure.message}</b> ${failure.hint}</p>`}
-      <div class="row end"><button type="button" class="plain" onClick=${onClose}>Cancel</button>
-        <button type="button" class="solid" disabled=${!text.trim() || text === message.content} onClick=${send}>
+      <div class="row end">
+        <button type="button" class="plain" onClick=${onClose}>Cancel</button>
+        <button type="button" class="solid" disabled=${!text.trim() || text === message.content} onClick=${submit}>
           Ask
         </button>
-        </div>
+      </div>
     <//>`;
 }
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The room everything is about: a conversation, or the beginning of one.
 import { api } from "../api.js";
 import { notifyFailure } from "../dialog.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // Before the first question: why several voices, who they are, and something to ask them.
 import { api } from "../api.js";
 import { advisors, colorOf, models } from "../lists.js";
@@ -21,6 +22,7 @@ export function firstSentence(text) {
 function useAsking() {
   const [asks, setAsks] = useState(0);
   useEffect(() => {
+    /** @param {any} reply */
     const read = ({ recipe: { phases } }) =>
       setAsks(phases.length > 1 && phases[0].name === "early" ? phases[0].answers ?? 0 : 0);
     api.get("/api/recipes/council").then(read, () => {});

@@ -1,7 +1,8 @@
+// @ts-check
 // From an answer to what should hold of answers like it: write assertions, take suggestions, judge.
 import { api } from "../api.js";
 import { Dialog, notify } from "../dialog.js";
-import { Field } from "../form.js";
+import { Field, useForm } from "../form.js";
 import { advisorById } from "../lists.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { pref } from "../prefs.js";
@@ -38,23 +39,14 @@ function Passage({ passage, onPick }) {
 /** Proposals by rules and a model; nothing is kept before it is picked. */
 function Suggestions({ answer, picked, onPick }) {
   const [suggested, setSuggested] = useState(null);
-  const [failure, setFailure] = useState(null);
-  const [busy, setBusy] = useState(false);
-  const ask = async () => {
-    setBusy(true);
-    setFailure(null);
-    try {
-      setSuggested(await api.post(`/api/answers/${answer.id}/assertions/suggest`));
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-  };
+  const { busy, failure, submit } = useForm(async () => {
+    setSuggested(await api.post(`/api/answers/${answer.id}/assertions/suggest`));
+  });
   const isPicked = (suggestion) => picked.some((each) => each.text === suggestion.text);
   const fresh = (suggested?.suggestions ?? []).filter((suggestion) => !isPicked(suggestion));
   return html`
     <div class="suggested">
-      <button type="button" class="quiet" disabled=${busy} onClick=${ask}>
+      <button type="button" class="quiet" disabled=${busy} onClick=${submit}>
         ${busy ? "Reading the answer …" : suggested ? "Suggest others" : "Suggest some from this answer"}
       </button>
       ${failure && html`<${Failed} failure=${failure} />`}
@@ -74,8 +66,6 @@ function Suggestions({ answer, picked, onPick }) {
 function Draft({ answer, passage, onKept }) {
   const kept = pref(`draft.assert.${answer.id}`, "");
   const [picked, setPicked] = useState([]);
-  const [failure, setFailure] = useState(null);
-  const [busy, setBusy] = useState(false);
   const text = kept.value;
   const lint = useLint(text, { answer_id: answer.id });
   const lines = text.split("\n").filter((line) => line.trim());
@@ -83,26 +73,18 @@ function Draft({ answer, passage, onKept }) {
   const write = (value) => { kept.value = value; };
   const pick = (suggestion) =>
     setPicked((before) => (before.some((each) => each.text === suggestion.text) ? before : [...before, suggestion]));
-  const keep = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure(null);
-    try {
-      if (lines.length) await api.post("/api/assertions", { answer_id: answer.id, text });
-      write("");
-      for (const { kind, args, text: words } of picked) {
-        await api.post("/api/assertions", { answer_id: answer.id, text: words, kind, args });
-        setPicked((before) => before.filter((each) => each.text !== words));
-      }
-      notify(`${plural(count, "assertion")} kept.`);
-      onKept();
-    } catch (error) {
-      setFailure(error);
+  const { busy, failure, submit } = useForm(async () => {
+    if (lines.length) await api.post("/api/assertions", { answer_id: answer.id, text });
+    write("");
+    for (const { kind, args, text: words } of picked) {
+      await api.post("/api/assertions", { answer_id: answer.id, text: words, kind, args });
+      setPicked((before) => before.filter((each) => each.text !== words));
     }
-    setBusy(false);
-  };
+    notify(`${plural(count, "assertion")} kept.`);
+    onKept();
+  });
   return html`
-    <form class="stack asserting" onSubmit=${keep}>
+    <form class="stack asserting" onSubmit=${submit}>
       <${Passage} passage=${passage} onPick=${pick} />
       <${Field} label="What should hold of answers like this?"
         hint=${HINT}>

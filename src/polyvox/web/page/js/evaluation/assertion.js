@@ -1,7 +1,8 @@
+// @ts-check
 // One assertion in the list: its words, where it comes from in short, and what can be done to it.
 import { api } from "../api.js";
 import { confirm, notifyFailure } from "../dialog.js";
-import { Field, NumberField, errorOf } from "../form.js";
+import { errorOf, Field, NumberField, useForm } from "../form.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { html, useEffect, useRef, useState } from "../ui.js";
 import { stamp } from "../words.js";
@@ -38,22 +39,16 @@ function Edit({ assertion, onDone, onCancel }) {
   const [text, setText] = useState(assertion.text);
   const [tags, setTags] = useState(assertion.tags.join(", "));
   const [check, setCheck] = useState({ kind: assertion.kind, args: assertion.args });
-  const [failure, setFailure] = useState(null);
-  const save = async (event) => {
-    event.preventDefault();
-    try {
-      // Words that nobody touched follow their check: "At most 90 words" becomes "At most 120 words".
-      const words = text.trim() === assertion.text ? {} : { text: text.trim() };
-      await api.patch(`/api/assertions/${assertion.id}`, {
-        ...words, ...check, tags: tags.split(",").map((tag) => tag.trim()).filter(Boolean)
-      });
-      onDone();
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+  const { failure, submit } = useForm(async () => {
+    // Words that nobody touched follow their check: "At most 90 words" becomes "At most 120 words".
+    const words = text.trim() === assertion.text ? {} : { text: text.trim() };
+    await api.patch(`/api/assertions/${assertion.id}`, {
+      ...words, ...check, tags: tags.split(",").map((tag) => tag.trim()).filter(Boolean)
+    });
+    onDone();
+  });
   return html`
-    <form class="stack edit-assertion" onSubmit=${save}>
+    <form class="stack edit-assertion" onSubmit=${submit}>
       <${Field} label="Assertion" hint="Other words make a new version. Verdicts so far keep the words they judged."
         wrong=${errorOf(failure, "text")}>
         ${(attributes) => html`

@@ -1,6 +1,7 @@
+// @ts-check
 // Before a prompt is improved: which assertions count, how long it may take and what it may cost.
 import { api } from "../api.js";
-import { Field, NumberField, errorOf } from "../form.js";
+import { errorOf, Field, NumberField, useForm } from "../form.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { usePlace } from "../place.js";
 import { pref } from "../prefs.js";
@@ -74,30 +75,20 @@ export function ImprovePage({ slug }) {
   const [target, setTarget] = useState("prompt");
   const phases = usePhases();
   const [engine, setEngine] = useState("native");
-  const [failure, setFailure] = useState(null);
-  const [busy, setBusy] = useState(false);
   usePlace(advisor ? `Improving ${advisor.name}` : "Improving", "Assertions");
   const body = {
     advisor_id: slug, ...(ids.length ? { assertion_ids: ids } : {}), target, iterations: iterations || 10, engine,
     ...(budget.value ? { budget: budget.value } : {})
   };
   const estimate = useEstimate(body);
+  const { busy, failure, submit } = useForm(async () => {
+    const begun = await api.post("/api/optimizations", body);
+    go(`/assertions/${slug}/improve/${begun.id}`);
+  });
   if (!advisor) {
     return html`
       <div class="room">${lost ? html`<${Failed} failure=${lost} />` : html`<${Waiting}>Fetching …<//>`}</div>`;
   }
-  const start = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure(null);
-    try {
-      const begun = await api.post("/api/optimizations", body);
-      go(`/assertions/${slug}/improve/${begun.id}`);
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-  };
   const trouble = failure ?? estimate.failure;
   return html`
     <div class="room assertions">
@@ -110,7 +101,7 @@ export function ImprovePage({ slug }) {
           prompt are tried afresh and compared, so that luck does not pass for progress.
         </p>
       </header>
-      <form class="improving" onSubmit=${start}>
+      <form class="improving" onSubmit=${submit}>
         <${Field} label="What is improved" wrong=${errorOf(trouble, "target")}>
           ${(attributes) => html`
             <select ...${attributes} value=${target} onChange=${(event) => setTarget(event.currentTarget.value)}>

@@ -1,7 +1,8 @@
+// @ts-check
 // One advisor's assertions: the list to choose from, running them, and how it went over time.
 import { api, request } from "../api.js";
 import { Dialog, confirm, notify, notifyFailure } from "../dialog.js";
-import { Field, errorOf } from "../form.js";
+import { errorOf, Field, useForm } from "../form.js";
 import { Failed, useLoaded, useReturning, Waiting } from "../load.js";
 import { usePlace } from "../place.js";
 import { pref } from "../prefs.js";
@@ -19,7 +20,7 @@ const PAGE = 100;
 /** The list, filtered by the server, a page at a time. */
 function useAssertions(slug, filter) {
   const [more, setMore] = useState(PAGE);
-  const query = new URLSearchParams({ limit: Math.min(more, 500) });
+  const query = new URLSearchParams({ limit: String(Math.min(more, 500)) });
   if (filter.q.trim()) query.set("q", filter.q.trim());
   if (filter.tag) query.set("tag", filter.tag);
   const path = `/api/advisors/${encodeURIComponent(slug)}/assertions?${query}`;
@@ -31,29 +32,22 @@ function useAssertions(slug, filter) {
 function ByHand({ advisor, onClose, onKept }) {
   const kept = pref(`draft.assertions.${advisor.id}`, "");
   const [question, setQuestion] = useState("");
-  const [failure, setFailure] = useState(null);
   const [checks, setChecks] = useState([]);
   const lint = useLint(kept.value, { advisor_id: advisor.id });
   const lines = kept.value.split("\n").filter((line) => line.trim());
   const count = lines.length + checks.length;
-  const save = async (event) => {
-    event.preventDefault();
-    setFailure(null);
+  const { busy, failure, submit } = useForm(async () => {
     const about = { advisor_id: advisor.id, ...(question.trim() ? { user_input: question.trim() } : {}) };
-    try {
-      if (lines.length) await api.post("/api/assertions", { ...about, text: kept.value });
-      kept.value = "";
-      for (const { kind, args, text } of checks) await api.post("/api/assertions", { ...about, text, kind, args });
-      notify(`${plural(count, "assertion")} kept.`);
-      onKept();
-      onClose();
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+    if (lines.length) await api.post("/api/assertions", { ...about, text: kept.value });
+    kept.value = "";
+    for (const { kind, args, text } of checks) await api.post("/api/assertions", { ...about, text, kind, args });
+    notify(`${plural(count, "assertion")} kept.`);
+    onKept();
+    onClose();
+  });
   return html`
     <${Dialog} title=${`How ${advisor.name} should answer`} onClose=${onClose} wide>
-      <form class="stack asserting" onSubmit=${save}>
+      <form class="stack asserting" onSubmit=${submit}>
         <${Field} label="What should hold" hint="One per line.">
           ${(attributes) => html`
             <textarea class="box" rows="3" autofocus ...${attributes} value=${kept.value}
@@ -81,7 +75,7 @@ function ByHand({ advisor, onClose, onKept }) {
         ${failure && html`<${Failed} failure=${failure} />`}
         <div class="row end">
           <button type="button" class="plain" onClick=${onClose}>Cancel</button>
-          <button type="submit" class="solid" disabled=${!count}>
+          <button type="submit" class="solid" disabled=${busy || !count}>
             ${count ? `Keep ${plural(count, "assertion")}` : "Keep"}
           </button>
         </div>
@@ -240,21 +234,15 @@ const bulkAction = (chosen, action, more = {}) =>
 
 function Tagging({ chosen, tags, onClose, onDone }) {
   const [tag, setTag] = useState("");
-  const [failure, setFailure] = useState(null);
   const known = useId();
-  const act = (action, says) => async (event) => {
-    event.preventDefault();
-    try {
-      await bulkAction(chosen, action, { tag: tag.trim() });
-      notify(`${says} ${plural(chosen.size, "assertion")}.`);
-      onDone();
-    } catch (error) {
-      setFailure(error);
-    }
-  };
+  const { failure, submit } = useForm(async (action, says) => {
+    await bulkAction(chosen, action, { tag: tag.trim() });
+    notify(`“${tag.trim()}” ${says} ${plural(chosen.size, "assertion")}.`);
+    onDone();
+  });
   return html`
     <${Dialog} title=${`Tag ${plural(chosen.size, "assertion")}`} onClose=${onClose}>
-      <form class="stack" onSubmit=${act("tag", `“${tag.trim()}” is on`)}>
+      <form class="stack" onSubmit=${(event) => submit(event, "tag", "is on")}>
         <${Field} label="Tag" wrong=${errorOf(failure, "tag")}>
           ${(attributes) => html`
             <input type="text" autofocus autocomplete="off" list=${known} ...${attributes} value=${tag}
@@ -264,7 +252,7 @@ function Tagging({ chosen, tags, onClose, onDone }) {
         ${failure && !errorOf(failure, "tag") && html`<${Failed} failure=${failure} />`}
         <div class="row end">
           <button type="button" class="plain" disabled=${!tag.trim()}
-            onClick=${act("untag", `“${tag.trim()}” is off`)}>
+            onClick=${(event) => submit(event, "untag", "is off")}>
             Take it off
           </button>
           <button type="submit" class="solid" disabled=${!tag.trim()}>Put it on</button>

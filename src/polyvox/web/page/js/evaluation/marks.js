@@ -1,3 +1,4 @@
+// @ts-check
 // Which answers have assertions drawn from them, and how the newest verdicts on them stand. A card
 // shows a mark, never a count.
 import { api } from "../api.js";
@@ -85,13 +86,15 @@ function readSelection() {
   const text = plain(selection?.toString() ?? "");
   const range = text && selection.rangeCount ? selection.getRangeAt(0) : null;
   const start = range?.startContainer;
-  const at = (start?.nodeType === Node.TEXT_NODE ? start.parentElement : start)?.closest?.("[data-answer] .prose");
+  const element = start instanceof Element ? start : start?.parentElement;
+  const at = element?.closest("[data-answer] .prose");
+  const card = /** @type {HTMLElement} */ (at?.closest("[data-answer]"));
   // Three clicks select a paragraph up to the beginning of what follows, which may be elsewhere.
   const within = at && (at.contains(range.endContainer) || squeezed(at.textContent).includes(squeezed(text)));
   if (!within) { selected.value = null; return; }
   const box = range.getBoundingClientRect();
   selected.value = {
-    answer: at.closest("[data-answer]").dataset.answer, text: text.slice(0, LONGEST), x: box.left + box.width / 2,
+    answer: card.dataset.answer, text: text.slice(0, LONGEST), x: box.left + box.width / 2,
     y: box.bottom
   };
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // One optimisation: live while it goes; then the verdict in words, the change to the prompt, and
 // what became of each assertion.
 import { api } from "../api.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // How the pass rate went over prompt versions: a point for each run, with its interval.
 import { api } from "../api.js";
 import { Failed, useLoaded } from "../load.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // Assertions: how each advisor should answer, whether it does, and a prompt that does better.
 import { Seal } from "../advisors/list.js";
 import { advisors } from "../lists.js";

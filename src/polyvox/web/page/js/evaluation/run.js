@@ -1,3 +1,4 @@
+// @ts-check
 // One run: its progress while it goes, then what holds, how surely, and why.
 import { api } from "../api.js";
 import { notifyFailure } from "../dialog.js";

@@ -1,6 +1,7 @@
+// @ts-check
 // What has been run and improved so far; what is under way is followed, whoever began it.
 import { api } from "../api.js";
-import { NumberField } from "../form.js";
+import { NumberField, useForm } from "../form.js";
 import { Failed, useLoaded, useReturning } from "../load.js";
 import { pref } from "../prefs.js";
 import { go } from "../router.js";
@@ -95,25 +96,14 @@ export function describeSummary({ passed, failed, errors, total, flaky }) {
 }
 
 export function StartRun({ advisor, chosen }) {
-  const [failure, setFailure] = useState(null);
-  const [busy, setBusy] = useState(false);
-  const run = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure(null);
-    try {
-      const begun =
-        await api.post("/api/evaluations", {
-          advisor_id: advisor.id, assertion_ids: chosen, mode: "replay", repeat: repeat.value || 1
-        });
-      go(`/assertions/${advisor.slug}/runs/${begun.id}`);
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-  };
+  const { busy, failure, submit } = useForm(async () => {
+    const begun = await api.post("/api/evaluations", {
+      advisor_id: advisor.id, assertion_ids: chosen, mode: "replay", repeat: repeat.value || 1
+    });
+    go(`/assertions/${advisor.slug}/runs/${begun.id}`);
+  });
   return html`
-    <form class="run-them" onSubmit=${run} aria-label="Run">
+    <form class="run-them" onSubmit=${submit} aria-label="Run">
       <div class="row">
         <button type="submit" class="solid" disabled=${busy || !chosen.length}>
           Run ${number(chosen.length)}<span class="if-wide"> ${chosen.length === 1 ? "assertion" : "assertions"}</span>

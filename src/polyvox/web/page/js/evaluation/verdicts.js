@@ -1,3 +1,4 @@
+// @ts-check
 // Verdicts as people read them: the reason first, then what it came to, and a way to disagree.
 import { api } from "../api.js";
 import { notifyFailure } from "../dialog.js";
@@ -70,7 +71,11 @@ const EVERY = 900;
 const UNSEEN = 8000;
 export const UNDER_WAY = new Set(["waiting", "running"]);
 
-/** `[run, failure, set]` of an evaluation or an optimisation that is followed until it has ended. */
+/**
+ * `[run, failure, set]` of an evaluation or an optimisation that is followed until it has ended.
+ * @param {string} path
+ * @returns {[any, any, (run: any) => void]}
+ */
 export function useRun(path, first = null) {
   const [run, setRun] = useState(first);
   const [failure, setFailure] = useState(null);

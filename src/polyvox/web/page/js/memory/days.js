@@ -1,3 +1,4 @@
+// @ts-check
 // Days: what each was about, how it went, and its sessions in a few words.
 import { Failed, Waiting } from "../load.js";
 import { html } from "../ui.js";

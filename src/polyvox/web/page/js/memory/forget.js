@@ -1,3 +1,4 @@
+// @ts-check
 // Forgetting: first what would go with it, word by word, then the question, then it is gone.
 import { api } from "../api.js";
 import { Dialog, notify } from "../dialog.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // One thing that is remembered: what it says, what it rests on, and what can be done about it.
 import { api } from "../api.js";
 import { notify, notifyFailure } from "../dialog.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // What is remembered: a list to read, a line to ask it with, ways to look at parts of it.
 import { api } from "../api.js";
 import { Failed, useLoaded, Waiting } from "../load.js";

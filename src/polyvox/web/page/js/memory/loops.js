@@ -1,3 +1,4 @@
+// @ts-check
 // Open loops: what is to be done, pinned ones first, by how pressing it is, until it is over.
 import { api } from "../api.js";
 import { notify } from "../dialog.js";

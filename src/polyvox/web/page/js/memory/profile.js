@@ -1,3 +1,4 @@
+// @ts-check
 // The profile: place by place, each line with who says so; written by hand where one likes.
 import { api } from "../api.js";
 import { confirm, notify, notifyFailure } from "../dialog.js";

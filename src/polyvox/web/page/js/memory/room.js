@@ -1,3 +1,4 @@
+// @ts-check
 // Memory: what is remembered and from where, what is open, who you are to it, what days were about.
 import { notifyFailure } from "../dialog.js";
 import { Nowhere, usePlace } from "../place.js";

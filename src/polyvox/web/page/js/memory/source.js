@@ -1,3 +1,4 @@
+// @ts-check
 // Where something was said: the words, who said them and when, and the way to that turn.
 import { api } from "../api.js";
 import { colorOf } from "../lists.js";

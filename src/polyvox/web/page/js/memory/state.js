@@ -1,3 +1,4 @@
+// @ts-check
 // What the parts of the memory room share: news of changes, lists that come page by page, dates.
 import { api, request } from "../api.js";
 import { useReturning } from "../load.js";
@@ -132,20 +133,21 @@ export function Filter({ legend, value, options, onChange }) {
 }
 
 // Where the focus goes when what has it moves, gets another name, or is no more.
+/** @returns {HTMLElement[]} */
 const namesOf = (room) => [...room.querySelectorAll("[data-entry]")];
 
 /** What has the focus in `room`, told so that it can be found again. */
 function holder(room) {
-  const one = document.activeElement;
+  const one = /** @type {HTMLElement} */ (document.activeElement);
   if (!one || !room?.contains(one) || one.closest("dialog")) return null;
-  const entry = one.closest("[data-entry]");
-  const place = one.closest("[data-place]");
+  const entry = /** @type {HTMLElement} */ (one.closest("[data-entry]"));
+  const place = /** @type {HTMLElement} */ (one.closest("[data-place]"));
   return {
     one,
     entry: entry?.dataset.entry,
     place: place?.dataset.place,
     at: place && entry ? namesOf(place).indexOf(entry) : -1,
-    tool: one.closest("[data-tool]")?.dataset.tool,
+    tool: /** @type {HTMLElement} */ (one.closest("[data-tool]"))?.dataset.tool,
     seen: one.matches(":focus-visible") || Boolean(one.closest("form")),
   };
 }
@@ -165,6 +167,7 @@ function successor(room, was) {
  * `[room, toNew]`: the focus stays with what has it in `room`, wherever that is drawn. Who looks at
  * it is taken along; who only pressed it goes on reading. After `toNew(button)` it goes to the
  * first entry that was not there before.
+ * @returns {[{ current: any }, (button: HTMLElement) => void]}
  */
 export function useKeptFocus() {
   const room = useRef(null);

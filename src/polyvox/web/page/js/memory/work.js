@@ -1,3 +1,4 @@
+// @ts-check
 // The work behind memory, told only where it matters: something failed, waits, or is being read.
 import { api } from "../api.js";
 import { notifyFailure } from "../dialog.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // How much of a conversation an advisor is sent: the window, its reach, and the limit.
 import { api } from "../api.js";
 import { Choices, Field, NumberField, errorOf } from "../form.js";

@@ -1,12 +1,13 @@
+// @ts-check
 // One recipe, part by part. Edits are a draft until they are saved; only what differs is sent.
 import { api } from "../api.js";
 import { confirm, notify, notifyFailure } from "../dialog.js";
 import { draftOf, same, SaveBar } from "../draft.js";
-import { Choices, errorOf, useScrollToError } from "../form.js";
+import { Choices, errorOf, useForm, useScrollToError } from "../form.js";
 import { Failed, useLoaded, useReturning, Waiting } from "../load.js";
 import { ModelField, ParamsFields } from "../model-fields.js";
 import { Jump, usePlace } from "../place.js";
-import { html, useState } from "../ui.js";
+import { html } from "../ui.js";
 import { Memory, Visibility } from "./parts.js";
 import { Phases, Texts } from "./texts.js";
 import { about, inWords, PARTS } from "./words.js";
@@ -26,31 +27,21 @@ function Edit({ loaded, again, lost }) {
   const { name, recipe, standard, wording } = loaded;
   usePlace(about(name).title, "Recipes");
   const draft = draftOf(`recipe.${name}`, recipe);
-  const [failure, setFailure] = useState(null);
+  const { busy, failure, submit, clear } = useForm(async () => {
+    if (!draft.fields.length) return;
+    await api.patch(`/api/recipes/${name}`, smallestChange(draft.now, recipe, standard, draft.fields));
+    await again();
+    draft.sent(draft.mine);
+    notify("Saved. It holds from the next message on.");
+  });
   useScrollToError(failure);
-  const [busy, setBusy] = useState(false);
-  const save = async (event) => {
-    event.preventDefault();
-    if (!draft.fields.length || busy) return;
-    setBusy(true);
-    try {
-      await api.patch(`/api/recipes/${name}`, smallestChange(draft.now, recipe, standard, draft.fields));
-      await again();
-      draft.sent(draft.mine);
-      setFailure(null);
-      notify("Saved. It holds from the next message on.");
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
-  };
   const reset = async () => {
     const detail = "Every part becomes as it came. What you wrote into its texts is gone.";
     if (!(await confirm(`Undo every change to ${about(name).title}?`, { detail, yes: "Undo all" }))) return;
     try {
       await api.del(`/api/recipes/${name}`);
       draft.forget();
-      setFailure(null);
+      clear();
       await again();
       notify("The recipe is as it came.");
     } catch (error) {
@@ -77,10 +68,10 @@ function Edit({ loaded, again, lost }) {
       <nav class="tools contents" aria-label="Parts of this recipe">
         ${SECTIONS.map(({ id, title: called }) => html`<${Jump} key=${id} to=${id}>${called}<//>`)}
       </nav>
-      <form noValidate onSubmit=${save}>
+      <form noValidate onSubmit=${submit}>
         ${SECTIONS.map((section) => html`<${Part} key=${section.id} ...${section} ...${part} />`)}
         <${SaveBar} names=${draft.fields.map((field) => PARTS[field] || field)} failure=${unplaced} busy=${busy}
-          onDiscard=${() => { draft.forget(); setFailure(null); }} />
+          onDiscard=${() => { draft.forget(); clear(); }} />
       </form>
     </div>`;
 }

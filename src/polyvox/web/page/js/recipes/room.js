@@ -1,3 +1,4 @@
+// @ts-check
 // The recipes' room: how advisors are asked, for people who never saw a configuration file.
 import { api } from "../api.js";
 import { loadAdvisors } from "../lists.js";

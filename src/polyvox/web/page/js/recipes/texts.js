@@ -1,9 +1,13 @@
+// @ts-check
 // Phases: what an advisor is told at the beginning, and what from then on.
 import { Field, NumberField, errorOf } from "../form.js";
 import { html, useLayoutEffect, useRef, useState } from "../ui.js";
 import { moved } from "./recipe.js";
 
-/** After something moved, the button that moved it keeps the focus. */
+/**
+ * After something moved, the button that moved it keeps the focus.
+ * @returns {[{ current: any }, (selector: string) => void]}
+ */
 export function useRefocus() {
   const box = useRef(null);
   const wanted = useRef("");

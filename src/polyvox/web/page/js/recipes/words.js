@@ -1,3 +1,4 @@
+// @ts-check
 // Recipes in plain words: what each is for, what its parts are called, what it does as it stands.
 import { number, plural } from "../words.js";
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Everything that was ever said here, found by its words.
 import { api } from "../api.js";
 import { colorOf, conversations } from "../lists.js";
@@ -27,12 +28,12 @@ export function byConversation(hits) {
 
 /** What was found for a query; `limit` grows on request. An answer that comes too late is dropped. */
 function useHits(query, limit) {
-  const [state, setState] = useState({ query: "", hits: [] });
+  const [state, setState] = useState({ query: "", hits: [], failure: null });
   useEffect(() => {
-    if (!query) { setState({ query, hits: [] }); return undefined; }
+    if (!query) { setState({ query, hits: [], failure: null }); return undefined; }
     const stop = new AbortController();
     api.get(`/api/search?limit=${limit}&q=${asQuery(query)}`, { signal: stop.signal }).then(
-      (hits) => setState({ query, hits }),
+      (hits) => setState({ query, hits, failure: null }),
       (failure) => failure.name !== "AbortError" && setState({ query, hits: [], failure }),
     );
     return () => stop.abort();

@@ -1,3 +1,4 @@
+// @ts-check
 // The sessions' room: stretches of talk, how each ended, and what became of it.
 import { api } from "../api.js";
 import { Failed, useLoaded, useReturning, useWatching, Waiting } from "../load.js";

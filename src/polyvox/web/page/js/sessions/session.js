@@ -1,3 +1,4 @@
+// @ts-check
 // One session: what was said in it, why each was answered so, and what became of it.
 import { api } from "../api.js";
 import { colorOf } from "../lists.js";

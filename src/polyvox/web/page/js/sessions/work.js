@@ -1,3 +1,4 @@
+// @ts-check
 // What becomes of a session when it has ended: kept, read for facts, summarised; each can fail and be tried again.
 import { api } from "../api.js";
 import { tellEnded } from "../conversation/ended.js";

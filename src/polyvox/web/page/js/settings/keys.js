@@ -1,6 +1,8 @@
+// @ts-check
 // Keys: put in, never shown again. Where a key is set elsewhere, we say where.
 import { api } from "../api.js";
 import { confirm, notifyFailure } from "../dialog.js";
+import { useForm } from "../form.js";
 import { html, useId, useState } from "../ui.js";
 import { settingsState, loadSettings, trialModel } from "./state.js";
 
@@ -41,33 +43,26 @@ function Status({ row }) {
 function KeyForm({ row, onDone }) {
   const id = useId();
   const [text, setText] = useState("");
-  const [state, setState] = useState({});
-  const keep = async (event) => {
-    event.preventDefault();
-    setState({ busy: true });
-    try {
-      await api.put(`/api/keys/${encodeURIComponent(row.provider)}`, { key: text });
-      await loadSettings();
-      onDone(true);
-    } catch (error) {
-      setState({ error });
-    }
-  };
+  const { busy, failure, submit } = useForm(async () => {
+    await api.put(`/api/keys/${encodeURIComponent(row.provider)}`, { key: text });
+    await loadSettings();
+    onDone(true);
+  });
   const maker = MAKERS[row.provider];
   return html`
-    <form class="key-form" onSubmit=${keep}>
+    <form class="key-form" onSubmit=${submit}>
       <label class="aside" for=${id}>Key for ${providerName(row.provider)}</label>
       <input id=${id} type="password" autocomplete="off" spellcheck=${false} placeholder="Paste the key" value=${text}
         autofocus
         ref=${(field) => { if (field && !field.dataset.seen) { field.dataset.seen = "1"; field.focus(); } }}
-        aria-invalid=${state.error ? "true" : undefined} aria-describedby=${`${id}-said`}
+        aria-invalid=${failure ? "true" : undefined} aria-describedby=${`${id}-said`}
         onInput=${(event) => setText(event.target.value)} />
       <div class="row">
-        <button class="solid" disabled=${state.busy || !text.trim()}>Keep the key</button>
+        <button class="solid" disabled=${busy || !text.trim()}>Keep the key</button>
         <button type="button" class="plain" onClick=${() => onDone(false)}>Cancel</button>
       </div>
       <p class="said" id=${`${id}-said`} role="status">
-        ${state.error ? html`<span class="wrong"><b>${state.error.message}</b> ${state.error.hint}</span>`
+        ${failure ? html`<span class="wrong"><b>${failure.message}</b> ${failure.hint}</span>`
           : html`
             <span>
               It is kept on the machine Polyvox runs on, sent to this provider alone, and never shown again.${maker
@@ -130,7 +125,7 @@ export function Keys() {
 }
 
 // One short call to a model, and how it went. It costs a word, so it is made only when asked for.
-async function tried(model) {
+async function tryModel(model) {
   try {
     return await api.post("/api/models/check", { model });
   } catch (error) {
@@ -149,14 +144,14 @@ function Result({ result }) {
 export function Check({ provider, name }) {
   const id = useId();
   const first = trialModel(provider);
-  const [state, setState] = useState({});
+  const [state, setState] = useState({ busy: false, asking: false, result: null });
   const [model, setModel] = useState("");
   const run = async (full) => {
-    setState({ busy: true });
-    setState({ result: await tried(full) });
+    setState({ busy: true, asking: false, result: null });
+    setState({ busy: false, asking: false, result: await tryModel(full) });
   };
   const asked = model.trim().startsWith(`${provider}:`) ? model.trim() : `${provider}:${model.trim()}`;
-  const start = () => (first ? run(first) : setState({ asking: true }));
+  const start = () => (first ? run(first) : setState({ busy: false, asking: true, result: null }));
   return html`
     <button type="button" aria-label=${`Check ${name}`} disabled=${state.busy} onClick=${start}>Check</button>
     ${state.asking && html`

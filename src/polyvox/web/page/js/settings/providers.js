@@ -1,6 +1,8 @@
+// @ts-check
 // Providers: those that are built in, and addresses of one's own.
 import { api } from "../api.js";
 import { Dialog, confirm, notify, notifyFailure } from "../dialog.js";
+import { useForm } from "../form.js";
 import { html, useId, useState } from "../ui.js";
 import { providerName } from "./keys.js";
 import { settingsState, loadSettings } from "./state.js";
@@ -51,27 +53,20 @@ function ProviderForm({ row, onClose }) {
     ...row, models: bare(row).join(", "), requests_per_minute: text(row.requests_per_minute),
     concurrency: text(row.concurrency), min_delay: text(row.min_delay || null)
   });
-  const [state, setState] = useState({});
   const set = (name, value) => setDraft((now) => ({ ...now, [name]: value }));
-  const keep = async (event) => {
-    event.preventDefault();
-    setState({ busy: true });
-    try {
-      const kept = await api.put(`/api/providers/${encodeURIComponent(draft.name.trim())}`, described(row, draft));
-      await loadSettings();
-      if (row.key_stored && !kept.key_stored) {
-        notify("The key was removed with the old address.", { hint: "Put it in again under Keys.", bad: true });
-      }
-      onClose();
-    } catch (error) {
-      setState({ error });
+  const { busy, failure, submit } = useForm(async () => {
+    const saved = await api.put(`/api/providers/${encodeURIComponent(draft.name.trim())}`, described(row, draft));
+    await loadSettings();
+    if (row.key_stored && !saved.key_stored) {
+      notify("The key was removed with the old address.", { hint: "Put it in again under Keys.", bad: true });
     }
-  };
-  const shared = { draft, set, error: state.error };
+    onClose();
+  });
+  const shared = { draft, set, error: failure };
   const placed = ["name", "kind", "base_url", "models", "requests_per_minute", "concurrency", "min_delay"];
   return html`
     <${Dialog} title=${made ? providerName(row.name) : "A provider of your own"} onClose=${onClose}>
-      <form class="stack" onSubmit=${keep}>
+      <form class="stack" onSubmit=${submit}>
         ${!made && html`
           <${Field} name="name" label="Name"
             help=${html`
@@ -94,11 +89,11 @@ function ProviderForm({ row, onClose }) {
           <${Field} name="min_delay" label="Pause" inputmode="decimal" placeholder="none" help="Seconds between two."
             ...${shared} />
         </div>
-        ${state.error && !placed.includes(state.error.param) && html`
-          <p class="err" role="alert"><b>${state.error.message}</b> ${state.error.hint}</p>`}
+        ${failure && !placed.includes(failure.param) && html`
+          <p class="err" role="alert"><b>${failure.message}</b> ${failure.hint}</p>`}
         <div class="row end">
           <button type="button" class="plain" onClick=${onClose}>Cancel</button>
-          <button class="solid" disabled=${state.busy || !draft.name.trim()}>Keep</button>
+          <button class="solid" disabled=${busy || !draft.name.trim()}>Keep</button>
         </div>
       </form>
     <//>`;

@@ -1,3 +1,4 @@
+// @ts-check
 // Settings: what the server goes by, and what this browser likes.
 import { models } from "../lists.js";
 import { useReturning } from "../load.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // One line for every setting the server names, drawn by its type, so that later ones appear by
 // themselves. A change is kept when the field is left; what the server says against it stands there.
 import { html, useEffect, useId, useRef, useState } from "../ui.js";
@@ -65,6 +66,7 @@ const Switch = ({ row, attrs, save }) => html`
 
 const FIELDS = { choice: Choice, switch: Switch, models: ModelsField };
 
+/** @returns {[{ busy?: boolean, saved?: boolean, error?: any }, (value: any) => Promise<boolean>]} */
 function useSaving(row) {
   const [state, setState] = useState({});
   const turn = useRef(0);

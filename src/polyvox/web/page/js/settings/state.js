@@ -1,3 +1,4 @@
+// @ts-check
 // What the settings room shows, read anew after every change: one change may move others (a key
 // makes another model the default).
 import { api } from "../api.js";

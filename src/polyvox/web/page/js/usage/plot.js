@@ -1,8 +1,12 @@
+// @ts-check
 // Plots, typeset: drawn at the width they have, so that their letters are as large as the page's.
 // A plot is one picture with a sentence that says what it shows; its numbers stand in a table too.
 import { html, useLayoutEffect, useRef, useState } from "../ui.js";
 
-/** The width of an element in pixels, and the ref to put on it. */
+/**
+ * The ref to put on an element, and its width in pixels.
+ * @returns {[{ current: any }, number]}
+ */
 function useWidth() {
   const ref = useRef(null);
   const [width, setWidth] = useState(0);

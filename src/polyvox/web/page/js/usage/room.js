@@ -1,3 +1,4 @@
+// @ts-check
 // What was used and what it cost: by day, by advisor, by model.
 import { api } from "../api.js";
 import { advisorById, colorOf } from "../lists.js";
