@@ -145,9 +145,7 @@ def node() -> tuple[list[str], list[str]]:
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         hashed = ["--require-hashes", "--only-binary", ":all:", "-r", "requirements/node.txt"]
         if subprocess.run([*pip, *hashed, "--target", NODE], cwd=ROOT).returncode:
-            raise Failed(
-                "There is no node here, and none could be installed. Install node."
-            )
+            raise Failed("There is no node here, and none could be installed. Install node.")
     program = str(inside / "bin" / "node")
     return [program], [program, str(inside / "lib/node_modules/npm/bin/npm-cli.js")]
 
@@ -161,9 +159,7 @@ def checker(npm: list[str]) -> Path:
     with tempfile.TemporaryDirectory(dir=CHECKER.parent) as folder:
         pack = [*npm, "pack", TYPESCRIPT, "--silent", "--pack-destination", folder]
         if subprocess.run(pack, cwd=folder, stdout=subprocess.DEVNULL).returncode:
-            raise Failed(
-                f"npm could not fetch {TYPESCRIPT}. Is this machine online?"
-            )
+            raise Failed(f"npm could not fetch {TYPESCRIPT}. Is this machine online?")
         (archive,) = Path(folder).glob("*.tgz")
         digest = hashlib.sha512(archive.read_bytes()).digest()
         if base64.b64encode(digest).decode() != HASH:
