@@ -1,6 +1,7 @@
 // @ts-check
 // Conversations, advisors and models: every part of the page reads them here.
 import { api } from "./api.js";
+import { announceChange, onChange } from "./current.js";
 import { computed, signal } from "./ui.js";
 
 /** The list of conversations, newest first. @type {import("./ui.js").Signal<import("./types").Conversation[]>} */
@@ -8,8 +9,7 @@ export const conversations = signal([]);
 export const moreConversations = signal(null);
 export const loadedConversations = signal(false);
 
-const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("polyvox") : null;
-channel?.addEventListener("message", () => refresh().catch(() => {}));
+onChange("conversations", () => refresh().catch(() => {}));
 
 /** Read the list again. */
 export async function refresh() {
@@ -23,7 +23,7 @@ export async function refresh() {
 /** Read the list again, and let this browser's other tabs do so too. */
 export async function loadConversations() {
   await refresh();
-  channel?.postMessage("conversations");
+  announceChange("conversations");
 }
 
 export async function olderConversations() {

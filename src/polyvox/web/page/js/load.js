@@ -4,7 +4,6 @@ import { api, unreachable, isTransient } from "./api.js";
 import { html, useCallback, useEffect, useRef, useState } from "./ui.js";
 
 const PAUSES = [1000, 2000, 4000, 8000, 15_000];
-const EVERY = 2000;
 const followed = new WeakSet(); // failures that somebody tries to get over already
 
 /** Runs `again` after a failure that may pass: after a pause that grows, and as soon as this tab is
@@ -61,28 +60,6 @@ export function useLoaded(load, inputs) {
   }, [again]);
   useRecovery(state.failure, again);
   return [state.value, state.failure, again];
-}
-
-/** Look again every now and then while there is something to wait for and somebody to see it. */
-export function useWatching(waiting, again) {
-  useEffect(() => {
-    if (!waiting) return undefined;
-    const timer = setInterval(() => document.visibilityState === "visible" && again(), EVERY);
-    return () => clearInterval(timer);
-  }, [waiting, again]);
-}
-
-/** Runs `again` when this tab is looked at again: another one may have changed things. */
-export function useReturning(again) {
-  useEffect(() => {
-    const look = () => document.visibilityState === "visible" && again();
-    window.addEventListener("focus", look);
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      window.removeEventListener("focus", look);
-      document.removeEventListener("visibilitychange", look);
-    };
-  }, [again]);
 }
 
 /** With `again` it is tried again by itself, if it may pass. */

@@ -1,6 +1,7 @@
 // @ts-check
 // Where the page begins.
 import { locked } from "./api.js";
+import { onReturn } from "./current.js";
 import { conversations, loadAdvisors, loadConversations, loadModels, refresh } from "./lists.js";
 import { applyTheme } from "./prefs.js";
 import { followLinks, route } from "./router.js";
@@ -37,6 +38,6 @@ effect(() => {
   if (parts.length === 0 || parts[0] === "c") document.title = open?.title ? `${open.title} · Polyvox` : "Polyvox";
 });
 
-window.addEventListener("focus", () => { refresh().catch(() => {}); loadAdvisors().catch(() => {}); });
+onReturn(() => { refresh().catch(() => {}); loadAdvisors().catch(() => {}); });
 
 start();

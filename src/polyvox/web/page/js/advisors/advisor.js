@@ -1,11 +1,12 @@
 // @ts-check
 // One advisor: who it is, which model speaks for it, how it looks; and everything it has been.
 import { api } from "../api.js";
+import { useCurrent } from "../current.js";
 import { notify } from "../dialog.js";
 import { draftOf, SaveBar } from "../draft.js";
 import { errorOf, useForm, useScrollToError } from "../form.js";
 import { loadAdvisors } from "../lists.js";
-import { Failed, useLoaded, useReturning, Waiting } from "../load.js";
+import { Failed, useLoaded, Waiting } from "../load.js";
 import { NO_PARAMS } from "../model-fields.js";
 import { Jump, usePlace } from "../place.js";
 import { go } from "../router.js";
@@ -41,7 +42,7 @@ const unplaced = (failure) => (failure && SHOWN.some((field) => errorOf(failure,
 export function AdvisorPage({ slug }) {
   const fetch = () => api.get(`/api/advisors/${encodeURIComponent(slug)}`);
   const [advisor, failure, again] = useLoaded(fetch, [slug]);
-  useReturning(again);
+  useCurrent(again);
   if (!advisor) {
     return html`
       <div class="room">

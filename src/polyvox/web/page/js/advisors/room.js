@@ -1,7 +1,8 @@
 // @ts-check
 // The advisors' room: who there is, in which order they are asked, and the councils they form.
+import { useCurrent } from "../current.js";
 import { advisors, loadAdvisors } from "../lists.js";
-import { Failed, useLoaded, useReturning, Waiting } from "../load.js";
+import { Failed, useLoaded, Waiting } from "../load.js";
 import { usePlace } from "../place.js";
 import { route } from "../router.js";
 import { html, useState } from "../ui.js";
@@ -20,7 +21,7 @@ export default function Advisors({ parts }) {
 function Everyone() {
   const [loaded, failure, again] = useLoaded(loadAdvisors, []);
   const [suggesting, setSuggesting] = useState(false);
-  useReturning(again);
+  useCurrent(again);
   usePlace("Advisors");
   const list = advisors.value;
   const active = list.filter((advisor) => advisor.active).length;

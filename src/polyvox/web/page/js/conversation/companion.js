@@ -1,15 +1,15 @@
 // @ts-check
 // A conversation with one voice: a calm column, its sessions apart by a hairline, an end when you say so.
 import { api } from "../api.js";
+import { announceChange, onChange, useCurrent } from "../current.js";
 import { notifyFailure } from "../dialog.js";
 import { advisorById, colorOf, loadAdvisors, loadConversations } from "../lists.js";
-import { retryHint, lazy, useLoaded, useRecovery, useReturning } from "../load.js";
+import { retryHint, lazy, useLoaded, useRecovery } from "../load.js";
 import { pref } from "../prefs.js";
 import { go } from "../router.js";
 import { html, signal, useCallback, useEffect, useRef, useState } from "../ui.js";
 import { duration, moment, monogram } from "../words.js";
 import { Composer } from "./composer.js";
-import { tellEnded, useEnded } from "./ended.js";
 
 export const isCompanion = (details) => details?.recipe === "companion";
 
@@ -39,8 +39,8 @@ export function Farewell({ live, turn }) {
   const pressed = useRef(false);
   const line = useRef(null);
   const elsewhere = useCallback(() => { look(); live.sessions.value += 1; }, [look, live]);
-  useReturning(look);
-  useEnded(id, elsewhere);
+  useCurrent(look);
+  useEffect(() => (id ? onChange("session", elsewhere, id) : undefined), [id, elsewhere]);
   const over = session?.id === id && session.ended_at !== null;
   useEffect(() => {
     if (over && pressed.current) line.current?.focus({ preventScroll: true }); // the button that had the focus is gone
@@ -54,7 +54,7 @@ export function Farewell({ live, turn }) {
       if (error.status !== 409) return notifyFailure(error); // 409: it ended by itself meanwhile
     }
     pressed.current = true;
-    tellEnded(id);
+    announceChange("session", id);
     live.sessions.value += 1;
     return look();
   };

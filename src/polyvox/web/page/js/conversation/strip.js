@@ -1,8 +1,9 @@
 // @ts-check
 // What is remembered and will be used: shown before a message that opens a session, each with a veto.
 import { api } from "../api.js";
+import { useCurrent } from "../current.js";
 import { Dialog, notifyFailure } from "../dialog.js";
-import { Failed, useLoaded, useReturning } from "../load.js";
+import { Failed, useLoaded } from "../load.js";
 import { pref } from "../prefs.js";
 import { html, useCallback, useEffect, useId, useState } from "../ui.js";
 import { moment, plural } from "../words.js";
@@ -21,7 +22,7 @@ function useStart(query, changes) {
     api.get(`/api/memory/start?${query}`).then(setTold, (failure) => setTold({ failure }));
   }, [query]);
   useEffect(look, [look, changes]);
-  useReturning(look);
+  useCurrent(look);
   // A session that was going on when we looked may have gone idle since.
   useEffect(() => {
     const came = ({ target }) => target.id === "composer" && look();

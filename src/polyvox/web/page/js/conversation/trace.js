@@ -1,9 +1,10 @@
 // @ts-check
 // Why this answer: what was decided before its model was asked, what it was told, how long it took.
 import { api } from "../api.js";
+import { OFTEN, useEvery } from "../current.js";
 import { Dialog } from "../dialog.js";
 import { colorOf } from "../lists.js";
-import { Failed, useLoaded, useWatching } from "../load.js";
+import { Failed, useLoaded } from "../load.js";
 import { html } from "../ui.js";
 import { number, plural } from "../words.js";
 import {
@@ -160,7 +161,7 @@ function Sections({ trace, blocks, going, name }) {
 /** `answer` is `{id, turn, name, advisor}`; `onReceipt` leads to the receipt, where there is one. */
 export function Trace({ answer, onReceipt, onClose }) {
   const [loaded, failure, again] = useLoaded(() => read(answer), [answer.id]);
-  useWatching(Boolean(loaded?.going), again);
+  useEvery(again, loaded?.going ? OFTEN : 0);
   const trace = loaded?.trace;
   const session = trace?.startbrief_runtime.session_id;
   const tools = onReceipt && html`<button type="button" onClick=${onReceipt}>Receipt</button>`;

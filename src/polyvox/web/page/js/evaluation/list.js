@@ -1,9 +1,10 @@
 // @ts-check
 // One advisor's assertions: the list to choose from, running them, and how it went over time.
 import { api, request } from "../api.js";
+import { useCurrent } from "../current.js";
 import { Dialog, confirm, notify, notifyFailure } from "../dialog.js";
 import { errorOf, Field, useForm } from "../form.js";
-import { Failed, useLoaded, useReturning, Waiting } from "../load.js";
+import { Failed, useLoaded, Waiting } from "../load.js";
 import { usePlace } from "../place.js";
 import { pref } from "../prefs.js";
 import { go } from "../router.js";
@@ -150,7 +151,7 @@ export function AdvisorAssertions({ slug }) {
   const { page, failure, again, onMore } = useAssertions(slug, filter);
   const [chosen, setChosen] = useState(null); // null: those in use
   const [writing, setWriting] = useState(false);
-  useReturning(again);
+  useCurrent(again);
   usePlace(advisor?.name ?? "Assertions", "Assertions");
   const items = page?.items ?? [];
   useEffect(() => { setChosen(null); }, [slug]);

@@ -2,14 +2,14 @@
 // Which answers have assertions drawn from them, and how the newest verdicts on them stand. A card
 // shows a mark, never a count.
 import { api } from "../api.js";
+import { OFTEN, useEvery } from "../current.js";
 import { lazy } from "../load.js";
 import { addCommand } from "../shortcuts.js";
-import { html, signal, useEffect } from "../ui.js";
+import { html, signal, useCallback, useEffect, useState } from "../ui.js";
 
 const asserted = signal(new Set());
 const outcomes = signal(new Map()); // answer id → "pass" | "fail" | "error"
 const badges = signal(false); // whether every new answer is judged
-const AGAIN = 1500;
 
 /** Learn it for the answers of a conversation. The marks are not worth a notice when they fail. */
 export async function loadAsserted(conversation) {
@@ -37,19 +37,15 @@ export function markOutcome(id, outcome) {
  * screen exist, so this asks for what is looked at. */
 function useBadge(id, ended) {
   const wanted = badges.value && ended;
-  useEffect(() => {
-    if (!wanted || outcomes.peek().has(id)) return undefined;
-    let timer = null;
-    let over = false;
-    const look = async () => {
-      const standing = await api.get(`/api/answers/${id}/verdicts`).catch(() => null);
-      if (over || !standing) return;
-      markOutcome(id, standing.outcome);
-      if (standing.state === "pending") timer = setTimeout(look, AGAIN);
-    };
-    look();
-    return () => { over = true; clearTimeout(timer); };
-  }, [id, wanted]);
+  const [pending, setPending] = useState(false);
+  const look = useCallback(async () => {
+    const standing = await api.get(`/api/answers/${id}/verdicts`).catch(() => null);
+    if (!standing) return;
+    markOutcome(id, standing.outcome);
+    setPending(standing.state === "pending");
+  }, [id]);
+  useEffect(() => { if (wanted && !outcomes.peek().has(id)) look(); }, [id, wanted]);
+  useEvery(look, wanted && pending ? OFTEN : 0);
 }
 
 const MARKS = {

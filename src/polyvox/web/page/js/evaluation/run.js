@@ -2,10 +2,10 @@
 // One run: its progress while it goes, then what holds, how surely, and why.
 import { api } from "../api.js";
 import { notifyFailure } from "../dialog.js";
-import { Failed, useLoaded, useReturning, Waiting } from "../load.js";
+import { Failed, useLoaded, Waiting } from "../load.js";
 import { usePlace } from "../place.js";
 import { Prose } from "../scribe.js";
-import { html, useCallback, useState } from "../ui.js";
+import { html, useState } from "../ui.js";
 import { money, plural, stamp } from "../words.js";
 import { Interval, percent } from "./rates.js";
 import { describeSummary } from "./runs.js";
@@ -98,8 +98,6 @@ export function RunPage({ slug, id }) {
   const [run, failure, setRun] = useRun(`/api/evaluations/${id}`, begun);
   usePlace("A run", "Assertions");
   const [busy, setBusy] = useState(false);
-  // another tab may have judged
-  useReturning(useCallback(() => api.get(`/api/evaluations/${id}`).then(setRun, () => {}), [id]));
   const act = (verb, body) => async () => {
     setBusy(true);
     try {

@@ -1,16 +1,16 @@
 // @ts-check
 // What has been run and improved so far; what is under way is followed, whoever began it.
 import { api } from "../api.js";
+import { OFTEN, useCurrent } from "../current.js";
 import { NumberField, useForm } from "../form.js";
-import { Failed, useLoaded, useReturning } from "../load.js";
+import { Failed, useLoaded } from "../load.js";
 import { pref } from "../prefs.js";
 import { go } from "../router.js";
-import { html, useEffect, useState } from "../ui.js";
+import { html, useState } from "../ui.js";
 import { money, number, stamp } from "../words.js";
 import { UNDER_WAY } from "./verdicts.js";
 
 const PAGE = 10;
-const AGAIN = 1500;
 const STATES = {
   waiting: "waiting", running: "under way", cancelled: "cancelled", failed: "it could not go on",
   spent: "the money was spent"
@@ -23,12 +23,7 @@ function useNewest(path) {
   const [many, setMany] = useState(PAGE);
   const [page, failure, again] = useLoaded(() => api.get(`${path}&limit=${many}`), [path, many]);
   const going = page?.items.some((run) => UNDER_WAY.has(run.state));
-  useReturning(again);
-  useEffect(() => {
-    if (!going) return undefined;
-    const timer = setTimeout(again, AGAIN);
-    return () => clearTimeout(timer);
-  }, [page, going]);
+  useCurrent(again, going ? OFTEN : 0);
   return {
     items: page?.items ?? [], failure, again,
     onMore: page?.next && many < 200 ? () => setMany(Math.min(200, many * 3)) : null

@@ -1,20 +1,19 @@
 // @ts-check
 // What the parts of the memory room share: news of changes, lists that come page by page, dates.
 import { api, request } from "../api.js";
-import { useReturning } from "../load.js";
+import { announceChange, onChange, useCurrent } from "../current.js";
 import { reading, useReading } from "../place.js";
 import { html, signal, useCallback, useEffect, useLayoutEffect, useRef, useState } from "../ui.js";
 import { stamp } from "../words.js";
 
-const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("polyvox.memory") : null;
 const news = signal(0);
-channel?.addEventListener("message", refresh);
+onChange("memory", refresh);
 
 /** Whoever shows memory here reads it again. */
 export function refresh() { news.value += 1; }
 
 /** Something was changed here: this browser's other tabs read it again. */
-export const changed = () => channel?.postMessage("changed");
+export const changed = () => announceChange("memory");
 
 /** Runs `again` when memory changed elsewhere: in another tab, or by the work behind it. */
 export function useNews(again) {
@@ -23,7 +22,7 @@ export function useNews(again) {
   useEffect(() => {
     if (last.current !== now) { last.current = now; again(); }
   }, [now, again]);
-  useReturning(again);
+  useCurrent(again);
 }
 
 const STEP = 30;

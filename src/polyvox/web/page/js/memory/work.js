@@ -1,8 +1,8 @@
 // @ts-check
 // The work behind memory, told only where it matters: something failed, waits, or is being read.
 import { api } from "../api.js";
+import { useCurrent } from "../current.js";
 import { notifyFailure } from "../dialog.js";
-import { useReturning } from "../load.js";
 import { html, useCallback, useEffect, useRef, useState } from "../ui.js";
 import { plural } from "../words.js";
 import { moment, refresh } from "./state.js";
@@ -55,13 +55,8 @@ function useWork() {
     }
   }, []);
   useEffect(() => { look(); }, []);
-  useReturning(look);
   const next = !work ? Infinity : work.busy.length ? POLL : work.next;
-  useEffect(() => {
-    if (!(next <= LONGEST)) return undefined;
-    const later = setInterval(() => document.visibilityState === "visible" && look(), Math.max(next, POLL));
-    return () => clearInterval(later);
-  }, [next]);
+  useCurrent(look, next <= LONGEST ? Math.max(next, POLL) : 0);
   return [work, failure, look];
 }
 

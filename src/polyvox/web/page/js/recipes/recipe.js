@@ -1,10 +1,11 @@
 // @ts-check
 // One recipe, part by part. Edits are a draft until they are saved; only what differs is sent.
 import { api } from "../api.js";
+import { useCurrent } from "../current.js";
 import { confirm, notify, notifyFailure } from "../dialog.js";
 import { draftOf, same, SaveBar } from "../draft.js";
 import { Choices, errorOf, useForm, useScrollToError } from "../form.js";
-import { Failed, useLoaded, useReturning, Waiting } from "../load.js";
+import { Failed, useLoaded, Waiting } from "../load.js";
 import { ModelField, ParamsFields } from "../model-fields.js";
 import { Jump, usePlace } from "../place.js";
 import { html } from "../ui.js";
@@ -14,7 +15,7 @@ import { about, inWords, PARTS } from "./words.js";
 
 export function RecipePage({ name }) {
   const [loaded, failure, again] = useLoaded(() => api.get(`/api/recipes/${encodeURIComponent(name)}`), [name]);
-  useReturning(again);
+  useCurrent(again);
   if (loaded) return html`<${Edit} loaded=${loaded} again=${again} lost=${failure} />`;
   return html`
     <div class="room">

@@ -1,7 +1,8 @@
 // @ts-check
 // The sessions' room: stretches of talk, how each ended, and what became of it.
 import { api } from "../api.js";
-import { Failed, useLoaded, useReturning, useWatching, Waiting } from "../load.js";
+import { OFTEN, useCurrent } from "../current.js";
+import { Failed, useLoaded, Waiting } from "../load.js";
 import { usePlace } from "../place.js";
 import { html, useState } from "../ui.js";
 import { dayGroup, shorten, plural, timeRange } from "../words.js";
@@ -78,8 +79,8 @@ function Every() {
   usePlace("Sessions");
   const [count, setCount] = useState(PAGE);
   const [state, failure, again] = useLoaded(() => load(count), [count]);
-  useReturning(again);
-  useWatching(Boolean(state) && unsettled(state.work.items.filter((job) => job.session_id)), again);
+  const working = Boolean(state) && unsettled(state.work.items.filter((job) => job.session_id));
+  useCurrent(again, working ? OFTEN : 0);
   return html`
     <div class="room sessions">
       <header><h1>Sessions</h1>

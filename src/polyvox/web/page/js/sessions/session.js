@@ -1,8 +1,9 @@
 // @ts-check
 // One session: what was said in it, why each was answered so, and what became of it.
 import { api } from "../api.js";
+import { OFTEN, useCurrent, useEvery } from "../current.js";
 import { colorOf } from "../lists.js";
-import { Failed, lazy, useLoaded, useReturning, useWatching, Waiting } from "../load.js";
+import { Failed, lazy, useLoaded, Waiting } from "../load.js";
 import { Long } from "../memory/state.js";
 import { usePlace } from "../place.js";
 import { html, useState } from "../ui.js";
@@ -83,7 +84,7 @@ function Whole({ session, turns, jobs, again }) {
   const [why, setWhy] = useState(null);
   const [end, beside] = useEnding(session, again);
   const answering = turns.some((turn) => turn.answers.some(({ state }) => RUNNING.has(state)));
-  useWatching(answering || unsettled(jobs), again);
+  useEvery(again, answering || unsettled(jobs) ? OFTEN : 0);
   return html`
     <header>
       <a class="back" href="/sessions">Sessions</a>
@@ -112,7 +113,7 @@ function Whole({ session, turns, jobs, again }) {
 export function SessionPage({ id }) {
   const [state, failure, again] = useLoaded(() => load(id), [id]);
   usePlace(...(state?.session.title ? [state.session.title] : []), "Sessions");
-  useReturning(again);
+  useCurrent(again);
   return html`
     <div class="room sessions one">
       ${!state && html`

@@ -1,7 +1,7 @@
 // @ts-check
 // What becomes of a session when it has ended: kept, read for facts, summarised; each can fail and be tried again.
 import { api } from "../api.js";
-import { tellEnded } from "../conversation/ended.js";
+import { announceChange } from "../current.js";
 import { notify, notifyFailure } from "../dialog.js";
 import { html, useEffect, useRef } from "../ui.js";
 import { clockTime, plural } from "../words.js";
@@ -39,7 +39,7 @@ export async function retryWork(job, again) {
 export async function endSession(id, done) {
   try {
     await api.post(`/api/sessions/${id}/end`);
-    tellEnded(id);
+    announceChange("session", id);
     notify("The session has ended. Your next message there begins a new one.");
   } catch (error) {
     notifyFailure(error); // it may have ended meanwhile: what is there now is shown

@@ -1,7 +1,7 @@
 // @ts-check
 // Settings: what the server goes by, and what this browser likes.
+import { useCurrent } from "../current.js";
 import { models } from "../lists.js";
-import { useReturning } from "../load.js";
 import { enterSends, theme } from "../prefs.js";
 import { route } from "../router.js";
 import { letterKeys } from "../shortcuts.js";
@@ -153,7 +153,7 @@ function Body() {
 
 export default function Settings() {
   useEffect(() => { loadSettings(); }, []);
-  useReturning(loadSettings);
+  useCurrent(loadSettings);
   useHash(Boolean(settingsState.value));
   return html`
     <div class="room settings">

@@ -1,8 +1,8 @@
 // @ts-check
 // What was used and what it cost: by day, by advisor, by model.
 import { api } from "../api.js";
+import { useCurrent } from "../current.js";
 import { advisorById, colorOf } from "../lists.js";
-import { useReturning } from "../load.js";
 import { pref } from "../prefs.js";
 import { html, useCallback, useEffect, useState } from "../ui.js";
 import { money, number, plural, compactNumber } from "../words.js";
@@ -158,7 +158,7 @@ function useUsage() {
     }
   }, []);
   useEffect(() => { load(); }, []);
-  useReturning(load);
+  useCurrent(load);
   return [state, () => { setState(null); load(); }];
 }
 
