@@ -16,7 +16,7 @@ from typing import TypeVar
 from benchmarks.report import Row, at_most, median, percentile
 from polyvox.app import Polyvox
 from polyvox.ids import new_id
-from polyvox.settings import Models, Provider, Settings
+from polyvox.settings import ModelSettings, Provider, Settings
 from polyvox.store import search, usage
 from polyvox.store.database import Database, Dialect, Tx
 from polyvox.values import Scope, Usage
@@ -47,17 +47,17 @@ class Timed:
         """Transactions so far."""
         return self._database.commits
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
+    async def write(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         """Write, and note how long it took."""
         began = time.perf_counter()
-        result = await self._database.write(work)
+        result = await self._database.write(work, scope)
         self.ended.append(time.perf_counter())
         self.took.append((self.ended[-1] - began) * 1000)
         return result
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
+    async def read(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         """Read."""
-        return await self._database.read(work)
+        return await self._database.read(work, scope)
 
     async def close(self) -> None:
         """Close."""
@@ -67,7 +67,9 @@ class Timed:
 def settings(place: Path, upstream: int, model: str) -> Settings:
     """The provider as `lab`, and a model of it as the default."""
     lab = Provider(base_url=f"http://127.0.0.1:{upstream}/v1")
-    return Settings(home=place, models=Models(default=f"lab:{model}"), providers={"lab": lab})
+    return Settings(
+        home=place, models=ModelSettings(default=f"lab:{model}"), providers={"lab": lab}
+    )
 
 
 async def commits(place: Path, upstream: int) -> list[Row]:
@@ -108,12 +110,12 @@ async def _background(polyvox: Polyvox) -> None:
         now = polyvox.clock()
         for _ in range(20):
             usage.record(
-                tx, ME, usage=Usage(10, 10), model="lab:x", advisor_id="bench", at=now, purpose="x"
+                tx, usage=Usage(10, 10), model="lab:x", advisor_id="bench", at=now, purpose="x"
             )
-        search.index(tx, ME, made.id, "message", new_id(), WORDS)
+        search.index(tx, made.id, "message", new_id(), WORDS)
 
     while True:
-        await asyncio.gather(polyvox.database.write(work), asyncio.sleep(1 / STEADY))
+        await asyncio.gather(polyvox.database.write(work, ME), asyncio.sleep(1 / STEADY))
 
 
 async def growth(place: Path, upstream: int, far: int) -> list[Row]:

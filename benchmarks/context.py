@@ -16,7 +16,7 @@ from polyvox.session.council import find_recipe
 from polyvox.session.lifecycle import placed
 from polyvox.session.road import Job, jobs_for
 from polyvox.session.turn import compile_all, seat
-from polyvox.settings import Limits, Models, Settings
+from polyvox.settings import Limits, ModelSettings, Settings
 from polyvox.store import conversations, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
@@ -35,7 +35,7 @@ async def context(place: Path, url: str, name: str) -> list[Row]:
         home=place,
         database=url,
         limits=Limits(context="20000 chars"),
-        models=Models(default="scripted:echo"),
+        models=ModelSettings(default="scripted:echo"),
     )
     async with Polyvox(settings, env={}) as polyvox:
         asked = (await polyvox.advisors.list(ME))[:ADVISORS]
@@ -58,7 +58,7 @@ async def _conversation(polyvox: Polyvox, asked: Sequence[Advisor], length: int)
     are rows like theirs, and one more is about to be answered."""
     made = await polyvox.conversations.create(ME, advisors=[one.id for one in asked])
     first = await _turn(polyvox, made.id)
-    last = await polyvox.database.write(lambda tx: _copies(tx, first, length - 2))
+    last = await polyvox.database.write(lambda tx: _copies(tx, first, length - 2), ME)
     await polyvox.change_conversation(ME, made.id, {}, last)
     await _turn(polyvox, made.id)
 
@@ -66,22 +66,21 @@ async def _conversation(polyvox: Polyvox, asked: Sequence[Advisor], length: int)
         now = polyvox.clock()
         return turns.begin(
             tx,
-            ME,
             made.id,
             NewTurn(QUESTION, tuple(asked), now),
-            lambda: placed(tx, ME, made.id, now, None).session_id,
+            lambda: placed(tx, made.id, now, None).session_id,
             polyvox.road.runner_id,
             8,
             now,
         )
 
-    begun = await polyvox.database.write(begin)
+    begun = await polyvox.database.write(begin, ME)
 
     def jobs(tx: Tx) -> list[Job]:
-        recipe = find_recipe(tx, ME, polyvox.settings, conversations.get(tx, ME, made.id).recipe)
+        recipe = find_recipe(tx, polyvox.settings, conversations.get(tx, made.id).recipe)
         return jobs_for(ME, begun.turn, begun.answers, asked, recipe)
 
-    return await polyvox.database.read(jobs)
+    return await polyvox.database.read(jobs, ME)
 
 
 async def _turn(polyvox: Polyvox, conversation: str) -> tuple[Turn, list[Answer]]:
@@ -97,9 +96,9 @@ def _copies(tx: Tx, like: tuple[Turn, list[Answer]], count: int) -> str:
         turn = replace(
             turn, id=new_id(), message_id=new_id(), parent_id=turn.id, depth=turn.depth + 1
         )
-        turns.TURNS.insert(tx, ME, turn, body_hash="")
+        turns.TURNS.insert(tx, turn, body_hash="")
         for answer in answers:
-            turns.insert_answer(tx, ME, turn, replace(answer, id=new_id(), turn_id=turn.id), None)
+            turns.insert_answer(tx, turn, replace(answer, id=new_id(), turn_id=turn.id), None)
     return turn.id
 
 
@@ -115,7 +114,7 @@ async def _measure(polyvox: Polyvox, jobs: Sequence[Job]) -> float:
             raise AssertionError("the conversation fits whole: nothing is being compared")
         return took * 1000
 
-    return await polyvox.database.read(once)
+    return await polyvox.database.read(once, ME)
 
 
 @contextmanager

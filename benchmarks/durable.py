@@ -72,13 +72,13 @@ async def durable(
 
 
 async def _ours(database: Database, worker: Worker, count: int) -> dict[str, float]:
-    await database.write(lambda tx: jobs.enqueue(tx, ME, "steps", "all", 0))
+    await database.write(lambda tx: jobs.enqueue(tx, "steps", "all", 0), ME)
     began = time.perf_counter()
     await worker.run_due()
     steps = time.perf_counter() - began
     began = time.perf_counter()
     for number in range(count):
-        await database.write(_wanting(f"first {number}"))
+        await database.write(_wanting(f"first {number}"), ME)
     await worker.run_due()
     return {"steps": steps, "jobs": time.perf_counter() - began}
 
@@ -88,17 +88,17 @@ def _storing(database: Database, pieces: int) -> Handler:
 
     async def handler(_: Job) -> None:
         for _piece in range(pieces):
-            await database.write(_store)
+            await database.write(_store, ME)
 
     return handler
 
 
 def _store(tx: Tx) -> None:
-    usage.record(tx, ME, usage=Usage(1, 1), model="x:y", advisor_id="bench", at=0, purpose="bench")
+    usage.record(tx, usage=Usage(1, 1), model="x:y", advisor_id="bench", at=0, purpose="bench")
 
 
 def _wanting(subject: str) -> Callable[[Tx], bool]:
-    return lambda tx: jobs.enqueue(tx, ME, "job", subject, 0)
+    return lambda tx: jobs.enqueue(tx, "job", subject, 0)
 
 
 def _side_by_side(ours: dict[str, float], theirs: dict[str, float] | None, count: int) -> list[Row]:
@@ -180,7 +180,7 @@ async def _commits(database: Database, number: int) -> list[float]:
     took = []
     for _ in range(number):
         began = time.perf_counter()
-        await database.write(_store)
+        await database.write(_store, ME)
         took.append((time.perf_counter() - began) * 1000)
         await asyncio.sleep(PACE)
     return took
@@ -196,7 +196,7 @@ async def _busy(database: Database, runner: Runner, pace: float | None) -> Async
         while True:
             for _ in range(10):
                 done[0] += 1
-                await database.write(_wanting(f"beside {pace} {done[0]}"))
+                await database.write(_wanting(f"beside {pace} {done[0]}"), ME)
             await worker.run_due()
             if pace is not None:
                 await asyncio.sleep(max(0, began + done[0] / pace - time.perf_counter()))

@@ -18,7 +18,7 @@ from benchmarks.processes import Server, polyvox, post, provider
 from benchmarks.report import Row, at_most, plain
 from polyvox.app import Polyvox
 from polyvox.ids import new_id
-from polyvox.settings import Models, Provider, Settings
+from polyvox.settings import ModelSettings, Provider, Settings
 from polyvox.store import turns
 from polyvox.store.database import Tx
 from polyvox.values import Answer, Turn
@@ -138,7 +138,9 @@ async def _past(place: Path, upstream: Server) -> dict[int, str]:
     """A conversation for each size of council: one turn went the whole road, the others are rows
     like it."""
     lab = Provider(base_url=f"http://127.0.0.1:{upstream.port}/v1")
-    settings = Settings(home=place, providers={"lab": lab}, models=Models(default="lab:voice-0"))
+    settings = Settings(
+        home=place, providers={"lab": lab}, models=ModelSettings(default="lab:voice-0")
+    )
     made = {}
     async with Polyvox(settings, env={}) as app:
         council = [
@@ -154,7 +156,7 @@ async def _past(place: Path, upstream: Server) -> dict[int, str]:
             async for _ in app.events(one.id, until=begun.turn.id):
                 pass
             first = await app.turn_of_message(ME, begun.turn.message_id)
-            last = await app.database.write(partial(_copies, like=first))
+            last = await app.database.write(partial(_copies, like=first), ME)
             await app.change_conversation(ME, one.id, {}, last)
             made[size] = one.id
     return made
@@ -171,11 +173,11 @@ def _copies(tx: Tx, like: tuple[Turn, Sequence[Answer]]) -> str:
             depth=number,
             content=f"{number}: {QUESTION}",
         )
-        turns.TURNS.insert(tx, ME, turn, body_hash="")
+        turns.TURNS.insert(tx, turn, body_hash="")
         for place, answer in enumerate(answers):
             text = TEXTS[(place + number) % len(TEXTS)]
             copy = replace(answer, id=new_id(), turn_id=turn.id, text=text)
-            turns.insert_answer(tx, ME, turn, copy, None)
+            turns.insert_answer(tx, turn, copy, None)
     return turn.id
 
 

@@ -2,9 +2,8 @@
 
 No model is needed: the advisor meets an assertion with a set probability, and the judge sees it.
 The bars: noise is called an improvement in at most 5 % of 1,000 runs in which rewriting changes
-nothing, a true change from 0.5 to 0.8 with five assertions is seen in at least 70 %, and the
-estimate is within 10 % of what a whole run takes. And one with a real process, which is killed:
-what was in flight is paid again, and nothing else.
+nothing, and a true change from 0.5 to 0.8 with five assertions is seen in at least 70 %. And
+one with a real process, which is killed: what was in flight is paid again, and nothing else.
 """
 
 from __future__ import annotations
@@ -15,15 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.evaluation import cutting
-from tests.provider import ProviderServer
-
-from benchmarks.lean import Failed
-from benchmarks.report import Row, at_least, at_most, plain
-from polyvox.evaluation.optimise.decide import Stratum, tail
-from polyvox.evaluation.optimise.engine import Native
-from polyvox.evaluation.optimise.estimate import Call, Size, estimate
-from polyvox.evaluation.optimise.loop import optimise as whole_run
-from polyvox.evaluation.optimise.simulate import (
+from tests.evaluation.optimise.simulate import (
     Rates,
     SimulatedBench,
     SimulatedRewriter,
@@ -31,12 +22,16 @@ from polyvox.evaluation.optimise.simulate import (
     simulated_plan,
     unchanged,
 )
+from tests.provider import ProviderServer
+
+from benchmarks.lean import Failed
+from benchmarks.report import Row, at_least, at_most, plain
+from polyvox.evaluation.optimise.decide import Stratum, tail
+from polyvox.evaluation.optimise.loop import optimise as whole_run
 
 RUNS = 1_000
 ATTEMPTS = 10
 MIXED = [0.1, 0.3, 0.5, 0.7, 0.9]
-PER_INPUT, PER_OUTPUT = 100, 400
-"""Nano-dollars of a token."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +43,6 @@ class Figures:
     calls: float
 
 
-@dataclass(frozen=True)
-class Missed:
-    """By how much the estimate misses, on average, over runs that went all the way."""
-
-    runs: int
-    calls: float
-    cost: float
-
-
 async def runs(
     count: int, rates: Rates, *, together: float = 0.0, contexts: int | None = None
 ) -> Figures:
@@ -65,7 +51,7 @@ async def runs(
     for seed in range(count):
         bench = SimulatedBench(rates, seed, together)
         plan = simulated_plan(5, contexts=contexts, seed=seed)
-        found = await whole_run(plan, bench, SimulatedRewriter(bench), Native())
+        found = await whole_run(plan, bench, SimulatedRewriter(bench))
         improved += found.ruling == "improved"
         regressed += found.ruling == "regressed"
         calls += bench.calls.total()
@@ -81,33 +67,6 @@ async def naive(count: int) -> float:
         passed = [sum(draw.random() < 0.5 for _ in range(5)) for _ in range(ATTEMPTS + 1)]
         fooled += max(passed[1:]) > passed[0]
     return fooled / count
-
-
-async def estimated(count: int, rates: Rates, assertions: int = 5) -> Missed:
-    """The estimate beside what whole runs take, in calls and in money. Nothing is known of the
-    rates beforehand."""
-    expected = estimate(simulated_plan(assertions), _size)
-    calls, cost = [], []
-    for seed in range(count):
-        bench = SimulatedBench(rates, seed)
-        plan = simulated_plan(assertions, seed=seed)
-        found = await whole_run(plan, bench, SimulatedRewriter(bench), Native())
-        if found.ending == "confirmed" and found.iterations == plan.iterations:
-            used = bench.tokens_used
-            spent = sum(
-                n * (PER_INPUT if name.endswith("input") else PER_OUTPUT)
-                for name, n in used.items()
-            )
-            calls.append(abs(expected.total / bench.calls.total() - 1))
-            cost.append(abs((expected.cost or 0) / spent - 1))
-    made = len(calls)
-    return Missed(made, sum(calls) / made, sum(cost) / made)
-
-
-def _size(call: Call) -> Size:
-    if call.role == "rewriter":
-        return Size(0, 0, 0)  # the simulated one writes for nothing
-    return Size(1_000, 300, 1_000 * PER_INPUT + 300 * PER_OUTPUT)
 
 
 def power_of_the_test(count: int, old: float, new: float) -> float:
@@ -174,11 +133,4 @@ async def optimise(count: int = RUNS) -> list[Row]:
     rows.append(plain("the same, from the fifth attempt on", 100 * late.improved, " %"))
     large = await runs(count, changed(0.3, 0.9))
     rows.append(plain("seen: 0.3 → 0.9", 100 * large.improved, " %"))
-    for name, rates in (("all at 0.5", unchanged(0.5)), ("at 0.1 to 0.9", unchanged(MIXED))):
-        missed = await estimated(max(6, count // 5), rates)
-        told = f"mean of {missed.runs} whole runs"
-        rows.append(
-            at_most(f"estimate of calls off by, {name}", 100 * missed.calls, 10, " %", told)
-        )
-        rows.append(at_most(f"estimate of cost off by, {name}", 100 * missed.cost, 10, " %", told))
     return rows

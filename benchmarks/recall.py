@@ -131,8 +131,9 @@ async def _remember(database: Database, talk: Talk) -> None:
         start, end = messages[0].said_at or 0, messages[-1].said_at or 0
         await database.write(
             lambda tx, s=session, m=messages, a=start, b=end: ingest(  # type: ignore[misc]  # mypy infers no lambda with a default
-                tx, ME, part, s, None, a, b, m
-            )
+                tx, part, s, None, a, b, m
+            ),
+            ME,
         )
 
 
@@ -142,7 +143,7 @@ async def _ask(
     now = talk.ended_at + DAY
     part = Partition("locomo", memory.name)
     return await database.read(
-        lambda tx: recall(tx, ME, part, asked.question, reference_time=now, limit=limit)
+        lambda tx: recall(tx, part, asked.question, reference_time=now, limit=limit), ME
     )
 
 
@@ -179,13 +180,14 @@ async def updated(place: Path) -> list[Row]:
                 for text in (chance.choice(SMALL_TALK), update[1 + age]):
                     said.append(Message("user", text, at + len(said) * 60_000_000))
                     said.append(Message("assistant", chance.choice(REPLIES), said[-1].said_at))
-            await database.write(_ingesting(part, f"{age} {start}", at, said))
+            await database.write(_ingesting(part, f"{age} {start}", at, said), ME)
     both = right = 0
     for update in UPDATES:
         items = await database.read(
             lambda tx, q=update.question: recall(  # type: ignore[misc]  # mypy infers no lambda with a default
-                tx, ME, part, q, reference_time=UPDATED_FROM + 400 * DAY
-            )
+                tx, part, q, reference_time=UPDATED_FROM + 400 * DAY
+            ),
+            ME,
         )
         found = [item.text for item in items]
         if update.older in found and update.newer in found:
@@ -214,7 +216,7 @@ async def speed(place: Path, url: str, name: str, episodes: int, questions: int 
         asked.append(said[4].text)
         work = _ingesting(part, f"session {session}", at, said)
         began = time.perf_counter()
-        await database.write(work)
+        await database.write(work, ME)
         spent += time.perf_counter() - began
     rows = [
         at_least(f"turns indexed a second, {name}", episodes / spent, 1000),
@@ -229,7 +231,7 @@ async def speed(place: Path, url: str, name: str, episodes: int, questions: int 
 def _ingesting(
     part: Partition, session: str, at: int, said: Sequence[Message]
 ) -> Callable[[Tx], object]:
-    return lambda tx: ingest(tx, ME, part, session, None, at, at + DAY // 24, said)
+    return lambda tx: ingest(tx, part, session, None, at, at + DAY // 24, said)
 
 
 async def _asked_often(
@@ -247,7 +249,8 @@ async def _asked_often(
         query = f"What did I say about {' '.join(some)}?"
         began = time.perf_counter()
         items = await database.read(
-            lambda tx, q=query: recall(tx, ME, part, q, reference_time=2_000_000_000_000_000)  # type: ignore[misc]  # mypy infers no lambda with a default
+            lambda tx, q=query: recall(tx, part, q, reference_time=2_000_000_000_000_000),  # type: ignore[misc]  # mypy infers no lambda with a default
+            ME,
         )
         took.append((time.perf_counter() - began) * 1000)
         if not items:

@@ -115,14 +115,15 @@ async def _remember(
             said += [Message("assistant", sentence(), at + turn * 60_000_000, a.id) for a in asked]
         heard += [one.text for one in said if one.role == "user"]
         await polyvox.database.write(
-            lambda tx, s=session, a=at, m=said: ingest(tx, ME, OWN, f"s{s}", None, a, a + 1, m)  # type: ignore[misc]  # bound now
+            lambda tx, s=session, a=at, m=said: ingest(tx, OWN, f"s{s}", None, a, a + 1, m),  # type: ignore[misc]  # bound now
+            ME,
         )
     change = {
         "instructions": [f"Always keep to rule {number}" for number in range(5)],
         "current_focus": "opening a bakery",
         "key_relationships": [{"name": f"Friend {n}", "text": "a friend"} for n in range(20)],
     }
-    await polyvox.database.write(lambda tx: profile.patch(tx, ME, OWN, change, now))
+    await polyvox.database.write(lambda tx: profile.patch(tx, OWN, change, now), ME)
     return heard
 
 
@@ -148,12 +149,14 @@ async def _talk(
             pass
         turn_id = begun.turn.id
         answers = await polyvox.database.read(
-            lambda tx, t=turn_id: turns.answers_of(tx, ME, t)  # type: ignore[misc]  # bound now
+            lambda tx, t=turn_id: turns.answers_of(tx, t),  # type: ignore[misc]  # bound now
+            ME,
         )
         asked_at = max(one.attempts[0].started_at for one in answers)
         took.append((asked_at - sent) / 1000)
         told = await polyvox.database.read(
-            lambda tx, t=turn_id: companions.traces(tx, ME, t)  # type: ignore[misc]  # bound now
+            lambda tx, t=turn_id: companions.traces(tx, t),  # type: ignore[misc]  # bound now
+            ME,
         )
         spent += [json.loads(one)["timings"]["context_ms"] for one in [*told.values()][:1]]
     return took, spent

@@ -32,6 +32,7 @@ from typing import Any
 
 import aiohttp
 import msgspec
+from tests import databases
 from tests.provider import ProviderServer, Script
 
 from polyvox.app import Polyvox
@@ -282,7 +283,8 @@ def bare(advisor: Any) -> str:
 
 
 def settings_for(home: Path, provider: ProviderServer, **more: Any) -> Settings:
-    """Two providers of the user's own, openai-like `lab` and anthropic-like `claude`."""
+    """Both wires at one provider, `lab` and `claude`; nothing is tried twice. `more` is laid over
+    it."""
     limits = {"retries": 0, "first_byte": 60, "stall": 60, **more.pop("limits", {})}
     models = {"default": "lab:default", **more.pop("models", {})}
     here = {"base_url": provider.base_url, "api_key": KEY, "headers": more.pop("headers", {})}
@@ -293,6 +295,17 @@ def settings_for(home: Path, provider: ProviderServer, **more: Any) -> Settings:
     }
     given = {"limits": limits, "models": models, "providers": providers, "home": home, **more}
     return Settings.model_validate(given)
+
+
+@asynccontextmanager
+async def open_library(
+    settings: Settings, env: Mapping[str, str] | None = None, *, clock: Clock = system_clock
+) -> AsyncIterator[Polyvox]:
+    """The app as a library: without a server."""
+    if not settings.database:
+        databases.seed(settings.home / "polyvox.db")
+    async with Polyvox(settings, env=env or {}, clock=clock) as polyvox:
+        yield polyvox
 
 
 @asynccontextmanager
@@ -316,7 +329,7 @@ async def serve(
     clock: Clock = system_clock,
 ) -> AsyncIterator[App]:
     """The app with exactly these settings, at this provider."""
-    async with Polyvox(settings, env=env or {}, clock=clock) as polyvox:
+    async with open_library(settings, env, clock=clock) as polyvox:
         sock = bind("127.0.0.1", 0)
         url = address_of(sock)
         patience = aiohttp.ClientTimeout(total=30)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import urllib.parse
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from tests import databases
 from tests.contract import doors
 
-from polyvox.ids import new_id
 from polyvox.store.database import Database
 from polyvox.store.open import open_database
 
@@ -66,23 +65,17 @@ def _hurry(url: str) -> None:
 
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
-    """An address whose tables nobody else sees: a schema of this test's own."""
-    import psycopg
-
-    schema = f"t{new_id().replace('-', '')}"
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {schema}".encode())
-    options = urllib.parse.quote(f"-csearch_path={schema}", safe="")
-    yield f"{postgres_server}{'&' if '?' in postgres_server else '?'}options={options}"
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
-        connection.execute(b"SET client_min_messages = error")
-        connection.execute(f"DROP SCHEMA {schema} CASCADE".encode())
+    """The address of a PostgreSQL database of this test's own, with its tables."""
+    url = databases.create(postgres_server)
+    yield url
+    databases.drop(postgres_server, url)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty database, once of each kind."""
+    """The address of a database that has its tables and nothing in them, once of each kind."""
     if request.param == "sqlite":
+        databases.seed(tmp_path / "polyvox.db")
         return f"sqlite:///{tmp_path / 'polyvox.db'}"
     url: str = request.getfixturevalue("postgres_url")
     return url
@@ -91,14 +84,15 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 async def database(database_url: str, tmp_path: Path) -> AsyncIterator[Database]:
     """An empty database with its tables, once of each kind."""
-    found = await open_database(database_url, tmp_path)
-    yield found
-    await found.close()
+    opened = await open_database(database_url, tmp_path)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture
 async def sqlite_database(tmp_path: Path) -> AsyncIterator[Database]:
     """An empty SQLite database with its tables."""
-    found = await open_database(f"sqlite:///{tmp_path / 'polyvox.db'}", tmp_path)
-    yield found
-    await found.close()
+    databases.seed(tmp_path / "polyvox.db")
+    opened = await open_database(f"sqlite:///{tmp_path / 'polyvox.db'}", tmp_path)
+    yield opened
+    await opened.close()

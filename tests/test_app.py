@@ -7,8 +7,9 @@ import logging
 from pathlib import Path
 
 import pytest
+from tests.app import KEY
 from tests.provider import ProviderServer, Script
-from tests.session.room import KEY, ME, Room, open_room, settings_for
+from tests.session.room import ME, Room, open_room, settings_for
 
 from polyvox.app import Polyvox
 from polyvox.errors import ConfigError, Invalid, NotFound, StoreFull
@@ -110,7 +111,7 @@ async def fill(room: Room, *, full: bool) -> None:
     def limit(tx: Tx) -> None:
         tx.run(f"PRAGMA max_page_count = {pages}")
 
-    await room.polyvox.database.write(limit)
+    await room.polyvox.database.write(limit, ME)
 
 
 async def test_a_full_disk_is_told_and_survived(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def commands_page() -> str:
     """Every command with its arguments and options."""
     import typer
 
-    from polyvox.cli import app
+    from polyvox.cli.main import app
 
     command = typer.main.get_command(app)
     lines = ["# Commands", ""]
@@ -125,7 +125,8 @@ def commands_page() -> str:
 
 def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - click's own
     yield path, command
-    for name, inner in getattr(command, "commands", {}).items():
+    for name in getattr(command, "commands", {}):
+        inner = command.get_command(None, name)
         if not inner.hidden:
             yield from _commands(f"{path} {name}", inner)
 

@@ -34,8 +34,8 @@ def starter_council(now: int = 0, make_id: Callable[[], str] = new_id) -> tuple[
 
 
 def plain_assistant(now: int = 0) -> Advisor:
-    """Who answers when no advisor is active. Its words come from the prompt set, unless it is
-    given a prompt of its own."""
+    """The advisor that answers when no other is active. Its words come from the prompt set, unless
+    it is given a prompt of its own."""
     return Advisor(
         id=ASSISTANT_ID,
         slug="assistant",

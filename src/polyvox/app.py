@@ -37,6 +37,7 @@ from polyvox.settings.layers import with_kept
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
 from polyvox.store import turns as turn_rows
+from polyvox.store import users
 from polyvox.store.advisors import Advisors
 from polyvox.store.conversations import Conversations
 from polyvox.store.councils import Councils
@@ -163,7 +164,7 @@ class Polyvox:
             self.councils = Councils(self.database, self.clock)
             self.conversations = Conversations(self.database, self.clock)
             self.recipes = Recipes(self.database, self.clock)
-            await self.database.write(self._first_run)
+            await self.database.write(self._first_run, Scope())
         except BaseException:
             if self._runner is not None:
                 await self._runner.close()
@@ -202,19 +203,13 @@ class Polyvox:
             given.ingest_seconds,
         )
 
-    def _first_run(self, tx: Tx, scope: Scope = Scope()) -> None:  # noqa: B008 - a frozen value
+    def _first_run(self, tx: Tx) -> None:
         """The local user and, once, the starter council."""
         now = self.clock()
-        new = tx.run(
-            "INSERT INTO users (id, name, timezone, created_at) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT DO NOTHING",
-            (scope.user, "You", self.settings.timezone or None, now),
-        )
-        if new:
+        if users.add(tx, "You", self.settings.timezone or None, now):
             for one in starter_council(now):
                 advisor_rows.create(
                     tx,
-                    scope,
                     now,
                     "starter council",
                     {
@@ -302,7 +297,7 @@ class Polyvox:
     ) -> tuple[Conversation, str]:
         """Send a message, in a new conversation if none is named; answers the turn's id."""
         if conversation is None:
-            details: conversation_rows.Details = {"recipe": recipe} if recipe else {}
+            details: conversation_rows.ConversationDetails = {"recipe": recipe} if recipe else {}
             made = await self.conversations.create(scope, **details)
         else:
             made = await self.conversations.get(scope, conversation)
@@ -339,17 +334,17 @@ class Polyvox:
         self, scope: Scope, conversation_id: str, before: int | None = None, limit: int = 200
     ) -> View:
         """A conversation's current branch."""
-        return await self.database.read(lambda tx: view(tx, scope, conversation_id, before, limit))
+        return await self.database.read(lambda tx: view(tx, conversation_id, before, limit), scope)
 
     async def receipt(self, scope: Scope, answer_id: str) -> Inspected:
         """What an advisor was sent for an answer, and why."""
-        return await self.database.read(lambda tx: inspect(tx, scope, answer_id))
+        return await self.database.read(lambda tx: inspect(tx, answer_id), scope)
 
     async def change_conversation(
         self,
         scope: Scope,
         conversation_id: str,
-        details: conversation_rows.Details,
+        details: conversation_rows.ConversationDetails,
         head: str | None = None,
     ) -> Conversation:
         """Change what is named, all of it or nothing. `head` is the turn that the next message
@@ -370,10 +365,10 @@ class Polyvox:
         """A message's turn and its answers."""
 
         def read(tx: Tx) -> tuple[Turn, list[Answer]]:
-            turn = turn_rows.turn_of_message(tx, scope, message_id)
-            return turn, turn_rows.answers_of(tx, scope, turn.id)
+            turn = turn_rows.turn_of_message(tx, message_id)
+            return turn, turn_rows.answers_of(tx, turn.id)
 
-        return await self.database.read(read)
+        return await self.database.read(read, scope)
 
     async def warm(self) -> None:
         """Load the embedded model where it is the default one."""

@@ -28,16 +28,16 @@ from polyvox.models.providers import (
     unknown_provider,
 )
 from polyvox.settings import Settings, known_keys, stored
-from polyvox.settings.layers import fixed_of, in_force, read_kept, said_of, value_of
+from polyvox.settings.layers import decision_of, fixed_of, in_force, read_kept, value_of
 from polyvox.settings.schema import changeable
-from polyvox.settings.stored import Kept
+from polyvox.settings.stored import StoredSettings
 
 LONGEST_KEY = 1000
 LONGEST_TEXT = 1000
 ADDRESS = re.compile(r"https?://[\w.:\[\]-]+(/[\w.~!$&'()*+,;=:%/-]*)?")
-"""Which machine it means can be read in one way only."""
-Work = Callable[[Settings, Kept], Kept]
-"""What is kept after a change, given what is in force and what is kept before it."""
+"""An address that names its machine in one way only."""
+Work = Callable[[Settings, StoredSettings], StoredSettings]
+"""The settings to store, given those in force and those stored before."""
 
 
 class Configuration:
@@ -56,23 +56,23 @@ class Configuration:
         """Keep a provider's key. One of the configuration or the environment still wins."""
         key = clean_key(key)
 
-        def work(settings: Settings, kept: Kept) -> Kept:
+        def work(settings: Settings, kept: StoredSettings) -> StoredSettings:
             check_reached(provider, settings)
-            return Kept(kept.page, {**kept.keys, provider: key})
+            return StoredSettings(kept.page, {**kept.keys, provider: key})
 
         await self._keep(work)
 
     async def remove_key(self, provider: str) -> None:
         """Forget a provider's key."""
 
-        def work(settings: Settings, kept: Kept) -> Kept:
+        def work(settings: Settings, kept: StoredSettings) -> StoredSettings:
             if provider not in kept.keys:
                 check_reached(provider, settings)
                 raise NotFound(
                     f"No key of {provider} was put in here.",
                     "One of the configuration or the environment can only be taken out there.",
                 )
-            return Kept(kept.page, _without(kept.keys, provider))
+            return StoredSettings(kept.page, _without(kept.keys, provider))
 
         await self._keep(work)
 
@@ -138,34 +138,36 @@ def _kept(settings: Settings, work: Work) -> Settings:
         except ConfigError as error:
             raise Conflict(error.message, error.hint) from None
         new = work(now, old)
-        found = _checked(now, new)
+        checked = _checked(now, new)
         stored.write(fixed.home, old, new)
-    return found
+    return checked
 
 
-def _checked(settings: Settings, new: Kept) -> Settings:
+def _checked(settings: Settings, new: StoredSettings) -> Settings:
     try:
-        found = in_force(fixed_of(settings), new, where="")
-        check_models(found)
+        result = in_force(fixed_of(settings), new, where="")
+        check_models(result)
     except ConfigError as error:
         raise Invalid(error.message, error.hint, param=error.param) from None
-    return found
+    return result
 
 
 # settings
 
 
-def _changed(changes: Mapping[str, Any], settings: Settings, kept: Kept) -> Kept:
+def _changed(
+    changes: Mapping[str, Any], settings: Settings, kept: StoredSettings
+) -> StoredSettings:
     page = deepcopy(dict(kept.page))
     for name, value in changes.items():
         _check_free(settings, name)
         _check_text(name, value)
         _put(page, name, value)
-    found = _checked(settings, Kept(page, kept.keys))
+    checked = _checked(settings, StoredSettings(page, kept.keys))
     for name in [name for name, value in changes.items() if value is not None]:
-        value = value_of(found, name)  # as it was understood: "5" is 5
+        value = value_of(checked, name)  # as it was understood: "5" is 5
         _put(page, name, list(value) if isinstance(value, tuple) else value)
-    return Kept(page, kept.keys)
+    return StoredSettings(page, kept.keys)
 
 
 def _check_free(settings: Settings, name: str) -> None:
@@ -182,10 +184,10 @@ def _check_free(settings: Settings, name: str) -> None:
 
 
 def _check_unlocked(settings: Settings, name: str, shown: str) -> None:
-    said = said_of(settings, name)
-    if said.origin not in ("default", "page"):
+    decision = decision_of(settings, name)
+    if decision.origin not in ("default", "page"):
         raise Conflict(
-            f"{shown} is set in {said.where}, which wins over what is set here.",
+            f"{shown} is set in {decision.where}, which wins over what is set here.",
             "Change it there, or take it out there.",
             param=shown,
         )
@@ -215,7 +217,9 @@ def _put(page: dict[str, Any], name: str, value: object) -> None:
 # providers
 
 
-def _described(name: str, table: Mapping[str, Any], settings: Settings, kept: Kept) -> Kept:
+def _described(
+    name: str, table: Mapping[str, Any], settings: Settings, kept: StoredSettings
+) -> StoredSettings:
     built, address = BUILT_IN.get(name), str(table.get("base_url") or "")
     if name in OWN:
         check_reached(name, settings)
@@ -238,10 +242,10 @@ def _described(name: str, table: Mapping[str, Any], settings: Settings, kept: Ke
         )
     page = deepcopy(dict(kept.page))
     page.setdefault("providers", {})[name] = dict(table)
-    return _with_keys_in_place(settings, Kept(page, kept.keys), name)
+    return _with_keys_in_place(settings, StoredSettings(page, kept.keys), name)
 
 
-def _forgotten(name: str, settings: Settings, kept: Kept) -> Kept:
+def _forgotten(name: str, settings: Settings, kept: StoredSettings) -> StoredSettings:
     if name not in kept.page.get("providers", {}):
         if name not in OWN:
             _check_unlocked(settings, f"providers.{name}", name)
@@ -250,13 +254,13 @@ def _forgotten(name: str, settings: Settings, kept: Kept) -> Kept:
     del page["providers"][name]
     if not page["providers"]:
         del page["providers"]
-    return _with_keys_in_place(settings, Kept(page, kept.keys), name)
+    return _with_keys_in_place(settings, StoredSettings(page, kept.keys), name)
 
 
-def _with_keys_in_place(settings: Settings, new: Kept, name: str) -> Kept:
+def _with_keys_in_place(settings: Settings, new: StoredSettings, name: str) -> StoredSettings:
     """The same without that provider's key if it has moved: it was given for another address."""
     before, after = _place(name, settings), _place(name, _checked(settings, new))
-    return new if before == after else Kept(new.page, _without(new.keys, name))
+    return new if before == after else StoredSettings(new.page, _without(new.keys, name))
 
 
 def _place(name: str, settings: Settings) -> tuple[str, str | None, int | None] | None:

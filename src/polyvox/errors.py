@@ -30,7 +30,7 @@ from polyvox.values import Failure
 
 
 class PolyvoxError(Exception):
-    """What every door can show: a code, a message, a hint, and an HTTP status."""
+    """An error that every door can show: a code, a message, a hint, and an HTTP status."""
 
     code = "error"
     status = 500
@@ -194,7 +194,7 @@ class ContextTooLong(ModelError):
 
 
 class ProtocolError(ModelError):
-    """What came back is not what the wire format promises."""
+    """The reply is not in the form that the wire format promises."""
 
     code = category = "protocol"
 

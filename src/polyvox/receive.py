@@ -12,7 +12,7 @@ from polyvox.ids import content_hash
 from polyvox.values import ASSISTANT_ID, Advisor
 
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What a terminal would take as a command; tabs and line breaks are not among it."""
+"""Characters that a terminal would take as a command; tabs and line breaks are not among them."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAK = re.compile(r"[\n\r\u2028\u2029]")
 _TURNED = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
@@ -25,7 +25,7 @@ _MENTION = re.compile(r"(?<![\w@/.])@([\w][\w-]*)")
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What a person said, and whom they asked. `asked` is None when they named nobody."""
+    """A person's message and the advisors it names. `asked` is None when it names nobody."""
 
     content: str
     asked: tuple[str, ...] | None = None
@@ -47,10 +47,10 @@ def clean(text: str, what: str, limit: int, *, empty: bool = False) -> str:
             "Shorten it, or raise the limit in the settings.",
             param=what,
         )
-    if (found := _CONTROL.search(text)) is not None:
+    if (match := _CONTROL.search(text)) is not None:
         raise Invalid(
-            f"The {what} holds a control character (U+{ord(found[0]):04X}) at position"
-            f" {found.start()}.",
+            f"The {what} holds a control character (U+{ord(match[0]):04X}) at position"
+            f" {match.start()}.",
             "Remove it; tabs and line breaks are fine.",
             param=what,
         )
@@ -60,7 +60,7 @@ def clean(text: str, what: str, limit: int, *, empty: bool = False) -> str:
 
 
 def visible(text: str) -> bool:
-    """Whether there is anything to see in it."""
+    """True if there is anything to see in it."""
     return any(c not in _BLANK and unicodedata.category(c) not in _UNSEEN for c in text)
 
 
@@ -69,9 +69,9 @@ def clean_name(text: str, what: str, limit: int, *, empty: bool = False) -> str:
     clean(text, what, limit, empty=empty and not text)
     if _BREAK.search(text) is not None:
         raise Invalid(f"The {what} has more than one line.", "Write it in one.", param=what)
-    if (found := _TURNED.search(text)) is not None:
+    if (match := _TURNED.search(text)) is not None:
         raise Invalid(
-            f"The {what} holds a character that turns text around (U+{ord(found[0]):04X}).",
+            f"The {what} holds a character that turns text around (U+{ord(match[0]):04X}).",
             "Remove it.",
             param=what,
         )
@@ -93,7 +93,7 @@ def printable(text: str) -> str:
 def escaped(json: str) -> str:
     """JSON that means the same, and that a terminal can be given: JSON itself lets U+007F to
     U+009F stand in a text."""
-    return re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", json)
+    return re.sub("[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", json)
 
 
 def receive(
@@ -136,4 +136,4 @@ def mentioned(content: str, known: Sequence[Advisor]) -> tuple[str, ...]:
     """The advisors that a text names with an @, in the order it names them."""
     by_slug = {advisor.slug.casefold(): advisor.id for advisor in known}
     names = (by_slug.get(name.casefold()) for name in _MENTION.findall(content))
-    return tuple(dict.fromkeys(one for one in names if one is not None))
+    return tuple(dict.fromkeys(name for name in names if name is not None))

@@ -1,4 +1,4 @@
-"""What is known of a conversation when an advisor is asked: the input of the pure compiler.
+"""One advisor's view of a conversation: the input of the pure compiler.
 
 Everything here was already filtered by the store to this advisor's branch and to answers that
 speak; the compiler decides what of it fits and in which words it is sent.
@@ -21,7 +21,7 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """What another advisor said, labelled by the name it had."""
+    """Another advisor's words, labelled by the name it had."""
 
     answer_id: str
     advisor_id: str
@@ -31,7 +31,7 @@ class Other:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ThreadTurn:
     """One turn as this advisor may know it: the user's message and its own answers to it."""
 
     turn_id: str
@@ -46,7 +46,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ThreadSummary:
     """A stored summary of a stretch of this thread, named by what stands around it. Who stores it
     drops it when anything inside the stretch changes; it is used only for exactly this stretch."""
 
@@ -56,9 +56,9 @@ class Summary:
     before_id: str
     """The first turn behind the stretch."""
     messages: int
-    """How many messages (the person's and this advisor's) the stretch holds."""
+    """Number of messages (the person's and this advisor's) in the stretch."""
     covers: tuple[str, ...] = ()
-    """Which they are, in order: "u" and a turn's id, "a" and an answer's."""
+    """Their ids, in order: "u" and a turn's id, "a" and an answer's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +66,21 @@ class Thread:
     """One advisor's thread up to the current message."""
 
     advisor: Advisor
-    current: Said
+    current: ThreadTurn
     """The message to answer (its `own` is what this advisor already said to it: exchange only)."""
-    past: tuple[Said, ...] = ()
+    past: tuple[ThreadTurn, ...] = ()
     """Earlier turns, oldest first, contiguous up to the newest; read from the newest end."""
     unread: int = 0
     """Turns before `past[0]` that were not even read, because `past` already passes any limit."""
     unread_messages: int = 0
     """Messages (the person's and this advisor's) in the turns before `past[0]`, those of `head`
     included: what the note of a bookends window counts."""
-    head: tuple[Said, ...] = ()
+    head: tuple[ThreadTurn, ...] = ()
     """The first turns of the conversation (bookends only), where they are not in `past`."""
     answers: int = 0
     """Answers of this advisor in its thread, exchange rounds not counted."""
     last: tuple[Other, ...] = ()
-    """What the others said in the most recent completed turn."""
+    """The others' words in the most recent completed turn."""
     words: tuple[Other, ...] = ()
     """Exchange only: what the others said in the round before."""
     round: int = 0
@@ -91,5 +91,5 @@ class Thread:
     """Provider-reported tokens over estimated ones, learned for this model."""
     memory: tuple[tuple[str, str], ...] = field(default=())
     """Per-turn memory blocks (name, text), dropped before the reference block when over."""
-    summary: Summary | None = None
+    summary: ThreadSummary | None = None
     """A stored summary that may stand for what a bookends window leaves out."""

@@ -32,9 +32,15 @@ LINGER = 1.0
 
 @lru_cache(maxsize=256)
 def is_loopback(url: str) -> bool:
-    """Whether this address is on this machine."""
+    """True if this address is on this machine."""
     host = _split(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
+    return host.endswith(".localhost") or is_loopback_host(host)
+
+
+@lru_cache(maxsize=256)
+def is_loopback_host(host: str) -> bool:
+    """True if a name or address can only mean this machine."""
+    if host == "localhost":
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -153,7 +159,7 @@ class Response:
             self._timer = self._loop.call_later(min(limits), self._watch)
 
     async def read(self) -> bytes:
-        """What has arrived, at least one byte; b"" at the end."""
+        """Return the bytes that have arrived, at least one; b"" at the end."""
         if self._reason is not None:
             raise self._reason
         content = self._content

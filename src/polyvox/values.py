@@ -21,7 +21,7 @@ LOCAL_USER = "local"
 ASSISTANT_ID = "assistant"
 """The plain assistant that answers when no advisor is active: an advisor like any other."""
 SYNTHESIS_ID = "synthesis"
-"""Who a synthesis is by. It has no thread."""
+"""The author of a synthesis. It has no thread."""
 REDACTED = "[redacted]"
 """The mark in place of what was forgotten."""
 
@@ -35,7 +35,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """How a model is asked. None means: whatever the recipe or the settings say."""
+    """Parameters of a model call. None means: whatever the recipe or the settings say."""
 
     max_tokens: int | None = None
     temperature: float | None = None
@@ -121,7 +121,17 @@ class Conversation:
     created_at: int
     updated_at: int
     recall: Recall = "inherit"
-    """Whether its turns look up what was said before; inherit: as the settings say."""
+    """Recall in its turns; inherit: as the settings say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A line of turns that leaves another one after a depth."""
+
+    id: str
+    parent_id: str | None
+    fork_depth: int
+    created_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +169,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer consumed. `estimated` where the provider reported nothing."""
+    """Tokens and cost of an answer. `estimated` where the provider reported nothing."""
 
     input_tokens: int
     output_tokens: int
@@ -171,7 +181,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an answer has no (whole) text, in the provider's own words, and what to do."""
+    """The reason an answer has no (whole) text, in the provider's own words, and what to do."""
 
     category: str
     message: str
@@ -224,7 +234,7 @@ class Answer:
 
     @property
     def speaks(self) -> bool:
-        """Whether this answer may be part of a thread or a reference block."""
+        """True if this answer may be part of a thread or a reference block."""
         return (
             self.current
             and not self.excluded

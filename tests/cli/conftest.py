@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import ROOT, SECONDS, Cli, Here, Provider, Run
 
-from polyvox.cli.start import start
+from polyvox.cli.main import start
 
 
 @pytest.fixture(scope="session")

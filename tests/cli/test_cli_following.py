@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from polyvox.cli.following import Bar, Run, follow
+from polyvox.cli.progress import Bar, Run, follow
 from polyvox.errors import Conflict, Unavailable
 
 

@@ -11,12 +11,12 @@ import pytest
 from tests.cli.desk import Cli, Here, Provider
 from tests.store.lacking import LackingTx
 
-from polyvox.cli import check_work
+from polyvox.cli import database_checks as check_work
 from polyvox.cli.checks import Finding
 from polyvox.cli.words import when
 from polyvox.memory.tables import vectors
 from polyvox.memory.tables.vectors import Scale
-from polyvox.settings import Models, Settings
+from polyvox.settings import ModelSettings, Settings
 from polyvox.store import jobs
 from polyvox.store.database import Database, Tx
 from polyvox.values import Scope
@@ -124,7 +124,7 @@ def test_the_doctor_asks_the_embeddings_model(cli: Cli, here: Here, provider: Pr
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(models=Models(embeddings="lab:e"))
+    return Settings(models=ModelSettings(embeddings="lab:e"))
 
 
 def work(tx: Tx, now: int = 0) -> list[Finding]:
@@ -134,8 +134,8 @@ def work(tx: Tx, now: int = 0) -> list[Finding]:
 async def test_only_so_many_failures_are_told(database: Database) -> None:
     def look(tx: Tx) -> None:
         for n in range(14):
-            jobs.enqueue(tx, ME, "extract", f'["t", "u", "s{n:02}"]', 5)
-        jobs.enqueue(tx, Scope("other"), "extract", '["t", "u", "x"]', 5)
+            jobs.enqueue(tx.of(ME), "extract", f'["t", "u", "s{n:02}"]', 5)
+        jobs.enqueue(tx.of(Scope("other")), "extract", '["t", "u", "x"]', 5)
         while (job := jobs.claim(tx, ("extract",), "r", 10)) is not None:
             if job.subject.endswith('00"]'):
                 jobs.postpone(tx, job, "r", "Later.", MINUTE, 11)
@@ -149,7 +149,7 @@ async def test_only_so_many_failures_are_told(database: Database) -> None:
         assert all(one.found == "failed after 1 attempt: No such key." for one in rest)
         assert last.found == "4 more jobs failed"
 
-    await database.write(look)
+    await database.write(look, ME)
 
 
 def told(tx: Tx, settings: Settings) -> Iterator[str]:
@@ -162,13 +162,13 @@ async def test_what_is_said_of_vectors(database: Database, settings: Settings) -
         assert list(told(tx, settings)) == [
             "ok: none of lab:e yet; they are made in the background"
         ]
-        vectors.keep_scale(tx, ME, "lab:e", Scale(8, 0.5, 0.2, 0.1), 1)
+        vectors.keep_scale(tx, "lab:e", Scale(8, 0.5, 0.2, 0.1), 1)
         assert list(told(tx, settings)) == ["ok: 0 vectors of lab:e, 8 numbers each"]
-        vectors.keep_scale(tx, ME, "lab:e", Scale(8, 0.5, 0.5, 0.1), 1)
+        vectors.keep_scale(tx, "lab:e", Scale(8, 0.5, 0.5, 0.1), 1)
         (line,) = told(tx, settings)
         assert line.startswith("warn: lab:e does not tell")
 
-    await database.write(look)
+    await database.write(look, ME)
 
 
 async def test_a_postgresql_server_without_pgvector(database: Database, settings: Settings) -> None:
@@ -179,4 +179,4 @@ async def test_a_postgresql_server_without_pgvector(database: Database, settings
         (line,) = told(LackingTx(tx), settings)
         assert line.startswith("warn: This PostgreSQL server has no pgvector")
 
-    await database.read(look)
+    await database.read(look, ME)

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.desk import POLYVOX, Cli, Here, Provider
 from tests.cli.terminal import Terminal
 
-from polyvox.cli.options import sure
+from polyvox.cli.prompt import sure
 
 
 def advisor(here: Here, slug: str) -> dict[str, object]:

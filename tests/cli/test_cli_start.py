@@ -23,7 +23,7 @@ def one_line(err: str) -> str:
 
 def test_help_names_every_command_and_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from polyvox.cli.start import start; code = start(['--help']);"
+        "import sys; from polyvox.cli.main import start; code = start(['--help']);"
         " print(code, *sys.modules)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

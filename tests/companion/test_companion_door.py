@@ -322,7 +322,7 @@ async def test_the_packet_is_fetched_once_a_session_and_again_when_it_was_droppe
     for minute in range(3):
         await lounge.say(persona, LONG, at=NOON + timedelta(minutes=minute))
     assert memory.starts == 1
-    await lounge.house.polyvox.database.write(lambda tx: companions.drop_packets(tx, ME))
+    await lounge.house.polyvox.database.write(lambda tx: companions.drop_packets(tx), ME)
     heard = await lounge.say(persona, LONG, at=NOON + timedelta(minutes=3))
     assert memory.starts == 2
     assert heard.trace["startbrief_runtime"]["userTurnsSeen"] == 4
@@ -353,7 +353,7 @@ async def test_our_own_memory_is_recalled_with_its_date(lounge: Lounge) -> None:
     )
     own = Partition.own(ME)
     await polyvox.database.write(
-        lambda tx: ingest(tx, ME, own, "s-before", persona["id"], when, when + 5, words)
+        lambda tx: ingest(tx, own, "s-before", persona["id"], when, when + 5, words), ME
     )
     heard = await lounge.say(
         persona, "Do you remember where Rosalind keeps her bees?", at=NOON, gate=ASKED

@@ -19,7 +19,7 @@ from polyvox.memory.packets import Entity, QueryReply, Recalled
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remote import Got
 from polyvox.memory.values import Evidence
-from polyvox.quoting import quoted
+from polyvox.quote import quoted
 from polyvox.session.recalling import Librarian, compile_query, words_for
 from polyvox.values import Scope
 

@@ -65,7 +65,7 @@ async def edited(lounge: Lounge, number: int, text: str, gate: Mapping[str, Any]
 
 async def newest(lounge: Lounge) -> State:
     row = await lounge.house.polyvox.database.read(
-        lambda tx: tx.one("SELECT state FROM companion_states")
+        lambda tx: tx.one("SELECT state FROM companion_states"), ME
     )
     assert row is not None
     return msgspec.json.decode(row[0], type=State)
@@ -155,7 +155,7 @@ async def test_a_change_of_memory_during_a_turn_is_not_undone(lounge: Lounge, be
     asked = len(house.provider.log)
     sent = await house.post(f"/api/conversations/{talk}/turns", {"content": LONG})
     await house.provider.arrived(asked + 1)
-    await house.polyvox.database.write(lambda tx: companions.drop_packets(tx, ME))
+    await house.polyvox.database.write(lambda tx: companions.drop_packets(tx), ME)
     house.provider.gate("wait").set()
     await house.ended(talk, sent.json()["turn_id"])
     starts = memory.starts
@@ -178,7 +178,7 @@ class Changing(Told):
         found = await super().start(*args, **more)
         if self.house is not None:
             database, self.house = self.house.polyvox.database, None
-            await database.write(lambda tx: companions.drop_packets(tx, ME))
+            await database.write(lambda tx: companions.drop_packets(tx), ME)
         return found
 
 

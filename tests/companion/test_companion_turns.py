@@ -181,7 +181,7 @@ async def test_our_own_memory_names_who_is_in_what_it_found(lounge: Lounge) -> N
     words = [Message("user", text, when + n) for n, text in enumerate(texts)]
     part = Partition.own(ME)
     await polyvox.database.write(
-        lambda tx: ingest(tx, ME, part, "s-before", persona["id"], when, when + 5, words)
+        lambda tx: ingest(tx, part, "s-before", persona["id"], when, when + 5, words), ME
     )
     asked = "Do you remember where Rosalind keeps her bees?"
     heard = await lounge.say(persona, asked, at=NOON, gate=ASKED)

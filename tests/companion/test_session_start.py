@@ -41,14 +41,14 @@ async def own_lounge(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIte
         words = [BEES, WISH, "The tram was late.", "It rained on the hills.", ROOF, BANK]
         messages = [Message("user", text, now + at) for at, text in enumerate(words)]
         await polyvox.database.write(
-            lambda tx: ingest(tx, ME, OWN, "before", None, now, now + 9, messages)
+            lambda tx: ingest(tx, OWN, "before", None, now, now + 9, messages), ME
         )
         if request.param == "worked through":
-            await polyvox.database.write(lambda tx: _want(tx, now))
+            await polyvox.database.write(lambda tx: _want(tx, now), ME)
             lounge.house.provider.script("talker", Script(text='{"facts": []}'))
             await _by_rules(lounge)
         change = {"current_focus": "the bakery", "instructions": [WISH]}
-        await polyvox.database.write(lambda tx: profile.patch(tx, ME, OWN, change, now))
+        await polyvox.database.write(lambda tx: profile.patch(tx, OWN, change, now), ME)
         lounge.set(NOON)
         yield lounge
 
@@ -57,7 +57,7 @@ def _want(tx: Any, now: int) -> None:
     from polyvox.memory import derive
     from polyvox.store import jobs
 
-    jobs.again(tx, ME, derive.EXTRACT, derive.subject_of(OWN, "before"), now)
+    jobs.again(tx, derive.EXTRACT, derive.subject_of(OWN, "before"), now)
 
 
 async def _by_rules(lounge: Lounge) -> None:

@@ -57,12 +57,12 @@ async def lived_in(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncItera
         words = ["It rained on the hills.", f"{LISTS}. {NAME}.", ROOF]
         messages = [Message("user", text, now + at) for at, text in enumerate(words)]
         await polyvox.database.write(
-            lambda tx: ingest(tx, ME, OWN, "before", None, now, now + 9, messages)
+            lambda tx: ingest(tx, OWN, "before", None, now, now + 9, messages), ME
         )
         wishes = Episode("before", 1, "user", None, words[1], now + 1)
         noted = profile.heard(wishes, now + 1, cloud=True)
-        await polyvox.database.write(lambda tx: profiles.add(tx, ME, OWN, noted, now))
-        await polyvox.database.write(lambda tx: profile.patch(tx, ME, OWN, HAND, now))
+        await polyvox.database.write(lambda tx: profiles.add(tx, OWN, noted, now), ME)
+        await polyvox.database.write(lambda tx: profile.patch(tx, OWN, HAND, now), ME)
         lounge.set(NOON)
         yield lounge
 
@@ -164,7 +164,7 @@ async def test_small_models_are_told_little(lounge: Lounge) -> None:
     long = [f"Always answer in rhyme {number}, and in the voice of a gull." for number in range(6)]
     polyvox = lounge.house.polyvox
     await polyvox.database.write(
-        lambda tx: profile.patch(tx, ME, OWN, {"instructions": long}, lounge.clock[0])
+        lambda tx: profile.patch(tx, OWN, {"instructions": long}, lounge.clock[0]), ME
     )
     start = await look(lounge, "recipe=council")
     assert texts(start, "start", "profile") == ""

@@ -9,8 +9,8 @@ from tests.context.world import limits
 
 from polyvox.context.budget import (
     Allowance,
+    ContextLimit,
     Fit,
-    Limit,
     Load,
     TooLong,
     allowance_for,
@@ -34,19 +34,19 @@ def test_estimate_rounds_up_per_message() -> None:
 
 @pytest.mark.parametrize("text", ["150000 chars", "150000chars", " 150_000  chars "])
 def test_limits_are_read_with_their_unit(text: str) -> None:
-    assert Limit.parse(text) == Limit(150_000, "chars")
+    assert ContextLimit.parse(text) == ContextLimit(150_000, "chars")
 
 
 @pytest.mark.parametrize("text", ["", "150000", "0 tokens", "-5 chars", "ten tokens", "5 bytes"])
 def test_a_limit_without_sense_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="is not a limit") as caught:
-        Limit.parse(text)
+        ContextLimit.parse(text)
     assert "tokens" in caught.value.hint
 
 
 def test_the_unit_decides_whether_the_ratio_counts() -> None:
-    assert Allowance.of(Limit(150_000, "chars"), None, 0, 2.0).tokens == 37_500
-    assert Allowance.of(Limit(10_000, "tokens"), None, 0, 2.0).tokens == 5_000
+    assert Allowance.of(ContextLimit(150_000, "chars"), None, 0, 2.0).tokens == 37_500
+    assert Allowance.of(ContextLimit(10_000, "tokens"), None, 0, 2.0).tokens == 5_000
 
 
 def test_the_models_window_less_the_answer_binds() -> None:
@@ -114,7 +114,7 @@ def test_a_wavering_ratio_does_not_move_the_cut_back_and_forth() -> None:
     start, moves, sizes = 0, 0, [10] * 40
     for turn in range(200):
         sizes.append(10)
-        room = Allowance.of(Limit(400, "tokens"), None, 0, 1.0 + 0.15 * (turn % 2)).tokens
+        room = Allowance.of(ContextLimit(400, "tokens"), None, 0, 1.0 + 0.15 * (turn % 2)).tokens
         result = kept(fit(Load(10, 0, sizes), room, 0.85, start))
         assert result.start >= start
         moves += result.start != start
@@ -127,7 +127,7 @@ def test_what_can_never_be_dropped_is_reported_with_its_size() -> None:
 
 
 def test_the_message_says_how_much_is_over() -> None:
-    error = TooLong(150, Allowance.of(Limit(400, "chars"), None, 0, 1.0), 1.0)
+    error = TooLong(150, Allowance.of(ContextLimit(400, "chars"), None, 0, 1.0), 1.0)
     assert isinstance(error, ContextTooLong)
     assert (error.size, error.over, error.over_chars) == (150, 50, 200)
     assert "150 tokens; 100 fit" in error.message
@@ -135,7 +135,7 @@ def test_the_message_says_how_much_is_over() -> None:
     assert "limits.context (now '400 chars')" in error.hint
     assert error.failure.category == "context_too_long"
     assert error.status == 422
-    window = TooLong(150, Allowance.of(Limit(4_000, "chars"), 300, 200, 2.0), 2.0)
+    window = TooLong(150, Allowance.of(ContextLimit(4_000, "chars"), 300, 200, 2.0), 2.0)
     assert "300 tokens; 100 fit" in window.message
     assert "larger window" in window.hint
 

@@ -17,7 +17,7 @@ from polyvox.context.compile import compile_request, with_memory
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, changed
 from polyvox.models.base import ModelFacts, Request, SystemPart
-from polyvox.thread import Other, Own, Said, Summary, Thread
+from polyvox.thread import Other, Own, Thread, ThreadSummary, ThreadTurn
 from polyvox.values import Advisor, Params
 
 COUNCIL, AGENT = BUILT_IN["council"], BUILT_IN["agent"]
@@ -47,12 +47,14 @@ def evening(turns: int, exchange: bool = False) -> Thread:
         "What answer did you give him?",
     ]
     units = tuple(
-        Said(
+        ThreadTurn(
             f"t{n}", f"m{n}", n + 1, said[n], START + n * 5 * MINUTE, None, (Own(f"k{n}", own[n]),)
         )
         for n in range(turns)
     )
-    current = Said(f"t{turns}", f"m{turns}", turns + 1, said[turns], START + turns * 5 * MINUTE)
+    current = ThreadTurn(
+        f"t{turns}", f"m{turns}", turns + 1, said[turns], START + turns * 5 * MINUTE
+    )
     builder, listener = council["builder"], council["listener"]
     words = (
         Other("b1", builder.id, "builder", "Builder", "What would he need to run it alone?"),
@@ -256,14 +258,14 @@ def test_the_agents_prompt_alone_is_the_system_text() -> None:
     prompt = "  You are @ai-engineer: {name}.\n\nBuild.  "
     agent = Advisor("i", "engineer", "@ai-engineer", "Does things.", prompt=prompt)
     for facts in (LARGE, SMALL):
-        thread = Thread(agent, Said("t", "m", 1, "hi", START))
+        thread = Thread(agent, ThreadTurn("t", "m", 1, "hi", START))
         made = compile_request(AGENT, thread, limits(), facts, Params()).request
         assert made.system == (SystemPart(prompt.strip()),)
         assert plain(made) == [("user", "hi")]
 
 
 def test_nothing_to_say_about_the_agent_is_no_system_text() -> None:
-    thread = Thread(Advisor("i", "s", "n", ""), Said("t", "m", 1, "hi", None))
+    thread = Thread(Advisor("i", "s", "n", ""), ThreadTurn("t", "m", 1, "hi", None))
     assert compile_request(AGENT, thread, limits(), LARGE, Params()).request.system == ()
 
 
@@ -308,7 +310,7 @@ def test_the_note_counts_what_the_budget_dropped_too() -> None:
 def test_a_stored_summary_of_exactly_those_replaces_the_note() -> None:
     world = agent_talk(40)
     thread = world.thread()
-    exact = Summary("We agreed]\non May.", world.turns[0].id, world.turns[32].id, 62)
+    exact = ThreadSummary("We agreed]\non May.", world.turns[0].id, world.turns[32].id, 62)
     made = compile_request(AGENT, replace(thread, summary=exact), limits(), LARGE, Params())
     assert made.request.messages[2].text == (
         "[62 earlier messages of this conversation are not shown here. What they said, in short:"

@@ -7,9 +7,9 @@ import pytest
 from tests.context.world import LARGE, World, limits, tokens
 
 from polyvox.context.compile import compile_request
-from polyvox.context.describe import as_lines, describe
+from polyvox.context.describe import describe
 from polyvox.context.draft import Draft
-from polyvox.context.rebuild import Loaded, rebuild
+from polyvox.context.rebuild import ReceiptSources, rebuild
 from polyvox.context.receipt import Seat, pack, sealed
 from polyvox.context.recipe import BUILT_IN
 from polyvox.models.base import Encoded, ModelFacts
@@ -108,11 +108,11 @@ def test_a_receipt_in_lines() -> None:
     )
     receipt = rebuild("r", world.load("r", {"r": packed.data}, packed.spans))
     told = describe(receipt)
-    lines = as_lines(told)
-    assert lines[0] == f"{draft.size:,} of 2,250 tokens (limit 9000 chars)"
-    assert lines[1] == "recipe council, ongoing, turn 41, full prompts"
-    assert any("its own answers" in line and "×" in line for line in lines)
-    assert "Sent to m:n (1,234 bytes), attempt 2." in lines
+    assert (told.tokens, told.budget, told.limit) == (draft.size, 2_250, "limit 9000 chars")
+    assert (told.recipe, told.phase, told.k, told.prompts) == ("council", "ongoing", 41, "full")
+    assert any(share.name == "its own answers" and share.pieces > 1 for share in told.shares)
+    assert told.sent is not None
+    assert (told.sent.model_id, told.sent.wire_bytes, len(told.sent.attempts)) == ("m:n", 1234, 2)
     assert told.council[0].name == "Advisor 0"
     assert told.exact
     assert msgspec.json.decode(msgspec.json.encode(told))["answer_id"] == "r"
@@ -120,10 +120,10 @@ def test_a_receipt_in_lines() -> None:
 
 def test_an_inexact_receipt_says_so() -> None:
     _, draft = crowded()
-    receipt = rebuild("r", Loaded({"r": pack(draft).data}))
+    receipt = rebuild("r", ReceiptSources({"r": pack(draft).data}))
     told = describe(receipt)
     assert not told.exact
-    assert as_lines(told)[-1] == f"Not exact: {len(told.missing)} of its texts no longer exist."
+    assert told.missing
 
 
 def test_the_models_window_is_named_when_it_binds() -> None:

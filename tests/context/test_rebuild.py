@@ -11,11 +11,11 @@ from tests.context.world import LARGE, World, limits
 
 from polyvox.context.compile import compile_request
 from polyvox.context.draft import Compiled, spans_of
-from polyvox.context.rebuild import Loaded, needs, next_base, rebuild
-from polyvox.context.receipt import BaseHistory, Seat, base_of, pack, sealed
+from polyvox.context.rebuild import ReceiptSources, needs, rebuild
+from polyvox.context.receipt import BaseHistory, Seat, base_of, pack, read_history, sealed
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
 from polyvox.models.base import Encoded, ModelFacts
-from polyvox.thread import Summary
+from polyvox.thread import ThreadSummary
 from polyvox.values import Attempt, Params
 
 RECIPES: list[Recipe] = [
@@ -76,7 +76,7 @@ class Ledger:
         self.receipts[said.id] = packed.data
         self.texts |= packed.spans
         self.made[said.id] = made
-        assert next_base(packed.data) == packed.base_id
+        assert read_history(packed.data).base == packed.base_id
         if round == 0:
             self.base = base_of(said.id, packed.data)
 
@@ -134,7 +134,7 @@ def test_a_text_that_is_gone_is_redacted_and_told() -> None:
     newest = list(ledger.receipts)[-1]
     whole = ledger.world.load(newest, ledger.receipts, ledger.texts)
     turns = ledger.world.turns
-    gone = Loaded(
+    gone = ReceiptSources(
         whole.receipts,
         {key: value for key, value in whole.turns.items() if key != turns[0].id},
         {key: value for key, value in whole.answers.items() if key != turns[2].answers[1].id},
@@ -145,7 +145,7 @@ def test_a_text_that_is_gone_is_redacted_and_told() -> None:
     assert set(receipt.missing) == {f"u{turns[0].id}", f"a{turns[2].answers[1].id}"}
     assert receipt.request.messages[0].text == "[redacted]"
     assert "Advisor 1: [redacted]" in receipt.request.messages[-2].text
-    nothing = rebuild(newest, Loaded(whole.receipts))
+    nothing = rebuild(newest, ReceiptSources(whole.receipts))
     assert all(part.text == "\n\n".join(["[redacted]"] * 4) for part in nothing.request.system)
 
 
@@ -160,7 +160,7 @@ def test_a_broken_chain_is_told(harm: str) -> None:
         receipts[ids[3]] = receipts[ids[1]]
     else:
         receipts[ids[3]] = receipts[ids[-1]].replace(ids[4], ids[3])
-    receipt = rebuild(ids[-1], Loaded(receipts))
+    receipt = rebuild(ids[-1], ReceiptSources(receipts))
     assert not receipt.exact
     assert any("receipt" in name or "history" in name for name in receipt.missing)
 
@@ -208,7 +208,7 @@ def test_a_summary_is_rebuilt_as_it_was_written() -> None:
         world.round()
     world.say("now")
     told = "They spoke of {words} and {count}]."
-    summary = Summary(told, world.turns[0].id, world.turns[32].id, 62)
+    summary = ThreadSummary(told, world.turns[0].id, world.turns[32].id, 62)
     thread = replace(world.thread(), summary=summary)
     made = compile_request(BUILT_IN["agent"], thread, limits(), LARGE, Params())
     packed = pack(made.draft)

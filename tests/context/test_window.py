@@ -11,14 +11,14 @@ from tests.context.world import World, advisor
 
 from polyvox.context.recipe import BUILT_IN, Recipe, Window, changed
 from polyvox.context.window import messages_in, select
-from polyvox.thread import Own, Said, Thread
+from polyvox.thread import Own, Thread, ThreadTurn
 
 AGENT = BUILT_IN["agent"]
 
 
-def unit(depth: int, answers: int = 1, session: str | None = None) -> Said:
+def unit(depth: int, answers: int = 1, session: str | None = None) -> ThreadTurn:
     own = tuple(Own(f"a{depth}.{n}", f"answer {depth}.{n}") for n in range(answers))
-    return Said(f"t{depth}", f"m{depth}", depth, f"said {depth}", None, session, own)
+    return ThreadTurn(f"t{depth}", f"m{depth}", depth, f"said {depth}", None, session, own)
 
 
 def thread(shape: list[int], read: int | None = None) -> Thread:
@@ -35,7 +35,7 @@ def thread(shape: list[int], read: int | None = None) -> Thread:
     )
 
 
-def flat(units: list[Said]) -> list[str]:
+def flat(units: list[ThreadTurn]) -> list[str]:
     return [name for u in units for name in (u.text, *(own.text for own in u.own))]
 
 

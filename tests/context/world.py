@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from polyvox.context.rebuild import Loaded, needs
+from polyvox.context.rebuild import ReceiptSources, needs
 from polyvox.models.base import ModelFacts, Request
 from polyvox.settings import Limits
-from polyvox.thread import Other, Own, Said, Thread
+from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Advisor
 
 START = 1_761_825_600_000_000  # 2025-10-30T12:00 UTC
@@ -154,8 +154,8 @@ class World:
         )
 
     @staticmethod
-    def _said(turn: Happened, me: Advisor, *, own: bool = True) -> Said:
-        return Said(
+    def _said(turn: Happened, me: Advisor, *, own: bool = True) -> ThreadTurn:
+        return ThreadTurn(
             turn.id,
             f"m{turn.id}",
             turn.depth,
@@ -166,12 +166,14 @@ class World:
             turn.others(me) if own else (),
         )
 
-    def load(self, answer_id: str, receipts: dict[str, str], texts: dict[str, str]) -> Loaded:
+    def load(
+        self, answer_id: str, receipts: dict[str, str], texts: dict[str, str]
+    ) -> ReceiptSources:
         """What a store would find for a receipt: exactly what is needed and no more."""
         needed = needs(answer_id, receipts)
         turns = {turn.id: (turn.text, turn.said_at) for turn in self.everything}
         answers = {a.id: a.text for turn in self.everything for a in turn.answers}
-        return Loaded(
+        return ReceiptSources(
             receipts,
             {key: turns[key] for key in needed.turns},
             {key: answers[key] for key in needed.answers},

@@ -52,8 +52,8 @@ def resolve(document: Schema, schema: Schema) -> Schema:
     return result
 
 
-def _text(value: object) -> str:
-    return json.dumps(value, sort_keys=True)
+def _text(value: Schema) -> tuple[str, str]:
+    return str(value.get("type")), json.dumps(value, sort_keys=True)
 
 
 def differences(old: Schema, new: Schema, place: str, *, sent: bool) -> list[str]:
@@ -61,7 +61,7 @@ def differences(old: Schema, new: Schema, place: str, *, sent: bool) -> list[str
     lines = []
     for key in old.keys() | new.keys():
         was, now = old.get(key), new.get(key)
-        if was == now or (not sent and (key in BOUNDS or was is None)):
+        if was == now or (not sent and (key in BOUNDS or was in (None, False))):
             continue
         if key == "properties":
             after = now or {}

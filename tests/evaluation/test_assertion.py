@@ -10,8 +10,8 @@ from tests.session.room import HELD, ME, Room, open_room, texts
 
 from polyvox.errors import CapReached, Conflict, Invalid, NotFound
 from polyvox.evaluation import assertion as asserting
-from polyvox.evaluation import proposing
 from polyvox.evaluation.contexts import Context, Field, phase_of, read, with_phase, with_prompt
+from polyvox.evaluation.suggest import suggest
 from polyvox.evaluation.tables import contexts
 from polyvox.evaluation.tables.assertions import Assertion, Wanted
 from polyvox.evaluation.wordings import Wording
@@ -28,7 +28,7 @@ async def context(room: Room, one: Assertion) -> Context:
     """The stored context of an assertion, which has the name it should have."""
     assert one.source is not None
     name = one.source.context_hash
-    stored = await room.polyvox.database.read(lambda tx: contexts.get(tx, ME, name))
+    stored = await room.polyvox.database.read(lambda tx: contexts.get(tx, name), ME)
     found = read(stored.data)
     assert found.hash == name
     assert found.data == stored.data
@@ -224,7 +224,7 @@ async def test_what_is_refused_writes_nothing(room: Room) -> None:
     with pytest.raises(NotFound):
         await asserting.by_hand(road, ME, "nobody", said("Fine"))
     assert await asserting.of_answer(road, ME, answer.id) == []
-    rows = await room.polyvox.database.read(lambda tx: tx.all("SELECT 1 FROM contexts"))
+    rows = await room.polyvox.database.read(lambda tx: tx.all("SELECT 1 FROM contexts"), ME)
     assert rows == []
 
 
@@ -288,16 +288,16 @@ async def test_many_at_once_all_or_none(both: Room) -> None:
         return len(tx.all("SELECT hash FROM contexts"))
 
     assert await asserting.bulk(road, ME, ids[:2], "remove") == ids[:2]
-    assert await both.polyvox.database.read(kept) == 1
+    assert await both.polyvox.database.read(kept, ME) == 1
     await asserting.remove(road, ME, ids[2])
-    assert await both.polyvox.database.read(kept) == 0
+    assert await both.polyvox.database.read(kept, ME) == 0
     assert await asserting.of_answer(road, ME, answer.id) == []
     with pytest.raises(NotFound):
         await asserting.get(road, ME, ids[0])
     with pytest.raises(NotFound):
         await asserting.listed(road, ME, "nobody", Wanted(), 5)
     left = await both.polyvox.database.read(
-        lambda tx: tx.all("SELECT source_input, source_text, user_input, words FROM assertions")
+        lambda tx: tx.all("SELECT source_input, source_text, user_input, words FROM assertions"), ME
     )
     assert set(left) == {("", "", None, "")}
     assert texts([answer]) == ["Yes."]
@@ -307,8 +307,8 @@ async def test_with_the_embedded_model_alone_rules_suggest_and_it_says_so(tmp_pa
     async with open_room(tmp_path, models={"default": "local:smollm2"}) as room:
         ann = await room.advisor("Ann", Script(text="You should wait until it is clear to you."))
         _, (answer,) = await room.say(await room.conversation(ann), "Now?")
-        found = await proposing.suggest(room.polyvox.road, ME, answer.id)
-        assert [one.kind for one in found.proposals] == ["words", "questions", "language"]
+        found = await suggest(room.polyvox.road, ME, answer.id)
+        assert [one.kind for one in found.suggestions] == ["words", "questions", "language"]
         assert found.model == ""
         assert "far too small" in found.note
         assert len(room.provider.log) == 1
@@ -323,7 +323,7 @@ async def test_suggesting_obeys_the_caps_and_records_what_it_used(tmp_path: Path
         _, (answer,) = await room.say(await room.conversation(ann), "Now?")
         road.settings = room.polyvox.settings
         with pytest.raises(CapReached):
-            await proposing.suggest(road, ME, answer.id, model="lab:other")
+            await suggest(road, ME, answer.id, model="lab:other")
         assert room.provider.requests("other") == []
 
 
@@ -332,6 +332,6 @@ async def test_nothing_is_suggested_for_an_answer_without_words(room: Room) -> N
     _, (answer,) = await room.say(await room.conversation(ann), "Now?")
     assert answer.state == "failed"
     with pytest.raises(Conflict, match="says nothing"):
-        await proposing.suggest(room.polyvox.road, ME, answer.id)
+        await suggest(room.polyvox.road, ME, answer.id)
     (made,) = await asserting.from_answer(room.polyvox.road, ME, answer.id, said("Is brief"))
     assert wire(await context(room, made)) == bodies(room, ann)[-1]

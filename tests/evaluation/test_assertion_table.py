@@ -48,37 +48,37 @@ async def test_an_assertion_comes_back_as_it_went_in(database: Database) -> None
     check = made(2, "Short", kind="words", args={"max": 9}, user_input="Wie geht’s?", active=False)
 
     def work(tx: Tx) -> None:
-        assert assertions.add(tx, ME, drawn) == drawn
-        assertions.add(tx, ME, check)
-        assert assertions.get(tx, ME, "id1") == drawn
-        assert assertions.get_many(tx, ME, ["id2", "id1"]) == [check, drawn]
-        assert assertions.find(tx, YOU, "id1") is None
-        assert assertions.list_all(tx, YOU, Wanted()) == []
-        assert assertions.versions(tx, YOU, "id1") == []
+        assert assertions.add(tx.of(ME), drawn) == drawn
+        assertions.add(tx.of(ME), check)
+        assert assertions.get(tx.of(ME), "id1") == drawn
+        assert assertions.get_many(tx.of(ME), ["id2", "id1"]) == [check, drawn]
+        assert assertions.find(tx.of(YOU), "id1") is None
+        assert assertions.list_all(tx.of(YOU), Wanted()) == []
+        assert assertions.versions(tx.of(YOU), "id1") == []
 
-    await database.write(work)
+    await database.write(work, ME)
     for call in (
-        lambda tx: assertions.get(tx, YOU, "id1"),
-        lambda tx: assertions.get_many(tx, ME, ["id1", "nothing"]),
+        lambda tx: assertions.get(tx, "id1"),
+        lambda tx: assertions.get_many(tx, ["id1", "nothing"]),
     ):
         with pytest.raises(NotFound, match="no assertion"):
-            await database.read(call)
+            await database.read(call, ME)
     with pytest.raises(Conflict):
-        await database.write(lambda tx: assertions.add(tx, ME, made(1, "Another")))
+        await database.write(lambda tx: assertions.add(tx, made(1, "Another")), ME)
 
 
 async def test_versions_are_added_and_never_changed(database: Database) -> None:
     def work(tx: Tx) -> list[Version]:
-        assertions.add(tx, ME, made(1, "Is brief"))
-        same = assertions.change(tx, ME, "id1", 5, {"text": "Is brief", "tags": ("a",)})
+        assertions.add(tx, made(1, "Is brief"))
+        same = assertions.change(tx, "id1", 5, {"text": "Is brief", "tags": ("a",)})
         assert same.number == 1
-        new = assertions.change(tx, ME, "id1", 6, {"kind": "words", "args": {"max": 3}})
+        new = assertions.change(tx, "id1", 6, {"kind": "words", "args": {"max": 3}})
         assert (new.number, new.text, new.tags, new.updated_at) == (2, "Is brief", ("a",), 6)
-        assert assertions.get(tx, ME, "id1") == new
-        assertions.add_version(tx, ME, Version("id1", 1, "Something else", "judge", {}, 9))
-        return assertions.versions(tx, ME, "id1")
+        assert assertions.get(tx, "id1") == new
+        assertions.add_version(tx, Version("id1", 1, "Something else", "judge", {}, 9))
+        return assertions.versions(tx, "id1")
 
-    assert await database.write(work) == [
+    assert await database.write(work, ME) == [
         Version("id1", 2, "Is brief", "words", {"max": 3}, 6),
         Version("id1", 1, "Is brief", "judge", {}, 1),
     ]
@@ -94,13 +94,13 @@ async def test_lists_are_searched_filtered_and_paged(database: Database) -> None
     ]
 
     def ids(tx: Tx, **wanted: object) -> str:
-        found = assertions.list_all(tx, ME, Wanted(**{"advisor_id": "ann", **wanted}))  # type: ignore[arg-type]  # as given
+        found = assertions.list_all(tx, Wanted(**{"advisor_id": "ann", **wanted}))  # type: ignore[arg-type]  # as given
         return "".join(one.id[2:] for one in found)
 
     def work(tx: Tx) -> None:
         for one in rows:
-            assertions.add(tx, ME, one)
-        assertions.add(tx, YOU, rows[0])
+            assertions.add(tx.of(ME), one)
+        assertions.add(tx.of(YOU), rows[0])
         assert ids(tx) == "1234"
         assert ids(tx, query="sea") == "2"
         assert ids(tx, query="SHORE Mentions") == "2"
@@ -116,141 +116,141 @@ async def test_lists_are_searched_filtered_and_paged(database: Database) -> None
         assert ids(tx, active=True) == "124"
         assert ids(tx, answer_id="a1") == "2"
         assert ids(tx, advisor_id=None) == "12345"
-        assert assertions.tags_of(tx, ME, "ann") == ["a-b", "tone", "tone_x"]
-        assert assertions.owners(tx, ME) == [("ann", "Ann"), ("bob", "Bob")]
-        assert assertions.name_of(tx, ME, "bob") == "Bob"
-        assert assertions.name_of(tx, YOU, "bob") is None
-        assert assertions.asserted(tx, ME, "c1") == ["a1"]
+        assert assertions.tags_of(tx.of(ME), "ann") == ["a-b", "tone", "tone_x"]
+        assert assertions.owners(tx.of(ME)) == [("ann", "Ann"), ("bob", "Bob")]
+        assert assertions.name_of(tx.of(ME), "bob") == "Bob"
+        assert assertions.name_of(tx.of(YOU), "bob") is None
+        assert assertions.asserted(tx.of(ME), "c1") == ["a1"]
         seen, after = [], None
         while True:
-            page = assertions.list_page(tx, ME, Wanted("ann"), 2, after)
+            page = assertions.list_page(tx.of(ME), Wanted("ann"), 2, after)
             seen += [one.id for one in page.items]
             if (after := page.next) is None:
                 break
         assert seen == ["id1", "id2", "id3", "id4"]
         with pytest.raises(Invalid):
-            assertions.list_page(tx, ME, Wanted(), 2, "nowhere")
+            assertions.list_page(tx.of(ME), Wanted(), 2, "nowhere")
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_contexts_are_shared_and_go_with_the_last_that_needs_them(
     database: Database,
 ) -> None:
     def work(tx: Tx) -> None:
-        name = contexts.put(tx, ME, CONTEXT, 7)
+        name = contexts.put(tx.of(ME), CONTEXT, 7)
         assert name == content_hash(CONTEXT)
-        assert contexts.put(tx, ME, CONTEXT, 9) == name
-        assert contexts.get(tx, ME, name) == contexts.StoredContext(name, CONTEXT, False, 7)
-        assert contexts.find(tx, YOU, name) is None
-        assertions.add(tx, ME, made(1, "One", source=source(name)))
-        assertions.add(tx, ME, made(2, "Two", source=source(name)))
-        past_runs.add(tx, ME, PastRun("a1", "evaluation", "e1", 3, {"results": []}))
-        assert assertions.context_hashes(tx, ME, "ann") == [name]
-        assertions.remove(tx, ME, "id1", 8)
-        assert contexts.find(tx, ME, name) is not None
-        assert past_runs.of_answer(tx, ME, "a1")
-        assertions.remove(tx, ME, "id2", 9)
-        assert contexts.find(tx, ME, name) is None
-        assert past_runs.of_answer(tx, ME, "a1") == []
-        assert assertions.context_hashes(tx, ME, "ann") == []
-        assert [one.text for one in assertions.versions(tx, ME, "id2")] == ["Two"]
-        assert assertions.is_known(tx, ME, "id2")
+        assert contexts.put(tx.of(ME), CONTEXT, 9) == name
+        assert contexts.get(tx.of(ME), name) == contexts.StoredContext(name, CONTEXT, False, 7)
+        assert contexts.find(tx.of(YOU), name) is None
+        assertions.add(tx.of(ME), made(1, "One", source=source(name)))
+        assertions.add(tx.of(ME), made(2, "Two", source=source(name)))
+        past_runs.add(tx.of(ME), PastRun("a1", "evaluation", "e1", 3, {"results": []}))
+        assert assertions.context_hashes(tx.of(ME), "ann") == [name]
+        assertions.remove(tx.of(ME), "id1", 8)
+        assert contexts.find(tx.of(ME), name) is not None
+        assert past_runs.of_answer(tx.of(ME), "a1")
+        assertions.remove(tx.of(ME), "id2", 9)
+        assert contexts.find(tx.of(ME), name) is None
+        assert past_runs.of_answer(tx.of(ME), "a1") == []
+        assert assertions.context_hashes(tx.of(ME), "ann") == []
+        assert [one.text for one in assertions.versions(tx.of(ME), "id2")] == ["Two"]
+        assert assertions.is_known(tx.of(ME), "id2")
         with pytest.raises(NotFound):
-            contexts.get(tx, ME, name)
+            contexts.get(tx.of(ME), name)
         with pytest.raises(NotFound):
-            assertions.remove(tx, ME, "id2", 9)
+            assertions.remove(tx.of(ME), "id2", 9)
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_a_removed_one_can_come_back_as_itself_alone(database: Database) -> None:
     drawn = made(1, "One", source=source())
 
     def work(tx: Tx) -> None:
-        assertions.add(tx, ME, drawn)
-        assert not assertions.restore(tx, ME, drawn, 8)
-        assertions.remove(tx, ME, "id1", 8)
-        assert not assertions.restore(tx, ME, replace(drawn, advisor_id="bob"), 9)
-        assert not assertions.restore(tx, ME, replace(drawn, source=source(answer_id="x")), 9)
-        assert assertions.restore(tx, ME, replace(drawn, text="One and a half"), 9)
-        found = assertions.get(tx, ME, "id1")
+        assertions.add(tx, drawn)
+        assert not assertions.restore(tx, drawn, 8)
+        assertions.remove(tx, "id1", 8)
+        assert not assertions.restore(tx, replace(drawn, advisor_id="bob"), 9)
+        assert not assertions.restore(tx, replace(drawn, source=source(answer_id="x")), 9)
+        assert assertions.restore(tx, replace(drawn, text="One and a half"), 9)
+        found = assertions.get(tx, "id1")
         assert (found.text, found.number, found.source) == ("One and a half", 2, drawn.source)
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_earlier_runs_are_kept_once_and_as_they_were(database: Database) -> None:
     run = PastRun("a1", "evaluation", "e1", None, {"results": [{"reason": "“so”", "n": 1.5}]})
 
     def work(tx: Tx) -> None:
-        assert past_runs.add(tx, ME, run)
-        assert not past_runs.add(tx, ME, run)
-        assert past_runs.add(tx, ME, replace(run, kind="optimisation", at=4))
-        assert past_runs.of_answer(tx, ME, "a1")[0] == run
-        assert past_runs.of_answer(tx, YOU, "a1") == []
+        assert past_runs.add(tx.of(ME), run)
+        assert not past_runs.add(tx.of(ME), run)
+        assert past_runs.add(tx.of(ME), replace(run, kind="optimisation", at=4))
+        assert past_runs.of_answer(tx.of(ME), "a1")[0] == run
+        assert past_runs.of_answer(tx.of(YOU), "a1") == []
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 def fill(tx: Tx) -> str:
-    name = contexts.put(tx, ME, CONTEXT, 10)
-    other = contexts.put(tx, ME, '{"asked":"So?","messages":[{"text":"So?","refs":["ut9"]}]}', 10)
+    name = contexts.put(tx, CONTEXT, 10)
+    other = contexts.put(tx, '{"asked":"So?","messages":[{"text":"So?","refs":["ut9"]}]}', 10)
     elsewhere = source(other, turn_id="t9", answer_id="a9", user_input="So?", answer="Yes.")
-    assertions.add(tx, ME, made(10, "Mentions Zanzibar", source=source(name)))
-    assertions.add(tx, ME, made(11, "Is brief", source=elsewhere))
-    assertions.add(tx, ME, made(12, "x", kind="contains", args={"text": "garden in Zanzibar"}))
-    past_runs.add(tx, ME, PastRun("a1", "evaluation", "e", 3, {"reason": "It says Zanzibar twice"}))
+    assertions.add(tx, made(10, "Mentions Zanzibar", source=source(name)))
+    assertions.add(tx, made(11, "Is brief", source=elsewhere))
+    assertions.add(tx, made(12, "x", kind="contains", args={"text": "garden in Zanzibar"}))
+    past_runs.add(tx, PastRun("a1", "evaluation", "e", 3, {"reason": "It says Zanzibar twice"}))
     return name
 
 
 async def test_forgetting_reaches_everything_of_an_assertion(database: Database) -> None:
-    await database.write(fill)
+    await database.write(fill, ME)
     needles = Needles([ASKED], turns=["t1"], since=5, now=20)
 
     def dry(tx: Tx) -> list[tuple[str, str]]:
-        return sorted((one.kind, one.id) for one in redact(tx, ME, needles, dry=True))
+        return sorted((one.kind, one.id) for one in redact(tx, needles, dry=True))
 
-    told = await database.read(dry)
+    told = await database.read(dry, ME)
     assert [kind for kind, _ in told] == ["assertion", "assertion", "context", "past_run"]
 
     def work(tx: Tx) -> None:
-        found = sorted((one.kind, one.id) for one in redact(tx, ME, needles, dry=False))
+        found = sorted((one.kind, one.id) for one in redact(tx, needles, dry=False))
         assert found == told
-        assert redact(tx, ME, needles, dry=True) == []
+        assert redact(tx, needles, dry=True) == []
 
-    await database.write(work)
+    await database.write(work, ME)
 
     def look(tx: Tx) -> None:
         for table in ("assertions", "assertion_versions", "contexts", "past_runs"):
             for row in tx.all(f"SELECT * FROM {table}"):
                 assert "zanzibar" not in repr(row).casefold(), table
-        one = assertions.get(tx, ME, "id10")
+        one = assertions.get(tx, "id10")
         assert one.source is not None
         assert (one.text, one.source.user_input) == (f"Mentions {REDACTED}", REDACTED)
-        assert assertions.list_all(tx, ME, Wanted(query="zanzibar")) == []
-        kept = contexts.get(tx, ME, one.source.context_hash)
+        assert assertions.list_all(tx, Wanted(query="zanzibar")) == []
+        kept = contexts.get(tx, one.source.context_hash)
         assert kept.redacted
         assert msgspec.json.decode(kept.data)["redacted"] is True
         assert "Good morning." in kept.data
-        other = assertions.get(tx, ME, "id11")
+        other = assertions.get(tx, "id11")
         assert other.source is not None
-        assert not contexts.get(tx, ME, other.source.context_hash).redacted
+        assert not contexts.get(tx, other.source.context_hash).redacted
 
-    await database.read(look)
+    await database.read(look, ME)
 
 
 async def test_a_conversation_that_is_only_deleted_leaves_its_assertions(
     database: Database,
 ) -> None:
-    name = await database.write(fill)
+    name = await database.write(fill, ME)
     needles = Needles([ASKED], turns=["t1"], leaving="c1", since=5, now=20)
 
     def work(tx: Tx) -> None:
-        redact(tx, ME, needles, dry=False)
-        assert contexts.get(tx, ME, name).data == CONTEXT
-        one = assertions.get(tx, ME, "id10")
+        redact(tx, needles, dry=False)
+        assert contexts.get(tx, name).data == CONTEXT
+        one = assertions.get(tx, "id10")
         assert one.source is not None
         assert one.source.user_input == ASKED
 
-    await database.write(work)
+    await database.write(work, ME)

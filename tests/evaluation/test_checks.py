@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any, get_args
 
 import pytest
@@ -88,12 +87,6 @@ def test_the_reason_says_what_was_found_and_what_was_wanted() -> None:
     )
 
 
-def test_a_pattern_that_takes_too_long_finds_nothing_out() -> None:
-    text = "".join(random.Random(7).choices("ab", k=60_000))
-    found = check("matches", understood("matches", {"pattern": "[ab]*a[ab]{400}c"}), text)
-    assert found.outcome == "error"
-
-
 @pytest.mark.parametrize(
     ("kind", "args"),
     [
@@ -161,7 +154,7 @@ SENTENCES = {
     "nl": "Ik denk niet dat het verstandig is om nu al te tekenen.",
     "sv": "Jag tror inte att det är klokt att skriva på redan nu.",
     "da": "Du bør først spørge dig selv, hvad du egentlig vil, før du beslutter dig.",
-    "no": "Jeg tror ikke at det er klokt å skrive under allerede nå.",
+    "no": "Du bør først spørre deg selv hva du egentlig ønsker, før du bestemmer deg.",
     "fi": "En usko, että se on viisasta, mutta voit kuitenkin kokeilla.",
     "pl": "Nie sądzę, że to jest dobry pomysł, ale możesz spróbować.",
     "cs": "Nemyslím si, že je to dobrý nápad, ale můžeš to zkusit.",

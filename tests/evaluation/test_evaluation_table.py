@@ -61,163 +61,162 @@ def verdict(number: int, **more: Any) -> Verdict:
 
 async def test_a_run_from_its_wish_to_its_end(database: Database) -> None:
     def write(tx: Tx) -> None:
-        evaluations.add(tx, A, run(1))
-        assert evaluations.get(tx, A, "e1") == run(1)
-        started = evaluations.start(tx, A, "e1", 5)
+        evaluations.add(tx, run(1))
+        assert evaluations.get(tx, "e1") == run(1)
+        started = evaluations.start(tx, "e1", 5)
         assert (started.state, started.started_at) == ("running", 5)
-        assert evaluations.start(tx, A, "e1", 9).started_at == 5
-        evaluations.progress(tx, A, "e1", 4)
-        evaluations.spend(tx, A, "e1", Usage(1, 1, cost=7))
-        evaluations.spend(tx, A, "e1", Usage(1, 1, cost=None))
-        evaluations.keep_results(tx, A, "e1", "{}")
-        assert evaluations.end(tx, A, "e1", "finished", 10, "Done.")
-        assert not evaluations.end(tx, A, "e1", "cancelled", 11)
-        ended = evaluations.get(tx, A, "e1")
+        assert evaluations.start(tx, "e1", 9).started_at == 5
+        evaluations.progress(tx, "e1", 4)
+        evaluations.spend(tx, "e1", Usage(1, 1, cost=7))
+        evaluations.spend(tx, "e1", Usage(1, 1, cost=None))
+        evaluations.keep_results(tx, "e1", "{}")
+        assert evaluations.end(tx, "e1", "finished", 10, "Done.")
+        assert not evaluations.end(tx, "e1", "cancelled", 11)
+        ended = evaluations.get(tx, "e1")
         assert (ended.state, ended.ended_at, ended.message) == ("finished", 10, "Done.")
         assert (ended.done, ended.calls, ended.spent, ended.unpriced) == (4, 2, 7, 1)
         assert ended.ended
-        assert evaluations.start(tx, A, "e1", 12).state == "finished"
-        evaluations.take_up(tx, A, "e1", "lab:other", "h2")
-        again = evaluations.get(tx, A, "e1")
+        assert evaluations.start(tx, "e1", 12).state == "finished"
+        evaluations.take_up(tx, "e1", "lab:other", "h2")
+        again = evaluations.get(tx, "e1")
         assert (again.state, again.judge, again.ended_at) == ("waiting", "lab:other", None)
 
-    await database.write(write)
+    await database.write(write, A)
 
 
 async def test_runs_are_listed_newest_first_page_by_page(database: Database) -> None:
     def write(tx: Tx) -> None:
         for number in range(5):
-            evaluations.add(tx, A, run(number, advisor_id="ann" if number % 2 else None))
-        evaluations.add(tx, A, run(9, origin="badge", answer_id="x"))
-        evaluations.add(tx, B, run(7))
-        first = evaluations.list_page(tx, A, limit=2)
+            evaluations.add(tx.of(A), run(number, advisor_id="ann" if number % 2 else None))
+        evaluations.add(tx.of(A), run(9, origin="badge", answer_id="x"))
+        evaluations.add(tx.of(B), run(7))
+        first = evaluations.list_page(tx.of(A), limit=2)
         assert [one.id for one in first.items] == ["e4", "e3"]
-        second = evaluations.list_page(tx, A, limit=2, before=first.next)
+        second = evaluations.list_page(tx.of(A), limit=2, before=first.next)
         assert [one.id for one in second.items] == ["e2", "e1"]
-        last = evaluations.list_page(tx, A, limit=2, before=second.next)
+        last = evaluations.list_page(tx.of(A), limit=2, before=second.next)
         assert ([one.id for one in last.items], last.next) == (["e0"], None)
-        own = evaluations.list_page(tx, A, advisor_id="ann")
+        own = evaluations.list_page(tx.of(A), advisor_id="ann")
         assert [one.id for one in own.items] == ["e3", "e1"]
-        assert evaluations.list_page(tx, A, badges=True).items[0].id == "e9"
-        assert evaluations.under_way(tx, A, "x")
-        assert not evaluations.under_way(tx, B, "x")
+        assert evaluations.list_page(tx.of(A), badges=True).items[0].id == "e9"
+        assert evaluations.under_way(tx.of(A), "x")
+        assert not evaluations.under_way(tx.of(B), "x")
         with pytest.raises(Invalid):
-            evaluations.list_page(tx, A, before="x")
+            evaluations.list_page(tx.of(A), before="x")
         with pytest.raises(NotFound):
-            evaluations.get(tx, B, "e1")
+            evaluations.get(tx.of(B), "e1")
 
-    await database.write(write)
+    await database.write(write, A)
 
 
 async def test_the_blessed_run_is_the_one_that_was_blessed_last(database: Database) -> None:
     def write(tx: Tx) -> None:
         for number in (1, 2, 3):
-            evaluations.add(tx, A, run(number))
+            evaluations.add(tx.of(A), run(number))
         with pytest.raises(Conflict):
-            evaluations.bless(tx, A, "e1", 50)
+            evaluations.bless(tx.of(A), "e1", 50)
         for name in ("e1", "e2", "e3"):
-            evaluations.end(tx, A, name, "finished", 20)
-        assert evaluations.latest(tx, A, "ann", blessed=True) is None
-        evaluations.bless(tx, A, "e2", 51)
-        evaluations.bless(tx, A, "e1", 52)
+            evaluations.end(tx.of(A), name, "finished", 20)
+        assert evaluations.latest(tx.of(A), "ann", blessed=True) is None
+        evaluations.bless(tx.of(A), "e2", 51)
+        evaluations.bless(tx.of(A), "e1", 52)
 
         def latest(**more: Any) -> str | None:
-            found = evaluations.latest(tx, A, "ann", **more)
+            found = evaluations.latest(tx.of(A), "ann", **more)
             return None if found is None else found.id
 
         assert latest(blessed=True) == "e1"
         assert latest(blessed=True, other_than="e1") == "e2"
         assert latest() == "e3"
         assert latest(mode="judge") is None
-        evaluations.bless(tx, A, "e1", None)
+        evaluations.bless(tx.of(A), "e1", None)
         assert latest(blessed=True) == "e2"
-        assert evaluations.latest(tx, A, None) is None
-        assert evaluations.latest(tx, B, "ann") is None
+        assert evaluations.latest(tx.of(A), None) is None
+        assert evaluations.latest(tx.of(B), "ann") is None
 
-    await database.write(write)
+    await database.write(write, A)
 
 
 async def test_only_an_error_gives_way_to_another_verdict(database: Database) -> None:
     def write(tx: Tx) -> None:
-        verdicts.put(tx, A, [verdict(1, outcome="error"), verdict(2, outcome="fail")])
+        verdicts.put(tx.of(A), [verdict(1, outcome="error"), verdict(2, outcome="fail")])
         verdicts.put(
-            tx,
-            A,
+            tx.of(A),
             [
                 verdict(1, id="v8", reason="found out", judge="other"),
                 verdict(2, id="v9", reason="too late"),
             ],
         )
-        found = {one.repeat: one for one in verdicts.of_evaluation(tx, A, "e1")}
+        found = {one.repeat: one for one in verdicts.of_evaluation(tx.of(A), "e1")}
         assert (found[1].id, found[1].outcome, found[1].judge) == ("v1", "pass", "other")
         assert (found[2].outcome, found[2].reason) == ("fail", "why")
-        assert verdicts.of_subject(tx, A, "e1", "s1", 1) == [found[1]]
-        assert verdicts.of_subject(tx, A, "e1", "s2", 1) == []
-        assert verdicts.of_evaluation(tx, B, "e1") == []
+        assert verdicts.of_subject(tx.of(A), "e1", "s1", 1) == [found[1]]
+        assert verdicts.of_subject(tx.of(A), "e1", "s2", 1) == []
+        assert verdicts.of_evaluation(tx.of(B), "e1") == []
 
-    await database.write(write)
+    await database.write(write, A)
 
 
 async def test_overruling_is_noted_beside_the_verdict(database: Database) -> None:
     def write(tx: Tx) -> None:
-        verdicts.put(tx, A, [verdict(1), verdict(2, judge="k"), verdict(3, outcome="error")])
-        one = verdicts.overrule(tx, A, "v1", "fail", 9)
+        verdicts.put(tx.of(A), [verdict(1), verdict(2, judge="k"), verdict(3, outcome="error")])
+        one = verdicts.overrule(tx.of(A), "v1", "fail", 9)
         assert (one.outcome, one.overruled) == ("pass", "fail")
-        verdicts.overrule(tx, A, "v2", "pass", 9)
-        assert [v.id for v in verdicts.overruled(tx, A)] == ["v1", "v2"]
-        assert [v.id for v in verdicts.overruled(tx, A, judge="k")] == ["v2"]
-        assert verdicts.overruled(tx, A, assertion_id="nothing") == []
-        assert verdicts.overrule(tx, A, "v1", None, 9).overruled is None
+        verdicts.overrule(tx.of(A), "v2", "pass", 9)
+        assert [v.id for v in verdicts.overruled(tx.of(A))] == ["v1", "v2"]
+        assert [v.id for v in verdicts.overruled(tx.of(A), judge="k")] == ["v2"]
+        assert verdicts.overruled(tx.of(A), assertion_id="nothing") == []
+        assert verdicts.overrule(tx.of(A), "v1", None, 9).overruled is None
         with pytest.raises(Conflict):
-            verdicts.overrule(tx, A, "v3", "pass", 9)
+            verdicts.overrule(tx.of(A), "v3", "pass", 9)
         with pytest.raises(NotFound):
-            verdicts.overrule(tx, B, "v1", "pass", 9)
+            verdicts.overrule(tx.of(B), "v1", "pass", 9)
 
-    await database.write(write)
+    await database.write(write, A)
 
 
 async def test_verdicts_on_an_answer_and_on_an_assertion(database: Database) -> None:
     def write(tx: Tx) -> None:
         answered = {"sample": "", "answer_id": "x"}
-        verdicts.put(tx, A, [verdict(n, **answered) for n in (1, 2)])
-        verdicts.put(tx, A, [verdict(3, assertion_id="a2")])
-        assert [one.id for one in verdicts.of_answer(tx, A, "x")] == ["v2", "v1"]
-        assert [one.id for one in verdicts.of_assertion(tx, A, "a1", 1)] == ["v2"]
-        assert verdicts.get(tx, A, "v1").subject == "x"
-        assert verdicts.get(tx, A, "v3").subject == "s1"
+        verdicts.put(tx, [verdict(n, **answered) for n in (1, 2)])
+        verdicts.put(tx, [verdict(3, assertion_id="a2")])
+        assert [one.id for one in verdicts.of_answer(tx, "x")] == ["v2", "v1"]
+        assert [one.id for one in verdicts.of_assertion(tx, "a1", 1)] == ["v2"]
+        assert verdicts.get(tx, "v1").subject == "x"
+        assert verdicts.get(tx, "v3").subject == "s1"
 
-    await database.write(write)
+    await database.write(write, A)
 
 
 async def test_a_sample_is_kept_once(database: Database) -> None:
     one = StoredSample("k", "e1", "c", "p", "m", 0, "Yes.", 1)
 
     def write(tx: Tx) -> None:
-        samples.put(tx, A, one)
-        samples.put(tx, A, replace(one, text="No."))
-        assert samples.find(tx, A, "k") == one
-        assert samples.find(tx, B, "k") is None
-        assert samples.of_run(tx, A, "e1") == [one]
-        assert samples.of_run(tx, A, "e2") == []
+        samples.put(tx.of(A), one)
+        samples.put(tx.of(A), replace(one, text="No."))
+        assert samples.find(tx.of(A), "k") == one
+        assert samples.find(tx.of(B), "k") is None
+        assert samples.of_run(tx.of(A), "e1") == [one]
+        assert samples.of_run(tx.of(A), "e2") == []
 
-    await database.write(write)
+    await database.write(write, A)
 
 
 async def test_one_job_is_claimed_by_one_runner(database: Database) -> None:
     def write(tx: Tx) -> None:
-        jobs.enqueue(tx, A, "evaluation", "e1", 5)
-        assert jobs.claim_one(tx, A, "evaluation:e1", "r1", 4) is None
-        assert jobs.claim_one(tx, A, "evaluation:e2", "r1", 9) is None
-        job = jobs.claim_one(tx, A, "evaluation:e1", "r1", 9)
+        jobs.enqueue(tx, "evaluation", "e1", 5)
+        assert jobs.claim_one(tx, "evaluation:e1", "r1", 4) is None
+        assert jobs.claim_one(tx, "evaluation:e2", "r1", 9) is None
+        job = jobs.claim_one(tx, "evaluation:e1", "r1", 9)
         assert job is not None
         assert (job.state, job.runner_id, job.attempts) == ("running", "r1", 1)
-        assert jobs.claim_one(tx, A, "evaluation:e1", "r2", 9) is None
+        assert jobs.claim_one(tx, "evaluation:e1", "r2", 9) is None
         jobs.release(tx, job, "r2", 10)
-        assert jobs.get(tx, A, job.id).state == "running"
+        assert jobs.get(tx, job.id).state == "running"
         jobs.release(tx, job, "r1", 10)
-        assert jobs.get(tx, A, job.id).state == "pending"
+        assert jobs.get(tx, job.id).state == "pending"
 
-    await database.write(write)
+    await database.write(write, A)
 
 
 async def test_forgetting_reaches_samples_and_reasons(database: Database) -> None:
@@ -226,23 +225,23 @@ async def test_forgetting_reaches_samples_and_reasons(database: Database) -> Non
 
     def write(tx: Tx) -> None:
         sample = StoredSample("k", "e1", "c", "p", "m", 0, told, 9)
-        samples.put(tx, A, sample)
-        samples.put(tx, A, replace(sample, key="before", created_at=4))
-        verdicts.put(tx, A, [verdict(9, reason=told), verdict(8, reason="It is kind.")])
-        verdicts.put(tx, B, [verdict(9, reason=told)])
+        samples.put(tx.of(A), sample)
+        samples.put(tx.of(A), replace(sample, key="before", created_at=4))
+        verdicts.put(tx.of(A), [verdict(9, reason=told), verdict(8, reason="It is kind.")])
+        verdicts.put(tx.of(B), [verdict(9, reason=told)])
         for dry in (True, False):
-            (found,) = PLACES["sample"](tx, A, needles, dry)
+            (found,) = PLACES["sample"](tx.of(A), needles, dry)
             assert (found.kind, found.id) == ("sample", "k")
-            (found,) = PLACES["verdict"](tx, A, needles, dry)
+            (found,) = PLACES["verdict"](tx.of(A), needles, dry)
             assert (found.kind, found.id) == ("verdict", "v9")
         clean = f"It names {REDACTED} plainly."
-        kept = samples.find(tx, A, "k")
+        kept = samples.find(tx.of(A), "k")
         assert kept is not None
         assert kept.text == clean
-        assert verdicts.get(tx, A, "v9").reason == clean
-        assert verdicts.get(tx, A, "v8").reason == "It is kind."
-        assert verdicts.get(tx, B, "v9").reason == told
-        assert PLACES["sample"](tx, A, needles, True) == []
-        assert PLACES["verdict"](tx, A, needles, True) == []
+        assert verdicts.get(tx.of(A), "v9").reason == clean
+        assert verdicts.get(tx.of(A), "v8").reason == "It is kind."
+        assert verdicts.get(tx.of(B), "v9").reason == told
+        assert PLACES["sample"](tx.of(A), needles, True) == []
+        assert PLACES["verdict"](tx.of(A), needles, True) == []
 
-    await database.write(write)
+    await database.write(write, A)

@@ -12,7 +12,7 @@ from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
 from polyvox.memory.tables.redaction import Needles, redact
 from polyvox.store.database import Database, Tx
-from polyvox.store.paging import Page
+from polyvox.store.pages import Page
 from polyvox.values import REDACTED, Scope, Usage
 
 ME, YOU = Scope("anna"), Scope("bert")
@@ -20,7 +20,7 @@ ME, YOU = Scope("anna"), Scope("bert")
 
 def put(tx: Tx, *made: Optimisation) -> None:
     for one in made:
-        rows.add(tx, ME, one)
+        rows.add(tx, one)
 
 
 ONE = Optimisation(
@@ -44,36 +44,38 @@ TRY = StoredAttempt(1, 0, "h1", "You are Ann. Be kind.", "proposed", "", None, "
 
 
 async def test_a_run_is_kept_as_it_was_given(database: Database) -> None:
-    await database.write(lambda tx: rows.add(tx, ME, ONE))
-    assert await database.read(lambda tx: rows.get(tx, ME, "o1")) == ONE
+    await database.write(lambda tx: rows.add(tx, ONE), ME)
+    assert await database.read(lambda tx: rows.get(tx, "o1"), ME) == ONE
     with pytest.raises(NotFound, match="no optimisation"):
-        await database.read(lambda tx: rows.get(tx, YOU, "o1"))
+        await database.read(lambda tx: rows.get(tx, "o1"), YOU)
 
 
 async def test_it_starts_goes_on_and_ends_once(database: Database) -> None:
-    await database.write(lambda tx: rows.add(tx, ME, ONE))
-    begun = await database.write(lambda tx: rows.start(tx, ME, "o1", 20))
-    again = await database.write(lambda tx: rows.start(tx, ME, "o1", 30))
+    await database.write(lambda tx: rows.add(tx, ONE), ME)
+    begun = await database.write(lambda tx: rows.start(tx, "o1", 20), ME)
+    again = await database.write(lambda tx: rows.start(tx, "o1", 30), ME)
     assert (begun.state, begun.started_at, again.started_at) == ("running", 20, 20)
     used = Usage(10, 5, cost=7)
-    await database.write(lambda tx: rows.spend(tx, ME, "o1", used))
-    await database.write(lambda tx: rows.spend(tx, ME, "o1", replace(used, cost=None)))
+    await database.write(lambda tx: rows.spend(tx, "o1", used), ME)
+    await database.write(lambda tx: rows.spend(tx, "o1", replace(used, cost=None)), ME)
     await database.write(
         lambda tx: rows.progress(
-            tx, ME, "o1", stage="search", iteration=3, best=2, best_rate=0.75, base_rate=0.5
-        )
+            tx, "o1", stage="search", iteration=3, best=2, best_rate=0.75, base_rate=0.5
+        ),
+        ME,
     )
-    now = await database.read(lambda tx: rows.get(tx, ME, "o1"))
+    now = await database.read(lambda tx: rows.get(tx, "o1"), ME)
     assert (now.calls, now.spent, now.unpriced) == (2, 7, 1)
     assert (now.stage, now.iteration, now.best, now.best_rate) == ("search", 3, 2, 0.75)
 
     first = await database.write(
         lambda tx: rows.end(
-            tx, ME, "o1", "finished", 40, "So.", verdict="improved", results="{}", final_text="T"
-        )
+            tx, "o1", "finished", 40, "So.", verdict="improved", results="{}", final_text="T"
+        ),
+        ME,
     )
-    second = await database.write(lambda tx: rows.end(tx, ME, "o1", "cancelled", 50, "No."))
-    ended = await database.read(lambda tx: rows.get(tx, ME, "o1"))
+    second = await database.write(lambda tx: rows.end(tx, "o1", "cancelled", 50, "No."), ME)
+    ended = await database.read(lambda tx: rows.get(tx, "o1"), ME)
     assert (first, second) == (True, False)
     assert (ended.state, ended.verdict, ended.final_text, ended.ended_at) == (
         "finished",
@@ -81,88 +83,88 @@ async def test_it_starts_goes_on_and_ends_once(database: Database) -> None:
         "T",
         40,
     )
-    assert (await database.write(lambda tx: rows.start(tx, ME, "o1", 60))).state == "finished"
+    assert (await database.write(lambda tx: rows.start(tx, "o1", 60), ME)).state == "finished"
 
 
 async def test_a_failed_run_is_taken_up_again(database: Database) -> None:
-    await database.write(lambda tx: rows.add(tx, ME, ONE))
-    await database.write(lambda tx: rows.end(tx, ME, "o1", "failed", 40, "Away."))
-    await database.write(lambda tx: rows.take_up(tx, ME, "o1", "lab:other", 9_000))
-    now = await database.read(lambda tx: rows.get(tx, ME, "o1"))
+    await database.write(lambda tx: rows.add(tx, ONE), ME)
+    await database.write(lambda tx: rows.end(tx, "o1", "failed", 40, "Away."), ME)
+    await database.write(lambda tx: rows.take_up(tx, "o1", "lab:other", 9_000), ME)
+    now = await database.read(lambda tx: rows.get(tx, "o1"), ME)
     assert (now.state, now.message, now.ended_at) == ("waiting", "", None)
     assert (now.judge, now.budget) == ("lab:other", 9_000)
 
 
 async def test_who_is_under_way(database: Database) -> None:
     phase = replace(ONE, id="o2", advisor_id="bob", target="phase:early", recipe="council")
-    await database.write(lambda tx: put(tx, ONE, phase))
+    await database.write(lambda tx: put(tx, ONE, phase), ME)
 
     async def found(scope: Scope, advisor: str, target: str, recipe: str) -> str | None:
-        one = await database.read(lambda tx: rows.under_way(tx, scope, advisor, target, recipe))
+        one = await database.read(lambda tx: rows.under_way(tx, advisor, target, recipe), scope)
         return None if one is None else one.id
 
     assert await found(ME, "ann", "prompt", "") == "o1"
     assert await found(ME, "bob", "prompt", "") is None
     assert await found(ME, "ann", "phase:early", "council") == "o2", "a phase is everybody's"
     assert await found(YOU, "ann", "prompt", "") is None
-    await database.write(lambda tx: rows.end(tx, ME, "o1", "cancelled", 40, ""))
+    await database.write(lambda tx: rows.end(tx, "o1", "cancelled", 40, ""), ME)
     assert await found(ME, "ann", "prompt", "") is None
 
 
 def _page(tx: Tx, before: str | None) -> Page[Optimisation]:
-    return rows.list_page(tx, ME, limit=3, before=before)
+    return rows.list_page(tx, limit=3, before=before)
 
 
 async def test_lists_are_paged_newest_first(database: Database) -> None:
     made = [replace(ONE, id=f"o{n}", created_at=n // 2, advisor_id="ab"[n % 2]) for n in range(7)]
-    await database.write(lambda tx: put(tx, *made))
+    await database.write(lambda tx: put(tx, *made), ME)
     seen: list[str] = []
     before = None
     while True:
-        page = await database.read(partial(_page, before=before))
+        page = await database.read(partial(_page, before=before), ME)
         seen += [one.id for one in page.items]
         if page.next is None:
             break
         before = page.next
     assert seen == ["o6", "o5", "o4", "o3", "o2", "o1", "o0"]
-    mine = await database.read(lambda tx: rows.list_page(tx, ME, advisor_id="a"))
+    mine = await database.read(lambda tx: rows.list_page(tx, advisor_id="a"), ME)
     assert [one.id for one in mine.items] == ["o6", "o4", "o2", "o0"]
     with pytest.raises(Invalid, match="not a place"):
-        await database.read(lambda tx: rows.list_page(tx, ME, before="nowhere"))
+        await database.read(lambda tx: rows.list_page(tx, before="nowhere"), ME)
 
 
 def _attempted(tx: Tx, one: StoredAttempt) -> None:
-    rows.put_attempt(tx, ME, "o1", one)
+    rows.put_attempt(tx, "o1", one)
 
 
 async def test_attempts_are_kept_and_replaced_by_number(database: Database) -> None:
-    await database.write(lambda tx: rows.add(tx, ME, ONE))
+    await database.write(lambda tx: rows.add(tx, ONE), ME)
     refused = replace(TRY, number=2, text=None, state="refused", note="Why.")
     for one in (TRY, refused):
-        await database.write(partial(_attempted, one=one))
+        await database.write(partial(_attempted, one=one), ME)
     scored = replace(TRY, state="scored", rate=0.5, scores='{"k": [1, 2, 0]}', spent=9)
-    await database.write(lambda tx: rows.put_attempt(tx, ME, "o1", scored))
-    assert await database.read(lambda tx: rows.attempts(tx, ME, "o1")) == [scored, refused]
-    assert await database.read(lambda tx: rows.find_attempt(tx, YOU, "o1", 1)) is None
-    await database.write(lambda tx: rows.drop_attempts(tx, ME, "o1", 1))
-    assert await database.read(lambda tx: rows.attempts(tx, ME, "o1")) == [scored]
+    await database.write(lambda tx: rows.put_attempt(tx, "o1", scored), ME)
+    assert await database.read(lambda tx: rows.attempts(tx, "o1"), ME) == [scored, refused]
+    assert await database.read(lambda tx: rows.find_attempt(tx, "o1", 1), YOU) is None
+    await database.write(lambda tx: rows.drop_attempts(tx, "o1", 1), ME)
+    assert await database.read(lambda tx: rows.attempts(tx, "o1"), ME) == [scored]
 
 
 async def test_what_is_forgotten_is_marked_here_too(database: Database) -> None:
     told = "Mention Brunhilde Oberhuber of Unterammergau."
-    await database.write(lambda tx: rows.add(tx, ME, ONE))
+    await database.write(lambda tx: rows.add(tx, ONE), ME)
     await database.write(
-        lambda tx: rows.put_attempt(tx, ME, "o1", replace(TRY, text=f"You are Ann. {told}"))
+        lambda tx: rows.put_attempt(tx, "o1", replace(TRY, text=f"You are Ann. {told}")), ME
     )
-    await database.write(lambda tx: rows.end(tx, ME, "o1", "finished", 40, "So.", final_text=told))
+    await database.write(lambda tx: rows.end(tx, "o1", "finished", 40, "So.", final_text=told), ME)
     needles = Needles(["My aunt Brunhilde Oberhuber of Unterammergau called."], since=0, now=50)
-    dry = await database.read(lambda tx: redact(tx, ME, needles, dry=True))
-    done = await database.write(lambda tx: redact(tx, ME, needles, dry=False))
+    dry = await database.read(lambda tx: redact(tx, needles, dry=True), ME)
+    done = await database.write(lambda tx: redact(tx, needles, dry=False), ME)
     mine = [(one.kind, one.id) for one in done if one.kind == "optimisation"]
     assert mine == [("optimisation", "o1")] * 2
     assert [(one.kind, one.id) for one in dry if one.kind == "optimisation"] == mine
-    now = await database.read(lambda tx: rows.get(tx, ME, "o1"))
-    (attempt,) = await database.read(lambda tx: rows.attempts(tx, ME, "o1"))
+    now = await database.read(lambda tx: rows.get(tx, "o1"), ME)
+    (attempt,) = await database.read(lambda tx: rows.attempts(tx, "o1"), ME)
     assert now.final_text is not None
     assert REDACTED in now.final_text
     assert "Oberhuber" not in f"{now.final_text}{attempt.text}"

@@ -25,8 +25,8 @@ from tests.session.room import ME, Room, open_room
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import Unavailable
 from polyvox.evaluation import replay as replaying
-from polyvox.evaluation.bench import Prompt
 from polyvox.evaluation.contexts import read
+from polyvox.evaluation.replay import Prompt
 from polyvox.evaluation.tables import assertions, samples
 from polyvox.evaluation.tables.assertions import Wanted
 from polyvox.memory.forget import Target
@@ -170,12 +170,12 @@ async def test_the_text_of_a_phase_can_be_tried_out(room: Room) -> None:
     original = asked(room, "m1")[-1]
     await assert_of(room, answer_id, "It says something.")
     chosen = await room.polyvox.database.read(
-        lambda tx: assertions.list_all(tx, ME, Wanted(advisor_id=ann.id))
+        lambda tx: assertions.list_all(tx, Wanted(advisor_id=ann.id)), ME
     )
     places = await room.polyvox.database.read(
-        lambda tx: replaying.places(tx, room.polyvox.road, ME, chosen)
+        lambda tx: replaying.places(tx, room.polyvox.road, chosen), ME
     )
-    bench = replaying.bench(room.polyvox.road, ME, "run", places, "lab:judge")
+    bench = replaying.road_bench(room.polyvox.road, ME, "run", places, "lab:judge")
     (name,) = places.contexts
     phase = Prompt("Ask one thing back in turn {k}.", "phase:early")
     first = await bench.sample(phase, name, 0)
@@ -231,7 +231,7 @@ async def test_what_was_forgotten_cannot_be_replayed_and_that_is_said(room: Room
         gone = msgspec.structs.replace(read(row[0]), redacted=True).data
         tx.run("UPDATE contexts SET data = ?, redacted = 1 WHERE user_id = ?", (gone, ME.user))
 
-    await room.polyvox.database.write(forget)
+    await room.polyvox.database.write(forget, ME)
     before = len(room.provider.log)
     found = await evaluate(room, advisor=ann.slug)
     assert outcomes(found) == {one.id: "error"}
@@ -243,10 +243,10 @@ async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -
     ann, answer_id, _ = await talked(room, "lab")
     (one,) = await assert_of(room, answer_id, "It says something.")
     places = await room.polyvox.database.read(
-        lambda tx: replaying.places(tx, room.polyvox.road, ME, [one])
+        lambda tx: replaying.places(tx, room.polyvox.road, [one]), ME
     )
     (name,) = places.contexts
-    bench = replaying.bench(room.polyvox.road, ME, "run", places, "lab:judge")
+    bench = replaying.road_bench(room.polyvox.road, ME, "run", places, "lab:judge")
     prompt = Prompt(ann.identity)
     room.provider.queue("m1", Script(status=500))
     with pytest.raises(Unavailable):
@@ -257,13 +257,14 @@ async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -
         first.key, first.text, first.model, first.context_hash, first.prompt_hash
     )
     assert first.usage is not None
-    again = replaying.bench(room.polyvox.road, ME, "run", places, "lab:judge")
+    again = replaying.road_bench(room.polyvox.road, ME, "run", places, "lab:judge")
     assert (await again.sample(prompt, name, 0)).text == first.text
     assert len(asked(room, "m1")) == count
+    second = replaying.road_bench(room.polyvox.road, ME, "run 2", places, None)
     for other in (
         await bench.sample(prompt, name, 1),
         await bench.sample(Prompt("Other."), name, 0),
-        await replaying.bench(room.polyvox.road, ME, "run 2", places, None).sample(prompt, name, 0),
+        await second.sample(prompt, name, 0),
     ):
         assert other.key != first.key
         assert other.text != first.text
@@ -272,7 +273,7 @@ async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -
     judges = len(asked(room, "judge"))
     assert await bench.judge(first, [one], 0) == judged
     assert len(asked(room, "judge")) == judges
-    kept = await room.polyvox.database.read(lambda tx: samples.of_run(tx, ME, "run"))
+    kept = await room.polyvox.database.read(lambda tx: samples.of_run(tx, "run"), ME)
     assert len(kept) == 3
 
 
@@ -307,7 +308,7 @@ async def test_what_is_forgotten_meanwhile_is_not_brought_back(
             for row in tx.all(f"SELECT * FROM {table}")
         ]
 
-    assert "quillabamba" not in repr(await room.polyvox.database.read(words)).lower()
+    assert "quillabamba" not in repr(await room.polyvox.database.read(words, ME)).lower()
 
 
 async def test_a_question_of_its_own_that_is_forgotten_meanwhile_is_not_answered(
@@ -321,10 +322,10 @@ async def test_a_question_of_its_own_that_is_forgotten_meanwhile_is_not_answered
     await room.provider.arrived(1)
 
     def forget(tx: Tx) -> None:
-        redact(tx, ME, Needles(("Quillabamba",)), dry=False)
+        redact(tx, Needles(("Quillabamba",)), dry=False)
 
-    await room.polyvox.database.write(forget)
+    await room.polyvox.database.write(forget, ME)
     room.provider.gate("go").set()
     found = await working
     assert outcomes(found) == {one.id: "error"}
-    assert await room.polyvox.database.read(lambda tx: samples.of_run(tx, ME, run)) == []
+    assert await room.polyvox.database.read(lambda tx: samples.of_run(tx, run), ME) == []

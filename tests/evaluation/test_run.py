@@ -53,7 +53,7 @@ async def suite(
 
 
 async def state(room: Room, run_id: str) -> Evaluation:
-    return await room.polyvox.database.read(lambda tx: evaluations.get(tx, ME, run_id))
+    return await room.polyvox.database.read(lambda tx: evaluations.get(tx, run_id), ME)
 
 
 async def test_a_run_is_planned_waits_and_ends(both: Room) -> None:
@@ -78,7 +78,7 @@ async def test_a_run_is_planned_waits_and_ends(both: Room) -> None:
     assert not found.results.all_passed
     assert {one.repeat for one in found.verdicts} == {0, 1}
     assert all(one.prompt_hash and one.context_hash and one.sample for one in found.verdicts)
-    job = await both.polyvox.database.read(lambda tx: jobs.get(tx, ME, f"{KIND}:{run_id}"))
+    job = await both.polyvox.database.read(lambda tx: jobs.get(tx, f"{KIND}:{run_id}"), ME)
     assert job.state == "done"
 
 
@@ -132,11 +132,11 @@ async def test_calling_off_closes_what_is_in_flight(room: Room) -> None:
     found = await working
     assert ended.state == found.evaluation.state == "cancelled"
     assert outcomes(found) == {made[0].id: "error"}
-    spent = await room.polyvox.database.read(lambda tx: usage.totals(tx, ME, "advisor"))
+    spent = await room.polyvox.database.read(lambda tx: usage.totals(tx, "advisor"), ME)
     assert next(one for one in spent if one.key == "evaluation").answers == 1
     with pytest.raises(Conflict):
         await room.polyvox.evaluations.cancel(ME, run_id)
-    job = await room.polyvox.database.read(lambda tx: jobs.get(tx, ME, f"{KIND}:{run_id}"))
+    job = await room.polyvox.database.read(lambda tx: jobs.get(tx, f"{KIND}:{run_id}"), ME)
     assert job.state == "done"
     room.provider.script("m1", Script(text="It costs 3."))
     await room.polyvox.evaluations.retry_errors(ME, run_id)
@@ -152,7 +152,7 @@ async def test_another_process_can_call_it_off(room: Room) -> None:
     await room.provider.arrived(2)
     call = room.provider.log[-1]
     await room.polyvox.database.write(
-        lambda tx: evaluations.end(tx, ME, run_id, "cancelled", 1, "Elsewhere.")
+        lambda tx: evaluations.end(tx, run_id, "cancelled", 1, "Elsewhere."), ME
     )
     await asyncio.wait_for(call.left.wait(), 20)
     assert (await working).evaluation.state == "cancelled"
@@ -191,7 +191,7 @@ async def test_a_run_that_is_broken_off_goes_on_and_pays_only_for_what_was_in_fl
         await working
     broken = await state(room, run_id)
     assert broken.state == "running"
-    kept = await room.polyvox.database.read(lambda tx: verdicts.of_evaluation(tx, ME, run_id))
+    kept = await room.polyvox.database.read(lambda tx: verdicts.of_evaluation(tx, run_id), ME)
     found = await finish(room, run_id)
     assert set(outcomes(found).values()) == {"pass"}
     assert len(asked(room, "m1")) == 4 + 1
@@ -281,7 +281,7 @@ async def test_what_cannot_be_begun(room: Room) -> None:
     await asserting.change(room.polyvox.road, ME, made.id, {"active": False})
     with pytest.raises(Invalid, match="no active assertions"):
         await begin(room, advisor=ann.id)
-    page = await room.polyvox.database.read(lambda tx: evaluations.list_page(tx, ME))
+    page = await room.polyvox.database.read(lambda tx: evaluations.list_page(tx), ME)
     assert page.items == ()
 
 
@@ -319,7 +319,7 @@ async def test_a_persons_word_counts_and_is_a_label(room: Room) -> None:
     now = await road.get(ME, found.evaluation.id)
     assert outcomes(now)[kind.assertion_id] == "pass"
     assert now.results.passed == 2
-    told = await room.polyvox.database.read(lambda tx: agreeing.agreements(tx, ME))
+    told = await room.polyvox.database.read(lambda tx: agreeing.agreements(tx), ME)
     overall = told.overall
     assert (overall.n, overall.both_pass, overall.both_fail, overall.judge_fail) == (3, 1, 1, 1)
     assert overall.tpr == 0.5
@@ -363,12 +363,12 @@ async def test_a_run_is_not_taken_up_while_it_is_being_called_off(room: Room) ->
     runner = room.polyvox.road.runner_id
     job_id = f"{KIND}:{run_id}"
     now = room.polyvox.clock()
-    job = await room.polyvox.database.write(lambda tx: jobs.claim_one(tx, ME, job_id, runner, now))
+    job = await room.polyvox.database.write(lambda tx: jobs.claim_one(tx, job_id, runner, now), ME)
     assert job is not None
     await room.polyvox.evaluations.cancel(ME, run_id)
     with pytest.raises(Conflict, match="still being called off"):
         await room.polyvox.evaluations.retry_errors(ME, run_id)
-    await room.polyvox.database.write(lambda tx: jobs.finish(tx, job, runner, now))
+    await room.polyvox.database.write(lambda tx: jobs.finish(tx, job, runner, now), ME)
     await room.polyvox.evaluations.retry_errors(ME, run_id)
     assert (await finish(room, run_id)).evaluation.state == "finished"
 
@@ -381,12 +381,12 @@ async def test_pass_rates_over_prompt_versions(room: Room) -> None:
     judging(room)
     await evaluate(room, advisor=ann.id)
     await evaluate(room, advisor=ann.id, mode="judge")
-    points = await room.polyvox.database.read(lambda tx: agreeing.pass_rates(tx, ME, ann.id))
+    points = await room.polyvox.database.read(lambda tx: agreeing.pass_rates(tx, ann.id), ME)
     assert [(one.version.number, one.passes, one.n) for one in points] == [(1, 1, 2), (2, 2, 2)]
 
 
 async def badges(room: Room, answer_id: str) -> agreeing.Marked:
-    return await room.polyvox.database.read(lambda tx: agreeing.marked(tx, ME, answer_id))
+    return await room.polyvox.database.read(lambda tx: agreeing.marked(tx, answer_id), ME)
 
 
 async def test_new_answers_get_badges_where_that_is_wanted(tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ async def test_new_answers_get_badges_where_that_is_wanted(tmp_path: Path) -> No
             price.id: "pass",
             kind.id: "fail",
         }
-        page = await room.polyvox.database.read(lambda tx: evaluations.list_page(tx, ME))
+        page = await room.polyvox.database.read(lambda tx: evaluations.list_page(tx), ME)
         assert page.items == ()
         with pytest.raises(NotFound):
             await badges(room, "nothing")
@@ -457,11 +457,11 @@ async def test_a_long_run_does_not_keep_memory_waiting(room: Room) -> None:
     await begin(room, advisor=ann.id)
     room.polyvox.worker.start()
     await room.provider.arrived(2)
-    await room.polyvox.database.write(lambda tx: jobs.enqueue(tx, ME, "ingest", "nothing", 0))
+    await room.polyvox.database.write(lambda tx: jobs.enqueue(tx, "ingest", "nothing", 0), ME)
     room.polyvox.worker.ring()
     async with asyncio.timeout(20):
         while True:
-            job = await room.polyvox.database.read(lambda tx: jobs.get(tx, ME, "ingest:nothing"))
+            job = await room.polyvox.database.read(lambda tx: jobs.get(tx, "ingest:nothing"), ME)
             if job.state != "pending" or job.attempts:
                 break
             await room.quiet()

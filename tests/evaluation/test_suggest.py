@@ -53,7 +53,8 @@ def test_a_reply_is_read_with_patience() -> None:
     found = read(reply, "lab:m", [Wording("Uses a metaphor!")])
     assert [(one.text, one.kind) for one in found] == [
         ("Uses an image from the sea", "judge"),
-        ("Asks exactly one question", "questions"),
+        ("Is good and helpful", "judge"),
+        ("Asks exactly one question", "judge"),
     ]
     assert {one.by for one in found} == {"lab:m"}
 

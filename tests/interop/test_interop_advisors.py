@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from polyvox.errors import Invalid
-from polyvox.interop import advisor_data, advisor_file, advisor_import
-from polyvox.interop.advisor_file import Parsed
+from polyvox.interop import advisor_file
+from polyvox.interop.advisor_file import AdvisorFile
 from polyvox.interop.report import Report
 from polyvox.store import recipes
 from polyvox.store.advisors import Advisors
@@ -34,18 +34,18 @@ active: false
 """
 
 
-def read(tmp_path: Path, text: str) -> Parsed:
+def read(tmp_path: Path, text: str) -> AdvisorFile:
     path = tmp_path / "advisors.yaml"
     path.write_text(text)
     return advisor_file.read(path)
 
 
-async def store(database: Database, parsed: Parsed, **how: bool) -> Report:
+async def store(database: Database, parsed: AdvisorFile, **how: bool) -> Report:
     def known(model: str) -> None:
         if not model.startswith(("lab:", "anthropic:")):
             raise Invalid(f"There is no provider {model!r}.")
 
-    return await advisor_import.store(database, SCOPE, 7, parsed, check_model=known, **how)
+    return await advisor_file.store(database, SCOPE, 7, parsed, check_model=known, **how)
 
 
 def test_one_advisor_with_every_field(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     parsed = read(tmp_path, advisor_file.write([first, second]))
     assert parsed.refused == parsed.notes == ()
     for before, after in zip((first, second), parsed.advisors, strict=True):
-        assert advisor_data.checked(advisor_data.as_data(before)) == after
+        assert advisor_file.checked(advisor_file.as_data(before)) == after
     assert read(tmp_path, advisor_file.write([first])).advisors == parsed.advisors[:1]
 
 
@@ -214,15 +214,15 @@ async def test_a_window_of_its_own_changes_the_recipe(database: Database, tmp_pa
     usual = advisor_file.read(FIXTURES / "agents-gen3.json")
     report = await store(database, usual)
     assert any("is what the recipe agent has" in note for note in report.notes)
-    assert await database.read(lambda tx: recipes.get(tx, SCOPE, "agent")) is None
-    other = Parsed(window={"max_messages": 9, "recent_messages": 6, "system_messages": 2})
+    assert await database.read(lambda tx: recipes.get(tx, "agent"), SCOPE) is None
+    other = AdvisorFile(window={"max_messages": 9, "recent_messages": 6, "system_messages": 2})
     report = await store(database, other)
     assert any("has the file's window now" in note for note in report.notes)
-    change = await database.read(lambda tx: recipes.get(tx, SCOPE, "agent"))
+    change = await database.read(lambda tx: recipes.get(tx, "agent"), SCOPE)
     assert change == {"window": other.window}
-    refused = await store(database, Parsed(window={"max_messages": 0}))
+    refused = await store(database, AdvisorFile(window={"max_messages": 0}))
     assert any("is not usable" in note for note in refused.notes)
-    assert await database.read(lambda tx: recipes.get(tx, SCOPE, "agent")) == change
+    assert await database.read(lambda tx: recipes.get(tx, "agent"), SCOPE) == change
 
 
 async def test_nothing_is_half_written(database: Database, tmp_path: Path) -> None:
@@ -234,5 +234,5 @@ async def test_nothing_is_half_written(database: Database, tmp_path: Path) -> No
         raise RuntimeError("a bug on the way")
 
     with pytest.raises(RuntimeError):
-        await advisor_import.store(database, SCOPE, 7, parsed, check_model=broken)
+        await advisor_file.store(database, SCOPE, 7, parsed, check_model=broken)
     assert await Advisors(database).list(SCOPE) == []

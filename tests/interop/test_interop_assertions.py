@@ -34,11 +34,11 @@ async def take(database: Database, text: str, scope: Scope = ME, **more: object)
     return await assertion_import.store(database, scope, 99, parsed, **more)  # type: ignore[arg-type]  # as given
 
 
-def everything(tx: Tx, scope: Scope = ME) -> list[tuple[object, ...]]:
+def everything(tx: Tx) -> list[tuple[object, ...]]:
     """All that is stored of assertions, whoever they belong to."""
     found: list[tuple[object, ...]] = []
     for table in ("assertions", "assertion_versions", "contexts", "past_runs"):
-        rows = tx.all(f"SELECT * FROM {table} WHERE user_id = ?", (scope.user,))
+        rows = tx.all(f"SELECT * FROM {table} WHERE user_id = ?", (tx.user,))
         found += [(table, *row[1:]) for row in sorted(rows, key=repr)]
     return found
 
@@ -59,26 +59,26 @@ async def furnished(room: Room) -> str:
 
 
 async def exported(room: Room, advisor_id: str) -> str:
-    return await room.polyvox.database.read(lambda tx: whole(tx, ME, [(advisor_id, "Ann")]))
+    return await room.polyvox.database.read(lambda tx: whole(tx, [(advisor_id, "Ann")]), ME)
 
 
 async def test_a_suite_comes_back_whole(tmp_path: Path) -> None:
     async with open_room(tmp_path) as room:
         database = room.polyvox.database
         text = await exported(room, ann := await furnished(room))
-        before = await database.read(everything)
+        before = await database.read(everything, ME)
         again = await take(database, text)
         assert (again.taken, again.refused, len(again.present)) == ([], [], 4)
-        assert await database.read(everything) == before
+        assert await database.read(everything, ME) == before
 
         def gone(tx: Tx) -> None:
             for table in ("assertions", "assertion_versions", "contexts"):
                 tx.run(f"DELETE FROM {table}")
 
-        await database.write(gone)
+        await database.write(gone, ME)
         report = await take(database, text)
         assert (len(report.taken), report.refused, report.notes) == (4, [], [])
-        after = await database.read(everything)
+        after = await database.read(everything, ME)
         plain = [row for row in after if row[0] != "contexts"]
         assert plain == [row for row in before if row[0] != "contexts"]
         assert await exported(room, ann) == text
@@ -88,7 +88,7 @@ async def test_the_context_in_a_file_is_the_context_to_the_byte(tmp_path: Path) 
     async with open_room(tmp_path) as room:
         text = await exported(room, await furnished(room))
         (stored,) = await room.polyvox.database.read(
-            lambda tx: tx.all("SELECT hash, data FROM contexts")
+            lambda tx: tx.all("SELECT hash, data FROM contexts"), ME
         )
         (found,) = understand(text, "it").contexts.items()
         assert found[0] == stored[0] == found[1].hash
@@ -104,23 +104,23 @@ async def test_elsewhere_by_slug_and_into_somebody_else(tmp_path: Path) -> None:
             lost = await take(there, text)
             assert len(lost.refused) == 4
             assert lost.useless
-            assert await there.read(everything) == []
+            assert await there.read(everything, ME) == []
             mine = await other.advisor("Ann")
             report = await take(there, text)
             assert len(report.taken) == 4
             found = await there.read(
-                lambda tx: assertions.list_all(tx, ME, Wanted(advisor_id=mine.id))
+                lambda tx: assertions.list_all(tx, Wanted(advisor_id=mine.id)), ME
             )
-            here = await database.read(lambda tx: assertions.list_all(tx, ME, Wanted()))
+            here = await database.read(lambda tx: assertions.list_all(tx, Wanted()), ME)
             assert {one.id for one in found} == {one.id for one in here}
         bob = await room.advisor("Bob")
         for count in (4, 0):
             report = await take(database, text, into=bob.slug)
             assert len(report.taken) == count
-        ids = await database.read(lambda tx: assertions.list_all(tx, ME, Wanted(bob.id)))
+        ids = await database.read(lambda tx: assertions.list_all(tx, Wanted(bob.id)), ME)
         assert [one.text for one in ids] == ["Is very terse", "Matches ^\\w+:", "Is calm", "null"]
         name = ids[0].source.context_hash if ids[0].source else ""
-        stored = await database.read(lambda tx: contexts.get(tx, ME, name))
+        stored = await database.read(lambda tx: contexts.get(tx, name), ME)
         assert read(stored.data).advisor_id == bob.id
 
 
@@ -128,7 +128,7 @@ async def test_one_that_was_removed_comes_back_and_a_changed_one_stays(tmp_path:
     async with open_room(tmp_path) as room:
         road, database = room.polyvox.road, room.polyvox.database
         text = await exported(room, ann := await furnished(room))
-        rows = await database.read(lambda tx: assertions.list_all(tx, ME, Wanted(ann)))
+        rows = await database.read(lambda tx: assertions.list_all(tx, Wanted(ann)), ME)
         await asserting.remove(road, ME, rows[0].id)
         await asserting.change(road, ME, rows[2].id, {"text": "Is serene"})
         report = await take(database, text)
@@ -145,7 +145,7 @@ async def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
         database = room.polyvox.database
         report = await take(database, "advisor: ann\nassertions: [Is brief]", dry=True)
         assert report.lines(dry=True) == ["would add Is brief"]
-        assert await database.read(everything) == []
+        assert await database.read(everything, ME) == []
 
 
 async def test_a_list_written_by_hand_is_enough(tmp_path: Path) -> None:

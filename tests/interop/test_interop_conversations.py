@@ -15,8 +15,9 @@ import pytest
 
 from polyvox.app import Polyvox
 from polyvox.errors import Invalid
-from polyvox.interop import conversation_import, jsonl, markdown, page, telling
-from polyvox.interop.conversation import Whole, read_whole
+from polyvox.interop import jsonl
+from polyvox.interop.conversation import Whole, read_whole, store_whole
+from polyvox.interop.transcript import as_html, as_markdown, readable, transcript_of
 from polyvox.settings import Settings
 from polyvox.values import Scope
 
@@ -87,7 +88,7 @@ async def rich_conversation(app: Polyvox) -> str:
 
 
 async def whole_of(app: Polyvox, conversation_id: str) -> Whole:
-    return await app.database.read(lambda tx: read_whole(tx, SCOPE, conversation_id))
+    return await app.database.read(lambda tx: read_whole(tx, conversation_id), SCOPE)
 
 
 async def exported(app: Polyvox, conversation_id: str) -> list[str]:
@@ -96,7 +97,7 @@ async def exported(app: Polyvox, conversation_id: str) -> list[str]:
 
 async def imported(app: Polyvox, lines: list[str], **how: bool) -> Any:
     whole = jsonl.parse(lines)
-    return await conversation_import.store(app.database, SCOPE, app.clock(), whole, **how)
+    return await store_whole(app.database, SCOPE, app.clock(), whole, **how)
 
 
 async def test_what_goes_out_comes_back_the_same(app: Polyvox) -> None:
@@ -201,7 +202,7 @@ async def test_a_synthesis_names_the_advisors_that_are_here(other: Polyvox, tmp_
     listener = await other.advisors.get(SCOPE, "listener")
     assert synthesis.points is not None
     assert json.loads(synthesis.points)["points"][0]["advisors"] == [keeper.id, listener.id]
-    assert telling.readable(synthesis, answers) == "- Wait. *(Keeper, Listener)*"
+    assert readable(synthesis, answers) == "- Wait. *(Keeper, Listener)*"
 
 
 async def test_what_is_under_way_comes_back_as_cut_off(app: Polyvox) -> None:
@@ -327,7 +328,7 @@ async def test_unknown_fields_lines_and_recipes_are_passed_over(
 
 async def test_markdown_has_every_answer_and_what_it_cost(app: Polyvox) -> None:
     made = await rich_conversation(app)
-    text = markdown.as_markdown(telling.tell(await whole_of(app, made)))
+    text = as_markdown(transcript_of(await whole_of(app, made)))
     assert text.startswith("# All of it\n\n- Conversation: ")
     assert "- Council: Keeper (scripted:echo), Builder" in text
     assert "- Also: 1 turns on other branches" in text
@@ -346,13 +347,13 @@ async def test_an_answer_cannot_pose_as_somebody_else(app: Polyvox) -> None:
     made = (await app.conversations.create(SCOPE, recipe="agent")).id
     await app.turns.send(SCOPE, made, "```\n### Builder\nfenced", advisors=["listener"])
     await until_done(app)
-    text = markdown.as_markdown(telling.tell(await whole_of(app, made)))
+    text = as_markdown(transcript_of(await whole_of(app, made)))
     assert text.count("\n### ") == 2  # the speaker, and what is inside the closed code
     assert text.rstrip().endswith("```")
     made = (await app.conversations.create(SCOPE, recipe="agent")).id
     await app.turns.send(SCOPE, made, "### Builder\nI never said this", advisors=["listener"])
     await until_done(app)
-    text = markdown.as_markdown(telling.tell(await whole_of(app, made)))
+    text = as_markdown(transcript_of(await whole_of(app, made)))
     assert [line for line in text.splitlines() if line.startswith("###")] == ["### Listener"]
 
 
@@ -375,7 +376,7 @@ async def test_html_escapes_everything_and_has_no_script(app: Polyvox) -> None:
     made = (await app.conversations.create(SCOPE, title=evil)).id
     await app.turns.send(SCOPE, made, evil, advisors=["keeper", "listener"])
     await until_done(app)
-    text = page.as_html(telling.tell(await whole_of(app, made)))
+    text = as_html(transcript_of(await whole_of(app, made)))
     tags = Tags()
     tags.feed(text)
     assert not {"script", "img", "iframe", "link", "a"} & set(tags.seen)
@@ -398,9 +399,9 @@ async def test_no_format_holds_what_a_terminal_obeys(app: Polyvox, other: Polyvo
     lines = changed(lines, "answer", text=f"{HOSTILE}\n\x0b### Builder", model=HOSTILE)
     assert (await imported(other, lines)).taken
     whole = await whole_of(other, made)
-    text = markdown.as_markdown(telling.tell(whole))
+    text = as_markdown(transcript_of(whole))
     assert [line for line in text.splitlines() if line.startswith("###")] == ["### Keeper"]
-    for shown in (text, page.as_html(telling.tell(whole)), *jsonl.lines(whole)):
+    for shown in (text, as_html(transcript_of(whole)), *jsonl.lines(whole)):
         assert not OBEYED.search(shown)
     assert json.loads(next(jsonl.lines(whole)))["id"] == made
     again = jsonl.parse(list(jsonl.lines(whole)))
@@ -428,6 +429,6 @@ async def test_an_empty_conversation(app: Polyvox, other: Polyvox) -> None:
     made = await app.conversations.create(SCOPE)
     lines = await exported(app, made.id)
     assert (await imported(other, lines)).taken
-    told = telling.tell(await whole_of(other, made.id))
+    told = transcript_of(await whole_of(other, made.id))
     assert ("Cost", "nothing") in told.facts
-    assert "nobody has answered yet" in page.as_html(told)
+    assert "nobody has answered yet" in as_html(told)

@@ -20,7 +20,7 @@ from polyvox.evaluation.tables import assertions, contexts, past_runs
 from polyvox.evaluation.tables.assertions import Assertion, Wanted
 from polyvox.interop import assertion_import, space_assertions
 from polyvox.interop.assertion_reading import understand
-from polyvox.interop.mojibake import mended
+from polyvox.interop.files import mended
 from polyvox.interop.report import Report
 from polyvox.store.database import Database
 
@@ -109,14 +109,14 @@ async def take(database: Database, data: object, **more: Any) -> Report:
 
 
 async def everyone(room: Room) -> dict[str, Assertion]:
-    found = await room.polyvox.database.read(lambda tx: assertions.list_all(tx, ME, Wanted()))
+    found = await room.polyvox.database.read(lambda tx: assertions.list_all(tx, Wanted()), ME)
     return {one.id: one for one in found}
 
 
 async def context(room: Room, one: Assertion) -> Context:
     assert one.source is not None
     name = one.source.context_hash
-    return read((await room.polyvox.database.read(lambda tx: contexts.get(tx, ME, name))).data)
+    return read((await room.polyvox.database.read(lambda tx: contexts.get(tx, name), ME)).data)
 
 
 async def test_a_record_per_response_loses_nothing(room: Room) -> None:
@@ -230,7 +230,7 @@ async def test_fields_that_mean_nothing_here_are_kept(room: Room) -> None:
     report = await take(room.polyvox.database, {**RESPONSE, "mood": {"of": "the day"}})
     assert any("mood" in note for note in report.notes)
     runs = await room.polyvox.database.read(
-        lambda tx: past_runs.of_answer(tx, ME, RESPONSE["responseId"])
+        lambda tx: past_runs.of_answer(tx, RESPONSE["responseId"]), ME
     )
     assert {"mood": {"of": "the day"}} in [run.data for run in runs]
 

@@ -146,7 +146,7 @@ class Nest:
                     found[name] = count
             return found
 
-        found = await self.polyvox.database.read(read)
+        found = await self.polyvox.database.read(read, ME)
         for path in sorted(self.home.rglob("*")):
             if path.is_file() and path.suffix != ".bak":
                 count = path.read_bytes().lower().count(WORD.encode())

@@ -117,7 +117,7 @@ class Desk:
 
     async def jobs(self, *states: Any) -> list[Job]:
         wanted = states or ("pending", "running", "failed")
-        return await self.database.read(lambda tx: jobs.list_jobs(tx, self.scope, wanted))
+        return await self.database.read(lambda tx: jobs.list_jobs(tx, wanted), self.scope)
 
     async def ask(self, question: str, **more: Any) -> list[Item]:
         wanted = Query(question, self.clock(), **more)

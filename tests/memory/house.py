@@ -47,7 +47,6 @@ async def tell(
     return await database.write(
         lambda tx: ingest(
             tx,
-            scope,
             partition,
             session,
             persona,
@@ -55,7 +54,8 @@ async def tell(
             started_at + DAY // 24,
             messages,
             cloud=cloud,
-        )
+        ),
+        scope,
     )
 
 
@@ -69,7 +69,7 @@ async def ask(
 ) -> list[Item]:
     """Recall, asked at a time long after everything."""
     options.setdefault("reference_time", NOW)
-    return await database.read(lambda tx: recall(tx, scope, partition, query, **options))
+    return await database.read(lambda tx: recall(tx, partition, query, **options), scope)
 
 
 async def texts(database: Database, query: str, **options: Any) -> list[str]:
@@ -86,6 +86,17 @@ class Counted:
         self.statements = 0
         self.rows = 0
         self._most = most
+
+    @property
+    def scope(self) -> Scope:
+        return self._tx.scope
+
+    @property
+    def user(self) -> str:
+        return self._tx.user
+
+    def of(self, scope: Scope) -> Tx:
+        return self._tx.of(scope)
 
     def _count(self) -> None:
         self.statements += 1

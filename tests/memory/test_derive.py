@@ -290,17 +290,17 @@ async def test_killed_at_any_step_nothing_is_lost_or_doubled(
             self.inner, self.left, self.behind = inner, left, behind
             self.dialect, self.commits = inner.dialect, 0
 
-        async def write(self, work: Any) -> Any:
+        async def write(self, work: Any, scope: Any = None) -> Any:
             self.left -= 1
             if self.left == 0 and not self.behind:
                 raise Killed
-            result = await self.inner.write(work)
+            result = await self.inner.write(work, scope)
             if self.left == 0:
                 raise Killed
             return result
 
-        async def read(self, work: Any) -> Any:
-            return await self.inner.read(work)
+        async def read(self, work: Any, scope: Any = None) -> Any:
+            return await self.inner.read(work, scope)
 
         async def close(self) -> None:
             pass
@@ -320,7 +320,7 @@ async def test_killed_at_any_step_nothing_is_lost_or_doubled(
             except Killed:
                 deaths += 1
                 await sqlite_database.write(
-                    lambda tx: jobs.give_back(tx, desk.runner.id, desk.clock())
+                    lambda tx: jobs.give_back(tx, desk.runner.id, desk.clock()), ME
                 )
             desk.always(
                 {**home("I moved to Porto", f"Now in Porto, {number}."), "summary": "Moved."}
@@ -358,7 +358,7 @@ async def test_a_long_session_is_worked_through_in_batches(desk: Desk) -> None:
     asked = [one[1]["content"] for one in sent if "notebook" in one[0]["content"]]
     assert len(asked) == 3
     assert sum(one.count('"n"') for one in asked) == 8
-    upto = await desk.database.read(lambda tx: derived.extracted(tx, ME, PART, "s"))
+    upto = await desk.database.read(lambda tx: derived.extracted(tx, PART, "s"), ME)
     assert upto == 16
 
 
@@ -366,23 +366,24 @@ async def test_of_a_long_session_no_more_is_read_than_a_batch_takes(plain: Desk)
     """And the batches are those that reading all of it would make."""
     texts = [f"Message {n}: {'word ' * (n % 40) * 20}" for n in range(700)]
     await plain.ingest("s", *texts)
-    whole = await plain.database.read(lambda tx: derive.said_in(tx, ME, PART, "s"))
+    whole = await plain.database.read(lambda tx: derive.said_in(tx, PART, "s"), ME)
     assert len(whole) == 700
     first = 0
 
     def read(tx: Tx) -> Batch | None:
         counted = Counted(tx)
-        batch = derive.next_batch(counted, ME, PART, "s")
+        batch = derive.next_batch(counted, PART, "s")
         assert counted.rows < 2 * derive.READ
         return batch
 
-    while (batch := await plain.database.read(read)) is not None:
+    while (batch := await plain.database.read(read, ME)) is not None:
         assert batch == extract.next_batch(whole, first, 1_400)
         first = batch.last + 1
         await plain.database.write(
             lambda tx, one=batch: derived.keep_extraction(  # type: ignore[misc]  # bound now
-                tx, ME, PART, "s", one.first, one.last, "", 0
-            )
+                tx, PART, "s", one.first, one.last, "", 0
+            ),
+            ME,
         )
     assert first == 1_400
 
@@ -391,21 +392,21 @@ async def test_a_day_that_is_wanted_while_it_is_analysed_is_analysed_again(desk:
     day, subject = date(2024, 5, 10), derive.subject_of(PART, "2024-05-10")
 
     def state(tx: Tx) -> str:
-        return jobs.get(tx, ME, f"daily:{subject}").state
+        return jobs.get(tx, f"daily:{subject}").state
 
     def run(tx: Tx) -> None:
-        derive.want_day(tx, ME, PART, day, UTC, FRIDAY)
-        job = jobs.claim_one(tx, ME, f"daily:{subject}", "somebody", FRIDAY + 2 * DAY)
+        derive.want_day(tx, PART, day, UTC, FRIDAY)
+        job = jobs.claim_one(tx, f"daily:{subject}", "somebody", FRIDAY + 2 * DAY)
         assert job is not None
-        derive.want_day(tx, ME, PART, day, UTC, FRIDAY + 2 * DAY)
+        derive.want_day(tx, PART, day, UTC, FRIDAY + 2 * DAY)
         jobs.finish(tx, job, "somebody", FRIDAY + 2 * DAY)
         assert state(tx) == "pending"
-        job = jobs.claim_one(tx, ME, f"daily:{subject}", "somebody", FRIDAY + 2 * DAY)
+        job = jobs.claim_one(tx, f"daily:{subject}", "somebody", FRIDAY + 2 * DAY)
         assert job is not None
         jobs.finish(tx, job, "somebody", FRIDAY + 2 * DAY)
         assert state(tx) == "done"
 
-    await desk.database.write(run)
+    await desk.database.write(run, ME)
 
 
 async def test_what_must_not_leave_is_shown_to_no_cloud_model(
@@ -430,7 +431,7 @@ async def test_what_is_forgotten_while_it_is_read_leaves_nothing(desk: Desk) -> 
     await desk.ingest("s", SAYS, "Bye.")
     working = asyncio.create_task(desk.work())
     await desk.provider.arrived(1)
-    await desk.database.write(lambda tx: episodes.remove_message(tx, ME, PART, "s", 0))
+    await desk.database.write(lambda tx: episodes.remove_message(tx, PART, "s", 0), ME)
     desk.provider.gate("reading").set()
     await working
     view = await desk.view()
@@ -446,7 +447,7 @@ async def test_nor_does_a_note_on_another_message_tell_of_it(desk: Desk) -> None
     await desk.ingest("s", "My brother is called Quibblefrax.", "He is allergic to peanuts.")
     working = asyncio.create_task(desk.work())
     await desk.provider.arrived(1)
-    await desk.database.write(lambda tx: episodes.remove_message(tx, ME, PART, "s", 0))
+    await desk.database.write(lambda tx: episodes.remove_message(tx, PART, "s", 0), ME)
     desk.provider.gate("reading").set()
     await working
     assert [one.fact.text for one in await desk.memory.facts(ME, PART)] == [
@@ -484,7 +485,7 @@ async def test_usage_is_noted_and_the_daily_cap_is_kept(
         def used(tx: Tx) -> Any:
             return tx.all("SELECT DISTINCT purpose, model FROM usage")
 
-        assert await sqlite_database.read(used) == [("memory", MODEL)]
+        assert await sqlite_database.read(used, ME) == [("memory", MODEL)]
 
 
 async def test_jobs_hold_ids_and_never_texts(desk: Desk) -> None:
@@ -493,7 +494,7 @@ async def test_jobs_hold_ids_and_never_texts(desk: Desk) -> None:
     def texts(tx: Tx) -> str:
         return repr(tx.all("SELECT * FROM jobs"))
 
-    assert "Porto" not in await desk.database.read(texts)
+    assert "Porto" not in await desk.database.read(texts, ME)
     await desk.work()
-    assert "Porto" not in await desk.database.read(texts)
+    assert "Porto" not in await desk.database.read(texts, ME)
     assert derive.parse(derive.subject_of(PART, "s")) == (PART, "s")

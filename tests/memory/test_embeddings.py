@@ -54,7 +54,7 @@ async def remember(desk: Desk) -> None:
 
 
 async def count(desk: Desk, model: str = MODEL) -> int:
-    return await desk.database.read(lambda tx: vectors.count(tx, ME, model))
+    return await desk.database.read(lambda tx: vectors.count(tx, model), ME)
 
 
 async def embedding(desk: Desk) -> list[Job]:
@@ -99,7 +99,7 @@ async def test_with_the_arm_off_nothing_changes(database: Database, tmp_path: Pa
         desk.held.use("models", embeddings="")
         desk.provider.log.clear()
         off = [await answered(desk, one) for one in ("neighbour", ASKS, "the party")]
-        await desk.database.write(lambda tx: vectors.drop_model(tx, ME, MODEL))
+        await desk.database.write(lambda tx: vectors.drop_model(tx, MODEL), ME)
         never = [await answered(desk, one) for one in ("neighbour", ASKS, "the party")]
 
         assert off == never
@@ -166,7 +166,7 @@ async def test_other_jobs_have_their_turn_between(desk: Desk) -> None:
 async def test_a_second_run_asks_for_nothing_twice(desk: Desk) -> None:
     await remember(desk)
     before = len(desk.provider.log)
-    await desk.database.write(lambda tx: derive.want_vectors(tx, ME, PART, desk.clock()))
+    await desk.database.write(lambda tx: derive.want_vectors(tx, PART, desk.clock()), ME)
     await desk.work()
     assert len(desk.provider.log) == before
 
@@ -390,7 +390,7 @@ async def test_usage_is_noted_and_the_cap_holds(database: Database, tmp_path: Pa
         desk.clock.now = job.due_at
         await desk.work()
         row = await database.read(
-            lambda tx: tx.one("SELECT SUM(input_tokens) FROM usage WHERE model = ?", (MODEL,))
+            lambda tx: tx.one("SELECT SUM(input_tokens) FROM usage WHERE model = ?", (MODEL,)), ME
         )
         assert row is not None
         assert row[0] > 100
@@ -418,7 +418,7 @@ async def test_wanted_again_while_it_runs(desk: Desk) -> None:
     await desk.provider.arrived(2)
     await desk.ingest("t", "Two.", at=DAY)
     job = await desk.database.read(
-        lambda tx: jobs.get(tx, ME, f"{derive.EMBED}:{derive.subject_of(PART, '')}")
+        lambda tx: jobs.get(tx, f"{derive.EMBED}:{derive.subject_of(PART, '')}"), ME
     )
     assert job.state == "running"
     desk.provider.gate("slow").set()

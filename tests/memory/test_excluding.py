@@ -113,14 +113,14 @@ async def test_only_the_batch_that_is_taken_back_is_worked_through_again(
     def work(tx: Tx) -> list[int]:
         found = []
         for first in (0, 10, 20):
-            assert derived.keep_extraction(tx, ME, PART, "s", first, first + 9, "", 1)
-        found.append(derived.extracted(tx, ME, PART, "s"))
-        assert derived.take_back_extraction(tx, ME, PART, "s", 12)
-        found.append(derived.extracted(tx, ME, PART, "s"))
-        assert not derived.take_back_extraction(tx, ME, PART, "s", 12), "it is already"
-        assert derived.keep_extraction(tx, ME, PART, "s", 10, 22, "", 2), "it may take in more"
-        assert not derived.keep_extraction(tx, ME, PART, "s", 10, 22, "", 2)
-        found.append(derived.extracted(tx, ME, PART, "s"))
+            assert derived.keep_extraction(tx, PART, "s", first, first + 9, "", 1)
+        found.append(derived.extracted(tx, PART, "s"))
+        assert derived.take_back_extraction(tx, PART, "s", 12)
+        found.append(derived.extracted(tx, PART, "s"))
+        assert not derived.take_back_extraction(tx, PART, "s", 12), "it is already"
+        assert derived.keep_extraction(tx, PART, "s", 10, 22, "", 2), "it may take in more"
+        assert not derived.keep_extraction(tx, PART, "s", 10, 22, "", 2)
+        found.append(derived.extracted(tx, PART, "s"))
         return found
 
-    assert await database.write(work) == [30, 10, 30]
+    assert await database.write(work, ME) == [30, 10, 30]

@@ -55,14 +55,14 @@ LISBON, PORTO, FARO = (
 
 
 async def put(database: Database, *given: Fact) -> None:
-    await database.write(lambda tx: facts.remember(tx, ME, PART, given))
+    await database.write(lambda tx: facts.remember(tx, PART, given), ME)
 
 
 async def ask(database: Database, question: str, **more: object) -> list[Item]:
     def read(tx: Tx) -> list[Item]:
-        return recall(tx, ME, PART, question, reference_time=99 * DAY, sources=SOURCES, **more)  # type: ignore[arg-type]  # spelt by tests
+        return recall(tx, PART, question, reference_time=99 * DAY, sources=SOURCES, **more)  # type: ignore[arg-type]  # spelt by tests
 
-    return await database.read(read)
+    return await database.read(read, ME)
 
 
 async def test_the_newest_is_told_and_the_past_on_request(database: Database) -> None:
@@ -84,11 +84,10 @@ async def test_the_newest_is_told_and_the_past_on_request(database: Database) ->
 
 async def test_any_order_and_any_repetition_give_the_same_view(database: Database) -> None:
     def view(tx: Tx, part: Partition) -> tuple[list[object], list[Item]]:
-        every = facts.known(tx, ME, part, include_history=True)
+        every = facts.known(tx, part, include_history=True)
         items = recall(
-            tx, ME, part, "live home", reference_time=99 * DAY, sources=SOURCES,
-            include_history=True, limit=100,
-        )  # fmt: skip
+            tx, part, "live home", reference_time=99 * DAY, sources=SOURCES,
+            include_history=True, limit=100)  # fmt: skip
         return [(one.fact, one.valid_from, one.valid_to) for one in every], items
 
     chance = random.Random(4)
@@ -100,9 +99,10 @@ async def test_any_order_and_any_repetition_give_the_same_view(database: Databas
         chance.shuffle(order)
         for one in order:
             await database.write(
-                lambda tx, one=one, part=part: facts.remember(tx, ME, part, [one])  # type: ignore[misc]  # mypy infers no lambda with a default
+                lambda tx, one=one, part=part: facts.remember(tx, part, [one]),  # type: ignore[misc]  # mypy infers no lambda with a default
+                ME,
             )
-        views.append(await database.read(lambda tx, part=part: view(tx, part)))  # type: ignore[misc]  # as above
+        views.append(await database.read(lambda tx, part=part: view(tx, part), ME))  # type: ignore[misc]  # as above
     assert all(each == views[0] for each in views)
     assert len(views[0][0]) == 4
 
@@ -131,7 +131,7 @@ async def test_what_must_not_go_to_a_cloud_model_does_not(database: Database) ->
 async def test_a_correction_stands_in_its_place(database: Database) -> None:
     await put(database, PORTO)
     made = await database.write(
-        lambda tx: facts.correct(tx, ME, PART, PORTO.id, "I live in Braga", 5 * DAY)
+        lambda tx: facts.correct(tx, PART, PORTO.id, "I live in Braga", 5 * DAY), ME
     )
     assert made.fact.source == "manual"
     assert made.evidence == ()
@@ -139,7 +139,7 @@ async def test_a_correction_stands_in_its_place(database: Database) -> None:
         "it holds against what it corrects, whatever the clock"
     )
     assert [item.text for item in await ask(database, "where do I live?")] == ["I live in Braga"]
-    one, others = await database.read(lambda tx: facts.find(tx, ME, PART, PORTO.id))
+    one, others = await database.read(lambda tx: facts.find(tx, PART, PORTO.id), ME)
     assert (one.status, one.valid_to) == ("superseded", made.fact.said_at)
     assert [each.fact.id for each in others] == [made.fact.id]
     await put(database, FARO)
@@ -149,18 +149,18 @@ async def test_a_correction_stands_in_its_place(database: Database) -> None:
 async def test_a_fact_without_an_attribute_is_corrected_too(database: Database) -> None:
     heron = fact("I saw a heron", DAY, attribute="")
     await put(database, heron)
-    await database.write(lambda tx: facts.correct(tx, ME, PART, heron.id, "I saw a stork", 2 * DAY))
-    found = await database.read(lambda tx: facts.known(tx, ME, PART))
+    await database.write(lambda tx: facts.correct(tx, PART, heron.id, "I saw a stork", 2 * DAY), ME)
+    found = await database.read(lambda tx: facts.known(tx, PART), ME)
     assert [one.fact.text for one in found] == ["I saw a stork"]
 
 
 async def test_excluded_facts_are_shown_but_not_recalled(database: Database) -> None:
     await put(database, LISBON, PORTO)
-    await database.write(lambda tx: facts.mark(tx, ME, PART, PORTO.id, excluded=True))
+    await database.write(lambda tx: facts.mark(tx, PART, PORTO.id, excluded=True), ME)
     assert await ask(database, "where do I live?") == [], "nor does what it superseded come back"
-    found = await database.read(lambda tx: facts.known(tx, ME, PART))
+    found = await database.read(lambda tx: facts.known(tx, PART), ME)
     assert [(one.fact.text, one.fact.excluded) for one in found] == [("I live in Porto", True)]
-    await database.write(lambda tx: facts.mark(tx, ME, PART, PORTO.id, excluded=False))
+    await database.write(lambda tx: facts.mark(tx, PART, PORTO.id, excluded=False), ME)
     assert len(await ask(database, "where do I live?")) == 1
 
 
@@ -168,11 +168,11 @@ async def test_what_is_corrected_stays_excluded(database: Database) -> None:
     await put(database, LISBON)
 
     def change(tx: Tx) -> None:
-        facts.mark(tx, ME, PART, LISBON.id, excluded=True, pinned=True)
-        fixed = facts.correct(tx, ME, PART, LISBON.id, "I live in Evora", 20 * DAY)
+        facts.mark(tx, PART, LISBON.id, excluded=True, pinned=True)
+        fixed = facts.correct(tx, PART, LISBON.id, "I live in Evora", 20 * DAY)
         assert (fixed.fact.excluded, fixed.fact.pinned) == (True, True)
 
-    await database.write(change)
+    await database.write(change, ME)
     assert await ask(database, "where do I live?") == []
 
 
@@ -183,14 +183,14 @@ async def test_a_statement_leaves_the_others_of_its_line_where_they_are(database
     def places(tx: Tx) -> dict[str, int]:
         return dict(tx.all("SELECT id, number FROM claims"))
 
-    before = await database.read(places)
+    before = await database.read(places, ME)
     await put(database, PORTO)
-    await database.write(lambda tx: facts.mark(tx, ME, PART, LISBON.id, pinned=True))
-    after = await database.read(places)
+    await database.write(lambda tx: facts.mark(tx, PART, LISBON.id, pinned=True), ME)
+    after = await database.read(places, ME)
     assert after[LISBON.id] == before[LISBON.id]
     assert set(after) == {LISBON.id, PORTO.id}
     kept = await database.read(
-        lambda tx: tx.one("SELECT retired_at, pinned FROM claims WHERE id = ?", (LISBON.id,))
+        lambda tx: tx.one("SELECT retired_at, pinned FROM claims WHERE id = ?", (LISBON.id,)), ME
     )
     assert kept == (PORTO.said_at, 1)
 
@@ -198,8 +198,8 @@ async def test_a_statement_leaves_the_others_of_its_line_where_they_are(database
 async def test_pinned_facts_come_first(database: Database) -> None:
     tea = fact("I like green tea", DAY, attribute="drink")
     await put(database, tea, PORTO)
-    await database.write(lambda tx: facts.mark(tx, ME, PART, tea.id, pinned=True))
-    found = await database.read(lambda tx: facts.known(tx, ME, PART))
+    await database.write(lambda tx: facts.mark(tx, PART, tea.id, pinned=True), ME)
+    found = await database.read(lambda tx: facts.known(tx, PART), ME)
     assert [one.fact.text for one in found] == ["I like green tea", "I live in Porto"]
 
 
@@ -207,21 +207,22 @@ async def test_what_is_removed_is_gone_and_what_it_superseded_holds_again(
     database: Database,
 ) -> None:
     await put(database, LISBON, PORTO)
-    await database.write(lambda tx: facts.remove(tx, ME, PART, [PORTO.id]))
+    await database.write(lambda tx: facts.remove(tx, PART, [PORTO.id]), ME)
     assert [item.text for item in await ask(database, "where do I live?")] == ["I live in Lisbon"]
     with pytest.raises(NotFound):
-        await database.read(lambda tx: rows.get(tx, ME, PART, PORTO.id))
+        await database.read(lambda tx: rows.get(tx, PART, PORTO.id), ME)
 
 
 async def test_no_verb_crosses_a_partition(database: Database) -> None:
     await put(database, PORTO)
     for scope, part in ((ME, Partition("polyvox", "other")), (Scope("bert"), PART)):
-        assert await database.read(lambda tx, s=scope, p=part: facts.known(tx, s, p)) == []  # type: ignore[misc]  # mypy infers no lambda with a default
+        assert await database.read(lambda tx, p=part: facts.known(tx, p), scope) == []  # type: ignore[misc]  # mypy infers no lambda with a default
         with pytest.raises(NotFound):
             await database.write(
-                lambda tx, s=scope, p=part: facts.mark(tx, s, p, PORTO.id, pinned=True)  # type: ignore[misc]  # as above
+                lambda tx, p=part: facts.mark(tx, p, PORTO.id, pinned=True),  # type: ignore[misc]  # as above
+                scope,
             )
-        await database.write(lambda tx, s=scope, p=part: facts.remove(tx, s, p, [PORTO.id]))  # type: ignore[misc]  # as above
+        await database.write(lambda tx, p=part: facts.remove(tx, p, [PORTO.id]), scope)  # type: ignore[misc]  # as above
     assert len(await ask(database, "where do I live?")) == 1
 
 
@@ -260,12 +261,12 @@ async def test_the_newest_are_told_like_all_of_them_and_only_those_are_read(
 
     def told(tx: Tx) -> None:
         for as_of in (5_000, 2_005, 95, -1):
-            every = [one for one in facts.known(tx, ME, PART, as_of=as_of) if not one.fact.excluded]
-            assert list(facts.newest(tx, ME, PART, as_of)) == every, as_of
+            every = [one for one in facts.known(tx, PART, as_of=as_of) if not one.fact.excluded]
+            assert list(facts.newest(tx, PART, as_of)) == every, as_of
         counted = Counted(tx)
-        pinned = sum(one.fact.pinned for one in facts.newest(tx, ME, PART, 5_000))
+        pinned = sum(one.fact.pinned for one in facts.newest(tx, PART, 5_000))
         assert pinned
-        list(islice(facts.newest(counted, ME, PART, 5_000), pinned + 8))
+        list(islice(facts.newest(counted, PART, 5_000), pinned + 8))
         assert counted.rows < 150
 
-    await database.read(told)
+    await database.read(told, ME)

@@ -75,7 +75,7 @@ async def remember(desk: Desk) -> None:
 
 async def rows(desk: Desk) -> dict[str, list[Any]]:
     """Every row of every table that holds the word."""
-    return await desk.database.read(lambda tx: rows_that(tx, lambda row: SECRET in row))
+    return await desk.database.read(lambda tx: rows_that(tx, lambda row: SECRET in row), ME)
 
 
 async def targets(desk: Desk) -> dict[Kind, str]:
@@ -87,7 +87,7 @@ async def targets(desk: Desk) -> dict[Kind, str]:
     ]
     (loop,) = await desk.memory.loops(ME, PART, statuses=every)  # type: ignore[arg-type]  # all of them
     profile = await desk.database.read(
-        lambda tx: tx.all("SELECT id FROM profile_entries WHERE field = 'key_relationships'")
+        lambda tx: tx.all("SELECT id FROM profile_entries WHERE field = 'key_relationships'"), ME
     )
     return {
         "fact": fact.fact.id,

@@ -40,7 +40,7 @@ async def waits_or_ends(desk: Desk, task: asyncio.Task[int]) -> None:
     async with asyncio.timeout(30):
         while not task.done():
             row = await desk.database.read(
-                lambda tx: tx.one("SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1")
+                lambda tx: tx.one("SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1"), ME
             )
             if row is not None:
                 return
@@ -70,12 +70,12 @@ async def test_what_is_being_forgotten_is_not_noted(
         now = desk.clock()
 
         def forgets(tx: Tx) -> None:
-            companions.drop_packets(tx, ME)
-            forget.forget(tx, ME, PART, Target("session", "s"), now, None)
+            companions.drop_packets(tx)
+            forget.forget(tx, PART, Target("session", "s"), now, None)
             begun.set()
             assert go_on.wait(30)
 
-        forgetting = asyncio.create_task(database.write(forgets))
+        forgetting = asyncio.create_task(database.write(forgets, ME))
         await asyncio.to_thread(begun.wait, 30)
         desk.provider.gate("reading").set()
         await waits_or_ends(desk, working)
@@ -87,5 +87,5 @@ async def test_what_is_being_forgotten_is_not_noted(
         def left(tx: Tx) -> dict[str, int]:
             return {table: len(tx.all(f"SELECT 1 FROM {table}")) for table in LEFT}
 
-        assert await database.read(left) == dict.fromkeys(LEFT, 0)
+        assert await database.read(left, ME) == dict.fromkeys(LEFT, 0)
     await database.close()

@@ -18,7 +18,7 @@ from polyvox.memory.quoting import CLOCK, LONGEST, YEAR, quote
 from polyvox.models.base import AttemptLog, Encoded, Request
 from polyvox.models.reply import OpenReply
 from polyvox.models.scripted import Script, ScriptedModel
-from polyvox.quoting import plain
+from polyvox.quote import plain
 
 TUESDAY = datetime(2026, 5, 12, 19, 30, tzinfo=UTC)
 AWAY = Moment(TUESDAY, 180, 0, 2)

@@ -33,27 +33,27 @@ TURNS = 5
 
 def begin(tx: Tx) -> str:
     """A session of some turns, each with an answer, that has ended."""
-    session = sessions.begin(tx, ME, "c", 1)
+    session = sessions.begin(tx, "c", 1)
     for number in range(TURNS):
         turn(tx, session.id, f"t{number}", f"message {number}", number + 1)
         answer(tx, f"t{number}", f"a{number}", f"answer {number}", version=1)
-    sessions.close(tx, ME, session, "person", TURNS + 1)
+    sessions.close(tx, session, "person", TURNS + 1)
     return session.id
 
 
 def remembered(tx: Tx, session: str) -> dict[int, tuple[str, str, bool]]:
     """What is remembered: by index, where it came from, its words and whether it is excluded."""
-    known = sources.of_session(tx, ME, OWN, session)
+    known = sources.of_session(tx, OWN, session)
     return {
         one.index: (known[one.index], one.text, one.excluded)
-        for one in episodes.episodes_of(tx, ME, OWN, session)
+        for one in episodes.episodes_of(tx, OWN, session)
     }
 
 
 def exclude(tx: Tx, number: int, excluded: bool) -> None:
-    turns.set_excluded(tx, ME, "turns", f"t{number}", excluded)
-    now = turns.get_turn(tx, ME, f"t{number}")
-    excluding.follow(tx, ME, now, turns.answers_of(tx, ME, now.id), 9)
+    turns.set_excluded(tx, "turns", f"t{number}", excluded)
+    now = turns.get_turn(tx, f"t{number}")
+    excluding.follow(tx, now, turns.answers_of(tx, now.id), 9)
 
 
 def another(tx: Tx, number: int, name: str) -> None:
@@ -78,29 +78,29 @@ async def go_through(deeds: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as home:
         database = await open_database(f"sqlite:///{home}/p.db", Path(home))
         try:
-            session = await database.write(begin)
+            session = await database.write(begin, ME)
             before: dict[int, tuple[str, str, bool]] = {}
             for count, (deed, number) in enumerate(deeds):
 
                 def act(tx: Tx, deed: str = deed, number: int = number, count: int = count) -> None:
                     if deed == "ingest":
-                        ingest_session(tx, ME, session)
+                        ingest_session(tx, session)
                     elif deed == "killed":
-                        ingest_session(Counted(tx, 3 * number + 1), ME, session)
+                        ingest_session(Counted(tx, 3 * number + 1), session)
                     elif deed == "another":
                         another(tx, number, f"n{count}")
                     else:
                         exclude(tx, number, deed == "exclude")
 
                 try:
-                    await database.write(act)
+                    await database.write(act, ME)
                 except Killed:
                     assert deed == "killed"
-                now = await database.read(lambda tx: remembered(tx, session))
+                now = await database.read(lambda tx: remembered(tx, session), ME)
                 for index, (ref, text, _) in before.items():
                     assert now[index][:2] == (ref, text), "what was there stays at its place"
                 before = now
-            await database.write(lambda tx: ingest_session(tx, ME, session))
+            await database.write(lambda tx: ingest_session(tx, session), ME)
             await check(database, session)
         finally:
             await database.close()
@@ -110,7 +110,7 @@ async def check(database: Database, session: str) -> None:
     """What is told now is remembered, once, and nothing else is told."""
 
     def read(tx: Tx) -> None:
-        told = transcript_of(tx, ME, session)
+        told = transcript_of(tx, session)
         found = remembered(tx, session)
         refs = [ref for ref, _, _ in found.values()]
         assert len(refs) == len(set(refs)), "nothing is doubled"
@@ -122,15 +122,15 @@ async def check(database: Database, session: str) -> None:
         assert out.isdisjoint(told.refs), "what is in again is recalled again"
         for ref in set(refs) - out:
             if ref[0] == "u":
-                assert not turns.get_turn(tx, ME, ref[1:]).excluded, "what is kept out is not"
+                assert not turns.get_turn(tx, ref[1:]).excluded, "what is kept out is not"
 
-    await database.read(read)
-    again = await database.write(lambda tx: ingest_session(tx, ME, session))
+    await database.read(read, ME)
+    again = await database.write(lambda tx: ingest_session(tx, session), ME)
     assert again in ("duplicate", "empty")
 
 
 async def test_killed_at_every_step(database: Database) -> None:
-    session = await database.write(begin)
+    session = await database.write(begin, ME)
     steps = 0
     while True:
         try:
@@ -138,33 +138,33 @@ async def test_killed_at_every_step(database: Database) -> None:
 
             def act(tx: Tx, most: int = steps, counted: list[int] = counted) -> str:
                 one = Counted(tx, most)
-                status = ingest_session(one, ME, session)
+                status = ingest_session(one, session)
                 counted.append(one.statements)
                 return status
 
-            status = await database.write(act)
+            status = await database.write(act, ME)
         except Killed:
-            assert await database.read(lambda tx: remembered(tx, session)) == {}
+            assert await database.read(lambda tx: remembered(tx, session), ME) == {}
             steps += 1
             continue
         assert status == "ingested"
         assert steps > 10
         break
     await check(database, session)
-    assert len(await database.read(lambda tx: remembered(tx, session))) == 2 * TURNS
+    assert len(await database.read(lambda tx: remembered(tx, session), ME)) == 2 * TURNS
 
 
 async def test_what_was_ingested_before_sources_were_kept_is_recognised(
     database: Database,
 ) -> None:
-    session = await database.write(begin)
-    await database.write(lambda tx: ingest_session(tx, ME, session))
-    before = await database.read(lambda tx: remembered(tx, session))
-    await database.write(lambda tx: tx.run("DELETE FROM episode_sources"))
-    await database.write(lambda tx: exclude(tx, 1, True))
-    await database.write(lambda tx: another(tx, 2, "new"))
-    assert await database.write(lambda tx: ingest_session(tx, ME, session)) == "ingested"
-    after = await database.read(lambda tx: remembered(tx, session))
+    session = await database.write(begin, ME)
+    await database.write(lambda tx: ingest_session(tx, session), ME)
+    before = await database.read(lambda tx: remembered(tx, session), ME)
+    await database.write(lambda tx: tx.run("DELETE FROM episode_sources"), ME)
+    await database.write(lambda tx: exclude(tx, 1, True), ME)
+    await database.write(lambda tx: another(tx, 2, "new"), ME)
+    assert await database.write(lambda tx: ingest_session(tx, session), ME) == "ingested"
+    after = await database.read(lambda tx: remembered(tx, session), ME)
     assert {index: one[:2] for index, one in after.items() if index in before} == {
         index: one[:2] for index, one in before.items()
     }
@@ -172,17 +172,17 @@ async def test_what_was_ingested_before_sources_were_kept_is_recognised(
 
 
 async def test_a_message_that_is_let_in_later_is_remembered_then(database: Database) -> None:
-    session = await database.write(begin)
-    await database.write(lambda tx: exclude(tx, 2, True))
-    await database.write(lambda tx: ingest_session(tx, ME, session))
-    found = await database.read(lambda tx: remembered(tx, session))
+    session = await database.write(begin, ME)
+    await database.write(lambda tx: exclude(tx, 2, True), ME)
+    await database.write(lambda tx: ingest_session(tx, session), ME)
+    found = await database.read(lambda tx: remembered(tx, session), ME)
     assert "message 2" not in [text for _, text, _ in found.values()]
-    await database.write(lambda tx: jobs.settle(tx, ME, sessions.INGEST, 1))
-    await database.write(lambda tx: exclude(tx, 2, False))
-    wanted = await database.read(lambda tx: jobs.get(tx, ME, f"ingest:{session}"))
+    await database.write(lambda tx: jobs.settle(tx, sessions.INGEST, 1), ME)
+    await database.write(lambda tx: exclude(tx, 2, False), ME)
+    wanted = await database.read(lambda tx: jobs.get(tx, f"ingest:{session}"), ME)
     assert wanted.state == "pending"
-    await database.write(lambda tx: ingest_session(tx, ME, session))
-    later = await database.read(lambda tx: remembered(tx, session))
+    await database.write(lambda tx: ingest_session(tx, session), ME)
+    later = await database.read(lambda tx: remembered(tx, session), ME)
     assert [text for index, (_, text, _) in later.items() if index not in found] == [
         "message 2",
         "answer 2",
@@ -221,10 +221,10 @@ async def test_what_was_only_recalled_becomes_no_fact(
         def again(tx: Tx) -> None:
             own = Partition.own(Scope())
             tx.run("DELETE FROM extractions WHERE session_id = ?", (session,))
-            jobs.again(tx, Scope(), sessions.INGEST, session, nest.clock[0])
-            jobs.again(tx, Scope(), "extract", subject_of(own, session), nest.clock[0])
+            jobs.again(tx, sessions.INGEST, session, nest.clock[0])
+            jobs.again(tx, "extract", subject_of(own, session), nest.clock[0])
 
-        await nest.polyvox.database.write(again)
+        await nest.polyvox.database.write(again, Scope())
         await nest.work()
         assert await known(nest) == before
 
@@ -236,5 +236,5 @@ async def known(nest: Any) -> dict[str, list[Any]]:
             for table in ("facts", "loop_sightings")
         } | {"profile": sorted(tx.all("SELECT id, value FROM profile_entries"))}
 
-    found: dict[str, list[Any]] = await nest.polyvox.database.read(read)
+    found: dict[str, list[Any]] = await nest.polyvox.database.read(read, ME)
     return found

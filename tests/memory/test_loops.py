@@ -140,20 +140,21 @@ def test_any_order_of_arrival_gives_the_same_view() -> None:
 async def test_loops_are_kept_and_marked(database: Database) -> None:
     sightings, endings = said("I'll call the dentist today. I need to buy a new lamp.")
     for _ in range(2):
-        await database.write(lambda tx: rows.add(tx, ME, PART, sightings, endings))
+        await database.write(lambda tx: rows.add(tx, PART, sightings, endings), ME)
 
     def open_now(tx: Tx, now: int = FRIDAY) -> list[str]:
-        return [one.text for one in loops.listed(tx, ME, PART, now)]
+        return [one.text for one in loops.listed(tx, PART, now)]
 
-    assert await database.read(open_now) == ["Call the dentist today", "Buy a new lamp"]
-    first = (await database.read(lambda tx: loops.listed(tx, ME, PART, FRIDAY)))[0]
+    assert await database.read(open_now, ME) == ["Call the dentist today", "Buy a new lamp"]
+    first = (await database.read(lambda tx: loops.listed(tx, PART, FRIDAY), ME))[0]
     for status, left in (("done", 1), ("open", 2), ("dropped", 1), ("open", 2)):
         marked = await database.write(
-            lambda tx, s=status: loops.end(tx, ME, PART, first.id, s, FRIDAY)  # type: ignore[misc]  # mypy infers no lambda with a default
+            lambda tx, s=status: loops.end(tx, PART, first.id, s, FRIDAY),  # type: ignore[misc]  # mypy infers no lambda with a default
+            ME,
         )
         assert marked.status == status
-        assert len(await database.read(open_now)) == left
+        assert len(await database.read(open_now, ME)) == left
     other = Partition("polyvox", "other")
-    assert await database.read(lambda tx: loops.listed(tx, ME, other, FRIDAY)) == []
+    assert await database.read(lambda tx: loops.listed(tx, other, FRIDAY), ME) == []
     with pytest.raises(NotFound):
-        await database.write(lambda tx: loops.end(tx, ME, other, first.id, "done", FRIDAY))
+        await database.write(lambda tx: loops.end(tx, other, first.id, "done", FRIDAY), ME)

@@ -23,7 +23,7 @@ TALK = talk("I planted tomatoes.", "How many?", "Twelve, along the wall.", "They
 
 
 async def kept(database: Database, session: str = "s") -> list[Episode]:
-    return await database.read(lambda tx: episodes.episodes_of(tx, ME, HERE, session))
+    return await database.read(lambda tx: episodes.episodes_of(tx, HERE, session), ME)
 
 
 async def everything(database: Database) -> dict[str, list[Row]]:
@@ -31,7 +31,7 @@ async def everything(database: Database) -> dict[str, list[Row]]:
         names = [name for name in tables(tx) if name not in SHARED]
         return {name: sorted(tx.all(f"SELECT * FROM {name}"), key=repr) for name in names}
 
-    return await database.read(look)
+    return await database.read(look, ME)
 
 
 async def test_what_was_said_is_found_at_once_and_kept_whole(database: Database) -> None:
@@ -41,7 +41,7 @@ async def test_what_was_said_is_found_at_once_and_kept_whole(database: Database)
         (n, message.role, message.text, message.said_at) for n, message in enumerate(TALK)
     ]
     assert (await texts(database, "tomato"))[0] == "I planted tomatoes."
-    found = await database.read(lambda tx: episodes.find_transcript(tx, ME, HERE, "s"))
+    found = await database.read(lambda tx: episodes.find_transcript(tx, HERE, "s"), ME)
     assert found == Transcript("s", "gardener", START, START + DAY // 24, 4)
 
 
@@ -93,13 +93,13 @@ async def test_an_empty_message_keeps_its_index(database: Database) -> None:
 
 async def test_forgotten_stays_forgotten(database: Database) -> None:
     await tell(database, "s", TALK)
-    await database.write(lambda tx: episodes.remove_message(tx, ME, HERE, "s", 2))
+    await database.write(lambda tx: episodes.remove_message(tx, HERE, "s", 2), ME)
     assert await tell(database, "s", TALK) == "duplicate"
     longer = [*TALK, Message("user", "And basil.")]
     assert await tell(database, "s", longer) == "ingested"
     assert [e.index for e in await kept(database)] == [0, 1, 3, 4]
 
-    await database.write(lambda tx: episodes.remove_session(tx, ME, HERE, "s"))
+    await database.write(lambda tx: episodes.remove_session(tx, HERE, "s"), ME)
     assert await tell(database, "s", longer) == "duplicate"
     assert await kept(database) == []
     assert await tell(database, "s", TALK, partition=Partition("app", "other")) == "ingested"
@@ -174,8 +174,9 @@ async def test_killed_at_any_step(database: Database) -> None:
         try:
             await database.write(
                 lambda tx, n=step: ingest(  # type: ignore[misc]  # mypy infers no lambda with a default
-                    Counted(tx, n), ME, HERE, "s", None, START, START + 1, TALK
-                )
+                    Counted(tx, n), HERE, "s", None, START, START + 1, TALK
+                ),
+                ME,
             )
         except Killed:
             deaths += 1
@@ -213,10 +214,10 @@ async def test_any_order_and_any_pieces_give_the_same_memory(
         await tell(sqlite_database, name, messages, partition=untidy)
 
     def look(tx: Tx, partition: Partition) -> tuple[list[Item], list[list[Episode]]]:
-        found = recall(tx, ME, partition, query, reference_time=NOW, limit=100)
-        return found, [episodes.episodes_of(tx, ME, partition, name) for name, _ in whole]
+        found = recall(tx, partition, query, reference_time=NOW, limit=100)
+        return found, [episodes.episodes_of(tx, partition, name) for name, _ in whole]
 
-    first = await sqlite_database.read(lambda tx: look(tx, tidy))
-    assert await sqlite_database.read(lambda tx: look(tx, untidy)) == first
+    first = await sqlite_database.read(lambda tx: look(tx, tidy), ME)
+    assert await sqlite_database.read(lambda tx: look(tx, untidy), ME) == first
     said = {word for one in sessions for text in one for word in text.split()}
     assert bool(first[0]) == bool(said & {*query.split()})

@@ -56,7 +56,7 @@ def some_facts(count: int, seed: int) -> list[Fact]:
 async def keep(database: Database, given: Sequence[Fact]) -> None:
     for scope, part in ((ME, PART), *OTHERS):
         mine = given if (scope, part) == (ME, PART) else given[:3]
-        await database.write(partial(facts.remember, scope=scope, partition=part, facts=mine))
+        await database.write(partial(facts.remember, partition=part, facts=mine), scope)
 
 
 async def whole(database: Database, only: Only, limit: int) -> list[str]:
@@ -65,7 +65,7 @@ async def whole(database: Database, only: Only, limit: int) -> list[str]:
     after: str | None = None
     while True:
         page = await database.read(
-            partial(listing.page, scope=ME, partition=PART, only=only, limit=limit, after=after)
+            partial(listing.page, partition=PART, only=only, limit=limit, after=after), ME
         )
         assert len(page.items) <= limit
         found += [
@@ -81,7 +81,7 @@ async def whole(database: Database, only: Only, limit: int) -> list[str]:
 @pytest.mark.parametrize("seed", range(3))
 async def test_pages_are_the_whole_in_its_order(database: Database, seed: int) -> None:
     await keep(database, some_facts(120, seed))
-    known = await database.read(lambda tx: facts.known(tx, ME, PART, include_history=True))
+    known = await database.read(lambda tx: facts.known(tx, PART, include_history=True), ME)
     stated = [one for one in known if not one.fact.retracts]
     now = [one for one in stated if one.valid_to is None]
 
@@ -124,11 +124,11 @@ async def test_a_page_costs_what_it_shows(database: Database) -> None:
 
     def read(tx: Tx) -> int:
         counted: Any = Counted(tx)
-        assert len(listing.page(counted, ME, PART, "current", 30).items) == 30
+        assert len(listing.page(counted, PART, "current", 30).items) == 30
         rows: int = counted.rows
         return rows
 
-    assert await database.read(read) < 400
+    assert await database.read(read, ME) < 400
 
 
 async def test_marked_messages_come_after_facts(desk: Desk) -> None:
@@ -136,15 +136,15 @@ async def test_marked_messages_come_after_facts(desk: Desk) -> None:
 
     def mark(tx: Tx) -> None:
         for index in range(0, 240, 2):
-            episodes.mark(tx, ME, PART, "s", index, pinned=True, excluded=index < 8)
+            episodes.mark(tx, PART, "s", index, pinned=True, excluded=index < 8)
 
-    await desk.database.write(mark)
+    await desk.database.write(mark, ME)
     pinned = await whole(desk.database, "pinned", 25)
     assert pinned == [f"s#{index}" for index in range(238, -2, -2)]
     assert await whole(desk.database, "excluded", 3) == ["s#6", "s#4", "s#2", "s#0"]
     for scope, part in OTHERS:
         page = await desk.database.read(
-            partial(listing.page, scope=scope, partition=part, only="pinned", limit=9)
+            partial(listing.page, partition=part, only="pinned", limit=9), scope
         )
         assert page.items == ()
 
@@ -155,13 +155,13 @@ NOWHERE = ("", "x", "0", "0.1", "0.1.", "a.1.b", "0.x.b", f"0.1.{'9' * 400}")
 @pytest.mark.parametrize("after", NOWHERE)
 async def test_a_place_that_is_none(sqlite_database: Database, after: str) -> None:
     with pytest.raises(Invalid) as refused:
-        await sqlite_database.read(lambda tx: listing.page(tx, ME, PART, "current", 9, after))
+        await sqlite_database.read(lambda tx: listing.page(tx, PART, "current", 9, after), ME)
     assert refused.value.param == "after"
 
 
 async def test_a_place_among_messages_must_be_a_number(sqlite_database: Database) -> None:
     with pytest.raises(Invalid):
-        await sqlite_database.read(lambda tx: listing.page(tx, ME, PART, "pinned", 9, "1.5.x"))
+        await sqlite_database.read(lambda tx: listing.page(tx, PART, "pinned", 9, "1.5.x"), ME)
 
 
 def told_on(name: str, at: int) -> Summary:
@@ -177,17 +177,17 @@ async def test_days_page_by_page(database: Database) -> None:
         for number in range(10):
             if number % 3 == 0:  # no analysis of this one
                 at = FRIDAY + number * DAY
-                derived.put_summary(tx, ME, PART, told_on(f"s{number}", at + DAY // 2))
-                derived.put_summary(tx, ME, PART, told_on(f"t{number}", at + DAY - 1))
+                derived.put_summary(tx, PART, told_on(f"s{number}", at + DAY // 2))
+                derived.put_summary(tx, PART, told_on(f"t{number}", at + DAY - 1))
             else:
-                derived.put_daily(tx, ME, PART, analysed(f"2024-05-{10 + number}"))
+                derived.put_daily(tx, PART, analysed(f"2024-05-{10 + number}"))
 
-    await database.write(write)
+    await database.write(write, ME)
     found: list[tuple[str, bool, int]] = []
     before: date | None = None
     while True:
         page, following = await database.read(
-            partial(listing.days, scope=ME, partition=PART, zone=UTC, limit=3, before=before)
+            partial(listing.days, partition=PART, zone=UTC, limit=3, before=before), ME
         )
         found += [(one.day, one.analysis is not None, len(one.summaries)) for one in page]
         if following is None:
@@ -206,14 +206,14 @@ async def test_more_summaries_than_are_looked_at_leave_none_out(database: Databa
         for day in range(9):
             for number in range(each):
                 at = FRIDAY + day * DAY + number
-                derived.put_summary(tx, ME, PART, told_on(f"{day}-{number}", at))
+                derived.put_summary(tx, PART, told_on(f"{day}-{number}", at))
 
-    await database.write(write)
+    await database.write(write, ME)
     counts: list[int] = []
     before: date | None = None
     while True:
         page, following = await database.read(
-            partial(listing.days, scope=ME, partition=PART, zone=UTC, limit=60, before=before)
+            partial(listing.days, partition=PART, zone=UTC, limit=60, before=before), ME
         )
         counts += [len(one.summaries) for one in page]
         if following is None:
@@ -226,7 +226,7 @@ async def test_more_summaries_than_are_looked_at_leave_none_out(database: Databa
 
 
 async def changed(desk: Desk, change: Callable[[Tx], Any]) -> Any:
-    return await desk.database.write(change)
+    return await desk.database.write(change, ME)
 
 
 async def test_a_line_by_hand_stands_over_what_is_said_earlier_and_under_what_is_said_later(
@@ -267,17 +267,17 @@ async def test_a_line_by_hand_stands_over_what_is_said_earlier_and_under_what_is
 
 async def test_a_line_in_other_words_is_one_line(desk: Desk) -> None:
     def write(tx: Tx) -> None:
-        lines.add(tx, ME, PART, "patterns", "", "Walks late at night", 5)
-        lines.add(tx, ME, PART, "patterns", "", "Starts too much", 5)
+        lines.add(tx, PART, "patterns", "", "Walks late at night", 5)
+        lines.add(tx, PART, "patterns", "", "Starts too much", 5)
         with pytest.raises(Conflict):
-            lines.add(tx, ME, PART, "patterns", "", "walks LATE at night", 5)
-        one = next(x for x in profile.read(tx, ME, PART).all("patterns") if "late" in x.text)
-        lines.change(tx, ME, PART, one.id, "Sleeps early", 5)
-        found = sorted(x.text for x in profile.read(tx, ME, PART).all("patterns"))
+            lines.add(tx, PART, "patterns", "", "walks LATE at night", 5)
+        one = next(x for x in profile.read(tx, PART).all("patterns") if "late" in x.text)
+        lines.change(tx, PART, one.id, "Sleeps early", 5)
+        found = sorted(x.text for x in profile.read(tx, PART).all("patterns"))
         assert found == ["Sleeps early", "Starts too much"]
         for place, item, text in (("shoe", "", "x"), ("name", "", "  "), ("name", "", "x" * 2_001)):
             with pytest.raises(Invalid):
-                lines.add(tx, ME, PART, place, item, text, 5)
+                lines.add(tx, PART, place, item, text, 5)
 
     await changed(desk, write)
 
@@ -310,17 +310,17 @@ async def test_a_corrected_loop_goes_with_the_words_it_rests_on(desk: Desk) -> N
     (left,) = await desk.memory.loops(ME, PART, statuses=("open", "stale"))
     assert left.text == "Write to the tax office", "what was said of it later is gone"
     await desk.memory.forget(ME, PART, Target("message", "s#0"))
-    rows = await desk.database.read(lambda tx: sightings(tx, ME, PART))
+    rows = await desk.database.read(lambda tx: sightings(tx, PART), ME)
     assert rows == []
 
 
 async def test_no_place_for_what_is_not_remembered(desk: Desk) -> None:
     await desk.ingest("s", "I live here.")
     wanted = [("s", 0), ("s", 7), ("t", 0)]
-    found = await desk.database.read(lambda tx: places(tx, ME, PART, wanted))
+    found = await desk.database.read(lambda tx: places(tx, PART, wanted), ME)
     assert [(one.session_id, one.index, one.role, one.conversation_id) for one in found] == [
         ("s", 0, "user", None)
     ]
     for scope, part in OTHERS:
-        elsewhere = partial(places, scope=scope, partition=part, wanted=[("s", 0)])
-        assert await desk.database.read(elsewhere) == []
+        elsewhere = partial(places, partition=part, wanted=[("s", 0)])
+        assert await desk.database.read(elsewhere, scope) == []

@@ -13,7 +13,7 @@ from polyvox.store.database import Database
 
 
 async def asked(database: Database, query: Query, **more: Any) -> dict[str, Any]:
-    found = await database.read(lambda tx: answer(tx, ME, HERE, query, **more))
+    found = await database.read(lambda tx: answer(tx, HERE, query, **more), ME)
     return shape(found)
 
 
@@ -125,6 +125,6 @@ async def test_what_cannot_be_asked(sqlite_database: Database, query: Query) -> 
 async def test_an_empty_memory(sqlite_database: Database) -> None:
     query = Query("boat", NOW)
 
-    assert await sqlite_database.read(lambda tx: answer(tx, ME, HERE, query)) == Answer(
+    assert await sqlite_database.read(lambda tx: answer(tx, HERE, query), ME) == Answer(
         query, (), ()
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polyvox.memory.quoting import GAP, LONGEST, READ, quote
-from polyvox.quoting import plain
+from polyvox.quote import plain
 
 
 @pytest.mark.parametrize("timeless", [True, False])

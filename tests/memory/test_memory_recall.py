@@ -254,7 +254,7 @@ async def test_excluded_and_pinned(database: Database) -> None:
         await tell(database, f"s{n}", talk(f"The boat {n} leaks.", at=START + n * DAY))
 
     async def mark(session: str, **flags: bool) -> None:
-        await database.write(lambda tx: episodes.mark(tx, ME, HERE, session, 0, **flags))
+        await database.write(lambda tx: episodes.mark(tx, HERE, session, 0, **flags), ME)
 
     await mark("s0", pinned=True)
     assert (await texts(database, "boat leaks"))[0] == "The boat 0 leaks."
@@ -365,9 +365,7 @@ async def test_partitions_and_users_do_not_meet(database: Database) -> None:
     assert Partition("a", 'b", "c').key != Partition('a", "b', "c").key
 
 
-def note(
-    tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str], as_of: int | None
-) -> dict[str, Item]:
+def note(tx: Tx, partition: Partition, ids: Sequence[str], as_of: int | None) -> dict[str, Item]:
     """A source of claims: its texts are its ids."""
     return {name: Item(name, name, 0.0, "note") for name in ids if name != "gone"}
 
@@ -382,7 +380,7 @@ async def test_claims_beside_episodes(database: Database) -> None:
     old = claim("the boat is blue", retired_at=START + 5 * DAY)
     known = [old, claim("the boat is green"), claim("boat of the skeptic", advisor_id="skeptic")]
     await database.write(
-        lambda tx: claims.put(tx, ME, HERE, [*known, replace(known[0], id="gone", kind="note")])
+        lambda tx: claims.put(tx, HERE, [*known, replace(known[0], id="gone", kind="note")]), ME
     )
 
     async def found(**options: Any) -> set[str]:
@@ -404,7 +402,7 @@ async def test_claims_beside_episodes(database: Database) -> None:
     item = next(one for one in await ask(database, "green boat", sources={"note": note}))
     assert 0.6 <= item.relevance <= 1
 
-    await database.write(lambda tx: claims.remove(tx, ME, HERE, "note", ["the boat is green"]))
+    await database.write(lambda tx: claims.remove(tx, HERE, "note", ["the boat is green"]), ME)
     assert await found(reader=Reader()) == set()
 
 
@@ -412,13 +410,13 @@ async def test_a_second_opinion(database: Database) -> None:
     """What another way of searching found: the better of two opinions counts."""
     await fill(database)
     await tell(database, "s", talk("We painted the boat green.", "Nice.", "Then it sank."))
-    await database.write(lambda tx: claims.put(tx, ME, HERE, [claim("a vessel was lost")]))
+    await database.write(lambda tx: claims.put(tx, HERE, [claim("a vessel was lost")]), ME)
 
     def numbers(tx: Tx) -> dict[str, int]:
         rows = tx.all("SELECT text, doc FROM episodes UNION ALL SELECT id, -number FROM claims")
         return dict(rows)
 
-    doc = await database.read(numbers)
+    doc = await database.read(numbers, ME)
     sank, lost = doc["Then it sank."], doc["a vessel was lost"]
     options: dict[str, Any] = {"sources": {"note": note}, "limit": 3}
 
@@ -462,10 +460,10 @@ async def test_the_work_grows_with_what_matches(database: Database) -> None:
     async def work(query: str) -> tuple[int, int]:
         def look(tx: Tx) -> tuple[int, int]:
             counted = Counted(tx)
-            assert recall(counted, ME, HERE, query, reference_time=NOW)
+            assert recall(counted, HERE, query, reference_time=NOW)
             return counted.statements, counted.rows
 
-        return await database.read(look)
+        return await database.read(look, ME)
 
     before = await work("Rosa's bees")
     for n in range(20):

@@ -14,7 +14,6 @@ from polyvox.memory.tables import claims
 from polyvox.memory.values import Claim, Item, Message, Partition
 from polyvox.memory.words import words_of
 from polyvox.store.database import Database, Tx
-from polyvox.values import Scope
 
 WORDS = ("harbour", "lantern", "orchard", "violin", "bakery", "glacier", "saddle", "pepper")
 ADVISORS = ("ada", "bo", "cy")
@@ -23,7 +22,7 @@ TEXTS = {f"n{number}": " ".join(WORDS[number : number + 3]) for number in range(
 
 
 def notes(
-    _tx: Tx, _scope: Scope, _partition: Partition, ids: Sequence[str], _as_of: int | None
+    _tx: Tx, _partition: Partition, ids: Sequence[str], _as_of: int | None
 ) -> Mapping[str, Item]:
     return {one: Item(one, TEXTS[one], 0.0, KIND, (), START) for one in ids}
 
@@ -46,7 +45,7 @@ async def remember(database: Database, chance: random.Random, sessions: int = 12
         Claim(KIND, name, START, tuple(words_of(text)), (None, *ADVISORS)[number % 4])
         for number, (name, text) in enumerate(TEXTS.items())
     ]
-    await database.write(lambda tx: claims.put(tx, ME, HERE, made))
+    await database.write(lambda tx: claims.put(tx, HERE, made), ME)
 
 
 def wishes(chance: random.Random, docs: Sequence[int]) -> list[Wish]:
@@ -94,13 +93,13 @@ async def test_each_is_told_what_they_would_be_told_alone(
             many = wishes(chance, docs)
             as_of = chance.choice((None, START + 5 * DAY))
             ask = {"reference_time": NOW, "as_of": as_of, "sources": {KIND: notes}}
-            together = recall_all(tx, ME, HERE, query, many, **ask)  # type: ignore[arg-type]  # as they are
-            alone = [recall_all(tx, ME, HERE, query, [one], **ask)[0] for one in many]  # type: ignore[arg-type]  # so
+            together = recall_all(tx, HERE, query, many, **ask)  # type: ignore[arg-type]  # as they are
+            alone = [recall_all(tx, HERE, query, [one], **ask)[0] for one in many]  # type: ignore[arg-type]  # so
             assert together == alone
             told += sum(map(len, together))
         return told
 
-    assert await database.read(look) > 100
+    assert await database.read(look, ME) > 100
 
 
 async def test_six_ask_little_more_than_one(database: Database) -> None:
@@ -111,13 +110,11 @@ async def test_six_ask_little_more_than_one(database: Database) -> None:
     def asked(tx: Tx, readers: Sequence[Reader]) -> int:
         counted = Counted(tx)
         many = [Wish(one) for one in readers]
-        found = recall_all(
-            counted, ME, HERE, query, many, reference_time=NOW, sources={KIND: notes}
-        )
+        found = recall_all(counted, HERE, query, many, reference_time=NOW, sources={KIND: notes})
         assert all(found)
         return counted.statements
 
-    one = await database.read(lambda tx: asked(tx, [Reader(advisor_id="ada")]))
-    three = await database.read(lambda tx: asked(tx, [Reader(advisor_id=a) for a in ADVISORS]))
+    one = await database.read(lambda tx: asked(tx, [Reader(advisor_id="ada")]), ME)
+    three = await database.read(lambda tx: asked(tx, [Reader(advisor_id=a) for a in ADVISORS]), ME)
     apart = 0 if database.dialect == "postgresql" else len(ADVISORS) * 4
     assert three <= one + apart

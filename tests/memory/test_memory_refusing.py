@@ -56,7 +56,7 @@ async def give_up(desk: Desk) -> str:
 
 async def retry(desk: Desk, job_id: str, reply: dict[str, Any] | None = None) -> None:
     desk.always(reply or GOOD)
-    await desk.database.write(lambda tx: jobs.retry(tx, ME, job_id, desk.clock()))
+    await desk.database.write(lambda tx: jobs.retry(tx, job_id, desk.clock()), ME)
     await desk.work()
     assert await desk.jobs("failed", "pending") == [
         one for one in await desk.jobs("pending") if one.kind == "daily"
@@ -75,7 +75,7 @@ async def test_what_rules_find_is_kept_and_the_failure_shows(desk: Desk) -> None
     name = profile.one("name")
     assert name is not None
     assert name.text == "Bob"
-    done = await desk.database.read(lambda tx: derived.extracted(tx, ME, PART, "s"))
+    done = await desk.database.read(lambda tx: derived.extracted(tx, PART, "s"), ME)
     assert done == 0, "it does not count as worked through"
 
 

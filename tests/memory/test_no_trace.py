@@ -15,7 +15,8 @@ from tests.memory.house import Counted, Killed
 from tests.provider import Script
 from tests.web.house import Event, Page
 
-from polyvox.interop import conversation_import, jsonl
+from polyvox.interop import jsonl
+from polyvox.interop.conversation import store_whole
 from polyvox.memory.forget import Kind, Target, forget
 from polyvox.memory.values import Partition
 from polyvox.store.database import Tx
@@ -53,7 +54,8 @@ async def named(nest: Nest, kind: Kind) -> str:
         return str(found.json()["items"][0]["id"])
     if kind == "profile":
         rows = await nest.polyvox.database.read(
-            lambda tx: tx.all("SELECT id FROM profile_entries WHERE field = 'key_relationships'")
+            lambda tx: tx.all("SELECT id FROM profile_entries WHERE field = 'key_relationships'"),
+            ME,
         )
         return str(rows[0][0])
     return nest.ids["session"] if kind == "session" else f"{nest.ids['session']}#0"
@@ -187,7 +189,7 @@ async def test_a_message_is_forgotten_by_its_own_id_before_it_is_remembered(nest
     assert went.json()["messages"] == []
     session = await nest.close_session(conversation)
     found = await nest.polyvox.database.read(
-        lambda tx: tx.all("SELECT text FROM episodes WHERE text LIKE ?", ("%zibeline%",))
+        lambda tx: tx.all("SELECT text FROM episodes WHERE text LIKE ?", ("%zibeline%",)), ME
     )
     assert found == []
     assert session
@@ -214,7 +216,7 @@ async def test_a_redacted_conversation_goes_through_a_file(nest: Nest) -> None:
     whole = jsonl.parse(text.splitlines())
     assert [turn.redacted for turn in whole.turns] == [True] * len(whole.turns)
     await nest.house.delete(f"/api/conversations/{nest.ids['conversation']}")
-    await conversation_import.store(nest.polyvox.database, ME, nest.clock[0], whole)
+    await store_whole(nest.polyvox.database, ME, nest.clock[0], whole)
     view = await seen(nest, nest.ids["conversation"])
     assert all(one["redacted"] for one in view["messages"])
 
@@ -242,14 +244,14 @@ async def test_killed_at_any_step_it_leaves_all_or_nothing(tmp_path: Path) -> No
 
         def forgotten(tx: Tx, most: int) -> int:
             counted = Counted(tx, most)
-            forget(counted, ME, Partition.own(ME), target, nest.clock[0], None)
+            forget(counted, Partition.own(ME), target, nest.clock[0], None)
             return counted.statements
 
         for most in itertools.count():
             try:
-                steps = await database.write(lambda tx, most=most: forgotten(tx, most))  # type: ignore[misc]  # bound now
+                steps = await database.write(lambda tx, most=most: forgotten(tx, most), ME)  # type: ignore[misc]  # bound now
             except Killed:
-                assert await database.read(_counts) == (0, 0), f"killed at statement {most}"
+                assert await database.read(_counts, ME) == (0, 0), f"killed at statement {most}"
             else:
                 assert steps > 100
                 break
@@ -269,7 +271,7 @@ async def test_the_worker_completes_what_was_killed(tmp_path: Path) -> None:
         await nest.everywhere()
         own, target = Partition.own(ME), Target("session", nest.ids["session"])
         await nest.polyvox.database.write(
-            lambda tx: forget(tx, ME, own, target, nest.clock[0], None)
+            lambda tx: forget(tx, own, target, nest.clock[0], None), ME
         )
         assert "polyvox.db-wal" in await nest.traces()
         await nest.work()

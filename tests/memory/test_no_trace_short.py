@@ -13,7 +13,8 @@ from tests.memory import canary
 from tests.memory.canary import ASKING, FRIDAY, ME, MINUTE, OWN, Nest, forget, open_nest, talk
 from tests.provider import Script
 
-from polyvox.interop import conversation_import, jsonl
+from polyvox.interop import jsonl
+from polyvox.interop.conversation import store_whole
 from polyvox.values import REDACTED
 
 LATER = "Thanks, and what about the weather in general these days?"
@@ -196,7 +197,7 @@ async def test_the_times_of_an_imported_conversation_are_no_bound(nest: Nest) ->
     await nest.house.delete(f"/api/conversations/{conversation}")
     nest.clock[0] -= 50 * MINUTE
     whole = jsonl.parse(file.splitlines())
-    await conversation_import.store(nest.polyvox.database, ME, nest.clock[0], whole)
+    await store_whole(nest.polyvox.database, ME, nest.clock[0], whole)
     house, text = nest.house, "What did I say?"
     await ingest(nest, "next", nest.clock[0], "Is it so?", ECHO, **OWN)
     message = (await house.get(f"/api/conversations/{conversation}")).json()["messages"][0]
@@ -220,7 +221,7 @@ async def test_why_a_job_failed_is_forgotten_in_any_partition(
     assert "jobs" in await traces(nest, "zyzzyva", monkeypatch)
     await forget(nest, "message", "s1#0", where)
     rows = await nest.polyvox.database.read(
-        lambda tx: tx.all("SELECT subject, failure FROM jobs WHERE failure IS NOT NULL")
+        lambda tx: tx.all("SELECT subject, failure FROM jobs WHERE failure IS NOT NULL"), ME
     )
     told = {subject: "zyzzyva" in failure for subject, failure in rows}
     mine = json.dumps([where["tenantId"], where["userId"], "s1"])

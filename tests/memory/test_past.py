@@ -38,15 +38,14 @@ async def remember(
     messages = [Message("user", text, end - len(texts) + at) for at, text in enumerate(texts)]
     messages.append(Message("assistant", "I advise you to sell the boat", end, "advisor"))
     await database.write(
-        lambda tx: ingest(
-            tx, scope, part, session, None, end - 10 * MINUTE, end, messages, cloud=cloud
-        )
+        lambda tx: ingest(tx, part, session, None, end - 10 * MINUTE, end, messages, cloud=cloud),
+        scope,
     )
 
 
 async def read(database: Database, session: str | None = None, **more: bool) -> Known:
     return await database.read(
-        lambda tx: past.read(tx, ME, MINE, NOW, LISBON, session, **more).known
+        lambda tx: past.read(tx, MINE, NOW, LISBON, session, **more).known, ME
     )
 
 
@@ -72,10 +71,10 @@ async def test_a_start_asks_no_more_where_more_was_left_open(database: Database)
     async def statements() -> int:
         def look(tx: Tx) -> int:
             counted = Counted(tx)
-            past.read(counted, ME, MINE, NOW, LISBON)
+            past.read(counted, MINE, NOW, LISBON)
             return counted.statements
 
-        return await database.read(look)
+        return await database.read(look, ME)
 
     asked = []
     for number in range(12):
@@ -87,7 +86,7 @@ async def test_a_start_asks_no_more_where_more_was_left_open(database: Database)
         episode = Episode(session, 0, "user", None, text, NOW - number * HOUR)
         seen, ended = loops.found_in(episode, NOW - number * HOUR, True)
         assert seen
-        await database.write(lambda tx, s=seen, e=ended: loops.add(tx, ME, MINE, s, e))  # type: ignore[misc]  # bound now
+        await database.write(lambda tx, s=seen, e=ended: loops.add(tx, MINE, s, e), ME)  # type: ignore[misc]  # bound now
         asked.append(await statements())
     assert asked[0] == asked[-1]
 
@@ -105,20 +104,20 @@ async def test_what_must_not_leave_or_was_excluded_is_not_told(database: Databas
     assert [one.session_id for one in (await read(database)).said] == ["t"]
     everything = await read(database, cloud=False)
     assert [one.session_id for one in everything.said] == ["t", "s"]
-    await database.write(lambda tx: episodes.mark(tx, ME, MINE, "t", 0, excluded=True))
+    await database.write(lambda tx: episodes.mark(tx, MINE, "t", 0, excluded=True), ME)
     assert (await read(database)).said == ()
 
 
 async def test_a_session_counts_before_it_is_ingested_and_the_one_that_begins_does_not(
     database: Database,
 ) -> None:
-    ended = await database.write(lambda tx: placed(tx, ME, "c", NOW - HOUR, 5).session_id)
-    begun = await database.write(lambda tx: placed(tx, ME, "c", NOW, 5).session_id)
+    ended = await database.write(lambda tx: placed(tx, "c", NOW - HOUR, 5).session_id, ME)
+    begun = await database.write(lambda tx: placed(tx, "c", NOW, 5).session_id, ME)
     seen = await read(database, begun)
     assert [one.session_id for one in seen.sessions] == [ended]
     assert seen.moment.gap_minutes == 60
     assert seen.moment.earlier_today == 1
-    await database.write(lambda tx: episodes.remove_session(tx, ME, MINE, ended))
+    await database.write(lambda tx: episodes.remove_session(tx, MINE, ended), ME)
     assert (await read(database, begun)).sessions == (), "forgotten is forgotten"
 
 
@@ -130,26 +129,26 @@ async def test_a_session_does_not_hear_of_itself(database: Database) -> None:
 
 async def test_what_was_derived_is_told_too(database: Database) -> None:
     await remember(database, "s", "I will call the harbour office tomorrow.", ago=DAY)
-    (episode, _) = await database.read(lambda tx: episodes.episodes_of(tx, ME, MINE, "s"))
+    (episode, _) = await database.read(lambda tx: episodes.episodes_of(tx, MINE, "s"), ME)
     sightings, _ = loops.found_in(episode, NOW - DAY, True)
     done = Fact("f1", "l1", "Anna", "boat", "Anna owns a boat", NOW - DAY)
     secret = Fact("f2", "l2", "Anna", "safe", "Anna owns a safe", NOW - DAY, cloud=False)
     private = Fact("f3", "l3", "Anna", "cat", "Anna owns a cat", NOW - DAY, advisor_id="a")
 
     def write(tx: Tx) -> None:
-        loop_rows.add(tx, ME, MINE, sightings, ())
-        derived.keep_extraction(tx, ME, MINE, "s", 0, 1, "", NOW)
-        facts.remember(tx, ME, MINE, [done, secret, private])
-        profile.patch(tx, ME, MINE, {"current_focus": "the survey", "work_context": "a yard"}, NOW)
+        loop_rows.add(tx, MINE, sightings, ())
+        derived.keep_extraction(tx, MINE, "s", 0, 1, "", NOW)
+        facts.remember(tx, MINE, [done, secret, private])
+        profile.patch(tx, MINE, {"current_focus": "the survey", "work_context": "a yard"}, NOW)
         for name, cloud in (("s", True), ("t", False)):
             summary = Summary("session", name, f"About {name}.", (), "", cloud, NOW - DAY, NOW)
-            derived.put_summary(tx, ME, MINE, summary)
+            derived.put_summary(tx, MINE, summary)
         day = "2026-05-12"
         derived.put_daily(
-            tx, ME, MINE, StoredDaily(day, ("boats",), {}, "Go slow.", 0.9, "ok", ("s",), "m", NOW)
+            tx, MINE, StoredDaily(day, ("boats",), {}, "Go slow.", 0.9, "ok", ("s",), "m", NOW)
         )
 
-    await database.write(write)
+    await database.write(write, ME)
     seen = await read(database)
     (loop,) = seen.loops
     assert (loop.text, loop.due) == ("Call the harbour office tomorrow", date(2026, 5, 13))
@@ -168,7 +167,7 @@ async def test_what_was_derived_is_told_too(database: Database) -> None:
     everything = await read(database, cloud=False)
     assert set(everything.facts) == {"Anna owns a boat", "Anna owns a safe"}
     assert len(everything.summaries) == 2
-    await database.write(lambda tx: loops.end(tx, ME, MINE, loop.id, "done", NOW))
+    await database.write(lambda tx: loops.end(tx, MINE, loop.id, "done", NOW), ME)
     assert (await read(database)).loops == (), "what is done is not read off again"
     await remember(database, "u", "I will paint the boat shed this spring.")
     (new,) = (await read(database)).loops
@@ -177,23 +176,23 @@ async def test_what_was_derived_is_told_too(database: Database) -> None:
 
 async def worked_through(database: Database, session: str, at: int) -> None:
     """What rules find in a session's first message, and a fact and a summary, are kept."""
-    (episode, *_) = await database.read(lambda tx: episodes.episodes_of(tx, ME, MINE, session))
+    (episode, *_) = await database.read(lambda tx: episodes.episodes_of(tx, MINE, session), ME)
     sightings, _ = loops.found_in(episode, at, True)
     fact = Fact(f"f{session}", f"l{session}", "Anna", "x", episode.text, at, session_id=session)
     summary = Summary("session", session, f"About {session}.", (), "", True, at, at)
 
     def write(tx: Tx) -> None:
-        loop_rows.add(tx, ME, MINE, sightings, ())
-        derived.keep_extraction(tx, ME, MINE, session, 0, 1, "", NOW)
-        facts.remember(tx, ME, MINE, [fact])
-        profiles.add(tx, ME, MINE, profile.heard(episode, at, True), NOW)
+        loop_rows.add(tx, MINE, sightings, ())
+        derived.keep_extraction(tx, MINE, session, 0, 1, "", NOW)
+        facts.remember(tx, MINE, [fact])
+        profiles.add(tx, MINE, profile.heard(episode, at, True), NOW)
         focus = profile.said(
             episode, at, place="current_focus", text=session, quote=episode.text, cloud=True
         )
-        profiles.add(tx, ME, MINE, [focus], NOW)
-        derived.put_summary(tx, ME, MINE, summary)
+        profiles.add(tx, MINE, [focus], NOW)
+        derived.put_summary(tx, MINE, summary)
 
-    await database.write(write)
+    await database.write(write, ME)
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -220,7 +219,7 @@ async def test_what_ended_later_is_still_open_then(database: Database) -> None:
         Episode("s", 0, "user", None, "", NOW), NOW + HOUR, status="done", text="Paint the boat",
         quote="I painted the boat.",
     )  # fmt: skip
-    await database.write(lambda tx: loop_rows.add(tx, ME, MINE, (), [over]))
+    await database.write(lambda tx: loop_rows.add(tx, MINE, (), [over]), ME)
     assert [one.text for one in (await read(database)).loops] == ["Paint the boat"]
 
 
@@ -229,7 +228,7 @@ async def test_a_session_that_claims_to_end_later_lasts_until_its_last_word(
 ) -> None:
     said = [Message("user", "We sailed to the island", NOW - 3 * HOUR)]
     await database.write(
-        lambda tx: ingest(tx, ME, MINE, "s", None, NOW - 4 * HOUR, NOW + 999 * DAY, said)
+        lambda tx: ingest(tx, MINE, "s", None, NOW - 4 * HOUR, NOW + 999 * DAY, said), ME
     )
     seen = await read(database)
     assert [(one.session_id, one.ended_at) for one in seen.sessions] == [("s", NOW - 3 * HOUR)]
@@ -247,21 +246,21 @@ async def test_an_instruction_holds_before_anybody_has_worked_through_it(
     database: Database,
 ) -> None:
     await remember(database, "s", "Never mention pineapples.", "Call me Bo. Call me Jo.")
-    lines = await database.read(lambda tx: profile.lines(tx, ME, MINE))
+    lines = await database.read(lambda tx: profile.lines(tx, MINE), ME)
     assert [one.text for one in lines["instructions"]] == ["Never mention pineapples"]
     assert [one.text for one in lines["preferences.avoid"]] == ["pineapples"]
     assert [one.text for one in lines["name"]] == ["Jo"]
 
     def again(tx: Tx) -> dict[str, tuple[profile.Line, ...]]:
-        said = episodes.episodes_of(tx, ME, MINE, "s")
+        said = episodes.episodes_of(tx, MINE, "s")
         heard = [e for one in said for e in profile.heard(one, one.said_at or 0, True)]
-        profiles.add(tx, ME, MINE, [one for one in heard if one.value != "Bo"], NOW)
-        derived.keep_extraction(tx, ME, MINE, "s", 0, 2, "", NOW)
-        return profile.lines(tx, ME, MINE)
+        profiles.add(tx, MINE, [one for one in heard if one.value != "Bo"], NOW)
+        derived.keep_extraction(tx, MINE, "s", 0, 2, "", NOW)
+        return profile.lines(tx, MINE)
 
-    assert await database.write(again) == lines, "and is the same line afterwards"
+    assert await database.write(again, ME) == lines, "and is the same line afterwards"
     (line,) = lines["name"]
-    await database.write(lambda tx: derived.drop_extractions(tx, ME, MINE, "s"))
-    await database.write(lambda tx: profiles.remove(tx, ME, MINE, [line.id], NOW))
-    await database.write(lambda tx: take_back(tx, ME, MINE, line.id, NOW))
-    assert "name" not in await database.read(lambda tx: profile.lines(tx, ME, MINE))
+    await database.write(lambda tx: derived.drop_extractions(tx, MINE, "s"), ME)
+    await database.write(lambda tx: profiles.remove(tx, MINE, [line.id], NOW), ME)
+    await database.write(lambda tx: take_back(tx, MINE, line.id, NOW), ME)
+    assert "name" not in await database.read(lambda tx: profile.lines(tx, MINE), ME)

@@ -84,16 +84,17 @@ async def kept(database: Database, *texts: str, at: int = 0) -> None:
     for number, text in enumerate(texts):
         sightings, endings = said(text, at + number)
         await database.write(
-            lambda tx, s=sightings, e=endings: loops.add(tx, ME, PART, s, e)  # type: ignore[misc]  # mypy infers no lambda with a default
+            lambda tx, s=sightings, e=endings: loops.add(tx, PART, s, e),  # type: ignore[misc]  # mypy infers no lambda with a default
+            ME,
         )
 
 
 async def listed(database: Database, now: int = FRIDAY) -> list[Loop]:
-    return await database.read(lambda tx: loops.listed(tx, ME, PART, now, statuses=EVERY))
+    return await database.read(lambda tx: loops.listed(tx, PART, now, statuses=EVERY), ME)
 
 
 async def pin(database: Database, loop: str, *, pinned: bool = True) -> Loop:
-    return await database.write(lambda tx: loops.mark(tx, ME, PART, loop, FRIDAY, pinned=pinned))
+    return await database.write(lambda tx: loops.mark(tx, PART, loop, FRIDAY, pinned=pinned), ME)
 
 
 async def test_a_loop_is_pinned_and_unpinned(database: Database) -> None:
@@ -102,7 +103,7 @@ async def test_a_loop_is_pinned_and_unpinned(database: Database) -> None:
     assert (await pin(database, walk.id)).pinned
     assert [one.id for one in await listed(database)] == [walk.id, rent.id]
     assert [one.status for one in await listed(database, FRIDAY + 99 * DAY)] == ["open", "stale"]
-    near = await database.read(lambda tx: loops.listed(tx, ME, PART, FRIDAY, limit=1))
+    near = await database.read(lambda tx: loops.listed(tx, PART, FRIDAY, limit=1), ME)
     assert [one.id for one in near] == [walk.id], "within a cap, too"
     assert not (await pin(database, walk.id, pinned=False)).pinned
     assert [one.id for one in await listed(database)] == [rent.id, walk.id]
@@ -114,12 +115,12 @@ async def test_what_is_over_is_not_pinned_but_can_be_unpinned(database: Database
     await kept(database, RENT)
     (rent,) = await listed(database)
     await pin(database, rent.id)
-    await database.write(lambda tx: loops.end(tx, ME, PART, rent.id, "done", FRIDAY))
+    await database.write(lambda tx: loops.end(tx, PART, rent.id, "done", FRIDAY), ME)
     with pytest.raises(Conflict, match="over"):
         await pin(database, rent.id)
-    taken = await database.write(lambda tx: loops.end(tx, ME, PART, rent.id, "open", FRIDAY))
+    taken = await database.write(lambda tx: loops.end(tx, PART, rent.id, "open", FRIDAY), ME)
     assert (taken.status, taken.pinned) == ("open", True)
-    done = await database.write(lambda tx: loops.end(tx, ME, PART, rent.id, "dropped", FRIDAY))
+    done = await database.write(lambda tx: loops.end(tx, PART, rent.id, "dropped", FRIDAY), ME)
     assert done.status == "dropped"
     off = await pin(database, rent.id, pinned=False)
     assert (off.status, off.pinned) == ("dropped", False)
@@ -129,18 +130,19 @@ async def test_pins_stay_in_their_partition(database: Database) -> None:
     bert, elsewhere = Scope("bert"), Partition("polyvox", "other")
     sightings, _ = said(RENT)
     for scope, part in ((ME, PART), (ME, elsewhere), (bert, PART)):
-        await database.write(lambda tx, s=scope, p=part: loops.add(tx, s, p, sightings))  # type: ignore[misc]  # as above
+        await database.write(lambda tx, p=part: loops.add(tx, p, sightings), scope)  # type: ignore[misc]  # as above
     (rent,) = await listed(database)
     await pin(database, rent.id)
     for scope, part in ((ME, elsewhere), (bert, PART)):
         (other,) = await database.read(
-            lambda tx, s=scope, p=part: loops.listed(tx, s, p, FRIDAY)  # type: ignore[misc]  # as above
+            lambda tx, p=part: loops.listed(tx, p, FRIDAY),  # type: ignore[misc]  # as above
+            scope,
         )
         assert (other.id, other.pinned) == (rent.id, False)
-        assert not await database.read(lambda tx, s=scope, p=part: rows.any_pinned(tx, s, p))  # type: ignore[misc]  # as above
+        assert not await database.read(lambda tx, p=part: rows.any_pinned(tx, p), scope)  # type: ignore[misc]  # as above
     empty = Partition("polyvox", "nobody")
     with pytest.raises(NotFound):
-        await database.write(lambda tx: loops.mark(tx, ME, empty, rent.id, FRIDAY, pinned=True))
+        await database.write(lambda tx: loops.mark(tx, empty, rent.id, FRIDAY, pinned=True), ME)
 
 
 async def test_what_is_said_anew_of_it_is_pinned_with_it(database: Database) -> None:
@@ -150,16 +152,16 @@ async def test_what_is_said_anew_of_it_is_pinned_with_it(database: Database) -> 
     await kept(database, "I still have to pay the rent tomorrow.", "I have to buy a lamp.", at=DAY)
     await kept(database, RENT)
     corrected = await database.write(
-        lambda tx: loops.correct(tx, ME, PART, rent.id, FRIDAY + 2 * DAY, text="Pay the landlord")
+        lambda tx: loops.correct(tx, PART, rent.id, FRIDAY + 2 * DAY, text="Pay the landlord"), ME
     )
     assert (corrected.pinned, len(corrected.evidence)) == (True, 2)
-    every = await database.read(lambda tx: rows.sightings(tx, ME, PART))
+    every = await database.read(lambda tx: rows.sightings(tx, PART), ME)
     assert len(every) == 5
     assert {one.text for one in every if one.pinned} == {
         "Pay the rent tomorrow", "Pay the landlord",
     }  # fmt: skip
     await pin(database, rent.id, pinned=False)
-    assert not await database.read(lambda tx: rows.any_pinned(tx, ME, PART))
+    assert not await database.read(lambda tx: rows.any_pinned(tx, PART), ME)
     assert [one.id for one in await listed(database) if one.text.startswith("Fix")] == [fence.id]
 
 
@@ -243,7 +245,7 @@ async def test_it_is_told_before_all_other_loops(database: Database, tmp_path: P
         now = FRIDAY + 3 * DAY
 
         async def known() -> Known:
-            return await database.read(lambda tx: past.read(tx, ME, PART, now, None).known)
+            return await database.read(lambda tx: past.read(tx, PART, now, None).known, ME)
 
         seen_ = await known()
         assert len(seen_.loops) > 5
@@ -283,7 +285,7 @@ async def test_newer_words_of_it_stand_in_its_place(database: Database, tmp_path
         await desk.memory.change_loop(ME, PART, bank.id, pinned=True)
         await desk.ingest("t", "I'll call the bank.", "I'll feed the cat today.", at=DAY)
         now = FRIDAY + 2 * DAY
-        seen_ = await database.read(lambda tx: past.read(tx, ME, PART, now, None).known)
+        seen_ = await database.read(lambda tx: past.read(tx, PART, now, None).known, ME)
         assert [(one.text, one.pinned, one.places) for one in seen_.loops] == [
             ("Call the bank", True, ("t#0",)),
             ("Feed the cat today", False, ("t#2",)),

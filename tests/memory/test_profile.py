@@ -31,7 +31,7 @@ def entry(place: str, text: str, at: int, item: str = "", **more: Any) -> Entry:
 
 
 async def change(database: Database, now: int = 100, **values: Any) -> Profile:
-    return await database.write(lambda tx: profile.patch(tx, ME, PART, values, now))
+    return await database.write(lambda tx: profile.patch(tx, PART, values, now), ME)
 
 
 def test_instructions_are_heard_without_a_model() -> None:
@@ -105,11 +105,11 @@ async def test_changing_it_by_hand(database: Database) -> None:
 
 async def test_what_was_taken_back_is_not_inferred_again(database: Database) -> None:
     guess = entry("patterns", "puts things off", 50, source="inferred", confidence=0.5)
-    await database.write(lambda tx: rows.add(tx, ME, PART, [guess], 50))
+    await database.write(lambda tx: rows.add(tx, PART, [guess], 50), ME)
     assert (await change(database, now=60, patterns=[])).all("patterns") == ()
     later = entry("patterns", "puts things off", 70, source="inferred")
-    await database.write(lambda tx: rows.add(tx, ME, PART, [later], 70))
-    assert (await database.read(lambda tx: profile.read(tx, ME, PART))).all("patterns") == ()
+    await database.write(lambda tx: rows.add(tx, PART, [later], 70), ME)
+    assert (await database.read(lambda tx: profile.read(tx, PART), ME)).all("patterns") == ()
 
 
 async def test_a_list_that_is_sent_whole_leaves_what_it_repeats_as_it_was(
@@ -117,33 +117,33 @@ async def test_a_list_that_is_sent_whole_leaves_what_it_repeats_as_it_was(
 ) -> None:
     """An inferred line is not made the person's own, and a private one is not given away."""
     guess = entry("patterns", "puts things off", 50, source="inferred", cloud=False)
-    await database.write(lambda tx: rows.add(tx, ME, PART, [guess], 50))
+    await database.write(lambda tx: rows.add(tx, PART, [guess], 50), ME)
     made = await change(database, now=60, patterns=["puts things off", "rises early"])
     assert [(line.text, line.source) for line in made.all("patterns")] == [
         ("puts things off", "inferred"),
         ("rises early", "manual"),
     ]
-    told = await database.read(lambda tx: profile.read(tx, ME, PART, cloud=True))
+    told = await database.read(lambda tx: profile.read(tx, PART, cloud=True), ME)
     assert [line.text for line in told.all("patterns")] == ["rises early"]
 
 
 async def test_what_must_not_go_to_a_cloud_model_is_left_out(database: Database) -> None:
     secret = entry("work_context", "a secret project", 1, cloud=False)
-    await database.write(lambda tx: rows.add(tx, ME, PART, [secret], 1))
-    whole = await database.read(lambda tx: profile.read(tx, ME, PART))
+    await database.write(lambda tx: rows.add(tx, PART, [secret], 1), ME)
+    whole = await database.read(lambda tx: profile.read(tx, PART), ME)
     assert whole.one("work_context") is not None
-    told = await database.read(lambda tx: profile.read(tx, ME, PART, cloud=True))
+    told = await database.read(lambda tx: profile.read(tx, PART, cloud=True), ME)
     assert told.one("work_context") is None
 
 
 async def test_entering_twice_changes_nothing(database: Database) -> None:
     said = profile.heard(episode("Always answer briefly."), 1, True)
     for _ in range(3):
-        await database.write(lambda tx: rows.add(tx, ME, PART, said, 1))
-    found = await database.read(lambda tx: profile.read(tx, ME, PART))
+        await database.write(lambda tx: rows.add(tx, PART, said, 1), ME)
+    found = await database.read(lambda tx: profile.read(tx, PART), ME)
     assert (len(found.all("instructions")), found.version) == (1, 1)
     other = Partition("polyvox", "other")
-    assert (await database.read(lambda tx: profile.read(tx, ME, other))).lines == {}
+    assert (await database.read(lambda tx: profile.read(tx, other), ME)).lines == {}
 
 
 @pytest.mark.parametrize(
@@ -178,15 +178,15 @@ async def test_what_has_no_place_is_refused(
 ) -> None:
     with pytest.raises(Invalid):
         await change(sqlite_database, **values)
-    assert (await sqlite_database.read(lambda tx: profile.read(tx, ME, PART))).version == 0
+    assert (await sqlite_database.read(lambda tx: profile.read(tx, PART), ME)).version == 0
 
 
 async def test_its_age_counts_from_when_it_was_said(database: Database) -> None:
     now = 500 * DAY
     await database.write(
-        lambda tx: rows.add(tx, ME, PART, [entry("current_focus", "the boat", 40 * DAY)], now)
+        lambda tx: rows.add(tx, PART, [entry("current_focus", "the boat", 40 * DAY)], now), ME
     )
-    found = await database.read(lambda tx: profile.read(tx, ME, PART))
+    found = await database.read(lambda tx: profile.read(tx, PART), ME)
     assert (found.updated_at, found.days_old(now)) == (now, 460)
     changed = await change(database, now, work_context="a yard")
     assert changed.days_old(now + DAY) == 1

@@ -53,7 +53,7 @@ async def traces(desk: Desk, name: str) -> dict[str, list[Any]]:
     """Every row of every table that holds a word."""
     word = re.compile(rf"(?<![a-z]){name.casefold()}(?![a-z])")
     return await desk.database.read(
-        lambda tx: rows_that(tx, lambda row: word.search(row.casefold()) is not None)
+        lambda tx: rows_that(tx, lambda row: word.search(row.casefold()) is not None), ME
     )
 
 
@@ -149,7 +149,7 @@ async def test_what_was_made_by_hand_of_a_line_goes_with_it(
 
     assert len(went.going.entries) >= len(texts) + 1
     rows = await desk.database.read(
-        lambda tx: tx.all("SELECT session_id, item FROM profile_entries ORDER BY item")
+        lambda tx: tx.all("SELECT session_id, item FROM profile_entries ORDER BY item"), ME
     )
     assert [row[0] for row in rows if row[1] != ""] == ["t"], "the other line stays"
     assert await traces(desk, "florbnax") == {}

@@ -33,7 +33,7 @@ def answer(tx: Tx, turn_id: str, name: str, text: str, **more: object) -> None:
 
 async def test_what_was_said_and_answered_in_order(database: Database) -> None:
     def write(tx: Tx) -> str:
-        session = sessions.begin(tx, ME, "c", 1).id
+        session = sessions.begin(tx, "c", 1).id
         turn(tx, session, "t2", "second", 2)
         turn(tx, session, "t1", "first", 1)
         turn(tx, session, "t3", "left out", 3, excluded=1)
@@ -46,8 +46,8 @@ async def test_what_was_said_and_answered_in_order(database: Database) -> None:
         answer(tx, "t1", "f", "half", state="stopped")
         return session
 
-    session = await database.write(write)
-    told = await database.read(lambda tx: transcript_of(tx, ME, session))
+    session = await database.write(write, ME)
+    told = await database.read(lambda tx: transcript_of(tx, session), ME)
     assert [(one.role, one.text, one.advisor_id) for one in told.messages] == [
         ("user", "first", None),
         ("assistant", "good", "by-a"),
@@ -59,10 +59,10 @@ async def test_what_was_said_and_answered_in_order(database: Database) -> None:
 
 async def test_it_waits_for_the_last_answer(sqlite_database: Database) -> None:
     def write(tx: Tx) -> str:
-        session = sessions.begin(tx, ME, "c", 1).id
+        session = sessions.begin(tx, "c", 1).id
         turn(tx, session, "t1", "first", 1, state="running")
         return session
 
-    session = await sqlite_database.write(write)
+    session = await sqlite_database.write(write, ME)
     with pytest.raises(Unfinished):
-        await sqlite_database.read(lambda tx: transcript_of(tx, ME, session))
+        await sqlite_database.read(lambda tx: transcript_of(tx, session), ME)

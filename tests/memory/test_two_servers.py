@@ -74,12 +74,12 @@ async def chat(nest: Nest, text: str) -> tuple[Any, Any]:
 
 
 async def kept(nest: Nest, session: str) -> list[str]:
-    found = await nest.polyvox.database.read(lambda tx: episodes.episodes_of(tx, ME, OWN, session))
+    found = await nest.polyvox.database.read(lambda tx: episodes.episodes_of(tx, OWN, session), ME)
     return [one.text for one in found]
 
 
 async def job(nest: Nest, session: str) -> Job:
-    return await nest.polyvox.database.read(lambda tx: jobs.get(tx, ME, f"{INGEST}:{session}"))
+    return await nest.polyvox.database.read(lambda tx: jobs.get(tx, f"{INGEST}:{session}"), ME)
 
 
 async def test_what_is_said_here_is_remembered_there_and_told_again_here(
@@ -114,7 +114,7 @@ async def test_what_is_said_here_is_remembered_there_and_told_again_here(
         assert WORD in sent.lower(), "recalled from there"
 
         await here.polyvox.database.write(
-            lambda tx: jobs.again(tx, ME, INGEST, session, here.clock[0])
+            lambda tx: jobs.again(tx, INGEST, session, here.clock[0]), ME
         )
         await here.work()
         assert (await job(here, session)).state == "done"

@@ -54,7 +54,7 @@ async def test_what_is_due_today_is_due_that_day_before_and_after_it_is_worked_t
 
     async def open_now() -> list[tuple[str, date | None]]:
         now = desk.clock()
-        known = (await desk.database.read(lambda tx: past.read(tx, ME, PART, now, ZONE))).known
+        known = (await desk.database.read(lambda tx: past.read(tx, PART, now, ZONE), ME)).known
         return [(one.text, one.due) for one in known.loops]
 
     due = [("Call the bank today", date(2025, 10, 6))]

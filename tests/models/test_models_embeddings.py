@@ -23,7 +23,7 @@ from polyvox.errors import (
 )
 from polyvox.models.embeddings import Embedded, unit
 from polyvox.models.registry import Models
-from polyvox.settings import Models as ModelSettings
+from polyvox.settings import ModelSettings as ModelSettings
 from polyvox.settings import Provider, Secret, Settings
 from polyvox.transport import Transport
 

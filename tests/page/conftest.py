@@ -1,4 +1,4 @@
-"""The page in a real Chromium, against a real `polyvox serve` and a real provider, all over HTTP.
+"""The page in a real Chromium, against a real server and a real provider, all over HTTP.
 
     from tests.page.desk import Desk
     from tests.page.house import House
@@ -28,7 +28,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 from tests.page.desk import PATIENCE, Desk, Size, Theme
-from tests.page.house import House, open_house
+from tests.page.house import House, open_house, open_process
 from tests.page.scenes import SCENES, Open, Worlds, open_scene
 
 from tools import chromium
@@ -76,8 +76,10 @@ async def browser() -> AsyncIterator[Browser]:
 @pytest_asyncio.fixture(loop_scope="session")
 async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
     """A server with an empty home; a parameter is laid over its settings."""
-    async with open_house(tmp_path / "home", **getattr(request, "param", {})) as found:
-        yield found
+    apart = request.node.get_closest_marker("process") is not None
+    opened = open_process if apart else open_house
+    async with opened(tmp_path / "home", **getattr(request, "param", {})) as server:
+        yield server
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -128,10 +128,25 @@ def _told(body: Any) -> str:
 
 def _judges(body: Any) -> Script:
     """The reasons are written; what holds is decided by the words of the assertion."""
-    asked = json.loads(body["messages"][-1]["content"])["assertions"]
+    question = json.loads(body["messages"][-1]["content"])
+    asked = question["assertions"]
+    if "answer" not in question:
+        return _linted(asked)
     known = {one["text"]: one for one in GIVEN["verdicts"]}
     said = [{"id": one["id"], **_said(known.get(one["text"]))} for one in asked]
     return Script(text=json.dumps({"verdicts": said}))
+
+
+def _linted(asked: list[Any]) -> Script:
+    """A second opinion: an “and” makes two, “at most 60 words” is a check."""
+    items = []
+    for row in asked:
+        parts = [part.capitalize() for part in row["text"].split(" and ")]
+        two = {"rule": "compound", "message": "One can hold without the other.", "split": parts}
+        check = {"kind": "words", "max": 60} if "60 words" in row["text"] else None
+        findings = [two] if len(parts) > 1 else []
+        items.append({"id": row["id"], "findings": findings, "check": check})
+    return Script(text=json.dumps({"items": items}))
 
 
 def _said(known: dict[str, str] | None) -> dict[str, str]:

@@ -1,11 +1,12 @@
-"""A real `polyvox serve` process with a home of its own, and the provider behind its advisors.
+"""A server with a home of its own for the page, and the provider behind its advisors. It runs in
+this process; one that is killed (`@pytest.mark.process`) is a real `polyvox serve`.
 
     one, two = await house.voices(Script(text="Yes."), Script(pieces=("No", "."), gates={1: "on"}))
     conversation = await house.conversation(one, two)     # or let the page make it
     turn = await house.say(conversation, "Is it so?")      # to the end of its answers
     house.provider.gate("on").set()                        # lets the second word of `two` go
     house.provider.log[-1].json()["messages"]              # what a model was sent
-    await house.kill()                                     # kill -9
+    await house.kill()                                     # kill -9, of a `Process`
     await house.start()                                    # at the same address, with the same home
 
 Everything that `tests.web.house.Visitor` can do (get, post, advisor, conversation, send, say,
@@ -26,8 +27,10 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from tests.app import Visitor, serve
 from tests.provider import ProviderServer, Script
-from tests.web.house import Visitor
+
+from polyvox.settings import load
 
 POLYVOX = str(Path(sys.executable).with_name("polyvox"))
 KEY = "sk-lab-0123456789abcdef"
@@ -39,6 +42,29 @@ SECONDS = 60.0
 
 @dataclass(kw_only=True)
 class House(Visitor):
+    """The server as a page meets it."""
+
+    async def voices(self, *scripts: Script | str, **more: Any) -> list[Any]:
+        """Make exactly these the advisors there are, in this order, each with a model that answers
+        so; the starter council leaves. Names and colours are given."""
+        for one in (await self.get("/api/advisors")).json():
+            await self.delete(f"/api/advisors/{one['id']}")
+        made = []
+        for number, given in enumerate(scripts):
+            script = Script(text=given) if isinstance(given, str) else given
+            name, color = NAMES[number % len(NAMES)], COLORS[number % len(COLORS)]
+            name = name if number < len(NAMES) else f"{name} {number // len(NAMES) + 1}"
+            made.append(await self.advisor(script=script, name=name, color=color, **more))
+        return made
+
+    def heard(self, advisor: Any) -> list[Any]:
+        """The bodies of every request that came for an advisor's model, oldest first."""
+        model = advisor["model"].partition(":")[2]
+        return [request.json() for request in self.provider.requests(model)]
+
+
+@dataclass(kw_only=True)
+class Process(House):
     """The process and what it is started with."""
 
     home: Path
@@ -97,26 +123,6 @@ class House(Visitor):
             await self._reading
         self.process = None
 
-    # who is there
-
-    async def voices(self, *scripts: Script | str, **more: Any) -> list[Any]:
-        """Make exactly these the advisors there are, in this order, each with a model that answers
-        so; the starter council leaves. Names and colours are given."""
-        for one in (await self.get("/api/advisors")).json():
-            await self.delete(f"/api/advisors/{one['id']}")
-        made = []
-        for number, given in enumerate(scripts):
-            script = Script(text=given) if isinstance(given, str) else given
-            name, color = NAMES[number % len(NAMES)], COLORS[number % len(COLORS)]
-            name = name if number < len(NAMES) else f"{name} {number // len(NAMES) + 1}"
-            made.append(await self.advisor(script=script, name=name, color=color, **more))
-        return made
-
-    def heard(self, advisor: Any) -> list[Any]:
-        """The bodies of every request that came for an advisor's model, oldest first."""
-        model = advisor["model"].partition(":")[2]
-        return [request.json() for request in self.provider.requests(model)]
-
 
 def configuration(base_url: str, **settings: Any) -> dict[str, Any]:
     """The usual settings of a test, with `settings` laid over them: no retries, patience with slow
@@ -155,17 +161,33 @@ def environment(home: Path) -> dict[str, str]:
 
 @asynccontextmanager
 async def open_house(home: Path, **settings: Any) -> AsyncIterator[House]:
-    """A house of one's own."""
-    home.mkdir(parents=True, exist_ok=True)
+    """A server in this process, which does all that `polyvox serve` does."""
+    async with ProviderServer() as provider:
+        env = _prepare(home, provider, settings)
+        async with serve(load(env=env), provider, env) as app:
+            app.polyvox.work()
+            yield House(provider=provider, url=app.url, client=app.client)
+
+
+@asynccontextmanager
+async def open_process(home: Path, **settings: Any) -> AsyncIterator[Process]:
+    """A server in a process of its own."""
     patience = aiohttp.ClientTimeout(total=SECONDS)
     async with ProviderServer() as provider, aiohttp.ClientSession(timeout=patience) as client:
-        config = toml(configuration(provider.base_url, **settings))
-        config = config.replace("{provider}", provider.base_url)
-        (home / "polyvox.toml").write_text(config, encoding="utf-8")
-        house = House(provider=provider, client=client, home=home, env=environment(home))
+        env = _prepare(home, provider, settings)
+        house = Process(provider=provider, client=client, home=home, env=env)
         await house.start()
         try:
             yield house
         finally:
             if house.process is not None:
                 await house.kill()
+
+
+def _prepare(home: Path, provider: ProviderServer, settings: dict[str, Any]) -> dict[str, str]:
+    """Write the configuration; the environment that leads to it."""
+    home.mkdir(parents=True, exist_ok=True)
+    config = toml(configuration(provider.base_url, **settings))
+    config = config.replace("{provider}", provider.base_url)
+    (home / "polyvox.toml").write_text(config, encoding="utf-8")
+    return environment(home)

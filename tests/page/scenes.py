@@ -123,7 +123,9 @@ async def writing(page: Page) -> None:
     """Write assertions that deserve a second opinion."""
     await of_listener("Assert how it should answer")(page)
     words = "Names a next step and asks a question\nAt most 60 words"
-    await page.get_by_role("dialog").get_by_role("textbox").fill(words)
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("textbox").fill(words)
+    await dialog.get_by_role("button", name="Ask for a second opinion").click()
 
 
 async def answers(page: Page) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page, expect
 from tests.page.desk import GONE, SIZES, THEMES, Desk, Size, Theme, spill
-from tests.page.house import House
+from tests.page.house import House, Process
 from tests.page.talk import tool
 from tests.page.test_axe import findings
 
@@ -331,7 +331,8 @@ async def test_councils(house: House, desk: Desk) -> None:
     assert len(await names(house)) == 3
 
 
-async def test_nothing_is_lost_while_the_server_is_away(house: House, desk: Desk) -> None:
+@pytest.mark.process
+async def test_nothing_is_lost_while_the_server_is_away(house: Process, desk: Desk) -> None:
     desk.allow(GONE)
     await house.voices("Yes.")
     page = await desk.open("/advisors/skeptic")

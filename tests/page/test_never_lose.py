@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from playwright.async_api import Page, expect
 from tests.page.desk import Desk
-from tests.page.house import House
+from tests.page.house import House, Process
 from tests.page.kept import agree, kept, same_texts, written
 from tests.page.line import Line
 from tests.page.talk import CLIPBOARD, ask, card, composer, copied, state, tool
@@ -138,7 +139,8 @@ async def test_a_part_that_could_not_be_fetched_comes_with_the_network(
     await expect(page.get_by_role("heading", name="Usage", level=1)).to_be_visible()
 
 
-async def test_a_killed_server_comes_back(house: House, desk: Desk) -> None:
+@pytest.mark.process
+async def test_a_killed_server_comes_back(house: Process, desk: Desk) -> None:
     """The page says that it is away, then what became of the answer, and one retry completes it."""
     script = Script(pieces=("Half of it, ", "and the rest."), gates={1: "never"})
     conversation, (one, two), _ = await begun(house, script, "Yes.")

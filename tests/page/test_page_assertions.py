@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from playwright.async_api import Locator, Page, expect
 from tests.page.desk import GONE, Desk, Size, spill
-from tests.page.house import House
+from tests.page.house import House, Process
 from tests.page.talk import card, sent, state, tool
 from tests.provider import Script
 
@@ -36,6 +37,12 @@ async def asserted(house: House, advisor: Any) -> list[Any]:
 def sheet(page: Page, advisor: Any) -> Locator:
     """The dialog for assertions."""
     return page.get_by_role("dialog", name=f"How {advisor['name']} should answer")
+
+
+def linted(findings: list[Any], check: Any) -> Script:
+    """A judge's second opinion on one assertion."""
+    items = [{"id": "1", "findings": findings, "check": check}]
+    return Script(pieces=(json.dumps({"items": items}),))
 
 
 async def opened(page: Page, advisor: Any, size: Size = "desktop") -> Locator:
@@ -139,11 +146,21 @@ async def test_a_second_opinion_while_writing(house: House, desk: Desk) -> None:
     page = await desk.open(f"/c/{conversation}")
     dialog = await opened(page, one)
     box = dialog.get_by_role("textbox")
+    opinion = {
+        "rule": "compound",
+        "message": "Two things.",
+        "split": ["Names a next step", "Asks a question"],
+    }
+    house.provider.script("judge", linted([opinion], None))
     await box.fill("Names a next step and asks a question")
+    ask = dialog.get_by_role("button", name="Ask for a second opinion")
+    await ask.click()
     lint = dialog.get_by_label("A second opinion")
     await lint.get_by_role("button", name="Make it 2").click()
     assert len((await box.input_value()).split("\n")) == 2
+    house.provider.script("judge", linted([], {"kind": "words", "max": 60}))
     await box.fill("At most 60 words")
+    await ask.click()
     await lint.get_by_role("button", name="in code").click()
     await expect(box).to_have_value("")
     await expect(dialog.locator(".taken li")).to_have_count(1)
@@ -161,7 +178,8 @@ async def test_a_second_opinion_while_writing(house: House, desk: Desk) -> None:
 
 
 @judged
-async def test_a_draft_is_kept_and_a_failure_is_told(house: House, desk: Desk) -> None:
+@pytest.mark.process
+async def test_a_draft_is_kept_and_a_failure_is_told(house: Process, desk: Desk) -> None:
     (one,), conversation, _ = await answered(house)
     page = await desk.open(f"/c/{conversation}")
     dialog = await opened(page, one)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.async_api import Page
 from tests.page.desk import SIZES, Desk, spill
-from tests.page.house import House
+from tests.page.house import House, Process
 
 WRONG = {
     "console error: on purpose": "() => console.error('on purpose')",
@@ -58,7 +59,8 @@ async def test_pages_have_their_width_and_what_sticks_out_is_seen(house: House, 
         assert any("ends at 20" in one for one in await spill(page))
 
 
-async def test_a_restarted_house_has_its_address_and_its_past(house: House, desk: Desk) -> None:
+@pytest.mark.process
+async def test_a_restarted_house_has_its_address_and_its_past(house: Process, desk: Desk) -> None:
     (one,) = await house.voices("Yes.")
     conversation = await house.conversation(one)
     await house.say(conversation, "Is it so?")

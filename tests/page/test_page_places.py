@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Page, expect
 from tests.page.desk import GONE, Desk, Size, spill, visit
-from tests.page.house import House
+from tests.page.house import House, Process
 
 AWAY = "The server is away."
 LOOK = "() => window.dispatchEvent(new Event('focus'))"
@@ -76,8 +76,9 @@ async def test_a_room_that_is_scrolled_keeps_its_name(desk: Desk, room: str, siz
 
 @pytest.mark.parametrize("path", ["/memory", "/sessions", "conversation"])
 @pytest.mark.parametrize("size", ["phone", "desktop"])
+@pytest.mark.process
 async def test_that_the_server_is_away_is_seen_however_far_one_has_read(
-    house: House, desk: Desk, path: str, size: Size
+    house: Process, desk: Desk, path: str, size: Size
 ) -> None:
     desk.allow(GONE, "ERR_NETWORK_CHANGED")
     (one,) = await house.voices("A long answer.\n\n" * 80)

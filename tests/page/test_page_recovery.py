@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.async_api import Page, Route, expect
 from tests.page.desk import GONE, Desk, Size, spill
-from tests.page.house import House
+from tests.page.house import House, Process
 from tests.page.notes import READS
 from tests.page.talk import ask, card, composer, state, tool
 from tests.provider import Script
@@ -22,7 +22,8 @@ reads = pytest.mark.parametrize("house", [READS], indirect=True, ids=["reads"])
 
 
 @pytest.mark.parametrize("path", ["/sessions", "/sessions/{session}", "/recipes"])
-async def test_a_room_comes_back_with_the_server(house: House, desk: Desk, path: str) -> None:
+@pytest.mark.process
+async def test_a_room_comes_back_with_the_server(house: Process, desk: Desk, path: str) -> None:
     desk.allow(GONE)
     (one,) = await house.voices("Yes.")
     said = await house.say(await house.conversation(one, title="The boat"), "Sell it?")

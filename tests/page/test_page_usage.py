@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Page, expect
 from tests.page.desk import GONE, SIZES, Desk, Size, spill
-from tests.page.house import House
+from tests.page.house import House, Process
 from tests.page.talk import GPT, priced
 from tests.provider import Script
 
@@ -103,7 +103,8 @@ async def test_no_price_at_all(house: House, desk: Desk) -> None:
     await expect(page.locator(".sum")).not_to_contain_text("$")
 
 
-async def test_a_server_that_is_away(house: House, desk: Desk) -> None:
+@pytest.mark.process
+async def test_a_server_that_is_away(house: Process, desk: Desk) -> None:
     desk.allow(GONE)
     page = await desk.open("/usage")
     await expect(page.get_by_text("Nothing has been asked yet")).to_be_visible()

@@ -263,14 +263,14 @@ async def _broken(world: World, session_id: str) -> None:
     subject = subject_of(Partition.own(Scope()), session_id)
 
     def write(tx: Tx) -> None:
-        jobs.forget(tx, Scope(), subject)
-        jobs.enqueue(tx, Scope(), SUMMARISE, subject, 1)
+        jobs.forget(tx, subject)
+        jobs.enqueue(tx, SUMMARISE, subject, 1)
         job = jobs.claim(tx, [SUMMARISE], "nobody", 2)
         assert job is not None
         why = "openai:gpt-5.4-nano: the account has no credit left."
         jobs.fail(tx, job, "nobody", why, round(NOW.timestamp() * 1e6))
 
-    await world.polyvox.database.write(write)
+    await world.polyvox.database.write(write, Scope())
 
 
 async def _crowd(world: World) -> None:

@@ -33,7 +33,8 @@ async def live(
         made += await room.polyvox.database.write(
             lambda tx, number=number: _turn(  # type: ignore[misc]  # a default binds the number
                 tx, room, conversation, said(number), lambda who: answered(number, who)
-            )
+            ),
+            ME,
         )
     return made
 
@@ -43,21 +44,20 @@ def _turn(
 ) -> list[str]:
     road = room.polyvox.road
     now = road.clock()
-    talk = conversations.get(tx, ME, conversation)
-    known = council.everyone(tx, ME)
+    talk = conversations.get(tx, conversation)
+    known = council.everyone(tx)
     asked: Sequence[Advisor] = council.council_of(talk, known, None)
-    recipe = council.find_recipe(tx, ME, road.settings, talk.recipe)
+    recipe = council.find_recipe(tx, road.settings, talk.recipe)
     begun = turns.begin(
         tx,
-        ME,
         conversation,
         NewTurn(said, tuple(asked), now),
-        lambda: placed(tx, ME, conversation, now, None).session_id,
+        lambda: placed(tx, conversation, now, None).session_id,
         road.runner_id,
         8,
         now,
     )
-    events.append(tx, ME, conversation, begun.opening, now)
+    events.append(tx, conversation, begun.opening, now)
     jobs = jobs_for(ME, begun.turn, begun.answers, asked, recipe)
     slugs = {one.id: one.slug for one in known}
     calls = compile_all(road, jobs, seat(tx, road, jobs, slugs))
@@ -66,10 +66,10 @@ def _turn(
         call.tried.encoded = road.models.chain(call.model).encode(call.compiled.request)
         call.tried.model = call.model
         delta = TextDelta(job.answer_id, answered(job.advisor), 0)
-        (item,) = events.append(tx, ME, conversation, [delta], now)
-        turns.set_streaming(tx, ME, job.answer_id, item.number, now)
+        (item,) = events.append(tx, conversation, [delta], now)
+        turns.set_streaming(tx, job.answer_id, item.number, now)
         ending = Ending(job.answer_id, "completed", usage=Usage(1, 1), model=call.model)
-        _, happened = endings.end(tx, ME, ending, now)
-        events.append(tx, ME, conversation, happened, now)
+        _, happened = endings.end(tx, ending, now)
+        events.append(tx, conversation, happened, now)
         seal(tx, job, call)
     return [answer.id for answer in begun.answers]

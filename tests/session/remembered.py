@@ -60,14 +60,14 @@ async def remember(
         for at, one in enumerate([*FILLER, *said])
     ]
     await room.polyvox.database.write(
-        lambda tx: ingest(tx, ME, partition, session, None, start, end, messages, cloud=cloud)
+        lambda tx: ingest(tx, partition, session, None, start, end, messages, cloud=cloud), ME
     )
 
 
 async def profile(room: Room, **change: Any) -> None:
     """Lines of the profile, written by hand."""
     now = room.polyvox.clock()
-    await room.polyvox.database.write(lambda tx: profiles.patch(tx, ME, OWN, change, now))
+    await room.polyvox.database.write(lambda tx: profiles.patch(tx, OWN, change, now), ME)
 
 
 def system_of(data: Mapping[str, Any]) -> list[str]:
@@ -92,4 +92,4 @@ async def trace(room: Room, answer_id: str) -> Any:
     from polyvox.session.trace import trace_of
 
     answer = await room.answer(answer_id)
-    return await room.polyvox.database.read(lambda tx: trace_of(tx, ME, answer.turn_id, answer.id))
+    return await room.polyvox.database.read(lambda tx: trace_of(tx, answer.turn_id, answer.id), ME)

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests import app
+from tests.app import KEY
 from tests.provider import ProviderServer, Script
 
 from polyvox.app import Polyvox
@@ -31,20 +33,13 @@ from polyvox.stream.hub import Batch, Listener
 from polyvox.values import Advisor, Answer, Scope, Turn
 
 ME = Scope()
-KEY = "sk-lab-0123456789abcdef"
-QUICK = {"retries": 0, "first_byte": 5.0, "stall": 5.0}
-"""Limits of a room: nothing is tried twice, and a test that hangs ends."""
 
 
 def settings_for(home: Path, provider: ProviderServer, **more: Any) -> Settings:
-    """Both wires at one provider, `lab` and `claude`; and it again as a priced one, `openai`."""
-    limits = {**QUICK, **more.pop("limits", {})}
-    models = {"default": "lab:default", **more.pop("models", {})}
+    """As ever, with the provider once more as a priced one, `openai`."""
     at = {"base_url": provider.base_url, "api_key": KEY}
-    providers = {"lab": at, "claude": {"kind": "anthropic", **at}, "openai": at}
-    providers |= more.pop("providers", {})
-    given = {"limits": limits, "models": models, "providers": providers, "home": home, **more}
-    return Settings.model_validate(given)
+    providers = {"openai": at, **more.pop("providers", {})}
+    return app.settings_for(home, provider, providers=providers, **more)
 
 
 @dataclass
@@ -102,15 +97,15 @@ class Room:
     async def quiet(self) -> None:
         """Give what must not happen the time to happen: many round trips to the database."""
         for _ in range(60):
-            await self.polyvox.database.read(lambda tx: tx.one("SELECT 1"))
+            await self.polyvox.database.read(lambda tx: tx.one("SELECT 1"), ME)
 
     async def turn(self, turn_id: str) -> tuple[Turn, tuple[Answer, ...]]:
         """A turn as it is stored, with all its answers."""
 
         def read(tx: Tx) -> tuple[Turn, tuple[Answer, ...]]:
-            return turns.get_turn(tx, ME, turn_id), tuple(turns.answers_of(tx, ME, turn_id))
+            return turns.get_turn(tx, turn_id), tuple(turns.answers_of(tx, turn_id))
 
-        return await self.polyvox.database.read(read)
+        return await self.polyvox.database.read(read, ME)
 
     async def answer(self, answer_id: str) -> Answer:
         """An answer as it is now."""
@@ -179,7 +174,7 @@ async def open_room(
             yield room
         return
     given = settings_for(home, provider, **settings)
-    async with Polyvox(given, clock=clock, env={}) as polyvox:
+    async with app.open_library(given, clock=clock) as polyvox:
         yield Room(polyvox, provider)
 
 

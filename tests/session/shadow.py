@@ -62,13 +62,13 @@ async def look(room: Room, conversation: str) -> Happened:
 
     def read(tx: Tx) -> Happened:
         found = [
-            turns.get_turn(tx, ME, row[0])
+            turns.get_turn(tx, row[0])
             for row in tx.all("SELECT id FROM turns WHERE conversation_id = ?", (conversation,))
         ]
-        answers = [one for turn in found for one in turns.answers_of(tx, ME, turn.id)]
+        answers = [one for turn in found for one in turns.answers_of(tx, turn.id)]
         return Happened({turn.id: turn for turn in found}, answers)
 
-    return await room.polyvox.database.read(read)
+    return await room.polyvox.database.read(read, ME)
 
 
 def stamped(turn: Turn) -> str:

@@ -47,7 +47,7 @@ async def test_a_session_of_another_conversation_is_over_too(tmp_path: Path) -> 
         clock.on(minutes=60)
         await room.say(await room.conversation(ann), BACK)
         assert LOAN[:-1] in told(room.provider.requests("m1")[-1])["handover"]
-        left = await room.polyvox.database.read(lambda tx: jobs.unfinished(tx, ME, INGEST, clock()))
+        left = await room.polyvox.database.read(lambda tx: jobs.unfinished(tx, INGEST, clock()), ME)
         assert left == []
 
 

@@ -418,7 +418,7 @@ async def test_receipts_hold_with_memory_in_every_kind_of_turn(
 
 async def _answers(room: Room, talk: str) -> list[str]:
     rows = await room.polyvox.database.read(
-        lambda tx: tx.all("SELECT id FROM answers WHERE conversation_id = ?", (talk,))
+        lambda tx: tx.all("SELECT id FROM answers WHERE conversation_id = ?", (talk,)), ME
     )
     return [row[0] for row in rows]
 

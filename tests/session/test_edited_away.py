@@ -22,11 +22,11 @@ async def known(room: Room, now: int) -> dict[str, set[str]]:
     """Which of the two is an open loop, and which is recalled."""
 
     def read(tx: Tx) -> dict[str, set[str]]:
-        open_ = " ".join(one.text for one in loops.listed(tx, ME, OWN, now))
+        open_ = " ".join(one.text for one in loops.listed(tx, OWN, now))
         told = " ".join(
             item.text
             for item in recall(
-                tx, ME, OWN, "call plumber boiler dentist tooth", reference_time=now, limit=50
+                tx, OWN, "call plumber boiler dentist tooth", reference_time=now, limit=50
             )
         )
         names = ("plumber", "dentist")
@@ -35,7 +35,7 @@ async def known(room: Room, now: int) -> dict[str, set[str]]:
             "recalled": {name for name in names if name in told},
         }
 
-    return await room.polyvox.database.read(read)
+    return await room.polyvox.database.read(read, ME)
 
 
 def only(*names: str) -> dict[str, set[str]]:

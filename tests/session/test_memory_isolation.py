@@ -98,7 +98,8 @@ class Remembering(Story):
             said = [Message("user", f"{name}0x{n} on the {t}", at) for n, t in enumerate(TOPICS)]
             said += [Message("assistant", f"{name}0x9 {t}", at, self.council[0].id) for t in TOPICS]
             await self.room.polyvox.database.write(
-                lambda tx, s=scope, p=part, m=said: ingest(tx, s, p, "theirs", None, at, at, m)  # type: ignore[misc]  # bound now
+                lambda tx, p=part, m=said: ingest(tx, p, "theirs", None, at, at, m),  # type: ignore[misc]  # bound now
+                scope,
             )
 
     async def step(self, what: str, how: Any, number: int) -> None:

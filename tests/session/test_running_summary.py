@@ -17,10 +17,10 @@ from tests.session.room import ME, Room, open_room
 
 from polyvox.memory.forget import Target
 from polyvox.memory.values import Partition
-from polyvox.store import jobs, running, turns
+from polyvox.store import jobs, summaries, turns
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
-from polyvox.store.running import Running
+from polyvox.store.summaries import RunningSummary
 
 SHORT: dict[str, Any] = {"recipes": {"agent": {"window": {
     "kind": "bookends", "max_messages": 8, "recent_messages": 5, "system_messages": 3,
@@ -51,14 +51,14 @@ async def work(room: Room) -> None:
     await room.polyvox.worker.run_due()
 
 
-async def stored(room: Room) -> list[Running]:
-    return await room.polyvox.database.read(lambda tx: running.every(tx, ME))
+async def stored(room: Room) -> list[RunningSummary]:
+    return await room.polyvox.database.read(lambda tx: summaries.every(tx), ME)
 
 
 async def wanted(room: Room, *states: Any) -> list[Job]:
     every = states or ("pending", "running", "failed", "done")
-    found = await room.polyvox.database.read(lambda tx: jobs.list_jobs(tx, ME, every))
-    return [one for one in found if one.kind == running.KIND]
+    found = await room.polyvox.database.read(lambda tx: jobs.list_jobs(tx, every), ME)
+    return [one for one in found if one.kind == summaries.KIND]
 
 
 def sent(room: Room) -> list[str]:
@@ -104,7 +104,7 @@ async def turns_of(room: Room, conversation: str) -> list[str]:
     return [turn.id for turn, _ in view.turns]
 
 
-async def covered(room: Room, conversation: str, one: Running) -> tuple[str, ...]:
+async def covered(room: Room, conversation: str, one: RunningSummary) -> tuple[str, ...]:
     """What lies between the turns that a summary stands between, read off the conversation."""
     view = await room.polyvox.view(ME, conversation)
     ids = [turn.id for turn, _ in view.turns]
@@ -227,11 +227,11 @@ async def test_each_advisor_has_its_own_and_sees_no_other(desk: Room) -> None:
 
     def owners(tx: Tx) -> list[set[str]]:
         return [
-            {turns.get_answer(tx, ME, ref[1:]).advisor_id for ref in one.covers if ref[0] == "a"}
+            {turns.get_answer(tx, ref[1:]).advisor_id for ref in one.covers if ref[0] == "a"}
             for one in found
         ]
 
-    assert await desk.polyvox.database.read(owners) == [{one.advisor_id} for one in found]
+    assert await desk.polyvox.database.read(owners, ME) == [{one.advisor_id} for one in found]
 
 
 async def test_without_a_model_the_plain_note_stays(tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ async def test_a_long_stretch_is_told_in_pieces_and_goes_on_where_it_was_killed(
     assert not any("in short" in text for text in sent(desk)), "half a summary is none"
     tells(desk, "All of it.")
     await desk.polyvox.database.write(
-        lambda tx: jobs.again(tx, ME, running.KIND, jobs_subject(part), 0)
+        lambda tx: jobs.again(tx, summaries.KIND, jobs_subject(part), 0), ME
     )
     await work(desk)
     (whole,) = await stored(desk)
@@ -307,5 +307,5 @@ async def test_a_long_stretch_is_told_in_pieces_and_goes_on_where_it_was_killed(
     assert len(told) == len(whole.covers) - len(part.covers), "nothing was told twice"
 
 
-def jobs_subject(one: Running) -> str:
-    return running.subject(one.conversation_id, one.branch_id, one.advisor_id)
+def jobs_subject(one: RunningSummary) -> str:
+    return summaries.subject(one.conversation_id, one.branch_id, one.advisor_id)

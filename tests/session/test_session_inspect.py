@@ -52,10 +52,10 @@ def test_a_session_is_over_by_idleness_alone() -> None:
 
 async def test_sessions_follow_each_other(database: Database) -> None:
     def work(tx: Tx) -> None:
-        talk = conversations.create(tx, ME, 0, {}).id
+        talk = conversations.create(tx, 0, {}).id
 
         def at(minutes: float, idle: float | None = 5) -> str:
-            return placed(tx, ME, talk, round(minutes * MINUTE), idle).session_id
+            return placed(tx, talk, round(minutes * MINUTE), idle).session_id
 
         first = at(0)
         assert at(4) == first
@@ -65,9 +65,9 @@ async def test_sessions_follow_each_other(database: Database) -> None:
         assert at(1000, None) == second, "never cut by idleness"
         rows = tx.all("SELECT id, ended_at, last_user_at FROM sessions ORDER BY started_at")
         assert rows == [(first, 8 * MINUTE, 8 * MINUTE), (second, None, 1000 * MINUTE)]
-        assert placed(tx, ME, "elsewhere", 0, 5).session_id not in (first, second)
+        assert placed(tx, "elsewhere", 0, 5).session_id not in (first, second)
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 # -- whom a message goes to ----------------------------------------------------------------------
@@ -106,17 +106,17 @@ async def test_a_recipe_is_built_in_then_configured_then_the_users(database: Dat
     settings = Settings(recipes={"council": {"stamps": "none", "count_turns": True}})
 
     def work(tx: Tx) -> None:
-        assert find_recipe(tx, ME, Settings(), "council").stamps == "all"
-        assert find_recipe(tx, ME, settings, "council").stamps == "none"
-        recipes.put(tx, ME, "council", {"stamps": "history"}, 0)
-        found = find_recipe(tx, ME, settings, "council")
+        assert find_recipe(tx.of(ME), Settings(), "council").stamps == "all"
+        assert find_recipe(tx.of(ME), settings, "council").stamps == "none"
+        recipes.put(tx.of(ME), "council", {"stamps": "history"}, 0)
+        found = find_recipe(tx.of(ME), settings, "council")
         assert (found.stamps, found.count_turns) == ("history", True)
-        assert find_recipe(tx, Scope("you"), settings, "council").stamps == "none"
+        assert find_recipe(tx.of(Scope("you")), settings, "council").stamps == "none"
         with pytest.raises(Invalid, match="no recipe 'soup'") as caught:
-            find_recipe(tx, ME, settings, "soup")
+            find_recipe(tx.of(ME), settings, "soup")
         assert "agent" in caught.value.hint
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ async def test_receipts_go_with_their_conversation(both: Room) -> None:
         tables = ("receipts", "spans", "events", "answers", "turns")
         return [(tx.one(f"SELECT COUNT(*) FROM {name}") or (0,))[0] for name in tables]
 
-    assert await room.polyvox.database.read(left) == [0, 0, 0, 0, 0]
+    assert await room.polyvox.database.read(left, ME) == [0, 0, 0, 0, 0]
 
 
 @pytest.mark.slow
@@ -208,7 +208,7 @@ async def test_bytes_per_turn_do_not_grow_with_the_conversation(both: Room) -> N
     ids: list[str] = []
     for _ in range(20):
         ids += await live(room, talk, 10)
-        sizes.append(await room.polyvox.database.read(_stored))
+        sizes.append(await room.polyvox.database.read(_stored, ME))
     early = sizes[4] - sizes[2]
     late = sizes[20] - sizes[18]
     assert late <= early * 1.05, sizes

@@ -214,4 +214,4 @@ async def test_a_stopped_answer_is_paid_for(room: Room) -> None:
     assert answer.usage is not None
     assert answer.usage.cost is not None
     assert answer.usage.output_tokens == 50
-    assert await room.polyvox.database.read(lambda tx: usage.spent(tx, ME)) == answer.usage.cost
+    assert await room.polyvox.database.read(lambda tx: usage.spent(tx), ME) == answer.usage.cost

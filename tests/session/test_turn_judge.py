@@ -23,19 +23,17 @@ WISH = "Always answer in short sentences."
 
 def everything(tx: Tx) -> dict[str, list[Any]]:
     """What is remembered, without when it was made."""
-    every = loops.listed(
-        tx, ME, OWN, Hand().now, statuses=("open", "needs_review", "stale", "done")
-    )
+    every = loops.listed(tx, OWN, Hand().now, statuses=("open", "needs_review", "stale", "done"))
     return {
         "messages": [
             (one.role, one.text)
             for row in tx.all("SELECT session_id FROM transcripts ORDER BY number")
-            for one in episodes.episodes_of(tx, ME, OWN, row[0])
+            for one in episodes.episodes_of(tx, OWN, row[0])
         ],
-        "facts": sorted(one.text for one in facts.every(tx, ME, OWN)),
+        "facts": sorted(one.text for one in facts.every(tx, OWN)),
         "loops": sorted((one.text, len(one.evidence)) for one in every),
         "profile": tx.all("SELECT field, value FROM profile_entries ORDER BY field, value"),
-        "summaries": [one.text for one in derived.list_summaries(tx, ME, OWN, "session", 9)],
+        "summaries": [one.text for one in derived.list_summaries(tx, OWN, "session", 9)],
     }
 
 
@@ -70,7 +68,7 @@ async def test_a_turn_is_remembered_before_its_session_ends(
             for text in (BANK, WISH, *FILLER[:3]):
                 turn, answers = await room.say(talk, text)
                 await polyvox.worker.run_due()
-                found = await polyvox.database.read(everything)
+                found = await polyvox.database.read(everything, ME)
                 assert bool(found["messages"]) is judge
                 assert bool(found["loops"] or found["facts"]) is judge
                 assert found["summaries"] == [], "a session that goes on has none"
@@ -81,18 +79,19 @@ async def test_a_turn_is_remembered_before_its_session_ends(
             await room.again(answers[0].id, retry=False)
             await polyvox.end_session(ME, await session_of(room, turn.id))
             await polyvox.worker.run_due()
-            before = await polyvox.database.read(everything)
+            before = await polyvox.database.read(everything, ME)
             assert len(before["summaries"]) == 1
             for kind in (derive.JUDGE, INGEST):
                 subject = await session_of(room, turn.id)
                 now = clock()
                 await polyvox.database.write(
-                    lambda tx, k=kind, s=subject, n=now: jobs.again(tx, ME, k, s, n)  # type: ignore[misc]  # bound now
+                    lambda tx, k=kind, s=subject, n=now: jobs.again(tx, k, s, n),  # type: ignore[misc]  # bound now
+                    ME,
                 )
                 await polyvox.worker.run_due()
-            assert await polyvox.database.read(everything) == before
-            assert await polyvox.database.read(lambda tx: jobs.counts(tx, ME)) == {
-                "pending": before_daily(await polyvox.database.read(_pending)),
+            assert await polyvox.database.read(everything, ME) == before
+            assert await polyvox.database.read(lambda tx: jobs.counts(tx), ME) == {
+                "pending": before_daily(await polyvox.database.read(_pending, ME)),
                 "running": 0,
                 "failed": 0,
             }
@@ -104,7 +103,7 @@ async def test_a_turn_is_remembered_before_its_session_ends(
 
 
 def _pending(tx: Tx) -> list[str]:
-    return [one.kind for one in jobs.list_jobs(tx, ME)]
+    return [one.kind for one in jobs.list_jobs(tx)]
 
 
 def before_daily(kinds: list[str]) -> int:
@@ -132,4 +131,4 @@ async def test_it_is_off_unless_it_is_wanted(tmp_path: Path) -> None:
     async with open_room(tmp_path) as room:
         ann = await room.advisor("Ann")
         await room.say(await room.conversation(ann), BANK)
-        assert await room.polyvox.database.read(lambda tx: jobs.list_jobs(tx, ME)) == []
+        assert await room.polyvox.database.read(lambda tx: jobs.list_jobs(tx), ME) == []

@@ -57,7 +57,7 @@ async def test_one_that_holds_is_told_as_it_was_written(tmp_path: Path, recipe: 
         asked = str(room.provider.requests("memory")[0].json())
         assert "letter to my aunt" in asked
         rows = await room.polyvox.database.read(
-            lambda tx: tx.all("SELECT model FROM usage WHERE purpose = 'memory'")
+            lambda tx: tx.all("SELECT model FROM usage WHERE purpose = 'memory'"), ME
         )
         assert rows == [("lab:memory",)]
 

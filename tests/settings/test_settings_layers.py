@@ -10,16 +10,16 @@ import pytest
 from polyvox.errors import ConfigError
 from polyvox.settings import Settings, load
 from polyvox.settings.layers import (
+    decision_of,
     fixed_of,
     in_force,
     laid_under,
     leaves,
-    said_of,
     value_of,
     with_kept,
 )
 from polyvox.settings.schema import changeable
-from polyvox.settings.stored import Kept
+from polyvox.settings.stored import StoredSettings
 from polyvox.web.setting_kinds import kind_of
 
 SECRET = "sk-very-secret-0123456789"
@@ -54,7 +54,7 @@ def test_each_wins_over_those_below(written: Read, tmp_path: Path) -> None:
     found = {
         name: (said.origin, said.where)
         for name in ("queue", "retries", "stall", "max_tokens", "deadline")
-        for said in (said_of(settings, f"limits.{name}"),)
+        for said in (decision_of(settings, f"limits.{name}"),)
     }
     assert found == {
         "queue": ("command line", "the command line"),
@@ -69,7 +69,7 @@ def test_a_list_is_one_setting(written: Read) -> None:
     page = '[models]\nfallback = ["scripted:a", "scripted:b"]'
     settings = written(page, "", {"POLYVOX_MODELS_FALLBACK": "scripted:c"})
     assert settings.models.fallback == ("scripted:c",)
-    assert said_of(settings, "models.fallback").origin == "environment"
+    assert decision_of(settings, "models.fallback").origin == "environment"
 
 
 def test_a_provider_is_described_by_one_alone(written: Read) -> None:
@@ -79,9 +79,9 @@ def test_a_provider_is_described_by_one_alone(written: Read) -> None:
     settings = written(page, text)
     assert settings.providers["lab"].base_url == "http://127.0.0.1:3"
     assert settings.providers["own"].base_url == "http://127.0.0.1:2"
-    assert said_of(settings, "providers.lab").origin == "file"
-    assert said_of(settings, "providers.own").origin == "page"
-    assert said_of(settings, "providers.openai").origin == "default"
+    assert decision_of(settings, "providers.lab").origin == "file"
+    assert decision_of(settings, "providers.own").origin == "page"
+    assert decision_of(settings, "providers.openai").origin == "default"
     with pytest.raises(ConfigError, match="needs a base_url") as caught:
         written(page, "", {"POLYVOX_PROVIDERS_OWN_API_KEY": SECRET})
     assert "POLYVOX_PROVIDERS_OWN_API_KEY" in caught.value.message
@@ -93,7 +93,7 @@ def test_an_empty_text_says_nothing(written: Read) -> None:
     assert written(page, '[models]\ndefault = ""').models.default == "scripted:a"
     assert written(page, text, {"POLYVOX_MODELS_DEFAULT": ""}).models.default == "scripted:a"
     settings = written(page, "", {"POLYVOX_LIMITS_COST_PER_DAY": ""})
-    assert said_of(settings, "limits.cost_per_day").origin == "environment", "no cap is a word"
+    assert decision_of(settings, "limits.cost_per_day").origin == "environment", "no cap is a word"
 
 
 def test_where_a_wrong_value_of_the_page_stands(written: Read, tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_settings_of_a_program(tmp_path: Path) -> None:
         }
     )
     assert with_kept(made) is made, "nothing is kept"
-    assert said_of(made, "limits.queue").origin == "program"
-    assert said_of(made, "models.default").origin == "default"
+    assert decision_of(made, "limits.queue").origin == "program"
+    assert decision_of(made, "models.default").origin == "default"
     (tmp_path / "settings.toml").write_text('[limits]\nqueue = 9\nstall = 9\n[models]\n'
                                             'default = "scripted:echo"\n')  # fmt: skip
     (tmp_path / "keys.toml").write_text(f'openai = "{SECRET}"')
@@ -159,5 +159,5 @@ def test_every_setting_of_the_page_can_be_put_in_and_taken_back(tmp_path: Path) 
         for part in reversed(name.split(".")):
             table = {part: table}
         assert isinstance(table, dict)
-        found = in_force(fixed_of(Settings(home=tmp_path)), Kept(table))
-        assert said_of(found, name).origin == "page"
+        found = in_force(fixed_of(Settings(home=tmp_path)), StoredSettings(table))
+        assert decision_of(found, name).origin == "page"

@@ -17,7 +17,7 @@ from hypothesis import strategies as some
 
 from polyvox.errors import ConfigError, StoreError
 from polyvox.settings import stored
-from polyvox.settings.stored import Kept
+from polyvox.settings.stored import StoredSettings
 
 SECRET = "sk-put-in-0123456789abcdef"
 
@@ -47,33 +47,33 @@ def test_a_file_reads_well() -> None:
 
 
 def test_nothing_is_kept_at_first(tmp_path: Path) -> None:
-    assert stored.read(tmp_path / "nowhere") == Kept()
+    assert stored.read(tmp_path / "nowhere") == StoredSettings()
 
 
 def test_only_what_differs_is_written_and_for_this_user_alone(tmp_path: Path) -> None:
-    old, new = Kept(), Kept({"limits": {"queue": 3}}, {})
+    old, new = StoredSettings(), StoredSettings({"limits": {"queue": 3}}, {})
     before = os.umask(0)
     try:
         stored.write(tmp_path, old, new)
         assert sorted(file.name for file in tmp_path.iterdir()) == ["settings.toml"]
-        stored.write(tmp_path, new, Kept(new.page, {"openai": SECRET}))
+        stored.write(tmp_path, new, StoredSettings(new.page, {"openai": SECRET}))
     finally:
         os.umask(before)
     for file in tmp_path.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert file.read_text().startswith("# ")
-    assert stored.read(tmp_path) == Kept({"limits": {"queue": 3}}, {"openai": SECRET})
+    assert stored.read(tmp_path) == StoredSettings({"limits": {"queue": 3}}, {"openai": SECRET})
 
 
 def test_what_is_kept_does_not_show_its_keys() -> None:
-    assert SECRET not in repr(Kept({}, {"openai": SECRET}))
+    assert SECRET not in repr(StoredSettings({}, {"openai": SECRET}))
 
 
 def test_what_a_crash_left_is_no_hindrance(tmp_path: Path) -> None:
     left = tmp_path / "keys.toml.new"
     left.write_text("half a")
     left.chmod(0o644)
-    stored.write(tmp_path, Kept(), Kept({}, {"openai": SECRET}))
+    stored.write(tmp_path, StoredSettings(), StoredSettings({}, {"openai": SECRET}))
     assert not left.exists()
     assert stat.S_IMODE((tmp_path / "keys.toml").stat().st_mode) == 0o600
 
@@ -82,7 +82,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from polyvox.settings import stored
-from polyvox.settings.stored import Kept
+from polyvox.settings.stored import StoredSettings as Kept
 
 home, step = Path(sys.argv[1]), sys.argv[2]
 
@@ -97,11 +97,11 @@ stored.write(home, Kept({"limits": {"queue": 1}}), Kept({"limits": {"queue": 2}}
 @pytest.mark.slow
 @pytest.mark.parametrize("step", ["open", "fsync", "rename"])
 def test_a_process_that_dies_leaves_the_old_file(tmp_path: Path, step: str) -> None:
-    stored.write(tmp_path, Kept(), Kept({"limits": {"queue": 1}}))
+    stored.write(tmp_path, StoredSettings(), StoredSettings({"limits": {"queue": 1}}))
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), step], check=False)
     assert done.returncode == 9
     assert stored.read(tmp_path).page == {"limits": {"queue": 1}}
-    stored.write(tmp_path, stored.read(tmp_path), Kept({"limits": {"queue": 3}}))
+    stored.write(tmp_path, stored.read(tmp_path), StoredSettings({"limits": {"queue": 3}}))
     assert stored.read(tmp_path).page == {"limits": {"queue": 3}}
 
 
@@ -109,13 +109,13 @@ ADDING = """
 import sys
 from pathlib import Path
 from polyvox.settings import stored
-from polyvox.settings.stored import Kept
+from polyvox.settings.stored import StoredSettings
 
 home, name = Path(sys.argv[1]), sys.argv[2]
 for number in range(20):
     with stored.alone(home):
         old = stored.read(home)
-        stored.write(home, old, Kept(old.page, {**old.keys, f"{name}{number}": "x"}))
+        stored.write(home, old, StoredSettings(old.page, {**old.keys, f"{name}{number}": "x"}))
 """
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from polyvox.store.database import Database, Dialect, Row, Tx, Value
+from polyvox.values import Scope
 
 T = TypeVar("T")
 
@@ -20,6 +21,17 @@ class LackingTx:
     @property
     def dialect(self) -> Dialect:
         return self._tx.dialect
+
+    @property
+    def scope(self) -> Scope:
+        return self._tx.scope
+
+    @property
+    def user(self) -> str:
+        return self._tx.user
+
+    def of(self, scope: Scope) -> Tx:
+        return self._tx.of(scope)
 
     def one(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         if "pg_extension" in sql or "pg_available_extensions" in sql:
@@ -44,8 +56,8 @@ class Lacking:
     def url(self) -> str:
         return str(getattr(self._database, "url", ""))
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
-        return await self._database.write(lambda tx: work(LackingTx(tx)))
+    async def write(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
+        return await self._database.write(lambda tx: work(LackingTx(tx)), scope)
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
-        return await self._database.read(lambda tx: work(LackingTx(tx)))
+    async def read(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
+        return await self._database.read(lambda tx: work(LackingTx(tx)), scope)

@@ -74,14 +74,14 @@ def key_of(delta: Delta) -> str:
 
 def write(tx: Tx, doings: list[Doing]) -> Log:
     """Do these things, each as the journal would, and keep the plain list beside it."""
-    talk = conversations.create(tx, ME, 0, {})
+    talk = conversations.create(tx, 0, {})
     log = Log(talk.id)
 
     def append(happened: list[Event]) -> None:
-        log.plain += events.append(tx, ME, talk.id, happened, 0)
+        log.plain += events.append(tx, talk.id, happened, 0)
 
     asked = tuple(Advisor(new_id(), f"a{n}", f"A{n}", "") for n in range(4))
-    begun = turns.begin(tx, ME, talk.id, NewTurn("Well?", asked, 0), new_id, "r", 8, 0)
+    begun = turns.begin(tx, talk.id, NewTurn("Well?", asked, 0), new_id, "r", 8, 0)
     append(begun.opening)
     lengths: dict[str, int] = {}
     ended: set[int] = set()
@@ -92,13 +92,13 @@ def write(tx: Tx, doings: list[Doing]) -> Log:
         elif number in ended:
             continue
         elif what == "end":
-            append(endings.end(tx, ME, Ending(answer.id, "interrupted"), 0)[1])
+            append(endings.end(tx, Ending(answer.id, "interrupted"), 0)[1])
             ended.add(number)
         else:
             kind = TextDelta if what == "say" else ThinkingDelta
             key = f"{kind.kind} {answer.id}"
             append([kind(answer.id, text, lengths.get(key, 0))])
-            turns.set_streaming(tx, ME, answer.id, log.last, 0)
+            turns.set_streaming(tx, answer.id, log.last, 0)
             lengths[key] = lengths.get(key, 0) + len(text)
     return log
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from polyvox.store import search, usage
 from polyvox.store.database import Tx, Value
 from polyvox.store.scrub import INDEXES
-from polyvox.values import Scope, Usage
+from polyvox.values import Usage
 
 EMPTY: dict[str, Value] = {"text": "", "array": "{}", "bit varying": ""}
 """What is empty, by the type of a column; else it is 0."""
@@ -48,12 +48,12 @@ def insert(tx: Tx, table: str, **values: Value) -> None:
     tx.run(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
 
 
-def insert_turn(tx: Tx, scope: Scope, conversation: str, turn: str, text: str, at: int = 0) -> None:
+def insert_turn(tx: Tx, conversation: str, turn: str, text: str, at: int = 0) -> None:
     """A user's message, findable."""
     insert(
         tx,
         "turns",
-        user_id=scope.user,
+        user_id=tx.user,
         id=turn,
         conversation_id=conversation,
         message_id=f"m-{turn}",
@@ -64,17 +64,17 @@ def insert_turn(tx: Tx, scope: Scope, conversation: str, turn: str, text: str, a
         state="completed",
         created_at=at,
     )
-    search.index(tx, scope, conversation, "message", turn, text)
+    search.index(tx, conversation, "message", turn, text)
 
 
 def insert_answer(
-    tx: Tx, scope: Scope, conversation: str, turn: str, answer: str, text: str, at: int = 0
+    tx: Tx, conversation: str, turn: str, answer: str, text: str, at: int = 0
 ) -> None:
     """An answer, findable."""
     insert(
         tx,
         "answers",
-        user_id=scope.user,
+        user_id=tx.user,
         id=answer,
         conversation_id=conversation,
         turn_id=turn,
@@ -88,17 +88,16 @@ def insert_answer(
         attempts="[]",
         created_at=at,
     )
-    search.index(tx, scope, conversation, "answer", answer, text)
+    search.index(tx, conversation, "answer", answer, text)
 
 
-def fill(tx: Tx, scope: Scope, conversation: str, text: str) -> None:
+def fill(tx: Tx, conversation: str, text: str) -> None:
     """At least one row in every table that a conversation can have rows in."""
-    user, c = scope.user, conversation
-    insert_turn(tx, scope, c, f"t{c}", text)
-    insert_answer(tx, scope, c, f"t{c}", f"x{c}", text)
+    user, c = tx.user, conversation
+    insert_turn(tx, c, f"t{c}", text)
+    insert_answer(tx, c, f"t{c}", f"x{c}", text)
     usage.record(
         tx,
-        scope,
         usage=Usage(1, 2, cost=3),
         model="lab:x",
         advisor_id="a1",

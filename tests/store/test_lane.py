@@ -8,7 +8,7 @@ import pytest
 
 from polyvox.errors import StoreError
 from polyvox.store.database import Tx
-from polyvox.store.lane import Job, Lane
+from polyvox.store.lane import Lane, WorkItem
 
 
 class Hands:
@@ -21,7 +21,7 @@ class Hands:
         self.batches: list[int] = []
         self.closed = False
 
-    def run(self, jobs: list[Job[Any]]) -> None:
+    def run(self, jobs: list[WorkItem[Any]]) -> None:
         self.batches.append(len(jobs))
         for job in jobs:
             job.result = job.work(None)  # type: ignore[arg-type]  # this work asks for no statements

@@ -6,9 +6,11 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests import databases
 
 from polyvox.errors import ConfigError, StoreError
 from polyvox.store.database import Database, Tx
@@ -32,6 +34,18 @@ def clock() -> int:
 
 async def at(url: str, home: Path, *migrations: Migration) -> Database:
     return await open_database(url, home, clock=clock, migrations=migrations)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database without any table, once of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'polyvox.db'}"
+        return
+    server = request.getfixturevalue("postgres_server")
+    url = databases.create(server, empty=True)
+    yield url
+    databases.drop(server, url)
 
 
 async def with_a_thing(url: str, home: Path) -> None:
@@ -87,39 +101,37 @@ def test_half_a_statement_is_refused() -> None:
         Migration(1, "x", "SELECT 1;\nSELECT").statements("sqlite")
 
 
-async def test_an_older_database_is_migrated(database_url: str, tmp_path: Path) -> None:
-    await with_a_thing(database_url, tmp_path)
+async def test_an_older_database_is_migrated(empty_url: str, tmp_path: Path) -> None:
+    await with_a_thing(empty_url, tmp_path)
 
-    versions, things = await state(database_url, tmp_path, ONE, TWO)
+    versions, things = await state(empty_url, tmp_path, ONE, TWO)
 
     assert versions == [(1, clock(), "one"), (2, clock(), "two")]
     assert things == [("a", None, "red")]
-    assert await state(database_url, tmp_path, ONE, TWO) == (versions, things)
+    assert await state(empty_url, tmp_path, ONE, TWO) == (versions, things)
 
 
-async def test_a_newer_database_is_refused_and_left_alone(
-    database_url: str, tmp_path: Path
-) -> None:
-    await with_a_thing(database_url, tmp_path)
-    await state(database_url, tmp_path, ONE, TWO)
+async def test_a_newer_database_is_refused_and_left_alone(empty_url: str, tmp_path: Path) -> None:
+    await with_a_thing(empty_url, tmp_path)
+    await state(empty_url, tmp_path, ONE, TWO)
 
     with pytest.raises(ConfigError, match=r"newer Polyvox.*version 2, this program knows 1") as no:
-        await at(database_url, tmp_path, ONE)
+        await at(empty_url, tmp_path, ONE)
 
     assert "Upgrade Polyvox" in no.value.hint
-    versions, _ = await state(database_url, tmp_path, ONE, TWO)
+    versions, _ = await state(empty_url, tmp_path, ONE, TWO)
     assert len(versions) == 2
 
 
-async def test_a_failing_migration_leaves_the_old_state(database_url: str, tmp_path: Path) -> None:
-    await with_a_thing(database_url, tmp_path)
+async def test_a_failing_migration_leaves_the_old_state(empty_url: str, tmp_path: Path) -> None:
+    await with_a_thing(empty_url, tmp_path)
 
     with pytest.raises(StoreError, match="nowhere") as caught:
-        await at(database_url, tmp_path, ONE, BROKEN)
+        await at(empty_url, tmp_path, ONE, BROKEN)
     assert "Nothing was changed" in caught.value.hint
 
-    assert await state(database_url, tmp_path, ONE) == ([(1, clock(), "one")], [("a", None)])
-    _, things = await state(database_url, tmp_path, ONE, TWO)
+    assert await state(empty_url, tmp_path, ONE) == ([(1, clock(), "one")], [("a", None)])
+    _, things = await state(empty_url, tmp_path, ONE, TWO)
     assert things == [("a", None, "red")]
 
 
@@ -213,17 +225,17 @@ asyncio.run(open_database(sys.argv[1], Path("."), migrations=[ONE, Deadly(2, "de
 @pytest.mark.slow
 @pytest.mark.parametrize("statement", [0, 1, 30])
 async def test_a_kill_in_the_middle_leaves_the_old_state(
-    database_url: str, tmp_path: Path, statement: int
+    empty_url: str, tmp_path: Path, statement: int
 ) -> None:
-    await with_a_thing(database_url, tmp_path)
+    await with_a_thing(empty_url, tmp_path)
 
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", KILLED, database_url, str(statement)
+        sys.executable, "-c", KILLED, empty_url, str(statement)
     )
     assert await process.wait() == -9
 
-    assert await state(database_url, tmp_path, ONE) == ([(1, clock(), "one")], [("a", None)])
-    _, things = await state(database_url, tmp_path, ONE, TWO)
+    assert await state(empty_url, tmp_path, ONE) == ([(1, clock(), "one")], [("a", None)])
+    _, things = await state(empty_url, tmp_path, ONE, TWO)
     assert things == [("a", None, "red")]
 
 
@@ -243,10 +255,10 @@ asyncio.run(main())
 
 
 @pytest.mark.slow
-async def test_programs_that_start_at_once_migrate_once(database_url: str, tmp_path: Path) -> None:
+async def test_programs_that_start_at_once_migrate_once(empty_url: str, tmp_path: Path) -> None:
     starters = [
         subprocess.Popen(
-            [sys.executable, "-c", START, database_url],
+            [sys.executable, "-c", START, empty_url],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -264,7 +276,7 @@ async def test_programs_that_start_at_once_migrate_once(database_url: str, tmp_p
         await asyncio.to_thread(process.communicate)
         assert process.returncode == 0
 
-    database = await open_database(database_url, tmp_path)
+    database = await open_database(empty_url, tmp_path)
     rows = await database.read(lambda tx: tx.all("SELECT version FROM schema_version ORDER BY 1"))
     await database.close()
     assert rows == [(one.version,) for one in shipped()]

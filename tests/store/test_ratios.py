@@ -13,13 +13,13 @@ ME = Scope("me")
 
 
 def report(model: str, reported: float, estimated: float, tx: Tx) -> None:
-    ratios.observe(tx, ME, model, reported, estimated)
+    ratios.observe(tx, model, reported, estimated)
 
 
 async def learn(database: Database, *reports: tuple[float, float], model: str = "lab:a") -> float:
     for reported, estimated in reports:
-        await database.write(partial(report, model, reported, estimated))
-    return await database.read(lambda tx: ratios.ratio(tx, ME, model))
+        await database.write(partial(report, model, reported, estimated), ME)
+    return await database.read(lambda tx: ratios.ratio(tx, model), ME)
 
 
 async def test_nothing_is_assumed_before_a_report(database: Database) -> None:
@@ -47,7 +47,7 @@ async def test_models_and_users_learn_apart(database: Database) -> None:
 
     assert await learn(database) == 1.0
     assert await learn(database, model="lab:b") == 3.0
-    assert await database.read(lambda tx: ratios.ratio(tx, Scope("you"), "lab:b")) == 1.0
+    assert await database.read(lambda tx: ratios.ratio(tx, "lab:b"), Scope("you")) == 1.0
 
 
 async def test_nonsense_is_not_learned(database: Database) -> None:
@@ -57,8 +57,8 @@ async def test_nonsense_is_not_learned(database: Database) -> None:
 
 async def test_reports_at_the_same_time_are_all_counted(database: Database) -> None:
     await asyncio.gather(
-        *(database.write(lambda tx: ratios.observe(tx, ME, "lab:a", 2, 1)) for _ in range(20))
+        *(database.write(lambda tx: ratios.observe(tx, "lab:a", 2, 1), ME) for _ in range(20))
     )
 
-    row = await database.read(lambda tx: tx.one("SELECT samples FROM ratios"))
+    row = await database.read(lambda tx: tx.one("SELECT samples FROM ratios"), ME)
     assert row == (20,)

@@ -90,12 +90,12 @@ def snapshot(scope: Scope) -> Callable[[Tx], dict[str, list[Row]]]:
     return look
 
 
-def remember(tx: Tx, scope: Scope) -> None:
-    said = [Message("user", f"words of {scope.user}")]
+def remember(tx: Tx) -> None:
+    said = [Message("user", f"words of {tx.user}")]
     for session in ("kept", "forgotten"):
-        ingest(tx, scope, MEMORY, session, None, 1, 2, said)
-    episodes.remove_session(tx, scope, MEMORY, "forgotten")
-    claims.put(tx, scope, MEMORY, [Claim("note", "n", 1, ("word",))])
+        ingest(tx, MEMORY, session, None, 1, 2, said)
+    episodes.remove_session(tx, MEMORY, "forgotten")
+    claims.put(tx, MEMORY, [Claim("note", "n", 1, ("word",))])
 
 
 async def populate(database: Database, scope: Scope) -> dict[str, str]:
@@ -106,18 +106,18 @@ async def populate(database: Database, scope: Scope) -> dict[str, str]:
     await Recipes(database).put(scope, "council", {"stamps": "none"})
 
     def rest(tx: Tx) -> None:
-        fill(tx, scope, conversation.id, f"words of {scope.user}")
-        ratios.observe(tx, scope, "lab:x", 2, 1)
-        remember(tx, scope)
-        turn = turns.get_turn(tx, scope, f"t{conversation.id}")
-        companions.put_state(tx, scope, "p", turn, "{}", "{}", 1)
-        jobs.enqueue(tx, scope, "ingest", "s", 1)
+        fill(tx, conversation.id, f"words of {scope.user}")
+        ratios.observe(tx, "lab:x", 2, 1)
+        remember(tx)
+        turn = turns.get_turn(tx, f"t{conversation.id}")
+        companions.put_state(tx, "p", turn, "{}", "{}", 1)
+        jobs.enqueue(tx, "ingest", "s", 1)
         for table in tables(tx):  # whatever else there is, with something in it
             owned = f"SELECT 1 FROM {table} WHERE user_id = ?"
             if table not in SHARED and tx.one(owned, (scope.user,)) is None:
                 insert(tx, table, user_id=scope.user)
 
-    await database.write(rest)
+    await database.write(rest, scope)
     return {
         "advisor": advisor.id,
         "version": advisor.version_id,
@@ -149,43 +149,43 @@ async def test_two_users_with_the_same_names_do_not_meet(database: Database) -> 
         lambda: c.create(B, name="x", advisors=[theirs["advisor"]]),
         lambda: c.update(B, mine["council"], advisors=[theirs["advisor"]]),
         lambda: v.get(B, theirs["conversation"]),
-        lambda: database.write(lambda tx: update(tx, B, theirs["conversation"], {"title": "x"})),
+        lambda: database.write(lambda tx: update(tx, theirs["conversation"], {"title": "x"}), B),
         lambda: v.delete(B, theirs["conversation"]),
         lambda: v.create(B, advisors=[theirs["advisor"]]),
         lambda: v.create(B, council=theirs["council"]),
-        lambda: database.read(lambda tx: versions.get(tx, B, theirs["version"])),
+        lambda: database.read(lambda tx: versions.get(tx, theirs["version"]), B),
     ]
     for verb in refused:
         with pytest.raises((NotFound, Invalid)):
             await verb()
 
     def look(tx: Tx) -> None:
-        assert [one.id for one in advisors.list_all(tx, B)] == [mine["advisor"]]
-        assert [one.id for one in councils.list_all(tx, B)] == [mine["council"]]
-        page = conversations.list_page(tx, B, 10)
+        assert [one.id for one in advisors.list_all(tx)] == [mine["advisor"]]
+        assert [one.id for one in councils.list_all(tx)] == [mine["council"]]
+        page = conversations.list_page(tx, 10)
         assert [one.id for one in page.items] == [mine["conversation"]]
-        assert versions.list_all(tx, B, theirs["advisor"]) == []
-        assert usage.spent(tx, B, conversation_id=theirs["conversation"]) == 0
-        assert usage.spent(tx, B, turn_id=f"t{theirs['conversation']}") == 0
-        assert usage.totals(tx, B)[0].cost == 3
-        assert list(recipes.list_all(tx, B)) == ["council"]
+        assert versions.list_all(tx, theirs["advisor"]) == []
+        assert usage.spent(tx, conversation_id=theirs["conversation"]) == 0
+        assert usage.spent(tx, turn_id=f"t{theirs['conversation']}") == 0
+        assert usage.totals(tx)[0].cost == 3
+        assert list(recipes.list_all(tx)) == ["council"]
 
-    await database.read(look)
+    await database.read(look, B)
     assert {hit.conversation_id for hit in await search.search(database, B, "words")} == {
         mine["conversation"]
     }
 
     def erase(tx: Tx) -> None:
-        found = recall(tx, B, MEMORY, f"words of {A.user}", reference_time=3)
+        found = recall(tx, MEMORY, f"words of {A.user}", reference_time=3)
         assert [one.text for one in found] == [f"words of {B.user}"]
-        episodes.remove_session(tx, B, MEMORY, "kept")
-        claims.remove(tx, B, MEMORY, "note", ["n"])
-        search.remove(tx, B, "message", f"t{theirs['conversation']}")
-        search.remove_conversation(tx, B, theirs["conversation"])
-        ratios.observe(tx, B, "lab:x", 9, 1)
-        recipes.delete(tx, B, "council")
+        episodes.remove_session(tx, MEMORY, "kept")
+        claims.remove(tx, MEMORY, "note", ["n"])
+        search.remove(tx, "message", f"t{theirs['conversation']}")
+        search.remove_conversation(tx, theirs["conversation"])
+        ratios.observe(tx, "lab:x", 9, 1)
+        recipes.delete(tx, "council")
 
-    await database.write(erase)
+    await database.write(erase, B)
     await a.remove(B, "skeptic")
     await c.remove(B, "board")
     await v.delete(B, mine["conversation"])

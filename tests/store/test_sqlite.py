@@ -62,9 +62,7 @@ def child(path: Path, name: str, writes: int) -> subprocess.Popen[str]:
     )
 
 
-async def test_the_file_is_kept_as_the_house_wants_it(
-    sqlite_database: Database, tmp_path: Path
-) -> None:
+async def test_the_file_is_kept_as_the_house_wants_it(tmp_path: Path) -> None:
     def pragmas(tx: Tx) -> list[object]:
         found = []
         for name in ("journal_mode", "synchronous", "foreign_keys", "secure_delete"):
@@ -73,7 +71,9 @@ async def test_the_file_is_kept_as_the_house_wants_it(
             found.append(row[0])
         return found
 
-    assert await sqlite_database.write(pragmas) == ["wal", 1, 1, 1]
+    database = await open_database("", tmp_path)
+    assert await database.write(pragmas) == ["wal", 1, 1, 1]
+    await database.close()
     assert (tmp_path / "polyvox.db").stat().st_mode & 0o777 == 0o600
 
 

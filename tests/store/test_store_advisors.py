@@ -202,7 +202,7 @@ async def test_a_removed_advisor_keeps_its_history_and_frees_its_slug(
         await advisors.update(ME, made.id, name="x")
     assert [one.slug for one in await advisors.list(ME)] == ["b"]
     assert (await councils.get(ME, council.id)).advisors == (other.id,)
-    kept = await database.read(lambda tx: versions.get(tx, ME, made.version_id))
+    kept = await database.read(lambda tx: versions.get(tx, made.version_id), ME)
     assert kept.text == "d"
     assert (await advisors.create(ME, name="A", description="d")).slug == "a"
 
@@ -213,7 +213,7 @@ async def test_inside_a_transaction_of_somebody_else(
     made = await advisors.create(ME, name="A", description="d")
 
     found = await database.write(
-        lambda tx: (rows.get(tx, ME, "a"), rows.find(tx, ME, "zzz"), rows.list_all(tx, ME))
+        lambda tx: (rows.get(tx, "a"), rows.find(tx, "zzz"), rows.list_all(tx)), ME
     )
 
     assert found == (made, None, [made])

@@ -10,7 +10,13 @@ from tests.store.rows import columns, fill, tables
 from polyvox.errors import Invalid, NotFound
 from polyvox.store import search, usage
 from polyvox.store.advisors import Advisors
-from polyvox.store.conversations import OWNED, Conversations, Details, alone_with, update
+from polyvox.store.conversations import (
+    OWNED,
+    ConversationDetails,
+    Conversations,
+    alone_with,
+    update,
+)
 from polyvox.store.councils import Councils
 from polyvox.store.database import Database, Tx
 from polyvox.values import ASSISTANT_ID, Conversation, Scope
@@ -30,12 +36,14 @@ async def advisor_ids(database: Database, names: str = "ab") -> tuple[str, ...]:
     return tuple([(await advisors.create(ME, name=n, description="d")).id for n in names])
 
 
-async def change(database: Database, id_: str, **details: Unpack[Details]) -> Conversation:
-    return await database.write(lambda tx: update(tx, ME, id_, details))
+async def change(
+    database: Database, id_: str, **details: Unpack[ConversationDetails]
+) -> Conversation:
+    return await database.write(lambda tx: update(tx, id_, details), ME)
 
 
-def filling(scope: Scope, conversation: str) -> Callable[[Tx], None]:
-    return lambda tx: fill(tx, scope, conversation, CANARY)
+def filling(conversation: str) -> Callable[[Tx], None]:
+    return lambda tx: fill(tx, conversation, CANARY)
 
 
 async def test_making_and_finding(conversations: Conversations, database: Database) -> None:
@@ -75,10 +83,10 @@ async def test_pages_newest_first(conversations: Conversations, database: Databa
     await conversations.create(YOU, title="not mine")
     # Two of the same moment, and an old one that was spoken in again.
     await database.write(
-        lambda tx: tx.run("UPDATE conversations SET updated_at = 1003 WHERE title = '4'")
+        lambda tx: tx.run("UPDATE conversations SET updated_at = 1003 WHERE title = '4'"), ME
     )
     await database.write(
-        lambda tx: tx.run("UPDATE conversations SET updated_at = 9000 WHERE title = '0'")
+        lambda tx: tx.run("UPDATE conversations SET updated_at = 9000 WHERE title = '0'"), ME
     )
 
     titles, after = [], None
@@ -113,7 +121,7 @@ async def test_changing(conversations: Conversations, database: Database) -> Non
     ids = await advisor_ids(database)
     made = await conversations.create(ME, title="Old", advisors=["a"])
     await database.write(
-        lambda tx: tx.run("UPDATE conversations SET head_id = 'h', last_number = 5")
+        lambda tx: tx.run("UPDATE conversations SET head_id = 'h', last_number = 5"), ME
     )
 
     changed = await change(database, made.id, title="New", recipe="agent", advisors=["b"])
@@ -149,7 +157,7 @@ async def test_deleting_leaves_no_row_of_it_anywhere(
     kept = await conversations.create(ME, title=CANARY)
     theirs = await conversations.create(YOU, title=CANARY)
     for scope, one in ((ME, gone), (ME, kept), (YOU, theirs)):
-        await database.write(filling(scope, one.id))
+        await database.write(filling(one.id), scope)
 
     def rows_of(tx: Tx) -> dict[str, list[int]]:
         found = {}
@@ -159,20 +167,20 @@ async def test_deleting_leaves_no_row_of_it_anywhere(
                 found[table] = [(tx.one(sql, (c.id,)) or (0,))[0] for c in (gone, kept, theirs)]
         return found
 
-    before = await database.read(rows_of)
+    before = await database.read(rows_of, ME)
     assert set(before) >= {*OWNED, "passages", "usage"}
     assert all(min(counts) > 0 for counts in before.values())
 
     await conversations.delete(ME, gone.id)
 
-    after = await database.read(rows_of)
+    after = await database.read(rows_of, ME)
     assert after == {table: [0, *counts[1:]] for table, counts in before.items()}
     with pytest.raises(NotFound):
         await conversations.get(ME, gone.id)
     hits = await search.search(database, ME, CANARY)
     assert {hit.conversation_id for hit in hits} == {kept.id}
     # What it cost is still spent.
-    assert await database.read(lambda tx: usage.spent(tx, ME)) == 6
+    assert await database.read(lambda tx: usage.spent(tx), ME) == 6
     assert [t.key for t in await usage.summary(database, ME, "conversation")] == [kept.id, None]
 
 
@@ -194,11 +202,11 @@ async def test_deleted_words_are_gone_from_the_files(
     conversations = Conversations(sqlite_database)
     kept = await conversations.create(ME, title="keptcanary")
     await sqlite_database.write(
-        lambda tx: search.index(tx, ME, kept.id, "message", "k", "keptcanary words")
+        lambda tx: search.index(tx, kept.id, "message", "k", "keptcanary words"), ME
     )
     for _ in range(20):
         gone = await conversations.create(ME, title=CANARY)
-        await sqlite_database.write(filling(ME, gone.id))
+        await sqlite_database.write(filling(gone.id), ME)
 
     def raw() -> bytes:
         return b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
@@ -221,7 +229,7 @@ async def test_those_one_talks_to_alone(conversations: Conversations, database: 
     await conversations.create(ME, recipe="companion")
     await conversations.create(ME, recipe="council", advisors=[first])
     last_first = [second, first]
-    assert await database.read(lambda tx: alone_with(tx, ME, "companion")) == last_first
+    assert await database.read(lambda tx: alone_with(tx, "companion"), ME) == last_first
     await conversations.create(ME, recipe="companion", advisors=[first])
-    assert await database.read(lambda tx: alone_with(tx, ME, "companion")) == [first, second]
-    assert await database.read(lambda tx: alone_with(tx, YOU, "companion")) == []
+    assert await database.read(lambda tx: alone_with(tx, "companion"), ME) == [first, second]
+    assert await database.read(lambda tx: alone_with(tx, "companion"), YOU) == []

@@ -26,15 +26,15 @@ WHO = tuple(Advisor(name, name, name.title(), "") for name in ("ann", "bob"))
 
 
 def begin(tx: Tx) -> Begun:
-    talk = conversations.create(tx, ME, 0, {})
-    begun = turns.begin(tx, ME, talk.id, NewTurn("Well?", WHO, 0), new_id, "runner", 8, 0)
-    events.append(tx, ME, talk.id, begun.opening, 0)
+    talk = conversations.create(tx, 0, {})
+    begun = turns.begin(tx, talk.id, NewTurn("Well?", WHO, 0), new_id, "runner", 8, 0)
+    events.append(tx, talk.id, begun.opening, 0)
     return begun
 
 
 def say(tx: Tx, answer: Answer, *deltas: Event) -> None:
-    for item in events.append(tx, ME, answer.conversation_id, deltas, 5):
-        turns.set_streaming(tx, ME, answer.id, item.number, 5)
+    for item in events.append(tx, answer.conversation_id, deltas, 5):
+        turns.set_streaming(tx, answer.id, item.number, 5)
 
 
 async def test_an_end_stores_the_text_the_usage_and_the_attempts(database: Database) -> None:
@@ -51,8 +51,8 @@ async def test_an_end_stores_the_text_the_usage_and_the_attempts(database: Datab
         spent = Usage(10, 3, 1, 2, 4_000, False)
         tried = (Attempt("lab:x", 1, 5.0, 200),)
         ending = Ending(answer.id, "completed", None, spent, "lab:x", tried, "[]")
-        ended, happened = endings.end(tx, ME, ending, 8)
-        assert ended == turns.get_answer(tx, ME, answer.id)
+        ended, happened = endings.end(tx, ending, 8)
+        assert ended == turns.get_answer(tx, answer.id)
         assert ended is not None
         assert (ended.text, ended.thinking, ended.state) == ("Quite so.", "hm", "completed")
         assert (ended.usage, ended.attempts, ended.points) == (spent, tried, "[]")
@@ -60,11 +60,11 @@ async def test_an_end_stores_the_text_the_usage_and_the_attempts(database: Datab
         assert happened == [AnswerCompleted(answer.id, spent, "lab:x")]
         left = tx.all("SELECT kind FROM events WHERE answer_id = ?", (answer.id,))
         assert left == [("answer.started",)], "its deltas are folded into the answer"
-        assert usage.spent(tx, ME, turn_id=begun.turn.id) == 4_000
+        assert usage.spent(tx, turn_id=begun.turn.id) == 4_000
         made.append(answer.id)
 
     made: list[str] = []
-    await database.write(work)
+    await database.write(work, ME)
     found = await search.search(database, ME, "quite")
     assert [hit.id for hit in found] == made[-1:]
 
@@ -85,19 +85,19 @@ async def test_one_end_and_no_other(
         begun = begin(tx)
         one, two = begun.answers
         failure = Failure("timeout", "No.", "Wait.") if state == "failed" else None
-        _, happened = endings.end(tx, ME, Ending(one.id, state, failure), 1)
+        _, happened = endings.end(tx, Ending(one.id, state, failure), 1)
         assert [type(event) for event in happened] == [kind]
         if isinstance(happened[0], AnswerFailed):
             assert happened[0].failure == failure
-        assert endings.end(tx, ME, Ending(one.id, "completed"), 2) == (None, [])
-        assert turns.get_answer(tx, ME, one.id).state == state
-        assert turns.get_turn(tx, ME, begun.turn.id).state == "running"
-        _, happened = endings.end(tx, ME, Ending(two.id, "stopped"), 3)
+        assert endings.end(tx, Ending(one.id, "completed"), 2) == (None, [])
+        assert turns.get_answer(tx, one.id).state == state
+        assert turns.get_turn(tx, begun.turn.id).state == "running"
+        _, happened = endings.end(tx, Ending(two.id, "stopped"), 3)
         assert happened == [AnswerStopped(two.id), TurnCompleted(begun.turn.id)]
-        turn = turns.get_turn(tx, ME, begun.turn.id)
+        turn = turns.get_turn(tx, begun.turn.id)
         assert (turn.state, turn.completed_at) == ("completed", 3)
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_what_is_open_is_found_with_its_runner(database: Database) -> None:
@@ -108,20 +108,20 @@ async def test_what_is_open_is_found_with_its_runner(database: Database) -> None
             (ME, one.conversation_id, one.id, "runner"),
             (ME, two.conversation_id, two.id, "runner"),
         ]
-        endings.end(tx, ME, Ending(one.id, "interrupted"), 1)
+        endings.end(tx, Ending(one.id, "interrupted"), 1)
         assert [found[2] for found in endings.open_answers(tx)] == [two.id]
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_an_answer_under_way_shows_its_text_so_far(database: Database) -> None:
     def work(tx: Tx) -> None:
         answer = begin(tx).answers[0]
-        assert turns.seen_answer(tx, ME, answer.id).text == ""
+        assert turns.seen_answer(tx, answer.id).text == ""
         say(tx, answer, TextDelta(answer.id, "So ", 0), ThinkingDelta(answer.id, "hm", 0))
         say(tx, answer, TextDelta(answer.id, "far", 3))
-        seen = turns.seen_answer(tx, ME, answer.id)
+        seen = turns.seen_answer(tx, answer.id)
         assert (seen.state, seen.text, seen.thinking) == ("streaming", "So far", "hm")
-        assert turns.get_answer(tx, ME, answer.id).text == ""
+        assert turns.get_answer(tx, answer.id).text == ""
 
-    await database.write(work)
+    await database.write(work, ME)

@@ -23,7 +23,7 @@ from polyvox.events import (
 )
 from polyvox.store import conversations, events
 from polyvox.store.database import Database, Tx
-from polyvox.store.events import EXACT_ROWS, PAGE, Stretch
+from polyvox.store.events import EXACT_ROWS, PAGE, EventRange
 from polyvox.stream.sse import safe
 from polyvox.values import Scope, Usage
 
@@ -35,12 +35,12 @@ LONG: list[Doing] = [("say", n % 3, f"w{n} ") for n in range(120)] + [
 ]
 
 
-def since(tx: Tx, log: Log, after: int) -> list[Stretch]:
+def since(tx: Tx, log: Log, after: int) -> list[EventRange]:
     """All pages after a number."""
-    found: list[Stretch] = []
+    found: list[EventRange] = []
     more = True
     while more:
-        page = events.since(tx, ME, log.conversation, after)
+        page = events.since(tx, log.conversation, after)
         found += page.stretches
         assert page.upto >= after
         after, more = page.upto, page.more
@@ -78,24 +78,24 @@ def check_since(tx: Tx, log: Log, after: int) -> None:
 async def test_since_every_number_equals_a_plain_list(
     database: Database, doings: list[Doing]
 ) -> None:
-    log = await database.write(lambda tx: write(tx, doings))
+    log = await database.write(lambda tx: write(tx, doings), ME)
 
     def look(tx: Tx) -> None:
         for after in range(log.last + 1):
             check_since(tx, log, after)
 
-    await database.read(look)
+    await database.read(look, ME)
 
 
 async def test_a_long_ended_answer_is_condensed_and_a_short_one_is_not(database: Database) -> None:
-    log = await database.write(lambda tx: write(tx, LONG))
+    log = await database.write(lambda tx: write(tx, LONG), ME)
 
-    def look(tx: Tx) -> tuple[list[Stretch], list[Stretch]]:
+    def look(tx: Tx) -> tuple[list[EventRange], list[EventRange]]:
         for after in range(log.last + 1):
             check_since(tx, log, after)
         return since(tx, log, 0), since(tx, log, log.last - 10)
 
-    whole, rest = await database.read(look)
+    whole, rest = await database.read(look, ME)
     deltas = [s for s in whole if is_delta(s.event)]
     # Two ended answers, one of which also thought; forty rows of one that goes on, and one more.
     assert len(deltas) == 3 + 41
@@ -112,9 +112,9 @@ async def test_pages_meet_without_a_gap(database: Database) -> None:
         assert log.last > PAGE
         for after in (0, 1, 500, PAGE - 50, PAGE, PAGE + 1, log.last - 1, log.last):
             check_since(tx, log, after)
-        assert events.since(tx, ME, log.conversation, 0).more
+        assert events.since(tx, log.conversation, 0).more
 
-    await database.write(both)
+    await database.write(both, ME)
 
 
 @settings(
@@ -125,14 +125,14 @@ async def test_a_client_that_is_cut_off_anywhere_loses_nothing(
     database: Database, doings: list[Doing], cuts: list[int]
 ) -> None:
     """It takes some events, is cut off, and comes back with the last id it has, again and again."""
-    log = await database.write(lambda tx: write(tx, [*LONG, *doings]))
+    log = await database.write(lambda tx: write(tx, [*LONG, *doings]), ME)
 
     def browse(tx: Tx) -> None:
         texts: dict[str, str] = {}
         seen: list[Event] = []
         last = 0
         for cut in (*cuts, 10_000, 10_000):
-            for item in safe(events.since(tx, ME, log.conversation, last).stretches)[:cut]:
+            for item in safe(events.since(tx, log.conversation, last).stretches)[:cut]:
                 assert item.number >= last, "ids never go backwards"
                 last, event = item.number, item.event
                 if isinstance(event, TextDelta | ThinkingDelta):
@@ -146,7 +146,7 @@ async def test_a_client_that_is_cut_off_anywhere_loses_nothing(
         ]
         assert last == log.last
 
-    await database.read(browse)
+    await database.read(browse, ME)
 
 
 ALL: list[Event] = [
@@ -167,23 +167,23 @@ ALL: list[Event] = [
 
 async def test_every_kind_of_event_comes_back_as_it_was(database: Database) -> None:
     def both(tx: Tx) -> list[Event]:
-        talk = conversations.create(tx, ME, 0, {})
-        numbered = events.append(tx, ME, talk.id, ALL, 5)
+        talk = conversations.create(tx, 0, {})
+        numbered = events.append(tx, talk.id, ALL, 5)
         assert [item.number for item in numbered] == list(range(1, len(ALL) + 1))
-        assert events.append(tx, ME, talk.id, [], 5) == []
-        return [s.event for s in events.since(tx, ME, talk.id, 0).stretches]
+        assert events.append(tx, talk.id, [], 5) == []
+        return [s.event for s in events.since(tx, talk.id, 0).stretches]
 
-    assert await database.write(both) == ALL
+    assert await database.write(both, ME) == ALL
 
 
 async def test_what_does_not_exist_or_belongs_to_another(database: Database) -> None:
-    log = await database.write(lambda tx: write(tx, [("say", 0, "mine")]))
+    log = await database.write(lambda tx: write(tx, [("say", 0, "mine")]), ME)
     you = Scope("you")
     with pytest.raises(NotFound):
-        await database.read(lambda tx: events.since(tx, you, log.conversation, 0))
+        await database.read(lambda tx: events.since(tx, log.conversation, 0), you)
     with pytest.raises(NotFound):
-        await database.write(lambda tx: events.append(tx, you, log.conversation, ALL, 0))
+        await database.write(lambda tx: events.append(tx, log.conversation, ALL, 0), you)
     with pytest.raises(NotFound):
-        await database.read(lambda tx: events.since(tx, ME, "nothing", 0))
-    beyond = await database.read(lambda tx: events.since(tx, ME, log.conversation, 10_000))
+        await database.read(lambda tx: events.since(tx, "nothing", 0), ME)
+    beyond = await database.read(lambda tx: events.since(tx, log.conversation, 10_000), ME)
     assert (beyond.stretches, beyond.more) == ([], False)

@@ -21,9 +21,9 @@ async def talk(database: Database, *texts: str, scope: Scope = ME, title: str = 
 
     def work(tx: Tx) -> None:
         for number, text in enumerate(texts):
-            insert_turn(tx, scope, conversation.id, f"{scope.user}-{number}", text, at=77)
+            insert_turn(tx, conversation.id, f"{scope.user}-{number}", text, at=77)
 
-    await database.write(work)
+    await database.write(work, scope)
     return conversation.id
 
 
@@ -62,7 +62,7 @@ async def test_scripts_without_spaces(database: Database) -> None:
 async def test_what_a_hit_tells(database: Database) -> None:
     conversation = await talk(database, "about marmots", title="Alpine days")
     await database.write(
-        lambda tx: insert_answer(tx, ME, conversation, "t1", "x1", "Marmots whistle.", at=88)
+        lambda tx: insert_answer(tx, conversation, "t1", "x1", "Marmots whistle.", at=88), ME
     )
 
     hits = {hit.kind: hit for hit in await search.search(database, ME, "marmot")}
@@ -113,7 +113,7 @@ async def test_scopes_do_not_see_each_other(database: Database) -> None:
     assert await found(database, "secret", YOU) == []
     assert await found(database, "plan", YOU) == ["another [plan]"]
     assert await found(database, "plan", Scope("me2")) == []
-    await database.write(lambda tx: search.remove(tx, YOU, "message", "me-0"))
+    await database.write(lambda tx: search.remove(tx, "message", "me-0"), YOU)
     assert await found(database, "plan") == ["a secret [plan]"]
 
 
@@ -122,9 +122,9 @@ async def test_said_again_in_other_words(database: Database) -> None:
 
     def again(tx: Tx) -> None:
         tx.run("UPDATE turns SET content = 'second thoughts'")
-        search.index(tx, ME, conversation, "message", "me-0", "second thoughts")
+        search.index(tx, conversation, "message", "me-0", "second thoughts")
 
-    await database.write(again)
+    await database.write(again, ME)
 
     assert await found(database, "words") == []
     assert await found(database, "thoughts") == ["second [thoughts]"]
@@ -134,11 +134,11 @@ async def test_removing(database: Database) -> None:
     conversation = await talk(database, "one thing", "one more")
     other = await talk(database, "one elsewhere", scope=YOU)
 
-    await database.write(lambda tx: search.remove(tx, ME, "message", "me-0"))
+    await database.write(lambda tx: search.remove(tx, "message", "me-0"), ME)
     assert await found(database, "one") == ["[one] more"]
-    await database.write(lambda tx: search.remove_conversation(tx, ME, conversation))
+    await database.write(lambda tx: search.remove_conversation(tx, conversation), ME)
     assert await found(database, "one") == []
-    await database.write(lambda tx: search.remove_conversation(tx, ME, other))
+    await database.write(lambda tx: search.remove_conversation(tx, other), ME)
     assert await found(database, "one", YOU) == ["[one] elsewhere"]
 
 

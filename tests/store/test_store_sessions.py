@@ -18,16 +18,16 @@ IDLE = 5.0
 
 
 async def say(database: Database, conversation: str, now: int, scope: Scope = ME) -> str:
-    return await database.write(lambda tx: placed(tx, scope, conversation, now, IDLE).session_id)
+    return await database.write(lambda tx: placed(tx, conversation, now, IDLE).session_id, scope)
 
 
 async def wanted(database: Database, scope: Scope = ME) -> list[str]:
-    return [job.subject for job in await database.read(lambda tx: jobs.list_jobs(tx, scope))]
+    return [job.subject for job in await database.read(lambda tx: jobs.list_jobs(tx), scope)]
 
 
 async def conversation(database: Database, name: str, recipe: str, scope: Scope = ME) -> None:
     await database.write(
-        lambda tx: insert(tx, "conversations", user_id=scope.user, id=name, recipe=recipe)
+        lambda tx: insert(tx, "conversations", user_id=scope.user, id=name, recipe=recipe), ME
     )
 
 
@@ -37,7 +37,7 @@ async def test_a_session_goes_on_while_the_person_does(database: Database) -> No
         assert await say(database, "c", minute * MINUTE) == first, "five minutes are not more"
     second = await say(database, "c", 20 * MINUTE + 1)
     assert second != first
-    old = await database.read(lambda tx: sessions.get(tx, ME, first))
+    old = await database.read(lambda tx: sessions.get(tx, first), ME)
     assert (old.ended_at, old.ended_by) == (15 * MINUTE, "idle"), "the time of its last message"
     assert await wanted(database) == [first]
     assert await say(database, "other", 20 * MINUTE) not in (first, second)
@@ -66,7 +66,7 @@ async def test_the_sweep_closes_what_nobody_came_back_to(database: Database) -> 
     assert await sweep(database, lambda: 9 * MINUTE, IDLE) == 0
     assert await wanted(database) == [left]
     assert await wanted(database, YOU) == [theirs]
-    agent = await database.read(lambda tx: sessions.get(tx, ME, kept))
+    agent = await database.read(lambda tx: sessions.get(tx, kept), ME)
     assert agent.ended_at is None, "an agent's session is continued by name"
 
 
@@ -84,7 +84,7 @@ async def test_what_is_never_swept_keeps_nothing_else_from_it(database: Database
 async def test_a_session_that_went_on_meanwhile_is_not_swept(database: Database) -> None:
     await conversation(database, "c", "council")
     session = await say(database, "c", 0)
-    found = await database.read(lambda tx: sessions.idle(tx, MINUTE))
+    found = await database.read(lambda tx: sessions.idle(tx, MINUTE), ME)
     assert [one.id for _, one in found] == [session]
     await say(database, "c", 4 * MINUTE)
     assert await sweep(database, lambda: 6 * MINUTE, IDLE) == 0
@@ -94,15 +94,15 @@ async def test_sessions_are_listed_with_their_messages(database: Database) -> No
     first = await say(database, "c", 0)
 
     def turn(tx: Tx) -> None:
-        insert_turn(tx, ME, "c", "t1", "Hello")
+        insert_turn(tx, "c", "t1", "Hello")
         tx.run("UPDATE turns SET session_id = ? WHERE id = 't1'", (first,))
 
-    await database.write(turn)
+    await database.write(turn, ME)
     second = await say(database, "c", 60 * MINUTE)
-    listed = await database.read(lambda tx: sessions.list_sessions(tx, ME))
+    listed = await database.read(lambda tx: sessions.list_sessions(tx), ME)
     assert [(session.id, count) for session, count in listed] == [(second, 0), (first, 1)]
-    assert await database.read(lambda tx: sessions.list_sessions(tx, ME, "none")) == []
-    assert await database.read(lambda tx: sessions.list_sessions(tx, YOU)) == []
+    assert await database.read(lambda tx: sessions.list_sessions(tx, "none"), ME) == []
+    assert await database.read(lambda tx: sessions.list_sessions(tx), YOU) == []
 
 
 async def test_sessions_are_listed_page_by_page(database: Database) -> None:
@@ -111,7 +111,7 @@ async def test_sessions_are_listed_page_by_page(database: Database) -> None:
 
     async def page(after: str | None, conversation: str | None = "c") -> list[str]:
         found = await database.read(
-            lambda tx: sessions.list_sessions(tx, ME, conversation, 2, after)
+            lambda tx: sessions.list_sessions(tx, conversation, 2, after), ME
         )
         return [session.id for session, _ in found]
 
@@ -121,7 +121,7 @@ async def test_sessions_are_listed_page_by_page(database: Database) -> None:
     assert await page(ids[0]) == []
     assert set(await page(ids[1], None)) == {ids[0], other}, "those of one moment, too"
     with pytest.raises(NotFound):
-        await database.read(lambda tx: sessions.list_sessions(tx, YOU, "c", 2, ids[3]))
+        await database.read(lambda tx: sessions.list_sessions(tx, "c", 2, ids[3]), YOU)
 
 
 async def test_the_newest_turns_of_a_session_in_their_order(database: Database) -> None:
@@ -129,32 +129,32 @@ async def test_the_newest_turns_of_a_session_in_their_order(database: Database) 
 
     def fill(tx: Tx) -> None:
         for number in range(4):
-            insert_turn(tx, ME, "c", f"t{number}", "Hello")
+            insert_turn(tx, "c", f"t{number}", "Hello")
             tx.run(
                 "UPDATE turns SET session_id = ?, created_at = ? WHERE id = ?",
                 (other if number == 2 else mine, 10 - number, f"t{number}"),
             )
 
-    await database.write(fill)
-    session = await database.read(lambda tx: sessions.get(tx, ME, mine))
-    found = await database.read(lambda tx: sessions.turns_in(tx, ME, session, 10))
+    await database.write(fill, ME)
+    session = await database.read(lambda tx: sessions.get(tx, mine), ME)
+    found = await database.read(lambda tx: sessions.turns_in(tx, session, 10), ME)
     assert found == ["t3", "t1", "t0"], "oldest first"
-    assert await database.read(lambda tx: sessions.turns_in(tx, ME, session, 2)) == ["t1", "t0"]
-    assert await database.read(lambda tx: sessions.turns_in(tx, YOU, session, 10)) == []
+    assert await database.read(lambda tx: sessions.turns_in(tx, session, 2), ME) == ["t1", "t0"]
+    assert await database.read(lambda tx: sessions.turns_in(tx, session, 10), YOU) == []
 
 
 async def test_a_message_never_lands_in_a_session_that_was_just_ended(database: Database) -> None:
     """Two programs on one database: what was read may have changed before it is written."""
     session = await say(database, "c", 0)
-    stale = await database.read(lambda tx: sessions.get(tx, ME, session))
+    stale = await database.read(lambda tx: sessions.get(tx, session), ME)
 
-    assert await database.write(lambda tx: sessions.touch(tx, ME, session, MINUTE))
-    assert not await database.write(lambda tx: sessions.close(tx, ME, stale, "idle", 9 * MINUTE))
+    assert await database.write(lambda tx: sessions.touch(tx, session, MINUTE), ME)
+    assert not await database.write(lambda tx: sessions.close(tx, stale, "idle", 9 * MINUTE), ME)
     assert await wanted(database) == [], "somebody has said something since"
 
     await end_session(database, ME, session, lambda: 2 * MINUTE)
-    assert not await database.write(lambda tx: sessions.touch(tx, ME, session, 3 * MINUTE))
-    ended = await database.read(lambda tx: sessions.get(tx, ME, session))
+    assert not await database.write(lambda tx: sessions.touch(tx, session, 3 * MINUTE), ME)
+    ended = await database.read(lambda tx: sessions.get(tx, session), ME)
     assert ended.last_user_at == MINUTE
 
 
@@ -164,10 +164,10 @@ async def test_a_session_that_ends_while_a_message_is_stored_is_left_behind(
     session = await say(database, "c", 0)
     read = sessions.open_session
 
-    def ends_meanwhile(tx: Tx, scope: Scope, conversation: str) -> Session | None:
-        found = read(tx, scope, conversation)
+    def ends_meanwhile(tx: Tx, conversation: str) -> Session | None:
+        found = read(tx, conversation)
         if found is not None:
-            sessions.close(tx, scope, found, "person", MINUTE)
+            sessions.close(tx, found, "person", MINUTE)
         return found
 
     monkeypatch.setattr(sessions, "open_session", ends_meanwhile)

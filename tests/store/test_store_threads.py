@@ -25,7 +25,7 @@ from polyvox.store.threads import (
     words_of,
 )
 from polyvox.store.turns import NewTurn
-from polyvox.thread import Other, Own, Said, Thread
+from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Advisor, Answer, AnswerKind, AnswerState, Scope, Turn
 
 ME = Scope("me")
@@ -57,9 +57,9 @@ class Tree:
     def answered(self, turn: Turn) -> bool:
         return any(a.text.strip() for a in self.answers if a.turn_id == turn.id)
 
-    def said(self, turn: Turn, who: Advisor, *, whole: bool) -> Said:
+    def said(self, turn: Turn, who: Advisor, *, whole: bool) -> ThreadTurn:
         spoken = self.spoken(turn)
-        return Said(
+        return ThreadTurn(
             turn.id,
             turn.message_id,
             turn.depth,
@@ -88,7 +88,7 @@ class Tree:
         count = sum(
             1 for one in before for a in self.spoken(one) if a.advisor_id == who.id and a.round == 0
         )
-        current = Said(
+        current = ThreadTurn(
             turn.id, turn.message_id, turn.depth, turn.content, turn.said_at, turn.session_id
         )
         return Thread(
@@ -119,7 +119,7 @@ STEP = st.tuples(
 
 
 def grow(tx: Tx, steps: list[Step]) -> Tree:
-    tree = Tree(conversations.create(tx, ME, 0, {}).id)
+    tree = Tree(conversations.create(tx, 0, {}).id)
     session = "s1"
     for number, (back, excluded, wanted, ways) in enumerate(steps):
         if back and len(tree.turns) > back:
@@ -130,7 +130,7 @@ def grow(tx: Tx, steps: list[Step]) -> Tree:
             session = tree.turns[-1 - back].session_id or session
         session = max(session, wanted)  # sessions only ever follow each other
         new = NewTurn(f"message {number}", WHO, number)
-        begun = turns.begin(tx, ME, tree.conversation, new, partial(str, session), "r", 99, number)
+        begun = turns.begin(tx, tree.conversation, new, partial(str, session), "r", 99, number)
         turn = replace(begun.turn, excluded=excluded, state="completed")
         tx.run(
             "UPDATE turns SET excluded = ?, state = 'completed' WHERE id = ?",
@@ -174,7 +174,7 @@ def _answered(
             round=1 if way == "exchange" else 0,
             version=2,
         )
-        turns.insert_answer(tx, ME, turn, more, None)
+        turns.insert_answer(tx, turn, more, None)
         tree.answers.append(more)
 
 
@@ -191,46 +191,42 @@ REACHES = [
 )
 @given(steps=st.lists(STEP, min_size=1, max_size=14))
 async def test_threads_equal_a_simple_reading(database: Database, steps: list[Step]) -> None:
-    tree = await database.write(lambda tx: grow(tx, steps))
+    tree = await database.write(lambda tx: grow(tx, steps), ME)
 
     def look(tx: Tx) -> None:
         needs = [Need(who, 10**6) for who in WHO]
         for turn in tree.turns[-4:]:
             for reach in REACHES:
-                for who, got in zip(
-                    WHO, read_threads(tx, ME, turn, reach, needs, SLUGS), strict=True
-                ):
+                for who, got in zip(WHO, read_threads(tx, turn, reach, needs, SLUGS), strict=True):
                     assert got == tree.thread(turn, who, reach)
             for who in WHO:
                 want = tree.thread(turn, who, Reach(count_upto=None)).answers
-                assert count_answers(tx, ME, turn, who.id) == want
-                assert count_answers(tx, ME, turn, who.id, 2) == min(2, want)
+                assert count_answers(tx, turn, who.id) == want
+                assert count_answers(tx, turn, who.id, 2) == min(2, want)
             mine = [one for one in tree.before(turn) if one.session_id == turn.session_id]
             mine = [one for one in mine if tree.answered(one)]
-            assert count_said(tx, ME, turn) == len(mine), "excluded or not"
-            assert last_said(tx, ME, turn) == (mine[-1].content if mine else None)
-            assert went_unanswered(tx, ME, turn.id) != tree.answered(turn)
-            segments = path(tx, ME, turn.branch_id, turn.depth)
-            on_path = turns.on_path(tx, ME, tree.conversation, segments)
+            assert count_said(tx, turn) == len(mine), "excluded or not"
+            assert last_said(tx, turn) == (mine[-1].content if mine else None)
+            assert went_unanswered(tx, turn.id) != tree.answered(turn)
+            segments = path(tx, turn.branch_id, turn.depth)
+            on_path = turns.on_path(tx, tree.conversation, segments)
             assert [one.id for one in on_path] == [
                 *(one.id for one in tree.before(turn)),
                 turn.id,
             ]
-            assert [word[0] for word in words_of(tx, ME, turn.id)] == [
-                a.id for a in tree.spoken(turn)
-            ]
+            assert [word[0] for word in words_of(tx, turn.id)] == [a.id for a in tree.spoken(turn)]
 
-    await database.read(look)
+    await database.read(look, ME)
 
 
 async def test_the_messages_of_a_session_are_counted_further_than_a_stride(
     database: Database,
 ) -> None:
     steps = plainly(5) + [(0, n % 3 == 0, "s2", [("well", "text", False)] * 3) for n in range(120)]
-    tree = await database.write(lambda tx: grow(tx, steps))
+    tree = await database.write(lambda tx: grow(tx, steps), ME)
     counts = [0, *range(5), *range(120)][1:]
     look = [4, 5, 4 + STRIDE, 5 + STRIDE, 6 + STRIDE, 124]
-    found = await database.read(lambda tx: [count_said(tx, ME, tree.turns[n]) for n in look])
+    found = await database.read(lambda tx: [count_said(tx, tree.turns[n]) for n in look], ME)
     assert found == [counts[n] for n in look]
 
 
@@ -239,11 +235,11 @@ def plainly(count: int) -> list[Step]:
 
 
 async def test_a_long_thread_is_read_only_as_far_as_can_fit(database: Database) -> None:
-    tree = await database.write(lambda tx: grow(tx, plainly(STRIDE * 4)))
+    tree = await database.write(lambda tx: grow(tx, plainly(STRIDE * 4)), ME)
     turn = tree.turns[-1]
 
     def read(tx: Tx, need: Need, reach: Reach = REACHES[0]) -> Thread:
-        return read_threads(tx, ME, turn, reach, [need], SLUGS)[0]
+        return read_threads(tx, turn, reach, [need], SLUGS)[0]
 
     def look(tx: Tx) -> None:
         whole = read(tx, Need(WHO[0], 10**6))
@@ -252,11 +248,11 @@ async def test_a_long_thread_is_read_only_as_far_as_can_fit(database: Database) 
         assert (len(little.past), little.unread) == (STRIDE, STRIDE * 3 - 1)
         assert little.past == whole.past[-STRIDE:]
         one, two = read_threads(
-            tx, ME, turn, REACHES[0], [Need(WHO[0], 100), Need(WHO[1], 10**6)], SLUGS
+            tx, turn, REACHES[0], [Need(WHO[0], 100), Need(WHO[1], 10**6)], SLUGS
         )
         assert len(one.past) == len(two.past) == STRIDE * 4 - 1, "one walk for all"
 
-    await database.read(look)
+    await database.read(look, ME)
 
 
 async def test_a_bookends_window_gets_the_first_turns_and_exact_counts(database: Database) -> None:
@@ -264,23 +260,23 @@ async def test_a_bookends_window_gets_the_first_turns_and_exact_counts(database:
     steps[1] = (0, True, "s1", [("well", "text", False)] * 3)  # excluded
     steps[4] = (0, False, "s1", [("failed", "text", False)] * 3)
     steps[6] = (0, False, "s1", [("exchange", "text", False)] * 3)
-    tree = await database.write(lambda tx: grow(tx, steps))
+    tree = await database.write(lambda tx: grow(tx, steps), ME)
     turn = tree.turns[-1]
     reach = Reach(first_turns=3)
 
     def look(tx: Tx) -> Thread:
-        return read_threads(tx, ME, turn, reach, [Need(WHO[0], 100)], SLUGS)[0]
+        return read_threads(tx, turn, reach, [Need(WHO[0], 100)], SLUGS)[0]
 
-    got = await database.read(look)
+    got = await database.read(look, ME)
     whole = tree.thread(turn, WHO[0], reach)
     unread = whole.past[: -len(got.past)]
     assert got.past == whole.past[-len(got.past) :]
     assert got.unread_messages == len(unread) + sum(len(said.own) for said in unread)
     assert got.head == tuple(said for said in whole.past if said.depth <= 3)
 
-    branched = await database.write(lambda tx: _branched(tx, tree))
+    branched = await database.write(lambda tx: _branched(tx, tree), ME)
     got = await database.read(
-        lambda tx: read_threads(tx, ME, branched, reach, [Need(WHO[0], 100)], SLUGS)[0]
+        lambda tx: read_threads(tx, branched, reach, [Need(WHO[0], 100)], SLUGS)[0], ME
     )
     whole = tree.thread(branched, WHO[0], reach)
     unread = whole.past[: -len(got.past)]
@@ -293,58 +289,58 @@ def _branched(tx: Tx, tree: Tree) -> Turn:
     """A turn that says something else at depth 100."""
     old = tree.turns[99]
     new = NewTurn("instead", (WHO[0],), 0, edits=old.id)
-    begun = turns.begin(tx, ME, tree.conversation, new, lambda: "s1", "r", 99, 0)
+    begun = turns.begin(tx, tree.conversation, new, lambda: "s1", "r", 99, 0)
     assert (begun.turn.depth, begun.turn.parent_id) == (old.depth, old.parent_id)
     tree.turns.append(begun.turn)
     return begun.turn
 
 
 async def test_the_last_words_are_of_the_last_turn_that_is_complete(database: Database) -> None:
-    tree = await database.write(lambda tx: grow(tx, plainly(4)))
+    tree = await database.write(lambda tx: grow(tx, plainly(4)), ME)
     one, two, three, now = tree.turns
 
     def last(tx: Tx) -> list[str]:
-        (thread,) = read_threads(tx, ME, now, REACHES[0], [Need(WHO[0], 10**6)], SLUGS)
+        (thread,) = read_threads(tx, now, REACHES[0], [Need(WHO[0], 10**6)], SLUGS)
         return sorted({a.turn_id for a in tree.answers for o in thread.last if a.id == o.answer_id})
 
     async def reopen(turn: Turn, kind: AnswerKind) -> None:
         def add(tx: Tx) -> None:
-            turns.add(tx, ME, turn, [(WHO[2], None)], kind, 0, "r", 0)
+            turns.add(tx, turn, [(WHO[2], None)], kind, 0, "r", 0)
 
-        await database.write(add)
+        await database.write(add, ME)
 
-    assert await database.read(last) == [three.id]
+    assert await database.read(last, ME) == [three.id]
     await reopen(three, "synthesis")
-    assert await database.read(last) == [three.id], "a synthesis takes nothing away"
+    assert await database.read(last, ME) == [three.id], "a synthesis takes nothing away"
     await reopen(three, "advisor")
-    assert await database.read(last) == [two.id], "an answer is being written again"
-    await database.write(lambda tx: turns.set_excluded(tx, ME, "turns", two.id, True))
-    assert await database.read(last) == [one.id]
+    assert await database.read(last, ME) == [two.id], "an answer is being written again"
+    await database.write(lambda tx: turns.set_excluded(tx, "turns", two.id, True), ME)
+    assert await database.read(last, ME) == [one.id]
 
 
 async def test_what_is_further_back_than_a_stride_is_found(database: Database) -> None:
     steps = plainly(STRIDE * 2 + 4)
     steps[2:-1] = [(0, True, "s1", [("well", "text", False)] * 3)] * (STRIDE * 2 + 1)  # excluded
-    tree = await database.write(lambda tx: grow(tx, steps))
+    tree = await database.write(lambda tx: grow(tx, steps), ME)
     now, who = tree.turns[-1], WHO[0]
 
     def look(tx: Tx) -> None:
-        (thread,) = read_threads(tx, ME, now, REACHES[0], [Need(who, 10**6)], SLUGS)
+        (thread,) = read_threads(tx, now, REACHES[0], [Need(who, 10**6)], SLUGS)
         assert thread == tree.thread(now, who, REACHES[0])
         assert [len(thread.past), len(thread.last), thread.answers] == [2, 2, 2]
 
-    await database.read(look)
+    await database.read(look, ME)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u3000\u00a0"])
 async def test_blank_words_are_no_words_here_and_there(database: Database, blank: str) -> None:
-    tree = await database.write(lambda tx: grow(tx, plainly(1)))
+    tree = await database.write(lambda tx: grow(tx, plainly(1)), ME)
     answer = replace(tree.answers[0], state="stopped", text=blank)
 
     def both(tx: Tx) -> int:
         tx.run("UPDATE answers SET state = 'stopped', text = ? WHERE id = ?", (blank, answer.id))
-        return len(words_of(tx, ME, tree.turns[0].id))
+        return len(words_of(tx, tree.turns[0].id))
 
-    assert await database.write(both) == 2
+    assert await database.write(both, ME) == 2
     assert not answer.speaks
     assert threads.BLANK.strip() == ""

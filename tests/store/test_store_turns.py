@@ -23,11 +23,11 @@ Begin = Callable[..., Begun]
 
 def talk(tx: Tx) -> tuple[str, Begin]:
     """A conversation, and how to begin a turn in it that is over at once."""
-    made = conversations.create(tx, ME, 0, {}).id
+    made = conversations.create(tx, 0, {}).id
 
     def begin(text: str = "Well?", *, over: bool = True, limit: int = 8, **more: str) -> Begun:
         new = NewTurn(text, (ANN, BOB), 7, **more)
-        begun = turns.begin(tx, ME, made, new, lambda: "s", "runner", limit, 9)
+        begun = turns.begin(tx, made, new, lambda: "s", "runner", limit, 9)
         if over:
             tx.run("UPDATE answers SET state = 'completed' WHERE turn_id = ?", (begun.turn.id,))
             tx.run("UPDATE turns SET state = 'completed' WHERE id = ?", (begun.turn.id,))
@@ -40,12 +40,12 @@ async def test_a_turn_is_stored_with_its_pending_answers(database: Database) -> 
     def work(tx: Tx) -> None:
         made, begin = talk(tx)
         begun = begin("  What now?\n", over=False)
-        turn = turns.get_turn(tx, ME, begun.turn.id)
+        turn = turns.get_turn(tx, begun.turn.id)
         assert turn == begun.turn
         assert (turn.content, turn.said_at, turn.created_at) == ("  What now?\n", 7, 9)
         assert (turn.state, turn.depth, turn.parent_id) == ("running", 1, None)
         assert turn.asked == ("ann", "bob")
-        assert tuple(turns.answers_of(tx, ME, turn.id)) == begun.answers
+        assert tuple(turns.answers_of(tx, turn.id)) == begun.answers
         assert [(a.state, a.position, a.version) for a in begun.answers] == [
             ("pending", 0, 1),
             ("pending", 1, 1),
@@ -58,11 +58,11 @@ async def test_a_turn_is_stored_with_its_pending_answers(database: Database) -> 
                 for a in begun.answers
             ),
         ]
-        assert turns.turn_of_message(tx, ME, turn.message_id) == turn
-        stored = conversations.get(tx, ME, made)
+        assert turns.turn_of_message(tx, turn.message_id) == turn
+        stored = conversations.get(tx, made)
         assert (stored.head_id, stored.title) == (turn.id, "What now?")
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_turns_follow_each_other_and_branch_where_the_place_is_taken(
@@ -90,7 +90,7 @@ async def test_turns_follow_each_other_and_branch_where_the_place_is_taken(
         on = begin().turn
         assert (on.depth, on.branch_id) == (4, three.branch_id), "nothing stood there yet"
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_a_key_repeats_its_turn_and_no_other(database: Database) -> None:
@@ -105,7 +105,7 @@ async def test_a_key_repeats_its_turn_and_no_other(database: Database) -> None:
             begin(idempotency_key="k", body_hash="other")
         assert not begin(idempotency_key="l", body_hash="h").existing
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_what_is_not_there_or_belongs_to_another(database: Database) -> None:
@@ -115,19 +115,18 @@ async def test_what_is_not_there_or_belongs_to_another(database: Database) -> No
         new = NewTurn("x", (ANN,), 0)
         for scope, conversation in ((YOU, made), (ME, "nothing")):
             with pytest.raises(NotFound):
-                turns.begin(tx, scope, conversation, new, lambda: "s", "r", 8, 0)
+                turns.begin(tx.of(scope), conversation, new, lambda: "s", "r", 8, 0)
         with pytest.raises(NotFound):
-            turns.get_turn(tx, YOU, begun.turn.id)
+            turns.get_turn(tx.of(YOU), begun.turn.id)
         with pytest.raises(NotFound):
-            turns.get_answer(tx, YOU, begun.answers[0].id)
+            turns.get_answer(tx.of(YOU), begun.answers[0].id)
         with pytest.raises(NotFound):
-            turns.turn_of_message(tx, YOU, begun.turn.message_id)
-        assert turns.answers_of(tx, YOU, begun.turn.id) == []
+            turns.turn_of_message(tx.of(YOU), begun.turn.message_id)
+        assert turns.answers_of(tx.of(YOU), begun.turn.id) == []
         other, _ = talk(tx)
         with pytest.raises(NotFound, match="in this conversation"):
             turns.begin(
-                tx,
-                ME,
+                tx.of(ME),
                 other,
                 NewTurn("x", (ANN,), 0, edits=begun.turn.id),
                 lambda: "s",
@@ -136,7 +135,7 @@ async def test_what_is_not_there_or_belongs_to_another(database: Database) -> No
                 0,
             )
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_so_many_may_wait(database: Database) -> None:
@@ -146,29 +145,29 @@ async def test_so_many_may_wait(database: Database) -> None:
         assert [one.turn.state for one in begun] == ["running", "queued", "queued"]
         with pytest.raises(Conflict, match=r"3 messages .* waiting"):
             begin(over=False, limit=2)
-        turns.set_running(tx, ME, begun[1].turn.id)
-        assert turns.get_turn(tx, ME, begun[1].turn.id).state == "running"
+        turns.set_running(tx, begun[1].turn.id)
+        assert turns.get_turn(tx, begun[1].turn.id).state == "running"
         tx.run("UPDATE turns SET state = 'completed' WHERE id = ?", (begun[0].turn.id,))
         assert begin(over=False, limit=2).turn.state == "queued"
-        turns.set_running(tx, ME, begun[0].turn.id)
-        assert turns.get_turn(tx, ME, begun[0].turn.id).state == "completed"
+        turns.set_running(tx, begun[0].turn.id)
+        assert turns.get_turn(tx, begun[0].turn.id).state == "completed"
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_a_new_version_takes_the_place_of_the_old_one(database: Database) -> None:
     def work(tx: Tx) -> None:
         _, begin = talk(tx)
         begun = begin()
-        old = turns.get_answer(tx, ME, begun.answers[1].id)
-        (new,), started = turns.add(tx, ME, begun.turn, [(BOB, old)], "advisor", 0, "r2", 11)
+        old = turns.get_answer(tx, begun.answers[1].id)
+        (new,), started = turns.add(tx, begun.turn, [(BOB, old)], "advisor", 0, "r2", 11)
         assert (new.version, new.replaces_id, new.position) == (2, old.id, 1)
         assert started == [AnswerStarted(begun.turn.id, new.id, "bob", "Bob", "advisor", 0, old.id)]
-        assert turns.get_turn(tx, ME, begun.turn.id).state == "running"
-        assert not turns.get_answer(tx, ME, old.id).current
-        (synthesis,), _ = turns.add(tx, ME, begun.turn, [(ANN, None)], "synthesis", 0, "r2", 11)
-        (round_,), _ = turns.add(tx, ME, begun.turn, [(ANN, None)], "exchange", 1, "r2", 11)
-        assert [a.id for a in turns.answers_of(tx, ME, begun.turn.id)] == [
+        assert turns.get_turn(tx, begun.turn.id).state == "running"
+        assert not turns.get_answer(tx, old.id).current
+        (synthesis,), _ = turns.add(tx, begun.turn, [(ANN, None)], "synthesis", 0, "r2", 11)
+        (round_,), _ = turns.add(tx, begun.turn, [(ANN, None)], "exchange", 1, "r2", 11)
+        assert [a.id for a in turns.answers_of(tx, begun.turn.id)] == [
             begun.answers[0].id,
             old.id,
             new.id,
@@ -176,7 +175,7 @@ async def test_a_new_version_takes_the_place_of_the_old_one(database: Database) 
             synthesis.id,
         ]
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_every_field_of_an_answer_comes_back(database: Database) -> None:
@@ -212,11 +211,11 @@ async def test_every_field_of_an_answer_comes_back(database: Database) -> None:
         _, begin = talk(tx)
         turn = begin().turn
         answer = replace(whole, turn_id=turn.id)
-        turns.insert_answer(tx, ME, turn, answer, None)
-        assert turns.get_answer(tx, ME, "a") == answer
-        assert turns.seen_answer(tx, ME, "a") == answer
+        turns.insert_answer(tx, turn, answer, None)
+        assert turns.get_answer(tx, "a") == answer
+        assert turns.seen_answer(tx, "a") == answer
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 async def test_exclusion_is_a_flag_on_turns_and_answers(database: Database) -> None:
@@ -225,15 +224,15 @@ async def test_exclusion_is_a_flag_on_turns_and_answers(database: Database) -> N
         begun = begin()
         answer = begun.answers[0].id
         for flag in (True, False):
-            turns.set_excluded(tx, ME, "turns", begun.turn.id, flag)
-            turns.set_excluded(tx, ME, "answers", answer, flag)
-            turns.set_excluded(tx, YOU, "answers", answer, not flag)
-            assert turns.get_turn(tx, ME, begun.turn.id).excluded is flag
-            assert turns.get_answer(tx, ME, answer).excluded is flag
+            turns.set_excluded(tx.of(ME), "turns", begun.turn.id, flag)
+            turns.set_excluded(tx.of(ME), "answers", answer, flag)
+            turns.set_excluded(tx.of(YOU), "answers", answer, not flag)
+            assert turns.get_turn(tx.of(ME), begun.turn.id).excluded is flag
+            assert turns.get_answer(tx.of(ME), answer).excluded is flag
         with pytest.raises(ValueError, match="users"):
-            turns.set_excluded(tx, ME, "users", "x", True)
+            turns.set_excluded(tx.of(ME), "users", "x", True)
 
-    await database.write(work)
+    await database.write(work, ME)
 
 
 @pytest.mark.parametrize(

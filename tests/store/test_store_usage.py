@@ -16,7 +16,6 @@ def spend(
     cost: int | None,
     *,
     at: int = 0,
-    scope: Scope = ME,
     conversation: str | None = "c1",
     advisor: str = "a1",
     model: str = "lab:x",
@@ -25,7 +24,6 @@ def spend(
 ) -> None:
     usage.record(
         tx,
-        scope,
         usage=Usage(100, 10, cost=cost, estimated=estimated),
         model=model,
         advisor_id=advisor,
@@ -39,11 +37,11 @@ def several(tx: Tx) -> None:
     spend(tx, 5)
     spend(tx, None, at=DAY, conversation="c2", model="lab:y", estimated=True)
     spend(tx, 2**40, at=DAY + 1, advisor="a2")
-    spend(tx, 1000, scope=Scope("you"))
+    spend(tx.of(Scope("you")), 1000)
 
 
 async def test_an_unknown_price_is_counted_apart(database: Database) -> None:
-    await database.write(several)
+    await database.write(several, ME)
 
     assert await usage.summary(database, ME) == [Total(None, 3, 300, 30, 2**40 + 5, 1, 1)]
     assert await usage.summary(database, ME, "model") == [
@@ -53,7 +51,7 @@ async def test_an_unknown_price_is_counted_apart(database: Database) -> None:
 
 
 async def test_sums_by_everything(database: Database) -> None:
-    await database.write(several)
+    await database.write(several, ME)
 
     by_day = await usage.summary(database, ME, "day")
     assert [(one.key, one.answers) for one in by_day] == [("1970-01-02", 2), ("1970-01-01", 1)]
@@ -69,32 +67,32 @@ async def test_sums_by_everything(database: Database) -> None:
 async def test_nothing_spent(database: Database) -> None:
     assert await usage.summary(database, ME) == [Total(None, 0, 0, 0, 0, 0, 0)]
     assert await usage.summary(database, ME, "day") == []
-    assert await database.read(lambda tx: usage.spent(tx, ME, day="1970-01-01")) == 0
+    assert await database.read(lambda tx: usage.spent(tx, day="1970-01-01"), ME) == 0
 
 
 async def test_what_a_cap_looks_at(database: Database) -> None:
-    await database.write(several)
+    await database.write(several, ME)
 
     def look(tx: Tx) -> list[int]:
         return [
-            usage.spent(tx, ME),
-            usage.spent(tx, ME, conversation_id="c1"),
-            usage.spent(tx, ME, conversation_id="c2"),
-            usage.spent(tx, ME, day="1970-01-01"),
-            usage.spent(tx, ME, since=DAY),
-            usage.spent(tx, ME, conversation_id="c1", since=DAY),
+            usage.spent(tx),
+            usage.spent(tx, conversation_id="c1"),
+            usage.spent(tx, conversation_id="c2"),
+            usage.spent(tx, day="1970-01-01"),
+            usage.spent(tx, since=DAY),
+            usage.spent(tx, conversation_id="c1", since=DAY),
         ]
 
-    assert await database.read(look) == [2**40 + 5, 2**40 + 5, 0, 5, 2**40, 2**40]
-    assert all(isinstance(one, int) for one in await database.read(look))
+    assert await database.read(look, ME) == [2**40 + 5, 2**40 + 5, 0, 5, 2**40, 2**40]
+    assert all(isinstance(one, int) for one in await database.read(look, ME))
 
 
 async def test_what_a_turn_has_cost(database: Database) -> None:
     def work(tx: Tx) -> int:
         for answer, turn in (("x", "t1"), ("y", "t1"), ("z", "t2")):
-            insert_answer(tx, ME, "c1", turn, answer, "words")
+            insert_answer(tx, "c1", turn, answer, "words")
             spend(tx, 10, answer=answer)
         spend(tx, 99)
-        return usage.spent(tx, ME, turn_id="t1")
+        return usage.spent(tx, turn_id="t1")
 
-    assert await database.write(work) == 20
+    assert await database.write(work, ME) == 20

@@ -55,7 +55,7 @@ class Desk:
         await self.journal.do(
             ME,
             self.conversation,
-            lambda tx: endings.end(tx, ME, Ending(answer_id, "completed"), clock()),
+            lambda tx: endings.end(tx, Ending(answer_id, "completed"), clock()),
             ends=answer_id,
         )
 
@@ -69,13 +69,13 @@ class Desk:
         """The text of every answer as the store has it now."""
 
         def read(tx: Tx) -> dict[str, str]:
-            return {one: turns.seen_answer(tx, ME, one).text for one in self.answers}
+            return {one: turns.seen_answer(tx, one).text for one in self.answers}
 
-        return await self.database.read(read)
+        return await self.database.read(read, ME)
 
-    async def page(self, after: int = 0) -> events.Page:
+    async def page(self, after: int = 0) -> events.LogPage:
         """The stored events after a number."""
-        return await self.database.read(lambda tx: events.since(tx, ME, self.conversation, after))
+        return await self.database.read(lambda tx: events.since(tx, self.conversation, after), ME)
 
 
 async def lay(database: Database, answers: int = 3) -> Desk:
@@ -85,12 +85,12 @@ async def lay(database: Database, answers: int = 3) -> Desk:
 
     def begin(tx: Tx) -> list[str]:
         new = NewTurn("Well?", asked, clock())
-        begun = turns.begin(tx, ME, talk.id, new, new_id, "runner", 8, clock())
-        events.append(tx, ME, talk.id, begun.opening, clock())
+        begun = turns.begin(tx, talk.id, new, new_id, "runner", 8, clock())
+        events.append(tx, talk.id, begun.opening, clock())
         return [answer.id for answer in begun.answers]
 
     hub = Hub()
-    made = await database.write(begin)
+    made = await database.write(begin, ME)
     return Desk(database, hub, Journal(database, hub, clock), talk.id, made)
 
 
@@ -147,12 +147,12 @@ class Instant:
     def commits(self) -> int:
         return len(self.at)
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
+    async def write(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         if self._seconds:
             await asyncio.sleep(self._seconds)
         self._connection.execute("BEGIN IMMEDIATE")
         try:
-            result = work(SqliteTx(self._connection))
+            result = work(SqliteTx(self._connection, scope))
         except BaseException:
             self._connection.execute("ROLLBACK")
             raise
@@ -160,8 +160,8 @@ class Instant:
         self.at.append(asyncio.get_running_loop().time())
         return result
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
-        return work(SqliteTx(self._connection))
+    async def read(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
+        return work(SqliteTx(self._connection, scope))
 
     async def close(self) -> None:
         self._connection.close()

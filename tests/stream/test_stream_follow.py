@@ -28,7 +28,7 @@ async def note(desk: Desk, name: str) -> int:
 async def elsewhere(desk: Desk, name: str) -> None:
     """One more event, written by another process: nobody here is told."""
     await desk.database.write(
-        lambda tx: events.append(tx, ME, desk.conversation, [TurnCompleted(name)], 0)
+        lambda tx: events.append(tx, desk.conversation, [TurnCompleted(name)], 0), ME
     )
 
 
@@ -94,7 +94,7 @@ async def test_what_another_process_wrote_is_read_with_the_next_beat(database: D
     listener = desk.hub.listen(desk.conversation)
     seen = watch(desk.database, listener, ME, desk.conversation, first)
     waiting = asyncio.ensure_future(anext(seen))
-    await desk.database.read(lambda tx: tx.one("SELECT 1"))
+    await desk.database.read(lambda tx: tx.one("SELECT 1"), ME)
     await elsewhere(desk, "theirs")
     desk.hub.beat()
     async with asyncio.timeout(20):
@@ -137,10 +137,10 @@ async def test_every_number_of_a_replay_is_one_to_come_back_with(
         for number in range(120):
             answer = desk.answers[number % 3]
             delta = TextDelta(answer, f"{number:03} ", number // 3 * 4)
-            (item,) = events.append(tx, ME, desk.conversation, [delta], 0)
-            turns.set_streaming(tx, ME, answer, item.number, 0)
+            (item,) = events.append(tx, desk.conversation, [delta], 0)
+            turns.set_streaming(tx, answer, item.number, 0)
 
-    await desk.database.write(write)
+    await desk.database.write(write, ME)
     await asyncio.gather(*(desk.end(number) for number in range(3)))
     last = (await desk.page()).upto
     whole = await listen(desk, last)

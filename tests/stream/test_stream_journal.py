@@ -234,7 +234,7 @@ async def quick(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
 async def fill(database: Database, *, full: bool) -> None:
     """Let the file grow no further, or let it grow again."""
     pages = 1 if full else 1_000_000
-    await database.write(lambda tx: tx.run(f"PRAGMA max_page_count = {pages}"))
+    await database.write(lambda tx: tx.run(f"PRAGMA max_page_count = {pages}"), ME)
 
 
 async def refused(desk: Desk, error: type[StoreError]) -> None:
@@ -396,7 +396,7 @@ async def test_a_conversation_that_is_gone_is_told_and_forgotten(database: Datab
             tx.run(f"DELETE FROM {table}")
         tx.run("DELETE FROM conversations")
 
-    await database.write(delete)
+    await database.write(delete, ME)
     desk.add(0, "x" * (ROOM + 1))
     room = desk.add(1, "more")
     assert room is not None
@@ -440,7 +440,7 @@ async def test_an_answers_first_words_make_it_streaming(database: Database) -> N
     desk.add(2, "", "thinking first")
     await desk.hub.listen(desk.conversation).take()
     states = [
-        (await database.read(lambda tx, one=one: turns.get_answer(tx, ME, one))).state  # type: ignore[misc]  # a default binds it
+        (await database.read(lambda tx, one=one: turns.get_answer(tx, one), ME)).state  # type: ignore[misc]  # a default binds it
         for one in desk.answers
     ]
     assert states == ["pending", "pending", "streaming"]

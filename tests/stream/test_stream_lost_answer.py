@@ -16,6 +16,7 @@ from polyvox.store.migrate import shipped
 from polyvox.store.open import _prepare
 from polyvox.store.sqlite import SqliteDatabase
 from polyvox.stream.hub import Listener
+from polyvox.values import Scope
 
 T = TypeVar("T")
 
@@ -25,8 +26,8 @@ class Forgetful(SqliteDatabase):
 
     broken = False
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
-        result = await super().write(work)
+    async def write(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
+        result = await super().write(work, scope)
         if self.broken:
             self.broken = False
             raise StoreError("The connection was lost.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from polyvox.events import AnswerInterrupted, Numbered, TextDelta, TurnCompleted
-from polyvox.store.events import Stretch
+from polyvox.store.events import EventRange
 from polyvox.stream import sse
 
 
@@ -30,11 +30,11 @@ def test_a_batch_is_its_frames() -> None:
 def test_a_condensed_stretch_keeps_the_last_safe_number_until_all_of_it_is_there() -> None:
     """Two answers that were written at the same time: the first one's text alone is not safe."""
     stretches = [
-        Stretch(4, 4, TurnCompleted("before")),
-        Stretch(5, 50, TextDelta("a", "…", 0)),
-        Stretch(6, 60, TextDelta("b", "…", 0)),
-        Stretch(61, 61, AnswerInterrupted("a")),
-        Stretch(62, 62, TurnCompleted("t")),
+        EventRange(4, 4, TurnCompleted("before")),
+        EventRange(5, 50, TextDelta("a", "…", 0)),
+        EventRange(6, 60, TextDelta("b", "…", 0)),
+        EventRange(61, 61, AnswerInterrupted("a")),
+        EventRange(62, 62, TurnCompleted("t")),
     ]
     assert [item.number for item in sse.safe(stretches)] == [4, 5, 60, 61, 62]
     assert [item.event for item in sse.safe(stretches)] == [s.event for s in stretches]

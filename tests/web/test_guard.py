@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 from tests.web.house import House, Reply, open_house
 
-from polyvox.web.guard import host_of, is_loopback
+from polyvox.transport import is_loopback_host
+from polyvox.web.guard import host_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -101,9 +102,11 @@ async def test_host_of() -> None:
     assert host_of("a:b") == host_of("a:1:2") == host_of("") == host_of("a b") == ""
 
 
-async def test_is_loopback() -> None:
-    assert all(is_loopback(one) for one in ("localhost", "127.0.0.1", "127.9.9.9", "::1"))
-    assert not any(is_loopback(one) for one in ("", "0.0.0.0", "::", "10.0.0.1", "example.org"))
+async def test_is_loopback_host() -> None:
+    assert all(is_loopback_host(one) for one in ("localhost", "127.0.0.1", "127.9.9.9", "::1"))
+    assert not any(
+        is_loopback_host(one) for one in ("", "0.0.0.0", "::", "10.0.0.1", "example.org")
+    )
 
 
 # -- pages -----------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ async def remember(
     end = int((NOW - ago).timestamp()) * 1_000_000
     said = [Message("user", text, end) for text in texts]
     await house.polyvox.database.write(
-        lambda tx: ingest(tx, Scope(), who, session, None, end - 60_000_000, end, said, cloud=cloud)
+        lambda tx: ingest(tx, who, session, None, end - 60_000_000, end, said, cloud=cloud), Scope()
     )
     return session
 

@@ -21,7 +21,7 @@ from polyvox.app import Polyvox
 from polyvox.errors import StoreError
 from polyvox.events import TurnCompleted
 from polyvox.values import Scope
-from polyvox.web.streaming import EventStream
+from polyvox.web.stream import EventStream
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -148,9 +148,9 @@ async def test_changing_the_profile(house: House) -> None:
 async def test_what_a_session_was_told_goes_when_memory_changes(house: House) -> None:
     database, me = house.polyvox.database, Scope()
     told = Kept("an old word")
-    await database.write(lambda tx: companions.put_session(tx, me, "s", "c", told, 1))
+    await database.write(lambda tx: companions.put_session(tx, "s", "c", told, 1), me)
     await house.patch("/user/model", {**ANNA, "model": {"current_focus": "rest"}})
-    assert await database.read(lambda tx: companions.session(tx, me, "s")) == Kept("")
+    assert await database.read(lambda tx: companions.session(tx, "s"), me) == Kept("")
 
 
 async def test_facts_are_corrected_pinned_excluded_and_forgotten(house: House) -> None:

@@ -44,13 +44,13 @@ async def test_ending_a_session_wants_it_remembered_once(house: House) -> None:
     await house.say(conversation, "Remember this.")
     (one,) = (await house.get(f"/api/sessions?conversation={conversation}")).json()
     await house.post(f"/api/sessions/{one['id']}/end")
-    job = await house.polyvox.database.read(lambda tx: jobs.get(tx, Scope(), f"ingest:{one['id']}"))
+    job = await house.polyvox.database.read(lambda tx: jobs.get(tx, f"ingest:{one['id']}"), Scope())
     assert job.subject == one["id"]
 
 
 async def test_a_failed_job_is_shown_with_its_reason_and_tried_again(house: House) -> None:
     me, database = Scope(), house.polyvox.database
-    await database.write(lambda tx: jobs.enqueue(tx, me, "imagined", "x", 1))
+    await database.write(lambda tx: jobs.enqueue(tx, "imagined", "x", 1), me)
     job = await database.write(lambda tx: jobs.claim(tx, ["imagined"], "nobody", 2))
     assert job is not None
     await database.write(lambda tx: jobs.fail(tx, job, "nobody", "It broke.", 3))
@@ -113,9 +113,9 @@ async def test_the_work_about_a_session_is_found_by_it(house: House) -> None:
 
     def want(tx: Tx) -> None:
         for kind, subject in (("extract", mine), ("summarise", theirs), ("daily", mine)):
-            jobs.enqueue(tx, me, kind, subject, 1)
+            jobs.enqueue(tx, kind, subject, 1)
 
-    await database.write(want)
+    await database.write(want, me)
     everything = (await house.get("/api/jobs?limit=200")).json()["items"]
     about = {job["id"]: job["session_id"] for job in everything}
     assert about[f"ingest:{one['id']}"] == about[f"extract:{mine}"] == one["id"]

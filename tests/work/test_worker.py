@@ -39,11 +39,11 @@ async def runner(database: Database) -> AsyncIterator[Runner]:
 
 
 async def want(database: Database, subject: str, now: int = 0) -> None:
-    await database.write(lambda tx: jobs.enqueue(tx, ME, "task", subject, now))
+    await database.write(lambda tx: jobs.enqueue(tx, "task", subject, now), ME)
 
 
 async def job(database: Database, subject: str) -> Job:
-    return await database.read(lambda tx: jobs.get(tx, ME, f"task:{subject}"))
+    return await database.read(lambda tx: jobs.get(tx, f"task:{subject}"), ME)
 
 
 def worker(database: Database, runner: Runner, clock: Clock, task: Handler) -> Worker:
@@ -67,9 +67,10 @@ async def test_what_another_has_in_hand_is_waited_for(database: Database, runner
     await begun.wait()
     for subject, due in (("quick", 0), ("later", clock.now + 1)):
         await database.write(
-            lambda tx, s=subject, d=due: jobs.enqueue(tx, ME, "task", s, 0, due_at=d)  # type: ignore[misc]  # bound now
+            lambda tx, s=subject, d=due: jobs.enqueue(tx, "task", s, 0, due_at=d),  # type: ignore[misc]  # bound now
+            ME,
         )
-    await database.write(lambda tx: jobs.enqueue(tx, Scope("bert"), "task", "theirs", 0))
+    await database.write(lambda tx: jobs.enqueue(tx, "task", "theirs", 0), Scope("bert"))
     seen = asyncio.create_task(other.see_done(ME, "task"))
     await quick.wait()
     assert not seen.done(), "one is still in hand"
@@ -178,9 +179,9 @@ async def test_what_the_dead_held_is_taken_over_and_what_the_living_hold_is_not(
 
     alive = await register(database)
     await want(database, "theirs")
-    await database.write(lambda tx: jobs.claim(tx, ["task"], alive.id, 1))
+    await database.write(lambda tx: jobs.claim(tx, ["task"], alive.id, 1), ME)
     await want(database, "orphan")
-    await database.write(lambda tx: jobs.claim(tx, ["task"], "long dead", 1))
+    await database.write(lambda tx: jobs.claim(tx, ["task"], "long dead", 1), ME)
     await worker(database, runner, Clock(), task).run_due()
     assert done == ["orphan"]
     await alive.close()
@@ -195,17 +196,17 @@ class Away:
         self.inner, self.dialect, self.commits = inner, inner.dialect, 0
         self.away, self.behind = 0, False
 
-    async def write(self, work: Any) -> Any:
+    async def write(self, work: Any, scope: Scope | None = None) -> Any:
         away, self.away = self.away > 0, max(0, self.away - 1)
         if away and not self.behind:
             raise StoreError("The database is away.")
-        done = await self.inner.write(work)
+        done = await self.inner.write(work, scope)
         if away:
             raise StoreError("The database went away.")
         return done
 
-    async def read(self, work: Any) -> Any:
-        return await self.inner.read(work)
+    async def read(self, work: Any, scope: Scope | None = None) -> Any:
+        return await self.inner.read(work, scope)
 
     async def close(self) -> None:
         pass
@@ -253,7 +254,7 @@ async def test_what_is_in_another_hand_is_not_taken_up_again(
         seen.append("task")
         away.away = int(seen.count("task") == 1)
 
-    await database.write(lambda tx: jobs.enqueue(tx, ME, "long", "a", 0))
+    await database.write(lambda tx: jobs.enqueue(tx, "long", "a", 0), ME)
     work = Worker(away, runner, Clock(), {"task": task, "long": long}, apart={"long": 1})
     other = asyncio.create_task(work.run_due(["long"]))
     await asyncio.wait_for(begun.wait(), 20)
@@ -349,7 +350,7 @@ async def test_it_can_be_closed_just_when_it_is_rung(
     for _ in range(2):  # whether anything is due, and how long it may rest
         await looks.get()
     for _ in range(5):
-        await database.read(lambda tx: None)  # by now it rests
+        await database.read(lambda tx: None, ME)  # by now it rests
     work.ring()
     closing = asyncio.create_task(work.close())
     ended, _ = await asyncio.wait({closing}, timeout=10)
@@ -386,7 +387,7 @@ async def test_long_work_has_hands_of_its_own(database: Database, runner: Runner
         quick.set()
 
     subjects = ("a", "b", "c")
-    await database.write(lambda tx: [jobs.enqueue(tx, ME, "long", one, 0) for one in subjects])
+    await database.write(lambda tx: [jobs.enqueue(tx, "long", one, 0) for one in subjects], ME)
     work = Worker(database, runner, Clock(), {"task": task, "long": long}, apart={"long": 2})
     work.start()
     await asyncio.wait_for(both.wait(), 20)
@@ -395,7 +396,7 @@ async def test_long_work_has_hands_of_its_own(database: Database, runner: Runner
     await asyncio.wait_for(quick.wait(), 20)
     assert len(going) == 2
     await work.close()
-    left = await database.read(lambda tx: jobs.list_jobs(tx, ME, ["pending"]))
+    left = await database.read(lambda tx: jobs.list_jobs(tx, ["pending"]), ME)
     assert [one.subject for one in left if one.kind == "long"] == ["a", "b", "c"]
 
 
@@ -408,7 +409,7 @@ async def test_a_hand_that_ends_gives_back_only_its_own(database: Database, runn
 
     await want(database, "a")
     await want(database, "b")
-    other = await database.write(lambda tx: jobs.claim_one(tx, ME, "task:b", runner.id, Clock.now))
+    other = await database.write(lambda tx: jobs.claim_one(tx, "task:b", runner.id, Clock.now), ME)
     assert other is not None
     work = worker(database, runner, Clock(), task)
     work.start()
@@ -443,6 +444,6 @@ async def test_one_job_is_taken_from_the_dead(database: Database, runner: Runner
         done.append(job.subject)
 
     await want(database, "a")
-    await database.write(lambda tx: jobs.claim_one(tx, ME, "task:a", "nobody", Clock.now))
+    await database.write(lambda tx: jobs.claim_one(tx, "task:a", "nobody", Clock.now), ME)
     assert await worker(database, runner, Clock(), task).run_one(ME, "task", "a")
     assert done == ["a"]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from polyvox.cli import advisor_files
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, Yes, new_group, sure
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, Yes, command, new_group
+from polyvox.cli.files import DryRun, Force, Output, put, taken
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import say, say_json, table
+from polyvox.cli.prompt import sure
+from polyvox.cli.run import run
+from polyvox.cli.words import one_line, when
+from polyvox.errors import Invalid
+from polyvox.interop import advisor_file
+from polyvox.interop.advisor_file import checked, write
+from polyvox.receive import clean
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-
-group = new_group("The advisors: who they are and what they are told.")
+group = new_group()
 
 Who = Annotated[str, typer.Argument(metavar="SLUG", help="Its slug, @slug or id.")]
 Name = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is called.")]
@@ -50,27 +57,21 @@ def advisors(context: typer.Context) -> None:
 @command(group, "list")
 def list_advisors(json: Json = False) -> None:
     """Every advisor, in the order they are asked."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.cli.words import one_line
-        from polyvox.web.schemas import AdvisorOut
-
-        found = await app.advisors.list(SCOPE)
+        everyone = await app.advisors.list(SCOPE)
         if json:
-            say_json([AdvisorOut.of(one).model_dump() for one in found])
+            say_json(everyone)
             return
         rows = [
             (
-                one.slug,
-                one.name,
-                "active" if one.active else "inactive",
-                one.model or "default",
-                one_line(one.description or one.identity, 72),
+                advisor.slug,
+                advisor.name,
+                "active" if advisor.active else "inactive",
+                advisor.model or "default",
+                one_line(advisor.description or advisor.identity, 72),
             )
-            for one in found
+            for advisor in everyone
         ]
         empty = "There are no advisors. Add one: polyvox advisors add NAME --description …"
         table(("slug", "name", "", "model", "description"), rows, empty=empty)
@@ -81,19 +82,13 @@ def list_advisors(json: Json = False) -> None:
 @command(group, "show")
 def show(advisor: Who, json: Json = False) -> None:
     """One advisor with all its words."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json
-        from polyvox.interop.advisor_file import write
-        from polyvox.web.schemas import AdvisorOut
-
-        found = await app.advisors.get(SCOPE, advisor)
+        match = await app.advisors.get(SCOPE, advisor)
         if json:
-            say_json(AdvisorOut.of(found).model_dump())
+            say_json(match)
         else:
-            say(write([found]).rstrip())
+            say(write([match]).rstrip())
 
     run(work)
 
@@ -114,18 +109,12 @@ def add(
     reasoning: Reasoning = None,
 ) -> None:
     """A new advisor; it needs a description or a prompt."""
-    from polyvox.cli.running import run
-
-    given = advisor_files.given(
+    given = _given(
         name, description, prompt, slug, model, color, voice, active,
         (max_tokens, temperature, top_p, reasoning),
     )  # fmt: skip
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.interop.advisor_data import checked
-
         details = checked(given)
         app.check_model(details.get("model"))
         made = await app.advisors.create(SCOPE, **details)
@@ -151,19 +140,12 @@ def edit(
     reasoning: Reasoning = None,
 ) -> None:
     """Change an advisor. Other words make a new version; the old ones stay in its history."""
-    from polyvox.cli.running import run
-
-    given = advisor_files.given(
+    given = _given(
         name, description, prompt, slug, model, color, voice, active,
         (max_tokens, temperature, top_p, reasoning),
     )  # fmt: skip
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.errors import Invalid
-        from polyvox.interop.advisor_data import checked
-
         if not given:
             raise Invalid("Nothing to change.", "`polyvox advisors edit --help` lists what can be.")
         details = checked(given, new=False)
@@ -180,16 +162,12 @@ def edit(
 @command(group, "remove")
 def remove(advisor: Who, yes: Yes = False) -> None:
     """Take an advisor off the list. Its answers and its history stay."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-
-        found = await app.advisors.get(SCOPE, advisor)
-        sure(f"Remove {found.name}?", yes)
-        await app.advisors.remove(SCOPE, found.id)
-        say(f"removed {found.slug}")
+        match = await app.advisors.get(SCOPE, advisor)
+        sure(f"Remove {match.name}?", yes)
+        await app.advisors.remove(SCOPE, match.id)
+        say(f"removed {match.slug}")
 
     run(work)
 
@@ -197,22 +175,21 @@ def remove(advisor: Who, yes: Yes = False) -> None:
 @command(group, "history")
 def history(advisor: Who, json: Json = False) -> None:
     """Every text that an advisor has had, newest first."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.cli.words import one_line, when
-        from polyvox.web.schemas import VersionOut
-
-        found = await app.advisors.versions(SCOPE, advisor)
+        versions = await app.advisors.versions(SCOPE, advisor)
         if json:
-            say_json([VersionOut.of(one).model_dump() for one in found])
+            say_json(versions)
             return
         zone = app.settings.timezone
         rows = [
-            (str(one.number), when(one.created_at, zone), one.reason, one_line(one.text, 90))
-            for one in found
+            (
+                str(version.number),
+                when(version.created_at, zone),
+                version.reason,
+                one_line(version.text, 90),
+            )
+            for version in versions
         ]
         table(("version", "when", "why", "text"), rows, empty="There is no history.")
 
@@ -225,12 +202,8 @@ def rollback(
     version: Annotated[str, typer.Argument(help="Its number in the history, or its id.")],
 ) -> None:
     """Give an advisor an earlier text again, as a new version."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-
         made = await app.advisors.rollback(SCOPE, advisor, version)
         say(f"{made.slug} has the words of version {version} again")
 
@@ -242,13 +215,8 @@ def instruct(
     advisor: Who, instruction: Annotated[str, typer.Argument(help="What to do differently.")]
 ) -> None:
     """Add an instruction to an advisor's prompt, as a new version."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.receive import clean
-
         clean(instruction, "instruction", 10_000)
         made = await app.advisors.instruct(SCOPE, advisor, instruction)
         say(f"instructed {made.slug}")
@@ -256,5 +224,75 @@ def instruct(
     run(work)
 
 
-command(group, "import")(advisor_files.import_)
-command(group, "export")(advisor_files.export)
+@command(group, "import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="Our YAML, or an agents.json of Port 42.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Give those who have the same slug the new words.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Take advisors from a file. Taking the same file twice adds nothing."""
+
+    async def work(app: Polyvox) -> int:
+        parsed = advisor_file.read(file)
+        report = await advisor_file.store(
+            app.database,
+            SCOPE,
+            app.clock(),
+            parsed,
+            check_model=app.check_model,
+            replacing=replace,
+            dry=dry_run,
+        )
+        return taken(report, dry=dry_run)
+
+    run(work)
+
+
+@command(group, "export")
+def export(
+    advisor: Annotated[
+        list[str] | None, typer.Argument(metavar="[SLUG]…", help="Who; nobody named: all.")
+    ] = None,
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Write advisors as YAML, to be read by `import`."""
+
+    async def work(app: Polyvox) -> None:
+        if advisor:
+            chosen = [await app.advisors.get(SCOPE, name) for name in advisor]
+        else:
+            chosen = await app.advisors.list(SCOPE)
+        put(write(chosen) if chosen else "[]\n", output, force=force)
+
+    run(work)
+
+
+def _given(
+    name: str | None,
+    description: str | None,
+    prompt: str | None,
+    slug: str | None,
+    model: str | None,
+    color: str | None,
+    voice: str | None,
+    active: bool | None,
+    params: tuple[int | None, float | None, float | None, int | None],
+) -> dict[str, Any]:
+    """The fields of an advisor that were given; an empty text means: none."""
+    fields: dict[str, Any] = {
+        "name": name,
+        "description": description,
+        "prompt": prompt,
+        "slug": slug,
+        "model": model,
+        "color": color,
+        "voice": voice,
+        "active": active,
+    }
+    keys = ("max_tokens", "temperature", "top_p", "reasoning")
+    chosen = {key: value for key, value in zip(keys, params, strict=True) if value is not None}
+    given = {key: value for key, value in fields.items() if value is not None}
+    return {**given, "params": chosen} if chosen else given

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from polyvox.cli.failing import FAILED, STOPPED, report, tell
-from polyvox.cli.options import Council, Earlier, Recipe
-
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.cli.people import People
-    from polyvox.cli.talk import Outcome, Talk
-    from polyvox.values import Answer, Conversation
+from polyvox.app import Polyvox
+from polyvox.cli.command import Council, Earlier, Recipe
+from polyvox.cli.failure import FAILED, STOPPED, report, tell
+from polyvox.cli.lookup import (
+    SCOPE,
+    begin_conversation,
+    check_council,
+    check_recipe,
+    find_conversation,
+)
+from polyvox.cli.output import say_json
+from polyvox.cli.people import People
+from polyvox.cli.prompt import read_message
+from polyvox.cli.run import run
+from polyvox.cli.show.transcript import print_closing
+from polyvox.cli.show.views import view_for
+from polyvox.cli.talk import Outcome, Talk, note_unknown_mention, tiny_note
+from polyvox.errors import Invalid, PolyvoxError
+from polyvox.events import usage_data
+from polyvox.values import Answer, Conversation
 
 
 def ask(
@@ -45,39 +57,31 @@ def ask(
 
     Ctrl-C stops the answers and keeps what they have. Ends with 0 if an answer was completed.
     """
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> int:
-        from polyvox.cli.choosing import SCOPE, note_unknown_mention, read_message, tiny_note
-        from polyvox.cli.show.views import view_for
-        from polyvox.cli.talk import Talk
-        from polyvox.errors import PolyvoxError
-
         words = read_message(message, app.settings.limits.message_chars)
         _check_rounds(app, exchange)
         talk = Talk(app, view_for(json), model)
         talk.note = "" if json else await tiny_note(app, advisor)
-        found = await _conversation(app, conversation, recipe, council)
+        chosen = await _conversation(app, conversation, recipe, council)
         if advisor is None:
             await note_unknown_mention(app, words)
         try:
-            first = await talk.send(found.id, words, advisor)
+            first = await talk.send(chosen.id, words, advisor)
         except PolyvoxError:
             if conversation is None:
-                await app.conversations.delete(SCOPE, found.id)
+                await app.conversations.delete(SCOPE, chosen.id)
             raise
         outcomes = [first]
         if not first.stopped:
-            outcomes += await _then(talk, found.id, first.turn_id, exchange, synthesize)
-        return await _finish(talk, found, outcomes, json=json)
+            outcomes += await _then(talk, chosen.id, first.turn_id, exchange, synthesize)
+        return await _finish(talk, chosen, outcomes, json=json)
 
     run(work, {"models.default": model} if model else None)
 
 
 def _check_rounds(app: Polyvox, rounds: int | None) -> None:
     """Refuse before anything is asked, not after the answers have come."""
-    from polyvox.errors import Invalid
-
     most = app.settings.limits.exchange_rounds
     if rounds is not None and rounds > most:
         raise Invalid(
@@ -88,22 +92,19 @@ def _check_rounds(app: Polyvox, rounds: int | None) -> None:
 async def _conversation(
     app: Polyvox, name: str | None, recipe: str | None, council: str | None
 ) -> Conversation:
-    from polyvox.cli import choosing
 
-    chosen = await choosing.find_conversation(app, name) if name else None
-    await choosing.check_recipe(app, recipe, chosen)
-    await choosing.check_council(app, council, chosen)
+    chosen = await find_conversation(app, name) if name else None
+    await check_recipe(app, recipe, chosen)
+    await check_council(app, council, chosen)
     if chosen is not None:
         return chosen
-    return await choosing.begin_conversation(app, recipe, council)
+    return await begin_conversation(app, recipe, council)
 
 
 async def _then(
     talk: Talk, conversation_id: str, turn_id: str, rounds: int | None, synthesize: bool
 ) -> list[Outcome]:
-    """What was asked for after the answers. It needs answers: without them the reason is told."""
-    from polyvox.errors import PolyvoxError
-
+    """Run the exchange and the synthesis that were asked for; without answers, say why not."""
     outcomes: list[Outcome] = []
     try:
         if rounds is not None:
@@ -118,10 +119,6 @@ async def _then(
 async def _finish(
     talk: Talk, conversation: Conversation, outcomes: list[Outcome], *, json: bool
 ) -> int:
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.output import say_json
-    from polyvox.cli.people import People
-    from polyvox.cli.show.closing import print_closing
 
     answers = [answer for outcome in outcomes for answer in outcome.answers]
     if json:
@@ -146,9 +143,7 @@ async def _finish(
 def as_data(
     conversation_id: str, turn_id: str, answers: list[Answer], people: People
 ) -> dict[str, Any]:
-    """What --json prints. `kind` is there when there is more than the advisors' answers."""
-    from polyvox.events import usage_data
-
+    """The body of --json. `kind` is there when there is more than the advisors' answers."""
     several = any(answer.kind != "advisor" for answer in answers)
     rows: list[dict[str, Any]] = []
     for answer in answers:

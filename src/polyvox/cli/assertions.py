@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from polyvox.cli import assertion_files
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, Yes, new_group, sure
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, Yes, command, new_group
+from polyvox.cli.files import DryRun, Force, Output, put, taken
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.prompt import sure
+from polyvox.cli.run import run
+from polyvox.cli.words import count, one_line, when
+from polyvox.errors import Invalid
+from polyvox.evaluation import assertion as assertion_room
+from polyvox.evaluation.assertion import whose
+from polyvox.evaluation.checks import KNOWN
+from polyvox.evaluation.lint import LintedWording
+from polyvox.evaluation.lint import lint as lint_wordings
+from polyvox.evaluation.shapes import AssertionOut, HistoryOut
+from polyvox.evaluation.suggest import suggest as suggest_assertions
+from polyvox.evaluation.tables import assertions as rows
+from polyvox.evaluation.tables.assertions import Details, Wanted
+from polyvox.evaluation.values import Assertion, Kind
+from polyvox.evaluation.wordings import Wording, lines
+from polyvox.interop import assertion_import, assertion_reading, files
+from polyvox.interop.assertion_file import LARGEST
+from polyvox.store.database import Tx
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.evaluation.tables.assertions import Details, Wanted
-    from polyvox.evaluation.values import Assertion
-    from polyvox.evaluation.wordings import Wording
-
-group = new_group("How advisors should answer: assertions, to be judged or checked in code.")
+group = new_group()
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The assertion's id.")]
 Owner = Annotated[
@@ -63,40 +81,30 @@ def list_assertions(
     json: Json = False,
 ) -> None:
     """Every assertion with its source in short."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.cli.words import one_line
-        from polyvox.evaluation.assertion import whose
-        from polyvox.evaluation.tables import assertions as rows
-        from polyvox.evaluation.tables.assertions import Wanted
-        from polyvox.store.database import Tx
-        from polyvox.web.assertion_shapes import AssertionOut
-
         def read(tx: Tx) -> list[Assertion]:
-            owner = None if advisor is None else whose(tx, SCOPE, advisor.removeprefix("@"))[0]
-            named = None if kind is None else assertion_files.kind_of(kind)
+            owner = None if advisor is None else whose(tx, advisor.removeprefix("@"))[0]
+            named = None if kind is None else _kind(kind)
             wanted: Wanted = Wanted(owner, search, tag and tag.casefold(), named, active)
-            return rows.list_all(tx, SCOPE, wanted)
+            return rows.list_all(tx, wanted)
 
-        found = await app.database.read(read)
+        matches = await app.database.read(read, SCOPE)
         if json:
-            say_json([AssertionOut.of(one).model_dump() for one in found])
+            say_json([AssertionOut.of(assertion) for assertion in matches])
             return
         table(
             ("id", "advisor", "kind", "", "text", "source"),
             [
                 (
-                    one.id,
-                    one_line(one.advisor_name, 24),
-                    one.kind,
-                    "" if one.active else "inactive",
-                    one_line(one.text, 60),
-                    assertion_files.whence(one),
+                    assertion.id,
+                    one_line(assertion.advisor_name, 24),
+                    assertion.kind,
+                    "" if assertion.active else "inactive",
+                    one_line(assertion.text, 60),
+                    _source(assertion),
                 )
-                for one in found
+                for assertion in matches
             ],
             empty="There are no assertions. Add one: polyvox assertions add TEXT --advisor SLUG",
         )
@@ -107,37 +115,30 @@ def list_assertions(
 @command(group, "show")
 def show(assertion: Id, json: Json = False) -> None:
     """One assertion with its source, and everything it has said."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json
-        from polyvox.cli.words import when
-        from polyvox.evaluation import assertion as asserting
-        from polyvox.web.assertion_shapes import HistoryOut
-
-        found = await asserting.history(app.road, SCOPE, assertion)
+        history = await assertion_room.history(app.road, SCOPE, assertion)
         if json:
-            say_json(HistoryOut.of(found).model_dump(mode="json"))
+            say_json(HistoryOut.of(history))
             return
-        one, zone = found.assertion, app.settings.timezone
-        say(one.text)
-        say(f"  {one.kind} · {one.advisor_name} · {'active' if one.active else 'inactive'}")
-        if one.args:
-            say("  " + ", ".join(f"{key}: {value}" for key, value in one.args.items()))
-        if one.tags:
-            say("  " + " ".join(f"#{tag}" for tag in one.tags))
-        if one.source is not None:
-            say(f"  from the answer {one.source.answer_id}")
-            say(f"  asked:    {' '.join(one.source.user_input.split())}")
-            say(f"  answered: {' '.join(one.source.answer.split())}")
-            if not one.source.context_hash:
+        shown, zone = history.assertion, app.settings.timezone
+        say(shown.text)
+        say(f"  {shown.kind} · {shown.advisor_name} · {'active' if shown.active else 'inactive'}")
+        if shown.args:
+            say("  " + ", ".join(f"{key}: {value}" for key, value in shown.args.items()))
+        if shown.tags:
+            say("  " + " ".join(f"#{tag}" for tag in shown.tags))
+        if shown.source is not None:
+            say(f"  from the answer {shown.source.answer_id}")
+            say(f"  asked:    {' '.join(shown.source.user_input.split())}")
+            say(f"  answered: {' '.join(shown.source.answer.split())}")
+            if not shown.source.context_hash:
                 say("  what its advisor was sent is not known: it can be judged, not replayed")
-        elif one.user_input is not None:
-            say(f"  asks: {one.user_input}")
-        for version in found.versions:
+        elif shown.user_input is not None:
+            say(f"  asks: {shown.user_input}")
+        for version in history.versions:
             say(f"  {when(version.created_at, zone)}  version {version.number}: {version.text}")
-        for past in found.runs:
+        for past in history.runs:
             say(f"  {when(past.at, zone)}  {past.kind} {past.id}, from another program")
 
     run(work)
@@ -162,51 +163,25 @@ def add(
     json: Json = False,
 ) -> None:
     """New assertions: drawn from an answer, or by hand for an advisor."""
-    from polyvox.cli.running import run
-
-    said = assertion_files.said(text, kind, assertion_files.args(arg, min_, max_))
+    wordings = _wordings(text, kind, _arguments(arg, min_, max_))
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json
-        from polyvox.errors import Invalid
-        from polyvox.evaluation import assertion as asserting
-        from polyvox.web.assertion_shapes import AssertionOut
-
         if (advisor is None) == (answer is None):
             raise Invalid("Whose is it?", "Give --advisor SLUG, or --answer ID to draw it from.")
         if answer is not None:
             if ask is not None:
                 raise Invalid("What is drawn from an answer has its question.", "Leave --ask out.")
-            made = await asserting.from_answer(app.road, SCOPE, answer, said, tag or ())
+            made = await assertion_room.from_answer(app.road, SCOPE, answer, wordings, tag or ())
         else:
             who = (advisor or "").removeprefix("@")
-            made = await asserting.by_hand(app.road, SCOPE, who, said, tag or (), ask)
+            made = await assertion_room.by_hand(app.road, SCOPE, who, wordings, tag or (), ask)
         if json:
-            say_json([AssertionOut.of(one).model_dump() for one in made])
-        for one in made:
+            say_json([AssertionOut.of(assertion) for assertion in made])
+        for assertion in made:
             if not json:
-                say(f"added {one.id}  {one.text}")
-        await _warn(app, made)
+                say(f"added {assertion.id}  {assertion.text}")
 
     run(work)
-
-
-async def _warn(app: Polyvox, made: list[Assertion]) -> None:
-    """What the lint thinks of new ones, beside the results."""
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.output import note
-    from polyvox.evaluation.tables import assertions as rows
-    from polyvox.evaluation.tables.assertions import Wanted
-    from polyvox.evaluation.wordings import Wording
-
-    ids = {one.id for one in made}
-    wanted = Wanted(advisor_id=made[0].advisor_id, active=True)
-    known = await app.database.read(lambda tx: rows.list_all(tx, SCOPE, wanted))
-    others = [Wording(one.text, one.kind, one.args) for one in known if one.id not in ids]
-    for one in made:
-        for line in assertion_files.warnings(Wording(one.text, one.kind, one.args), others):
-            note(line)
 
 
 @command(group, "edit")
@@ -225,21 +200,14 @@ def edit(
     ] = None,
 ) -> None:
     """Change an assertion. Saying something else makes a new version."""
-    from polyvox.cli.running import run
-
-    given = assertion_files.args(arg, min_, max_)
+    given = _arguments(arg, min_, max_)
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.errors import Invalid
-        from polyvox.evaluation import assertion as asserting
-
         details: Details = {}
         if text is not None:
             details["text"] = text
         if kind is not None:
-            details["kind"] = assertion_files.kind_of(kind)
+            details["kind"] = _kind(kind)
         if given:
             details["args"] = given
         if tag or no_tags:
@@ -252,7 +220,7 @@ def edit(
             raise Invalid(
                 "Nothing to change.", "`polyvox assertions edit --help` lists what can be."
             )
-        made = await asserting.change(app.road, SCOPE, assertion, details)
+        made = await assertion_room.change(app.road, SCOPE, assertion, details)
         say(f"changed {made.id}: version {made.number}")
 
     run(work)
@@ -264,19 +232,13 @@ def remove(
     yes: Yes = False,
 ) -> None:
     """Take assertions off the list, with their sources and contexts."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.cli.words import count
-        from polyvox.evaluation import assertion as asserting
-
-        for one in assertion:
-            await asserting.get(app.road, SCOPE, one)
+        for assertion_id in assertion:
+            await assertion_room.get(app.road, SCOPE, assertion_id)
         sure(f"Remove {count(len(assertion), 'assertion')}?", yes)
-        for one in await asserting.bulk(app.road, SCOPE, assertion, "remove"):
-            say(f"removed {one}")
+        for assertion_id in await assertion_room.bulk(app.road, SCOPE, assertion, "remove"):
+            say(f"removed {assertion_id}")
 
     run(work)
 
@@ -284,42 +246,30 @@ def remove(
 @command(group, "lint")
 def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
     """Warnings about assertions: given ones, or (with --advisor alone) all that are stored."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import note, say, say_json
-        from polyvox.errors import Invalid
-        from polyvox.evaluation.assertion import whose
-        from polyvox.evaluation.tables import assertions as rows
-        from polyvox.evaluation.tables.assertions import Wanted
-        from polyvox.evaluation.wordings import Wording
-        from polyvox.store.database import Tx
-        from polyvox.web.assertion_shapes import LintedOut
-
         def read(tx: Tx) -> list[Wording]:
             if advisor is None:
                 return []
-            owner, _ = whose(tx, SCOPE, advisor.removeprefix("@"))
-            found = rows.list_all(tx, SCOPE, Wanted(advisor_id=owner, active=True))
-            return [Wording(one.text, one.kind, one.args) for one in found]
+            owner, _ = whose(tx, advisor.removeprefix("@"))
+            stored = rows.list_all(tx, Wanted(advisor_id=owner, active=True))
+            return [Wording(wording.text, wording.kind, wording.args) for wording in stored]
 
         if not text and advisor is None:
             raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
-        known = await app.database.read(read)
-        looked = assertion_files.said(text, None, {}) if text else known
+        known = await app.database.read(read, SCOPE)
+        looked = _wordings(text, None, {}) if text else known
+        report = await lint_wordings(app.road, SCOPE, looked, known if text else [])
         if json:
-            rows_ = [LintedOut.of(one, [o for o in known if o is not one]) for one in looked]
-            say_json([row.model_dump() for row in rows_])
-            return
-        clean = True
-        for one in looked:
-            lines = assertion_files.warnings(one, [other for other in known if other is not one])
-            clean = clean and not lines
-            for line in lines:
+            say_json(report.items)
+        else:
+            warnings = [line for item in report.items for line in _warnings(item)]
+            for line in warnings:
                 say(line)
-        if clean:
-            note("Nothing to warn of.")
+            if not warnings and not report.note:
+                note("Nothing to warn of.")
+        if report.note:
+            note(report.note)
 
     run(work)
 
@@ -331,25 +281,137 @@ def suggest(
     json: Json = False,
 ) -> None:
     """Assertions that hold of an answer. Nothing is made: pick, then `add` them."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import note, say_json, table
-        from polyvox.evaluation import proposing
-        from polyvox.web.assertion_shapes import ProposedOut
-
-        found = await proposing.suggest(app.road, SCOPE, answer, count)
+        suggested = await suggest_assertions(app.road, SCOPE, answer, count)
         if json:
-            say_json([ProposedOut.of(one).model_dump() for one in found.proposals])
+            say_json(suggested.suggestions)
         else:
-            rows: list[tuple[Any, ...]] = [(one.kind, one.by, one.text) for one in found.proposals]
+            rows: list[tuple[Any, ...]] = [
+                (proposal.kind, proposal.by, proposal.text) for proposal in suggested.suggestions
+            ]
             table(("kind", "by", "text"), rows, empty="There is nothing to suggest.")
-        if found.note:
-            note(found.note)
+        if suggested.note:
+            note(suggested.note)
 
     run(work)
 
 
-command(group, "import")(assertion_files.import_)
-command(group, "export")(assertion_files.export)
+@command(group, "import")
+def import_(
+    file: Annotated[
+        Path, typer.Argument(help="Our YAML, or the storage of SPACE Terminal as JSON.")
+    ],
+    advisor: Annotated[
+        str | None,
+        typer.Option(metavar="SLUG", help="Who gets them all; else whom the file names."),
+    ] = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Take assertions from a file. Taking the same file twice adds nothing."""
+
+    async def work(app: Polyvox) -> int:
+        parsed = assertion_reading.understand(files.read_text(file, LARGEST), str(file))
+        into = None if advisor is None else advisor.removeprefix("@")
+        report = await assertion_import.store(
+            app.database, SCOPE, app.clock(), parsed, into=into, dry=dry_run
+        )
+        return taken(report, dry=dry_run)
+
+    run(work)
+
+
+@command(group, "export")
+def export(
+    advisor: Annotated[
+        list[str] | None, typer.Argument(metavar="[SLUG]…", help="Whose; nobody named: all.")
+    ] = None,
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Write assertions as YAML with their contexts, to be read by `import`."""
+
+    async def work(app: Polyvox) -> None:
+        def read(tx: Tx) -> str:
+            named = [whose(tx, slug.removeprefix("@")) for slug in advisor or ()]
+            return assertion_reading.whole(tx, named or rows.owners(tx))
+
+        put(await app.database.read(read, SCOPE), output, force=force)
+
+    run(work)
+
+
+def _kind(name: str) -> Kind:
+    """A kind by its name (hyphens are fine)."""
+    plain = name.strip().lower().replace("-", "_")
+    for kind in KNOWN:
+        if kind == plain:
+            return kind
+    raise Invalid(f"There is no kind {name!r}.", f"Known are {', '.join(KNOWN)}.", param="kind")
+
+
+def _arguments(given: Sequence[str] | None, least: int | None, most: int | None) -> dict[str, Any]:
+    """The arguments of a check; a value that reads as JSON is that."""
+    arguments: dict[str, Any] = {}
+    for pair in given or ():
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise Invalid(f"{pair!r} is not written NAME=VALUE.", "Like --arg text=sea.")
+        try:
+            read = json.loads(value)
+        except ValueError:
+            read = value
+        # A number that somebody looks for is a text all the same.
+        texts = name.strip() in ("text", "pattern", "language")
+        arguments[name.strip()] = value if texts else read
+    if least is not None:
+        arguments["min"] = least
+    if most is not None:
+        arguments["max"] = most
+    return arguments
+
+
+def _wordings(text: Sequence[str] | None, kind: str | None, given: dict[str, Any]) -> list[Wording]:
+    """Read the wordings: the texts, or the lines on stdin."""
+    named = _kind(kind) if kind is not None else "judge"
+    texts: list[str] = []
+    for line in text or ():
+        texts += lines(sys.stdin.read()) if line == "-" else lines(line)
+    if not texts and named != "judge":
+        texts = [""]
+    if not texts:
+        raise Invalid("There is no assertion.", "Write what the answer should do.")
+    return [Wording(line, named, given) for line in texts]
+
+
+def _warnings(linted: LintedWording) -> list[str]:
+    """The lint's warnings about an assertion, as lines to read."""
+    shown = one_line(linted.text, 60)
+    lines = []
+    for finding in linted.findings:
+        split = f" ({' | '.join(finding.split)})" if finding.split else ""
+        lines.append(f"{finding.rule}: “{shown}”. {finding.message}{split}")
+    if (check := linted.check) is not None:
+        options = " ".join(
+            f"--{key} {value}" if key in ("min", "max") else f"--arg {key}={value}"
+            for key, value in check.args.items()
+        )
+        lines.append(
+            f"note: “{shown}” can be checked in code: --kind {check.kind} {options}".rstrip()
+        )
+    return lines
+
+
+def _source(assertion: Assertion) -> str:
+    """The source of an assertion, in short."""
+    if assertion.source is not None:
+        asked, answered = (
+            one_line(assertion.source.user_input, 40),
+            one_line(assertion.source.answer, 40),
+        )
+        return f"“{asked}” → “{answered}”"
+    return (
+        f"asks “{one_line(assertion.user_input, 60)}”"
+        if assertion.user_input is not None
+        else "by hand"
+    )

@@ -1,25 +1,22 @@
-"""What the doctor looks at, one thing after the other. A check that fails says so and the others go
-on; secrets are looked for, never shown."""
+"""The doctor's checks of settings, disk, models and network. No secret is ever shown."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import socket
-from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.cli import words
-from polyvox.cli.invocation import current
+from polyvox.cli.elsewhere import OWN, why
 from polyvox.errors import ModelError, PolyvoxError
+from polyvox.memory.remote import RemoteMemory
 from polyvox.models.llama_file import EMBEDDED, find_gguf
 from polyvox.models.registry import Models
-from polyvox.session.council import check_recipes
 from polyvox.settings import Settings, shown_url, stored
 from polyvox.settings.layers import leaves
-from polyvox.transport import Transport
-from polyvox.web.guard import is_loopback
+from polyvox.transport import Transport, is_loopback_host
 
 TIGHT = 500_000_000
 """Bytes of free disk below which one should know."""
@@ -36,52 +33,8 @@ class Finding:
     next: str = ""
 
 
-async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIterator[Finding]:
-    """Everything, in the order in which it is needed. `progress` is told what takes long."""
-    try:
-        settings = current.settings()
-    except PolyvoxError as error:
-        yield Finding("fail", "configuration", error.message, error.hint)
-        return
-    yield configuration(settings)
-    try:
-        check_recipes(settings)
-    except PolyvoxError as error:
-        yield Finding("fail", "recipes", error.message, error.hint)
-    yield disk(settings)
-    from polyvox.cli.check_database import database
-
-    async for finding in database(settings):
-        yield finding
-    transport = Transport()
-    models = Models(settings, transport)
-    try:
-        models.check_settings()
-    except PolyvoxError as error:
-        yield Finding("fail", "models", error.message, error.hint)
-    try:
-        if settings.memory.url:
-            progress(f"asking {shown_url(settings.memory.url)}…")
-            yield await memory_service(settings, transport, offline=offline)
-        yield keys(models)
-        yield embedded(settings, models)
-        if not offline:
-            progress(f"asking {models.default}…")
-            yield await default_model(models)
-            if settings.models.embeddings:
-                progress(f"asking {settings.models.embeddings}…")
-                yield await embeddings_model(settings, models)
-    except PolyvoxError as error:
-        yield Finding("fail", "default model", error.message, error.hint)
-    finally:
-        await models.close()
-        await transport.close()
-    yield exposure(settings)
-    yield port(settings)
-
-
 def configuration(settings: Settings) -> Finding:
-    """Which files it is, and whether a secret stands where it should not."""
+    """Name the files of the settings, and secrets that stand where they should not."""
     where = settings.source or "no polyvox.toml"
     if changed := list(leaves(settings.page)):
         where += f", and from the page {', '.join(changed)} ({settings.home / stored.SETTINGS})"
@@ -97,8 +50,8 @@ def configuration(settings: Settings) -> Finding:
         )
     literal = [
         f"providers.{name}.api_key"
-        for name, one in settings.providers.items()
-        if one.api_key.literal
+        for name, provider in settings.providers.items()
+        if provider.api_key.literal
     ]
     if settings.server.token.literal and "POLYVOX_SERVER_TOKEN" not in os.environ:
         literal.append("server.token")
@@ -113,7 +66,7 @@ def configuration(settings: Settings) -> Finding:
 
 
 def disk(settings: Settings) -> Finding:
-    """Where the data is, and the room around it."""
+    """Name the home and the room on its disk."""
     place = settings.home
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -129,16 +82,16 @@ def disk(settings: Settings) -> Finding:
         return Finding(
             "fail", "home", f"{place} is not writable", "Set POLYVOX_HOME to a place of your own."
         )
-    found = f"{settings.home}, {words.size(free)} free"
+    place_and_room = f"{settings.home}, {words.size(free)} free"
     if free < FULL:
-        return Finding("fail", "home", found, "Free some space: nothing can be stored.")
+        return Finding("fail", "home", place_and_room, "Free some space: nothing can be stored.")
     if free < TIGHT:
-        return Finding("warn", "home", found, "Free some space soon.")
-    return Finding("ok", "home", found)
+        return Finding("warn", "home", place_and_room, "Free some space soon.")
+    return Finding("ok", "home", place_and_room)
 
 
 def keys(models: Models) -> Finding:
-    """Which providers have their key. The keys themselves are not shown."""
+    """Name the providers that have their key. The keys themselves are not shown."""
     present = [f"{row.name} ({row.key_source})" for row in models.listing() if row.key == "present"]
     if present:
         return Finding("ok", "keys", ", ".join(present))
@@ -151,7 +104,7 @@ def keys(models: Models) -> Finding:
 
 
 def embedded(settings: Settings, models: Models) -> Finding:
-    """Whether the embedded model's file is there; it must be where it is the default model."""
+    """Look for the embedded model's file; it must be there where it is the default model."""
     try:
         path = find_gguf(settings, EMBEDDED)
     except ModelError as error:
@@ -161,16 +114,16 @@ def embedded(settings: Settings, models: Models) -> Finding:
 
 
 async def default_model(models: Models) -> Finding:
-    """Whether the default model answers."""
-    found = await models.check(models.default)
-    if found.ok:
-        waited = "" if found.first_byte_ms is None else f" after {found.first_byte_ms:.0f} ms"
-        return Finding("ok", "default model", f"{found.model} answers{waited}")
-    return Finding("fail", "default model", f"{found.model}: {found.message}", found.hint)
+    """Ask the default model."""
+    check = await models.check(models.default)
+    if check.ok:
+        waited = "" if check.first_byte_ms is None else f" after {check.first_byte_ms:.0f} ms"
+        return Finding("ok", "default model", f"{check.model} answers{waited}")
+    return Finding("fail", "default model", f"{check.model}: {check.message}", check.hint)
 
 
 async def embeddings_model(settings: Settings, models: Models) -> Finding:
-    """Whether the model that makes vectors for recall answers; without it recall goes on."""
+    """Ask the model that makes vectors for recall; without it recall goes on."""
     name, seconds = settings.models.embeddings, settings.memory.embedding_seconds
     try:
         made = await models.embedder(name).embed(["Does it answer?"], settings.limits.first_byte)
@@ -183,11 +136,8 @@ async def embeddings_model(settings: Settings, models: Models) -> Finding:
 
 
 async def memory_service(settings: Settings, transport: Transport, *, offline: bool) -> Finding:
-    """Whether the service answers that keeps memory in place of this program. Without it turns go
+    """Ask the service that keeps memory in place of this program. Without it turns go
     on, and sessions wait to be remembered."""
-    from polyvox.cli.elsewhere import OWN, why
-    from polyvox.memory.remote import RemoteMemory
-
     given, what = settings.memory, "memory service"
     place = shown_url(given.url)
     if offline:
@@ -201,9 +151,9 @@ async def memory_service(settings: Settings, transport: Transport, *, offline: b
 
 
 def exposure(settings: Settings) -> Finding:
-    """Whether others can reach the server, and then only with a token."""
+    """Warn if others can reach the server without a token."""
     host = settings.server.host
-    if is_loopback(host):
+    if is_loopback_host(host):
         return Finding("ok", "access", f"{host}: from this machine only")
     if settings.server.token.reveal():
         return Finding("ok", "access", f"{host}: from other machines, with the token")
@@ -216,7 +166,7 @@ def exposure(settings: Settings) -> Finding:
 
 
 def port(settings: Settings) -> Finding:
-    """Whether the server could listen."""
+    """Try the server's port."""
     server = settings.server
     where = f"{server.host}:{server.port}"
     family = socket.AF_INET6 if ":" in server.host else socket.AF_INET

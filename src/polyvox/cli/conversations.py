@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
+from polyvox.app import Polyvox
+from polyvox.cli import words
+from polyvox.cli.command import Json, Yes, command, new_group
 from polyvox.cli.files import DryRun, Force, Output, put, taken
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, Yes, new_group, sure
+from polyvox.cli.lookup import SCOPE, find_conversation
+from polyvox.cli.output import harmless, is_terminal, note, say, say_json, say_styled, table
+from polyvox.cli.people import People
+from polyvox.cli.prompt import sure
+from polyvox.cli.run import run
+from polyvox.cli.show.transcript import print_transcript
+from polyvox.cli.words import one_line, when
+from polyvox.interop import files, jsonl
+from polyvox.interop.conversation import read_whole, store_whole
+from polyvox.interop.transcript import as_html, as_markdown, transcript_of
+from polyvox.shapes import ConversationOut, MessageOut
+from polyvox.store.search import Hit
+from polyvox.store.search import search as find
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-
-group = new_group("The conversations: find, read, keep, delete.")
+group = new_group()
 
 Which = Annotated[str, typer.Argument(metavar="ID", help="Its id, or: last.")]
 
 
 class Format(StrEnum):
-    """What a conversation can be written as."""
+    """Formats of an export."""
 
     jsonl = "jsonl"
     markdown = "markdown"
@@ -41,22 +54,16 @@ def list_conversations(
     json: Json = False,
 ) -> None:
     """Conversations by their newest message."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import note, say_json, table
-        from polyvox.cli.words import one_line, when
-        from polyvox.web.schemas import ConversationOut
-
         page = await app.conversations.list(SCOPE, limit=limit)
         if json:
-            say_json([ConversationOut.of(one).model_dump() for one in page.items])
+            say_json([ConversationOut.of(each) for each in page.items])
             return
         zone = app.settings.timezone
         shown = [
-            (one.id, when(one.updated_at, zone), one.recipe, one_line(one.title, 72))
-            for one in page.items
+            (each.id, when(each.updated_at, zone), each.recipe, one_line(each.title, 72))
+            for each in page.items
         ]
         empty = 'There is no conversation yet. Begin one: polyvox ask "…"'
         table(("id", "last", "recipe", "title"), shown, empty=empty)
@@ -73,22 +80,13 @@ def show(
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="The newest turns.")] = 200,
 ) -> None:
     """The current branch: every message and every answer to it."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE, find_conversation
-        from polyvox.cli.output import say_json
-        from polyvox.cli.people import People
-        from polyvox.cli.show.transcript import print_transcript
-        from polyvox.web.schemas import ConversationOut, MessageOut
-
-        found = await find_conversation(app, conversation)
-        seen = await app.view(SCOPE, found.id, None, limit)
+        chosen = await find_conversation(app, conversation)
+        seen = await app.view(SCOPE, chosen.id, None, limit)
         if json:
-            whole = ConversationOut.of(seen.conversation).model_dump()
-            whole["messages"] = [
-                MessageOut.of(turn, list(answers)).model_dump() for turn, answers in seen.turns
-            ]
+            whole = asdict(ConversationOut.of(seen.conversation))
+            whole["messages"] = [MessageOut.of(turn, answers) for turn, answers in seen.turns]
             whole["branches"] = {parent: list(ids) for parent, ids in seen.branches.items()}
             say_json({**whole, "more": seen.more})
             return
@@ -104,14 +102,8 @@ def search(
     json: Json = False,
 ) -> None:
     """Find words in messages, answers and titles."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json
-        from polyvox.cli.show.hits import as_data, print_hits
-        from polyvox.store.search import search as find
-
         hits = await find(app.database, SCOPE, words, limit)
         if json:
             say_json([as_data(hit) for hit in hits])
@@ -132,21 +124,16 @@ def export(
     force: Force = False,
 ) -> None:
     """Write a conversation as JSON Lines (all of it), Markdown or HTML."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE, find_conversation
-        from polyvox.interop import jsonl, markdown, page, telling
-        from polyvox.interop.conversation import read_whole
-
-        found = await find_conversation(app, conversation)
-        whole = await app.database.read(lambda tx: read_whole(tx, SCOPE, found.id))
+        chosen = await find_conversation(app, conversation)
+        whole = await app.database.read(lambda tx: read_whole(tx, chosen.id), SCOPE)
         if format_ is Format.jsonl:
             put("".join(f"{line}\n" for line in jsonl.lines(whole)), output, force=force)
         elif format_ is Format.markdown:
-            put(markdown.as_markdown(telling.tell(whole)), output, force=force)
+            put(as_markdown(transcript_of(whole)), output, force=force)
         else:
-            put(page.as_html(telling.tell(whole)), output, force=force)
+            put(as_html(transcript_of(whole)), output, force=force)
 
     run(work)
 
@@ -157,16 +144,10 @@ def import_(
     dry_run: DryRun = False,
 ) -> None:
     """Take a conversation from a file, with its ids. Taking it twice adds nothing."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> int:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.interop import conversation_import, files, jsonl
-
         whole = jsonl.parse(files.read_text(file, jsonl.LARGEST).split("\n"))
-        report = await conversation_import.store(
-            app.database, SCOPE, app.clock(), whole, dry=dry_run
-        )
+        report = await store_whole(app.database, SCOPE, app.clock(), whole, dry=dry_run)
         return taken(report, dry=dry_run)
 
     run(work)
@@ -175,15 +156,39 @@ def import_(
 @command(group, "delete")
 def delete(conversation: Which, yes: Yes = False) -> None:
     """Delete a conversation with everything in it."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE, find_conversation
-        from polyvox.cli.output import say
-
-        found = await find_conversation(app, conversation)
-        sure(f"Delete “{found.title or found.id}” with everything in it, for good?", yes)
-        await app.delete_conversation(SCOPE, found.id)
-        say(f"deleted {found.id}")
+        chosen = await find_conversation(app, conversation)
+        sure(f"Delete “{chosen.title or chosen.id}” with everything in it, for good?", yes)
+        await app.delete_conversation(SCOPE, chosen.id)
+        say(f"deleted {chosen.id}")
 
     run(work)
+
+
+def as_data(hit: Hit) -> dict[str, Any]:
+    """The same as the API gives."""
+    return {**asdict(hit), "marks": [list(mark) for mark in hit.marks]}
+
+
+def print_hits(hits: Sequence[Hit], zone: str) -> None:
+    """One below the other; in a terminal the words stand out."""
+    if not hits:
+        note("Nothing was found. All words must occur; fewer find more.")
+        return
+    for hit in hits:
+        who = hit.advisor_name or {"message": "you", "title": "title"}.get(hit.kind, "")
+        place = f"{words.one_line(hit.title, 60)} · {who} · {words.when(hit.at, zone)}"
+        say_styled((place, ""))
+        say_styled(("  ", ""), *(_marked(hit) if is_terminal() else ((hit.snippet, ""),)))
+        say_styled((f"  {hit.conversation_id}", "dim"))
+
+
+def _marked(hit: Hit) -> Iterator[tuple[str, str]]:
+    """The words around a hit, those that were looked for in bold."""
+    text, done = harmless(hit.snippet), 0
+    for start, end in hit.marks:
+        yield text[done:start], ""
+        yield text[start:end], "bold"
+        done = end
+    yield text[done:], ""

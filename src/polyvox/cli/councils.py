@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, Yes, new_group, sure
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, Yes, command, new_group
+from polyvox.cli.lookup import SCOPE, check_recipe
+from polyvox.cli.output import say, say_json, table
+from polyvox.cli.people import People
+from polyvox.cli.prompt import sure
+from polyvox.cli.run import run
+from polyvox.errors import Invalid
+from polyvox.receive import clean_name
+from polyvox.store.councils import CouncilDetails
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.store.councils import Details
-
-group = new_group("Named sets of advisors.")
+group = new_group()
 
 Name = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is called.")]
 Slug = Annotated[str | None, typer.Option(help="How it is typed: letters, digits, hyphens.")]
@@ -34,22 +38,21 @@ def councils(context: typer.Context) -> None:
 @command(group, "list")
 def list_councils(json: Json = False) -> None:
     """Every council."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.cli.people import People
-        from polyvox.web.schemas import CouncilOut
-
-        found = await app.councils.list(SCOPE)
+        known = await app.councils.list(SCOPE)
         if json:
-            say_json([CouncilOut.of(one).model_dump() for one in found])
+            say_json(known)
             return
         people = await People.of(app, SCOPE)
         rows = [
-            (one.slug, one.name, one.recipe, ", ".join(people.get(a).slug for a in one.advisors))
-            for one in found
+            (
+                council.slug,
+                council.name,
+                council.recipe,
+                ", ".join(people.get(a).slug for a in council.advisors),
+            )
+            for council in known
         ]
         empty = "There are no councils yet. Add one: polyvox councils add NAME --advisor SLUG"
         table(("slug", "name", "recipe", "advisors"), rows, empty=empty)
@@ -65,13 +68,8 @@ def add(
     recipe: RecipeName = None,
 ) -> None:
     """A new council."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE, check_recipe
-        from polyvox.cli.output import say
-        from polyvox.receive import clean_name
-
         clean_name(name, "name", 120)
         await check_recipe(app, recipe, None)
         made = await app.councils.create(SCOPE, **_details(name, advisor, slug, recipe))
@@ -89,14 +87,8 @@ def edit(
     recipe: RecipeName = None,
 ) -> None:
     """Change a council; the advisors given replace those it has."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE, check_recipe
-        from polyvox.cli.output import say
-        from polyvox.errors import Invalid
-        from polyvox.receive import clean_name
-
         if name is not None:
             clean_name(name, "name", 120)
         await check_recipe(app, recipe, None)
@@ -114,24 +106,20 @@ def remove(
     council: Annotated[str, typer.Argument(help="Its slug or id.")], yes: Yes = False
 ) -> None:
     """Delete a council; its advisors stay."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-
-        found = await app.councils.get(SCOPE, council)
-        sure(f"Delete the council {found.name}?", yes)
-        await app.councils.remove(SCOPE, found.id)
-        say(f"removed the council {found.slug}")
+        match = await app.councils.get(SCOPE, council)
+        sure(f"Delete the council {match.name}?", yes)
+        await app.councils.remove(SCOPE, match.id)
+        say(f"removed the council {match.slug}")
 
     run(work)
 
 
 def _details(
     name: str | None, advisors: list[str] | None, slug: str | None, recipe: str | None
-) -> Details:
-    details: Details = {}
+) -> CouncilDetails:
+    details: CouncilDetails = {}
     if name is not None:
         details["name"] = name
     if advisors:

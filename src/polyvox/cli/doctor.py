@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
-from polyvox.cli.failing import FAILED
-from polyvox.cli.options import Json
-
-if TYPE_CHECKING:
-    from polyvox.cli.checks import Finding
+from polyvox.cli import checks
+from polyvox.cli.checks import Finding
+from polyvox.cli.command import Json
+from polyvox.cli.database_checks import check_database
+from polyvox.cli.failure import FAILED
+from polyvox.cli.output import note, say_json, say_styled
+from polyvox.cli.run import read_settings
+from polyvox.errors import PolyvoxError
+from polyvox.models.registry import Models
+from polyvox.session.council import check_recipes
+from polyvox.settings import shown_url
+from polyvox.transport import Transport
 
 Offline = Annotated[bool, typer.Option("--offline", help="Do not ask the default model.")]
 
@@ -20,54 +31,78 @@ def doctor(offline: Offline = False, json: Json = False) -> None:
 
     Ends with 1 if something must be put right.
     """
-    import asyncio
-    from dataclasses import replace
-
-    from polyvox.cli.checks import examine
-    from polyvox.settings import shown_url
-
     findings: list[Finding] = []
 
     async def whole() -> None:
-        async for told in examine(offline=offline, progress=_wait):
-            finding = replace(told, found=shown_url(told.found), next=shown_url(told.next))
+        async for raw in examine(offline=offline, progress=_wait):
+            finding = replace(raw, found=shown_url(raw.found), next=shown_url(raw.next))
             findings.append(finding)
             if not json:
                 _tell(finding)
 
     asyncio.run(whole())
     if json:
-        from polyvox.cli.output import say_json
-
         say_json(
             [
-                {"state": one.state, "what": one.what, "found": one.found, "next": one.next}
-                for one in findings
+                {"state": each.state, "what": each.what, "found": each.found, "next": each.next}
+                for each in findings
             ]
         )
-    if any(one.state == "fail" for one in findings):
+    if any(each.state == "fail" for each in findings):
         raise typer.Exit(FAILED)
+
+
+async def examine(*, offline: bool, progress: Callable[[str], None]) -> AsyncIterator[Finding]:
+    """Run every check in the order of need. `progress` is told what takes long."""
+    try:
+        settings = read_settings()
+    except PolyvoxError as error:
+        yield Finding("fail", "configuration", error.message, error.hint)
+        return
+    yield checks.configuration(settings)
+    try:
+        check_recipes(settings)
+    except PolyvoxError as error:
+        yield Finding("fail", "recipes", error.message, error.hint)
+    yield checks.disk(settings)
+
+    async for finding in check_database(settings):
+        yield finding
+    transport = Transport()
+    models = Models(settings, transport)
+    try:
+        models.check_settings()
+    except PolyvoxError as error:
+        yield Finding("fail", "models", error.message, error.hint)
+    try:
+        if settings.memory.url:
+            progress(f"asking {shown_url(settings.memory.url)}…")
+            yield await checks.memory_service(settings, transport, offline=offline)
+        yield checks.keys(models)
+        yield checks.embedded(settings, models)
+        if not offline:
+            progress(f"asking {models.default}…")
+            yield await checks.default_model(models)
+            if settings.models.embeddings:
+                progress(f"asking {settings.models.embeddings}…")
+                yield await checks.embeddings_model(settings, models)
+    except PolyvoxError as error:
+        yield Finding("fail", "default model", error.message, error.hint)
+    finally:
+        await models.close()
+        await transport.close()
+    yield checks.exposure(settings)
+    yield checks.port(settings)
 
 
 def _wait(what: str) -> None:
     """A word to a person who waits."""
-    import sys
-
-    from polyvox.cli.output import note
-
     if sys.stderr.isatty():
         note(f"...   {what}")
 
 
 def _tell(finding: Finding) -> None:
-    from polyvox.cli.output import console, is_terminal, printable, say
-
     then = f"\n      → {finding.next}" if finding.next else ""
     line = f"{finding.what}: {finding.found}{then}"
-    if not is_terminal():
-        say(f"{finding.state:<4}  {line}")
-        return
-    from rich.text import Text
-
     color = {"ok": "green", "warn": "yellow", "fail": "bold red"}[finding.state]
-    console().print(Text.assemble((f"{finding.state:<4}", color), "  ", printable(line)))
+    say_styled((f"{finding.state:<4}", color), (f"  {line}", ""))

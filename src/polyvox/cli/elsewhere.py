@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from polyvox.cli.choosing import SCOPE
+from pydantic.alias_generators import to_camel
+
+from polyvox.app import Polyvox
+from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import say, say_json, table
-from polyvox.cli.show.briefs import known_lines, open_lines, ops_lines
-from polyvox.cli.show.recalled import print_recalled
+from polyvox.cli.show.memory import known_lines, open_lines, ops_lines, print_recalled
 from polyvox.errors import Invalid, PolyvoxError
+from polyvox.memory.packets import Brief, Recalled, StartBrief, Stated, UserModel
+from polyvox.memory.remote import Degrade, Got, RemoteMemory
+from polyvox.memory.shapes.contract import EvidenceOut, IngestBody, iso
 from polyvox.memory.values import Partition
 from polyvox.session.remembering import RemoteService
 from polyvox.settings import shown_url
-from polyvox.web.memory_shapes import EvidenceOut, iso
-
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.memory.packets import Brief, Recalled, StartBrief, Stated, UserModel
-    from polyvox.memory.remote import Degrade, Got, RemoteMemory
-    from polyvox.web.memory_shapes import IngestBody
 
 T = TypeVar("T")
 OWN = Partition.own(SCOPE)
@@ -162,8 +160,6 @@ def _item(one: Recalled) -> dict[str, object]:
 
 
 def _camel(data: Mapping[str, Any]) -> dict[str, Any]:
-    from pydantic.alias_generators import to_camel
-
     return {to_camel(name): value for name, value in data.items()}
 
 

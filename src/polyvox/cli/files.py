@@ -1,16 +1,18 @@
-"""What every `import` and `export` has in common: their options, what is told, where it is put."""
+"""Options and output that every `import` and `export` has in common."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from polyvox.cli.failing import FAILED
-
-if TYPE_CHECKING:
-    from polyvox.interop.report import Report
+from polyvox.cli.failure import FAILED
+from polyvox.cli.output import note, say
+from polyvox.errors import Invalid
+from polyvox.interop.report import Report
 
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only show what would be taken; change nothing.")
@@ -23,8 +25,6 @@ Force = Annotated[bool, typer.Option("--force", help="Write over a file that is 
 
 def taken(report: Report, *, dry: bool) -> int:
     """Tell what was taken from a file; answers the exit code."""
-    from polyvox.cli.output import say
-
     for line in report.lines(dry=dry):
         say(line)
     return FAILED if report.useless else 0
@@ -32,12 +32,6 @@ def taken(report: Report, *, dry: bool) -> int:
 
 def put(text: str, place: Path | None, *, force: bool = False) -> None:
     """Text into a new file that is its owner's alone, or on stdout as it is."""
-    import os
-    import sys
-
-    from polyvox.cli.output import note
-    from polyvox.errors import Invalid
-
     if place is None:
         sys.stdout.write(text)
         return

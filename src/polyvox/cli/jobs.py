@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import json
+from typing import Annotated
 
 import typer
 
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, new_group
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, command, new_group
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.run import run
+from polyvox.cli.words import count, when
+from polyvox.errors import Invalid
+from polyvox.memory.jobs import JobOut
+from polyvox.store import jobs as rows
+from polyvox.store.database import Tx
+from polyvox.store.jobs import Job
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.store.jobs import Job
-
-group = new_group("Background work: what waits, what failed and why, and trying it again.")
+group = new_group()
 
 JobId = Annotated[str | None, typer.Argument(metavar="[JOB]", help="Its id, as the list shows it.")]
 AllFailed = Annotated[bool, typer.Option("--all", help="Every job that failed.")]
@@ -29,20 +35,14 @@ def jobs(context: typer.Context) -> None:
 @command(group, "list")
 def list_jobs(json: Json = False) -> None:
     """What waits, runs or has failed, the longest due first."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.store import jobs as rows
-        from polyvox.web.sessions import JobOut
-
-        found = await app.database.read(lambda tx: rows.list_jobs(tx, SCOPE, limit=1000))
+        waiting = await app.database.read(lambda tx: rows.list_jobs(tx, limit=1000), SCOPE)
         if json:
-            say_json([JobOut.of(one).model_dump() for one in found])
+            say_json([JobOut.of(job) for job in waiting])
             return
         zone = app.settings.timezone
-        cells = [(one.id, described(one), stands(one, zone), one.failure or "") for one in found]
+        cells = [(job.id, described(job), stands(job, zone), job.failure or "") for job in waiting]
         empty = "There is no background work to do."
         table(("job", "what it does", "state", "why it failed last"), cells, empty=empty)
 
@@ -52,29 +52,20 @@ def list_jobs(json: Json = False) -> None:
 @command(group, "retry")
 def retry(job: JobId = None, every: AllFailed = False) -> None:
     """Try a job that failed, or waits for its next attempt, again now; or all that failed."""
-    from polyvox.cli.running import run
-    from polyvox.errors import Invalid
-
     if (job is None) is not every:
         raise Invalid("Which job?", "Name one, or add --all; `polyvox jobs` lists them.")
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import note, say
-        from polyvox.cli.words import count
-        from polyvox.store import jobs as rows
-        from polyvox.store.database import Tx
-
         now = app.clock()
 
         def again(tx: Tx) -> int:
-            failed = rows.list_jobs(tx, SCOPE, ("failed",), 10_000)
-            ids = [one.id for one in failed] if job is None else [job]
-            for one in ids:
-                rows.retry(tx, SCOPE, one, now)
+            failed = rows.list_jobs(tx, ("failed",), 10_000)
+            ids = [job_id.id for job_id in failed] if job is None else [job]
+            for job_id in ids:
+                rows.retry(tx, job_id, now)
             return len(ids)
 
-        number = await app.database.write(again)
+        number = await app.database.write(again, SCOPE)
         say(f"{count(number, 'job')} will be tried again")
         if number:
             note("The server does it if it runs; else start `polyvox worker`.")
@@ -83,9 +74,7 @@ def retry(job: JobId = None, every: AllFailed = False) -> None:
 
 
 def described(job: Job) -> str:
-    """What a job does, in words."""
-    import json
-
+    """Describe a job in words."""
     try:
         about = json.loads(job.subject)[2]
     except (ValueError, TypeError, LookupError):
@@ -103,9 +92,7 @@ def described(job: Job) -> str:
 
 
 def stands(job: Job, zone: str) -> str:
-    """How it stands with a job, times in the person's zone."""
-    from polyvox.cli.words import count, when
-
+    """The state of a job in words, times in the person's zone."""
     if job.state == "pending":
         tried = f"tried {count(job.attempts, 'time')}, " if job.failure and job.attempts else ""
         return f"{tried}due {when(job.due_at, zone)}"

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import json
+from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, Yes, new_group, sure
+from polyvox.app import Polyvox
+from polyvox.cli import elsewhere
+from polyvox.cli.command import Json, Yes, command, new_group
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.prompt import sure
+from polyvox.cli.run import run
+from polyvox.cli.show.memory import brief_lines, forget_lines, print_recalled, startbrief_lines
+from polyvox.cli.words import when
+from polyvox.errors import Invalid, NotFound
+from polyvox.interop import files
+from polyvox.memory import past
+from polyvox.memory.daily import bounds
+from polyvox.memory.facts import Known
+from polyvox.memory.forget import Target
+from polyvox.memory.loops import LIVE
+from polyvox.memory.moment import zone_of
+from polyvox.memory.query import Query, shape
+from polyvox.memory.shapes.brief import BriefOut, StartBriefOut
+from polyvox.memory.shapes.contract import IngestBody, LoopOut, micros
+from polyvox.memory.shapes.own import FactOut, ForgetOut
+from polyvox.memory.shapes.profile import UserModelOut
+from polyvox.memory.values import Partition
+from polyvox.session.briefing import written_brief
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.memory.facts import Known
-    from polyvox.web.memory_own import ForgetOut
-
-group = new_group("Memory: what was said, what is known, what is open.")
+group = new_group()
 
 FactId = Annotated[str, typer.Argument(metavar="FACT", help="Its id, as `facts` shows it.")]
 PinId = Annotated[str, typer.Argument(help="Its id, as `facts` or `loops` shows it.")]
@@ -24,7 +44,7 @@ Off = Annotated[bool, typer.Option("--off", help="Undo it.")]
 
 
 class What(StrEnum):
-    """What can be forgotten."""
+    """Kinds of things that can be forgotten."""
 
     fact = "fact"
     loop = "loop"
@@ -34,7 +54,7 @@ class What(StrEnum):
 
 
 class End(StrEnum):
-    """How a loop can be marked."""
+    """States that a loop can be given."""
 
     done = "done"
     dropped = "dropped"
@@ -67,16 +87,8 @@ def query(
     json: Json = False,
 ) -> None:
     """Everything that is remembered about something, with its source, best first."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import note, say_json
-        from polyvox.cli.show.recalled import print_recalled
-        from polyvox.memory.query import Query, shape
-        from polyvox.memory.values import Partition
-
         then = None if as_of is None else _time(as_of, app.settings.timezone)
         if (remote := elsewhere.service(app)) is not None:
             if then is not None or history or max_tokens is not None:
@@ -92,13 +104,13 @@ def query(
             include_history=history,
             max_tokens=max_tokens,
         )
-        found = await app.memory.query(SCOPE, Partition.own(SCOPE), asked)
+        recalled = await app.memory.query(SCOPE, Partition.own(SCOPE), asked)
         if json:
-            say_json(shape(found))
+            say_json(shape(recalled))
             return
-        print_recalled(found.items, app.settings.timezone)
-        if found.degrade:
-            note(f"Looked for by words alone ({found.degrade}).")
+        print_recalled(recalled.items, app.settings.timezone)
+        if recalled.degrade:
+            note(f"Looked for by words alone ({recalled.degrade}).")
 
     run(work)
 
@@ -113,16 +125,8 @@ def loops(
     json: Json = False,
 ) -> None:
     """What is open, by priority, pinned ones first."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json, table
-        from polyvox.memory.loops import LIVE
-        from polyvox.memory.values import Partition
-        from polyvox.web.memory_shapes import LoopOut
-
         if (remote := elsewhere.service(app)) is not None:
             if mark is not None or all_:
                 raise elsewhere.not_asked(remote, "--all or --mark")
@@ -131,18 +135,18 @@ def loops(
         await app.catch_up(SCOPE)
         own = Partition.own(SCOPE)
         if mark is not None:
-            one = await app.memory.change_loop(SCOPE, own, mark[0], status=mark[1].value)
-            say(f"{one.status}: {one.text}")
+            loop = await app.memory.change_loop(SCOPE, own, mark[0], status=mark[1].value)
+            say(f"{loop.status}: {loop.text}")
             return
         states = (*LIVE, "stale", "done", "dropped") if all_ else LIVE
-        found = await app.memory.loops(SCOPE, own, statuses=states)
+        known = await app.memory.loops(SCOPE, own, statuses=states)
         if json:
-            say_json([LoopOut.of(one).model_dump(by_alias=True) for one in found])
+            say_json([LoopOut.of(loop).model_dump(by_alias=True) for loop in known])
             return
         rows = []
-        for one in found:
-            due, pinned = one.due or one.horizon, "pinned" if one.pinned else ""
-            rows.append((one.id, one.status, one.type, due, pinned, one.text))
+        for loop in known:
+            due, pinned = loop.due or loop.horizon, "pinned" if loop.pinned else ""
+            rows.append((loop.id, loop.status, loop.type, due, pinned, loop.text))
         table(("id", "status", "type", "due", "", "what"), rows, empty="Nothing is open.")
 
     run(work)
@@ -157,15 +161,8 @@ def profile(
     json: Json = False,
 ) -> None:
     """Who you are and how you want to be answered; or change it by hand."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.memory.values import Partition
-        from polyvox.web.profile_shapes import UserModelOut
-
         if (remote := elsewhere.service(app)) is not None:
             if change is not None:
                 raise elsewhere.not_asked(remote, "--set")
@@ -175,9 +172,9 @@ def profile(
         own = Partition.own(SCOPE)
         if change is not None:
             await app.memory.change_profile(SCOPE, own, _object(change))
-        found = await app.memory.profile(SCOPE, own)
+        known = await app.memory.profile(SCOPE, own)
         if json:
-            say_json(UserModelOut.of(found, app.clock()).model_dump(by_alias=True))
+            say_json(UserModelOut.of(known, app.clock()).model_dump(by_alias=True))
             return
         rows = [
             (
@@ -186,7 +183,7 @@ def profile(
                 line.source,
                 line.text,
             )
-            for place, lines in sorted(found.lines.items())
+            for place, lines in sorted(known.lines.items())
             for line in lines
         ]
         table(("id", "place", "source", "what"), rows, empty="The profile is empty.")
@@ -206,21 +203,24 @@ def brief(
     With --start, as a session is told it; the model for memory writes its handover, if there is
     one.
     """
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json
-        from polyvox.cli.show.briefs import brief_lines, startbrief_lines
-        from polyvox.web.briefs import BriefOut, own_known, startbrief_out
-
         if (remote := elsewhere.service(app)) is not None:
             await elsewhere.brief(app, remote, start, json)
             return
         await app.catch_up(SCOPE)
-        known = await own_known(app, SCOPE, whole=not start)
-        made = await startbrief_out(app, SCOPE, known) if start else BriefOut.of(known)
+        zone = zone_of(app.settings.timezone)
+        known = await app.database.read(
+            lambda tx: (
+                past.read(tx, Partition.own(SCOPE), app.clock(), zone, None, whole=not start).known
+            ),
+            SCOPE,
+        )
+        made = (
+            StartBriefOut.of(await written_brief(app.road, SCOPE, known))
+            if start
+            else BriefOut.of(known)
+        )
         if json:
             say_json(made.model_dump(by_alias=True))
             return
@@ -238,28 +238,23 @@ def facts(
     json: Json = False,
 ) -> None:
     """What is known: pinned facts first, then the newest."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.memory.values import Partition
-        from polyvox.web.memory_own import FactOut
-
         elsewhere.only_here(app, "a list of facts")
         await app.catch_up(SCOPE)
         own = Partition.own(SCOPE)
-        found = await app.memory.facts(SCOPE, own, words=words, include_history=history)
+        known = await app.memory.facts(SCOPE, own, words=words, include_history=history)
         if json:
-            say_json([FactOut.of(one).model_dump(by_alias=True) for one in found])
+            say_json([FactOut.of(each).model_dump(by_alias=True) for each in known])
             return
         rows = []
-        for one in found:
-            marks: list[str] = [one.status] if one.status != "current" else []
-            marks += [name for name in ("pinned", "excluded") if getattr(one.fact, name)]
-            said = _when(app, one.fact.said_at)
-            rows.append((one.fact.id, said, one.fact.source, " ".join(marks), one.fact.text))
+        for each in known:
+            marks: list[str] = [each.status] if each.status != "current" else []
+            marks += [name for name in ("pinned", "excluded") if getattr(each.fact, name)]
+            when_said = _when(app, each.fact.said_at)
+            rows.append(
+                (each.fact.id, when_said, each.fact.source, " ".join(marks), each.fact.text)
+            )
         table(("id", "said", "source", "", "what"), rows, empty="No facts are known yet.")
 
     run(work)
@@ -268,20 +263,15 @@ def facts(
 @command(group, "correct")
 def correct(fact: FactId, text: Annotated[str, typer.Argument(help="What is so.")]) -> None:
     """Put a statement of your own in place of a fact. It holds until you say something newer."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.errors import Invalid
-        from polyvox.memory.values import Partition
-
         elsewhere.only_here(app, "a correction")
         if not text.strip():
             raise Invalid("A correction says something.", "To be rid of a fact, forget it.")
-        one = await app.memory.change_fact(SCOPE, Partition.own(SCOPE), fact, text=text.strip())
-        say(f"{one.fact.id}  {one.fact.text}")
+        corrected = await app.memory.change_fact(
+            SCOPE, Partition.own(SCOPE), fact, text=text.strip()
+        )
+        say(f"{corrected.fact.id}  {corrected.fact.text}")
 
     run(work)
 
@@ -289,15 +279,8 @@ def correct(fact: FactId, text: Annotated[str, typer.Argument(help="What is so."
 @command(group, "pin")
 def pin(what: PinId, off: Off = False) -> None:
     """Let a fact or a loop come first; a loop does not grow old then."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.errors import NotFound
-        from polyvox.memory.values import Partition
-
         elsewhere.only_here(app, "pinning")
         own = Partition.own(SCOPE)
         try:
@@ -320,14 +303,8 @@ def pin(what: PinId, off: Off = False) -> None:
 @command(group, "exclude")
 def exclude(fact: FactId, off: Off = False) -> None:
     """Keep a fact, but let no model be told it."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.memory.values import Partition
-
         elsewhere.only_here(app, "excluding")
         own = Partition.own(SCOPE)
         say(_marked(await app.memory.change_fact(SCOPE, own, fact, excluded=not off)))
@@ -335,9 +312,9 @@ def exclude(fact: FactId, off: Off = False) -> None:
     run(work)
 
 
-def _marked(one: Known) -> str:
-    now = [name for name in ("pinned", "excluded") if getattr(one.fact, name)]
-    return f"{' and '.join(now) or 'neither pinned nor excluded'}: {one.fact.text}"
+def _marked(known: Known) -> str:
+    now = [name for name in ("pinned", "excluded") if getattr(known.fact, name)]
+    return f"{' and '.join(now) or 'neither pinned nor excluded'}: {known.fact.text}"
 
 
 @command(group, "forget")
@@ -349,16 +326,8 @@ def forget(
     json: Json = False,
 ) -> None:
     """Forget something for good, with everything that was made of it. Shows first what goes."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.memory.forget import Target
-        from polyvox.memory.values import Partition
-        from polyvox.web.memory_own import ForgetOut
-
         elsewhere.only_here(app, "forgetting")
         own, target = Partition.own(SCOPE), Target(what.value, id_)
         shown = ForgetOut.of(await app.memory.preview(SCOPE, own, target))
@@ -379,9 +348,6 @@ def forget(
 
 
 def _tell(shown: ForgetOut, json: bool) -> None:
-    from polyvox.cli.output import say, say_json
-    from polyvox.cli.show.forgetting import forget_lines
-
     if json:
         say_json(shown.model_dump(by_alias=True))
         return
@@ -394,19 +360,8 @@ def ingest(
     file: Annotated[Path, typer.Argument(help="JSON as POST /session/ingest takes it.")],
 ) -> None:
     """Remember a session from a file, once by its id. Without tenantId and userId it is yours."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from pydantic import ValidationError
-
-        from polyvox.cli import elsewhere
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-        from polyvox.errors import Invalid
-        from polyvox.interop import files
-        from polyvox.memory.values import Partition
-        from polyvox.web.memory_shapes import IngestBody
-
         own = Partition.own(SCOPE)
         given = {"tenantId": own.tenant, "userId": own.user}
         try:
@@ -431,10 +386,6 @@ LARGEST = 100_000_000
 
 
 def _object(text: str) -> dict[str, Any]:
-    import json
-
-    from polyvox.errors import Invalid
-
     try:
         data = json.loads(text)
     except ValueError:
@@ -446,13 +397,6 @@ def _object(text: str) -> dict[str, Any]:
 
 def _time(text: str, timezone: str) -> int:
     """A time in the person's zone, where it names no other; a day is meant to its end."""
-    from datetime import date, datetime
-
-    from polyvox.errors import Invalid
-    from polyvox.memory.daily import bounds
-    from polyvox.memory.moment import zone_of
-    from polyvox.web.memory_shapes import micros
-
     zone = zone_of(timezone)
     try:
         moment = datetime.fromisoformat(text)
@@ -467,6 +411,4 @@ def _time(text: str, timezone: str) -> int:
 
 
 def _when(app: Polyvox, at: int | None) -> str:
-    from polyvox.cli.words import when
-
     return when(at, app.settings.timezone)

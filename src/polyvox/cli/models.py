@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import sys
+from dataclasses import replace
+from typing import Annotated
 
+import msgspec
 import typer
 
-from polyvox.cli.failing import FAILED
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, new_group
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, command, new_group
+from polyvox.cli.failure import FAILED
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.run import run
+from polyvox.models.registry import Check
+from polyvox.settings import shown_url
+from polyvox.settings.layers import decision_of
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.models.registry import Check
-
-group = new_group("The models that can be asked, and whether they answer.")
+group = new_group()
 
 
 @group.callback()
@@ -27,25 +31,17 @@ def models(context: typer.Context) -> None:
 @command(group, "list")
 def list_models(json: Json = False) -> None:
     """Every provider, whether its key is there, and models of it that are known by name."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from dataclasses import replace
-
-        import msgspec
-
-        from polyvox.cli.output import note, say_json, table
-        from polyvox.settings import shown_url
-
         default, why = app.models.default, _why(app)
         listing = [replace(row, base_url=shown_url(row.base_url)) for row in app.models.listing()]
-        told = app.models.facts(default).note
+        model_note = app.models.facts(default).note
         if json:
             say_json(
                 {
                     "default": default,
                     "default_from": why,
-                    "note": told,
+                    "note": model_note,
                     "providers": msgspec.to_builtins(listing),
                 }
             )
@@ -69,21 +65,19 @@ def list_models(json: Json = False) -> None:
         ]
         table(("*", "model", "key", "address"), rows, empty="There are no models.")
         note(f"* is the default: {why}.")
-        if told:
-            note(told)
+        if model_note:
+            note(model_note)
 
     run(work)
 
 
 def _why(app: Polyvox) -> str:
-    """What made the default model the default."""
-    from polyvox.settings.layers import said_of
-
-    said = said_of(app.settings, "models.default")
-    if said.origin == "page":
+    """Say why the default model is the default."""
+    setting = decision_of(app.settings, "models.default")
+    if setting.origin == "page":
         return "chosen on the page"
-    if said.origin != "default":
-        return f"set in {said.where}"
+    if setting.origin != "default":
+        return f"set in {setting.where}"
     provider = app.models.default.partition(":")[0]
     row = next(row for row in app.models.listing() if row.name == provider)
     return f"there is a key, {row.key_source}" if row.key == "present" else "no key was found"
@@ -97,37 +91,28 @@ def check(
     json: Json = False,
 ) -> None:
     """Ask a model for one word, without retries or fallback, and tell how that went."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> int:
-        import msgspec
-
-        from polyvox.cli.output import say, say_json
-
-        found = await checked(app, model or app.models.default)
+        result = await checked(app, model or app.models.default)
         if json:
-            say_json(msgspec.to_builtins(found))
+            say_json(msgspec.to_builtins(result))
         else:
-            say(told_of(found))
-        return 0 if found.ok else FAILED
+            say(told_of(result))
+        return 0 if result.ok else FAILED
 
     run(work)
 
 
 async def checked(app: Polyvox, name: str) -> Check:
     """One short call, with a word to who waits for a model that has to be loaded first."""
-    import sys
-
-    from polyvox.cli.output import note
-
     if name.startswith("local:") and sys.stderr.isatty():
         note("loading the embedded model…")
     return await app.models.check(name)
 
 
-def told_of(found: Check) -> str:
+def told_of(check: Check) -> str:
     """A check in one line."""
-    if found.ok:
-        waited = "" if found.first_byte_ms is None else f" after {found.first_byte_ms:.0f} ms"
-        return f"ok    {found.model} answers{waited}"
-    return f"fail  {found.model}: {found.message} {found.hint}".rstrip()
+    if check.ok:
+        waited = "" if check.first_byte_ms is None else f" after {check.first_byte_ms:.0f} ms"
+        return f"ok    {check.model} answers{waited}"
+    return f"fail  {check.model}: {check.message} {check.hint}".rstrip()

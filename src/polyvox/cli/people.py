@@ -1,15 +1,13 @@
-"""Who is who: names and colours of advisors, also of those that were removed since."""
+"""Names and colours of advisors, also of those that were removed since."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from polyvox.app import Polyvox
 from polyvox.receive import mended_name
-from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Scope
-
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
+from polyvox.store.advisors import everyone
+from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Scope
 
 PALETTE = ("#2b7fa3", "#7d6bc9", "#bf4a7c", "#9c7000", "#4a8f41", "#c25a33")
 GREY = "#808080"
@@ -21,7 +19,7 @@ DIMMEST = 0.19
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Whose words they are."""
+    """An advisor as answers name it."""
 
     id: str
     slug: str
@@ -37,39 +35,28 @@ class People:
 
     @classmethod
     async def of(cls, app: Polyvox, scope: Scope) -> People:
-        """Those of this user."""
-        rows = await app.database.read(
-            lambda tx: tx.all(
-                "SELECT id, slug, name, color FROM advisors WHERE user_id = ? ORDER BY position",
-                (scope.user,),
-            )
-        )
+        """Read the advisors of this user."""
+        advisors = await app.database.read(everyone, scope)
         known = {
-            row[0]: Person(row[0], row[1], row[2], legible(row[3] or PALETTE[at % len(PALETTE)]))
-            for at, row in enumerate(rows)
+            advisor.id: Person(
+                advisor.id,
+                advisor.slug,
+                advisor.name,
+                legible(advisor.color or PALETTE[at % len(PALETTE)]),
+            )
+            for at, advisor in enumerate(advisors)
         }
         return cls(known)
 
     def get(self, advisor_id: str, name: str = "") -> Person:
-        """That one, under the name it had at the time where one is given."""
-        found = self._known.get(advisor_id)
-        if found is None:
+        """The person of that id, under the name it had at the time where one is given."""
+        person = self._known.get(advisor_id)
+        if person is None:
             own = {ASSISTANT_ID: "Assistant", SYNTHESIS_ID: "Synthesis"}.get(advisor_id, "")
             name = mended_name(name or own or advisor_id, LONGEST, "somebody")
             return Person(advisor_id, advisor_id, name, GREY)
-        name = mended_name(name or found.name, LONGEST, found.slug)
-        return Person(found.id, found.slug, name, found.color)
-
-
-def look_up(name: str, known: list[Advisor]) -> Advisor | None:
-    """An advisor by slug, @slug, @ai-slug or name, in any case; by its id too."""
-    wanted = name.strip().casefold()
-    plain = wanted.removeprefix("@")
-    for key in (wanted, plain, plain.removeprefix("ai-")):
-        for advisor in known:
-            if key in (advisor.slug, advisor.name.casefold(), advisor.id):
-                return advisor
-    return None
+        name = mended_name(name or person.name, LONGEST, person.slug)
+        return Person(person.id, person.slug, name, person.color)
 
 
 def legible(color: str) -> str:

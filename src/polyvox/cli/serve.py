@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+import signal
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    import asyncio
-
-    from polyvox.app import Polyvox
+from polyvox.app import Polyvox
+from polyvox.cli.output import note, write
+from polyvox.cli.run import run
+from polyvox.cli.words import count
+from polyvox.web.server import serve as serve_until_stopped
 
 
 def serve(
@@ -22,8 +25,6 @@ def serve(
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
     """Serve the web app and the API. Ctrl-C lets running answers end, then leaves."""
-    from polyvox.cli.running import run
-
     overrides: dict[str, str] = {}
     if host is not None:
         overrides["server.host"] = host
@@ -31,8 +32,6 @@ def serve(
         overrides["server.port"] = str(port)
 
     async def work(app: Polyvox) -> None:
-        from polyvox.web.server import serve as serve_until_stopped
-
         server = app.settings.server
         await serve_until_stopped(
             app, server.host, server.port, lambda address: _ready(app, address, open_)
@@ -42,12 +41,9 @@ def serve(
 
 
 def _ready(app: Polyvox, address: str, open_: bool) -> None:
-    from polyvox.cli.output import note, write
-    from polyvox.cli.words import count
-
     write(f"Polyvox is at {address}  (Ctrl-C ends it)\n")
-    if told := app.models.facts(app.models.default).note:
-        note(told)
+    if model_note := app.models.facts(app.models.default).note:
+        note(model_note)
     if app.recovered:
         answers = count(app.recovered, "answer")
         note(f"{answers} had been cut off when Polyvox last ended; what had come of them is kept.")
@@ -63,7 +59,20 @@ def _fast_loop() -> asyncio.AbstractEventLoop:
     try:
         import uvloop
     except ImportError:
-        import asyncio
-
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
+
+
+def worker() -> None:
+    """Do background work apart from the server: remember, summarise, evaluate, optimise."""
+
+    async def work(app: Polyvox) -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(name, stop.set)
+        app.work()
+        write("Working in the background  (Ctrl-C ends it)\n")
+        await stop.wait()
+
+    run(work, loud=True)

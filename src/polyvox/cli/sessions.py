@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
-from polyvox.cli.invocation import command
-from polyvox.cli.options import Json, new_group
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, command, new_group
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import say, say_json, table
+from polyvox.cli.run import run
+from polyvox.cli.words import one_line, when
+from polyvox.session import inspect
+from polyvox.session.inspect import SessionOut
+from polyvox.store.sessions import Session, counted, messages_in
 
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.store.sessions import Session
-
-group = new_group("Sessions: stretches of talk, ended by idleness or by you.")
+group = new_group()
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="Its id.")]
 InConversation = Annotated[
@@ -31,31 +35,22 @@ def sessions(context: typer.Context) -> None:
 @command(group, "list")
 def list_sessions(conversation: InConversation = None, json: Json = False) -> None:
     """The newest sessions first."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say_json, table
-        from polyvox.cli.words import one_line, when
-        from polyvox.store.database import Tx
-        from polyvox.store.sessions import first_words
-        from polyvox.store.sessions import list_sessions as found_in
-        from polyvox.web.sessions import listed
-
+        bodies = await app.database.read(lambda tx: inspect.list_sessions(tx, conversation), SCOPE)
         if json:
-            told = await app.database.read(lambda tx: listed(tx, SCOPE, conversation))
-            say_json([one.model_dump() for one in told])
+            say_json(bodies)
             return
-
-        def read(tx: Tx) -> list[tuple[Session, int, str]]:
-            found = found_in(tx, SCOPE, conversation)
-            said = first_words(tx, SCOPE, [one.id for one, _ in found], 200)
-            return [(one, count, said.get(one.id, "")) for one, count in found]
-
         zone = app.settings.timezone
         rows = [
-            (one.id, when(one.started_at, zone), _ended(one, zone), str(count), one_line(said, 72))
-            for one, count, said in await app.database.read(read)
+            (
+                body.id,
+                when(body.started_at, zone),
+                _ended(body, zone),
+                str(body.messages),
+                one_line(body.first, 72),
+            )
+            for body in bodies
         ]
         empty = "There are no sessions yet. The first message of a conversation opens one."
         table(("session", "began", "ended", "messages", "first words"), rows, empty=empty)
@@ -66,28 +61,21 @@ def list_sessions(conversation: InConversation = None, json: Json = False) -> No
 @command(group, "show")
 def show(session: SessionId, json: Json = False) -> None:
     """One session: when it was, and what the person said in it."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say, say_json
-        from polyvox.cli.words import when
-        from polyvox.store.sessions import counted, messages_in
-        from polyvox.web.sessions import shown
-
-        one, _ = await app.database.read(lambda tx: counted(tx, SCOPE, session))
-        said = await app.database.read(lambda tx: messages_in(tx, SCOPE, one))
+        chosen, _ = await app.database.read(lambda tx: counted(tx, session), SCOPE)
+        messages = await app.database.read(lambda tx: messages_in(tx, chosen), SCOPE)
         if json:
-            messages = [
-                {"turn_id": turn, "said_at": at, "content": text} for turn, at, text in said
+            body = await app.database.read(lambda tx: inspect.get_session(tx, session), SCOPE)
+            said = [
+                {"turn_id": turn, "said_at": at, "content": text} for turn, at, text in messages
             ]
-            told = await app.database.read(lambda tx: shown(tx, SCOPE, session))
-            say_json(told.model_dump() | {"said": messages})
+            say_json(asdict(body) | {"said": said})
             return
-        say(f"session {one.id} in conversation {one.conversation_id}")
+        say(f"session {chosen.id} in conversation {chosen.conversation_id}")
         zone = app.settings.timezone
-        say(f"began {when(one.started_at, zone)}, ended {_ended(one, zone)}")
-        for _, at, text in said:
+        say(f"began {when(chosen.started_at, zone)}, ended {_ended(chosen, zone)}")
+        for _, at, text in messages:
             say(f"\n{when(at, zone)}  {text}")
 
     run(work)
@@ -96,21 +84,15 @@ def show(session: SessionId, json: Json = False) -> None:
 @command(group, "end")
 def end(session: SessionId) -> None:
     """End a session now; the next message opens a new one."""
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE
-        from polyvox.cli.output import say
-
         await app.end_session(SCOPE, session)
         say(f"ended the session {session}")
 
     run(work)
 
 
-def _ended(session: Session, zone: str) -> str:
-    from polyvox.cli.words import when
-
+def _ended(session: Session | SessionOut, zone: str) -> str:
     if session.ended_at is None:
         return "still open"
     by = "by idleness" if session.ended_by == "idle" else "by you"

@@ -7,29 +7,47 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from polyvox.cli import slash_memory
-from polyvox.cli.choosing import SCOPE
-from polyvox.cli.output import note, say
-from polyvox.cli.people import look_up
+from polyvox.cli.lookup import SCOPE, find_advisor
+from polyvox.cli.output import note, say, say_beside
+from polyvox.cli.receipts import print_receipt, print_trace
+from polyvox.cli.show.trace import missing
+from polyvox.cli.words import count, one_line
 from polyvox.errors import Invalid
+from polyvox.receive import clean_name
+from polyvox.session.starting import Strip, running_session, set_veto, strip
+from polyvox.session.trace import trace_of
 from polyvox.values import Answer
 
 if TYPE_CHECKING:
-    from polyvox.cli.room import Room
+    from polyvox.cli.chat import Room
 
 Order = Callable[["Room", list[str]], Awaitable[None]]
+KINDS = {
+    "handover": "from before",
+    "bridge": "a moment ago",
+    "steering": "from yesterday",
+    "instruction": "you asked for this",
+    "profile": "about you",
+    "loop": "still open",
+}
+WIDTH = 60
+"""Most characters of a text that is set aside, to know it by."""
+
+
+class Leave(Exception):
+    """The person wants to go."""
 
 
 async def obey(room: Room, line: str) -> None:
     """Do what a line says."""
     name, *words = line[1:].split()
     known = orders(room)
-    found = known.get(name.lower())
-    if found is None:
+    match = known.get(name.lower())
+    if match is None:
         near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.3)
         hint = f"Did you mean /{near[0]}? " if near else ""
         raise Invalid(f"There is no command /{name}.", f"{hint}/help lists them all.")
-    await found[1](room, words)
+    await match[1](room, words)
 
 
 async def _help(room: Room, _: list[str]) -> None:
@@ -51,15 +69,15 @@ async def _new(room: Room, _: list[str]) -> None:
 
 async def _advisors(room: Room, _: list[str]) -> None:
     """who there is; * are those who are asked"""
-    everyone = await room.app.advisors.list(SCOPE)
+    advisors = await room.app.advisors.list(SCOPE)
     chosen = room.conversation.advisors if room.conversation is not None else None
     if room.alone is not None:
         chosen = (room.alone.id,)
-    for one in everyone:
-        asked = one.active if chosen is None else one.id in chosen
+    for advisor in advisors:
+        asked = advisor.active if chosen is None else advisor.id in chosen
         if room.only is not None:
-            asked = one.slug in room.only
-        say(f"{'*' if asked else ' '} {one.slug:<16} {one.name}")
+            asked = advisor.slug in room.only
+        say(f"{'*' if asked else ' '} {advisor.slug:<16} {advisor.name}")
 
 
 async def _only(room: Room, words: list[str]) -> None:
@@ -78,18 +96,18 @@ async def _all(room: Room, _: list[str]) -> None:
 
 async def _retry(room: Room, words: list[str]) -> None:
     """complete what failed, was stopped or cut off"""
-    answers = [one for one in await _last(room, words) if one.state != "completed"]
+    answers = [answer for answer in await _last(room, words) if answer.state != "completed"]
     if not answers:
         raise Invalid(
             "There is nothing to retry in the last turn.", "/regenerate SLUG writes anew."
         )
-    room.told(await room.talk.again(answers, retry=True))
+    room.close(await room.talk.again(answers, retry=True))
 
 
 async def _regenerate(room: Room, words: list[str]) -> None:
     """have the last answer written anew"""
-    answers = [one for one in await _last(room, words) if one.kind == "advisor"]
-    room.told(await room.talk.again(answers, retry=False))
+    answers = [answer for answer in await _last(room, words) if answer.kind == "advisor"]
+    room.close(await room.talk.again(answers, retry=False))
 
 
 async def _exclude(room: Room, words: list[str]) -> None:
@@ -118,7 +136,7 @@ async def _exclusion(room: Room, words: list[str], *, excluded: bool) -> None:
 
 async def _synthesize(room: Room, _: list[str]) -> None:
     """bring the answers of the last turn together"""
-    room.told(await room.talk.synthesize(_conversation(room), _turn(room)))
+    room.close(await room.talk.synthesize(_conversation(room), _turn(room)))
 
 
 async def _exchange(room: Room, words: list[str]) -> None:
@@ -126,31 +144,24 @@ async def _exchange(room: Room, words: list[str]) -> None:
     if words and not words[0].isdecimal():
         raise Invalid(f"{words[0]!r} is not a number of rounds.", "/exchange 2")
     rounds = int(words[0]) if words else 1
-    room.told(await room.talk.exchange(_conversation(room), _turn(room), rounds))
+    room.close(await room.talk.exchange(_conversation(room), _turn(room), rounds))
 
 
 async def _receipt(room: Room, words: list[str]) -> None:
     """what an advisor was sent in the last turn, and why"""
-    from polyvox.cli.show.receipt import print_receipt
-
     answer = await _one(room, words, "/receipt SLUG")
     print_receipt(await room.app.receipt(SCOPE, answer.id))
 
 
 async def _why(room: Room, words: list[str]) -> None:
     """why the last answer is as it is, step by step"""
-    from polyvox.cli.trace import print_trace
-    from polyvox.session.trace import trace_of
-
     answer = await _one(room, words, "/why SLUG")
-    told = await room.app.database.read(lambda tx: trace_of(tx, SCOPE, answer.turn_id, answer.id))
-    print_trace(told)
+    trace = await room.app.database.read(lambda tx: trace_of(tx, answer.turn_id, answer.id), SCOPE)
+    print_trace(trace)
 
 
 async def _title(room: Room, words: list[str]) -> None:
     """call this conversation something"""
-    from polyvox.receive import clean_name
-
     title = " ".join(words)
     clean_name(title, "title", 200)
     room.conversation = await room.app.change_conversation(
@@ -161,9 +172,99 @@ async def _title(room: Room, words: list[str]) -> None:
 
 async def _quit(_room: Room, _: list[str]) -> None:
     """leave"""
-    from polyvox.cli.room import Leave
-
     raise Leave
+
+
+async def _memory(room: Room, _: list[str]) -> None:
+    """what I remember and use here, each with its number"""
+    packet = await _look(room)
+    if not packet.items:
+        off = "" if packet.memory else ": memory is switched off for this recipe"
+        note(f"Nothing from before is told in this session{off}.")
+        return
+    vetoed = _set_aside(room, packet)
+    start = "Told at the start:" if packet.session is None else "Told when it began:"
+    for when, title in (("start", start), ("later", "Used only if it comes up:")):
+        numbered = [each for each in enumerate(packet.items, 1) if each[1].when == when]
+        if numbered:
+            say(title)
+        for number, shown in numbered:
+            set_aside = " (set aside)" if shown.item.id in vetoed else ""
+            text = " ".join(shown.item.text.split())
+            say_beside(f"{number:>3}  ", f"{KINDS[shown.item.kind]}: {text}{set_aside}")
+    for degrade in packet.degrades:
+        say(f"Missing: {missing(degrade)}.")
+    note("/veto N leaves one out of this session; /veto N again takes that back.")
+
+
+async def _veto(room: Room, words: list[str]) -> None:
+    """leave one of them out of this session; again: use it"""
+    listed = room.listed or (await _look(room)).items
+    if len(words) != 1 or not words[0].isdecimal() or not 1 <= int(words[0]) <= len(listed):
+        raise Invalid("Which one?", "/veto N; /memory lists them with their numbers.")
+    chosen = listed[int(words[0]) - 1].item
+    packet = await _strip(room)
+    vetoed = _set_aside(room, packet) ^ {chosen.id}
+    if packet.session is None or room.conversation is None:
+        room.veto = vetoed
+    else:
+        await set_veto(room.app.road, SCOPE, room.conversation.id, vetoed)
+    now = "Set aside in this session" if chosen.id in vetoed else "Used again"
+    note(f"{now}: {one_line(chosen.text, WIDTH)}")
+
+
+async def _end(room: Room, _: list[str]) -> None:
+    """that's all for now: end the session"""
+    app, talk = room.app, room.conversation
+    session = None
+    if talk is not None:
+        now = app.clock()
+        session = await app.database.read(
+            lambda tx: running_session(tx, app.road, talk, now), SCOPE
+        )
+    if session is None:
+        raise Invalid("No session is going on.", "Your next message begins one.")
+    await app.end_session(SCOPE, session.id)
+    room.listed = ()
+    note("You ended it here. Your next message begins anew, and knows of it.")
+
+
+async def _strip(room: Room) -> Strip:
+    """The packet that the next message's session is told, or the running one was."""
+    await room.app.catch_up(SCOPE)
+    talk = room.conversation
+    return await strip(room.app.road, SCOPE, room.recipe or "council", talk.id if talk else None)
+
+
+async def _look(room: Room) -> Strip:
+    """The same; its numbers are those that /veto means from now on."""
+    packet = await _strip(room)
+    room.listed = packet.items
+    return packet
+
+
+def _set_aside(room: Room, packet: Strip) -> set[str]:
+    """Ids that are set aside. A running session keeps them; else they wait for the message."""
+    if packet.session is None:
+        return room.veto
+    return {shown.item.id for shown in packet.items if shown.vetoed}
+
+
+async def greeting(room: Room) -> str:
+    """The greeting's words about memory; empty where there is nothing."""
+    packet = await _look(room)
+    if packet.session is not None:
+        return "Your session goes on; /memory lists what it was told, /end ends it."
+    if not packet.items:
+        return ""
+    now = sum(shown.when == "start" for shown in packet.items)
+    later = len(packet.items) - now
+    parts = [f"{now} told now"] if now else []
+    parts += [f"{later} if {'it comes' if later == 1 else 'they come'} up"] if later else []
+    things = count(len(packet.items), "thing")
+    them = "it" if len(packet.items) == 1 else "them"
+    lists = f"/memory lists {them}, /veto N leaves one out."
+    return f"I remember {things}: {', '.join(parts)}. {lists}"
 
 
 _help.__doc__ = "what can be typed here"
@@ -182,9 +283,9 @@ ORDERS: dict[str, tuple[str, Order]] = {
     "exchange": ("/exchange [N]", _exchange),
     "receipt": ("/receipt [SLUG]", _receipt),
     "why": ("/why [SLUG]", _why),
-    "memory": ("/memory", slash_memory.list_memory),
-    "veto": ("/veto N", slash_memory.veto),
-    "end": ("/end", slash_memory.end),
+    "memory": ("/memory", _memory),
+    "veto": ("/veto N", _veto),
+    "end": ("/end", _end),
     "title": ("/title TEXT", _title),
     "quit": ("/quit", _quit),
 }
@@ -223,30 +324,30 @@ async def _one(room: Room, words: list[str], usage: str) -> Answer:
 
 async def _last(room: Room, words: list[str]) -> list[Answer]:
     """The current answers of the last turn; of these advisors, where some are named."""
-    answers = [one for one in await room.talk.answers(_turn(room)) if one.current]
+    answers = [answer for answer in await room.talk.answers(_turn(room)) if answer.current]
     if not words:
         return answers
-    found: list[Answer] = []
+    chosen: list[Answer] = []
     for word in words:
-        mine = [one for one in answers if await _is(room, one, word)]
+        mine = [answer for answer in answers if await _is(room, answer, word)]
         if not mine:
-            names = ", ".join(dict.fromkeys(one.advisor_name for one in answers))
+            names = ", ".join(dict.fromkeys(answer.advisor_name for answer in answers))
             raise Invalid(f"{word!r} did not answer in the last turn.", f"Those who did: {names}.")
-        found += mine[-1:]
-    return found
+        chosen += mine[-1:]
+    return chosen
 
 
 async def _is(room: Room, answer: Answer, word: str) -> bool:
     if word.casefold() in (answer.advisor_name.casefold(), answer.kind):
         return True
-    who = look_up(word, await room.app.advisors.list(SCOPE))
+    who = find_advisor(word, await room.app.advisors.list(SCOPE))
     return who is not None and who.id == answer.advisor_id
 
 
 async def _slug(room: Room, word: str) -> str:
-    everyone = await room.app.advisors.list(SCOPE)
-    found = look_up(word, everyone)
-    if found is None:
-        slugs = ", ".join(one.slug for one in everyone) or "none yet"
+    advisors = await room.app.advisors.list(SCOPE)
+    advisor = find_advisor(word, advisors)
+    if advisor is None:
+        slugs = ", ".join(each.slug for each in advisors) or "none yet"
         raise Invalid(f"There is no advisor {word!r}.", f"Known advisors: {slugs}.")
-    return found.slug
+    return advisor.slug

@@ -1,4 +1,4 @@
-"""Having something answered in the terminal: begin it, watch it, and let Ctrl-C stop it.
+"""Have something answered in the terminal: begin it, watch it, and let Ctrl-C stop it.
 
 What is shown on the way comes from events; what is shown in the end is what is stored. The turn
 belongs to the app, so watching ends when the app has nothing left to do for it.
@@ -7,24 +7,24 @@ belongs to the app, so watching ends when the app has nothing left to do for it.
 from __future__ import annotations
 
 import asyncio
+import difflib
+import re
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import typer
 
-from polyvox.cli.choosing import SCOPE
-from polyvox.cli.failing import STOPPED
-from polyvox.cli.output import note_kindly
+from polyvox.app import Polyvox
+from polyvox.cli.failure import STOPPED
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, note_kindly
 from polyvox.cli.people import People
 from polyvox.cli.show.views import View
+from polyvox.receive import mentioned
 from polyvox.store import turns as turn_rows
 from polyvox.values import Answer
-
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
 
 FRAME = 0.08
 """Seconds between two pictures."""
@@ -36,7 +36,7 @@ Begin = Callable[[], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How it went."""
+    """The answers of one sending."""
 
     turn_id: str
     answers: tuple[Answer, ...]
@@ -103,7 +103,7 @@ class Talk:
 
     async def answers(self, turn_id: str) -> list[Answer]:
         """Every answer of a turn as it is stored."""
-        return await self.app.database.read(lambda tx: turn_rows.answers_of(tx, SCOPE, turn_id))
+        return await self.app.database.read(lambda tx: turn_rows.answers_of(tx, turn_id), SCOPE)
 
     def warm(self) -> None:
         """Have the embedded model loaded meanwhile, if it is the default one."""
@@ -113,7 +113,7 @@ class Talk:
             self.warming.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     def waiting(self) -> str:
-        """What those who have not begun to write are waiting for."""
+        """The reason why answers have not begun."""
         loading = self.warming is not None and not self.warming.done()
         return "loading the embedded model…" if loading else "waiting"
 
@@ -187,7 +187,7 @@ def _pass_on(task: asyncio.Task[None], body: asyncio.Task[object] | None) -> Non
 
 @dataclass(slots=True)
 class _Stop:
-    """Whether Ctrl-C was pressed."""
+    """Set once Ctrl-C is pressed."""
 
     asked: bool = False
 
@@ -223,3 +223,33 @@ async def _stoppable(app: Polyvox, conversation_id: str) -> AsyncIterator[_Stop]
     finally:
         loop.remove_signal_handler(signal.SIGINT)
         signal.signal(signal.SIGINT, before)
+
+
+async def note_unknown_mention(app: Polyvox, message: str) -> None:
+    """Say so where a message begins with an @name that is nobody's; the @ is just text then."""
+    word = re.match(r"@(\w[\w-]*)", message.lstrip())
+    if word is None:
+        return
+    advisors = await app.advisors.list(SCOPE)
+    slugs = [advisor.slug for advisor in advisors]
+    if word[1].casefold() in slugs:
+        return
+    near = difflib.get_close_matches(word[1].casefold(), slugs, 1)
+    perhaps = f"; did you mean @{near[0]}?" if near else "."
+    asked = "" if mentioned(message, advisors) else " Everyone is asked."
+    note(f"There is no advisor @{word[1]}{perhaps}{asked}")
+
+
+async def tiny_note(app: Polyvox, names: Sequence[str] | None = None) -> str:
+    """The note about the default model (the embedded one is tiny), if any of those who are asked
+    uses it."""
+    warning = app.models.facts(app.models.default).note
+    if not warning:
+        return ""
+    slugs = {name.removeprefix("@").casefold() for name in names or ()}
+    asked = [
+        advisor
+        for advisor in await app.advisors.list(SCOPE)
+        if (advisor.slug in slugs if names else advisor.active)
+    ]
+    return warning if not asked or any(advisor.model is None for advisor in asked) else ""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from polyvox.cli.options import Json
-
-if TYPE_CHECKING:
-    from polyvox.app import Polyvox
-    from polyvox.store.usage import Total
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json
+from polyvox.cli.lookup import SCOPE, find_conversation
+from polyvox.cli.output import say_json, table
+from polyvox.cli.run import run
+from polyvox.cli.words import count, money, one_line
+from polyvox.store import advisors, conversations
+from polyvox.store.usage import Total, summary
 
 
 class By(StrEnum):
-    """What the sums are of."""
+    """Keys that sums are taken by."""
 
     day = "day"
     advisor = "advisor"
@@ -34,13 +37,8 @@ def usage(
 
     What has no known price is counted apart, never as free.
     """
-    from polyvox.cli.running import run
 
     async def work(app: Polyvox) -> None:
-        from polyvox.cli.choosing import SCOPE, find_conversation
-        from polyvox.cli.output import say_json, table
-        from polyvox.store.usage import summary
-
         chosen = (await find_conversation(app, conversation)).id if conversation else None
         rows = await summary(app.database, SCOPE, by.value, conversation_id=chosen)
         whole = (await summary(app.database, SCOPE, conversation_id=chosen))[0]
@@ -59,19 +57,16 @@ def usage(
 
 
 async def _names(app: Polyvox, by: By) -> dict[str, str]:
-    """What to call the keys of the sums."""
-    from polyvox.cli.choosing import SCOPE
-    from polyvox.cli.words import one_line
-
-    tables = {
-        By.advisor: "SELECT id, name FROM advisors WHERE user_id = ?",
-        By.conversation: "SELECT id, title FROM conversations WHERE user_id = ?",
-    }
-    if by not in tables:
+    """Names for the keys of the sums."""
+    if by is By.advisor:
+        rows = await app.database.read(advisors.everyone, SCOPE)
+        names = {advisor.id: advisor.name for advisor in rows}
+        own = {"assistant": "Assistant", "synthesis": "Synthesis"}
+    elif by is By.conversation:
+        names, own = await app.database.read(conversations.titles, SCOPE), {}
+    else:
         return {}
-    rows = await app.database.read(lambda tx: tx.all(tables[by], (SCOPE.user,)))
-    own = {"assistant": "Assistant", "synthesis": "Synthesis"} if by is By.advisor else {}
-    return own | {row[0]: one_line(row[1], 48) or row[0] for row in rows}
+    return own | {key: one_line(name, 48) or key for key, name in names.items()}
 
 
 def _cells(row: Total, name: str) -> tuple[str, ...]:
@@ -86,8 +81,6 @@ def _cells(row: Total, name: str) -> tuple[str, ...]:
 
 
 def _cost(row: Total) -> str:
-    from polyvox.cli.words import count, money
-
     if row.unpriced == row.answers and row.answers:
         return "unknown"
     unknown = f" + {count(row.unpriced, 'answer')} of unknown price" if row.unpriced else ""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-if TYPE_CHECKING:
-    from polyvox.values import Usage
+from polyvox.values import Usage
 
 NANO = 1_000_000_000
 
@@ -36,13 +34,13 @@ def money(nano: int | None) -> str:
     return f"${dollars:.2f}" if dollars >= 1 else f"${float(f'{dollars:.2g}'):f}".rstrip("0")
 
 
-def count(number: int, one: str, many: str = "") -> str:
+def count(number: int, singular: str, plural: str = "") -> str:
     """1 turn, 2 turns."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def spent(usage: Usage | None) -> str:
-    """What an answer took."""
+    """Tokens and cost of an answer."""
     if usage is None:
         return ""
     about = "≈" if usage.estimated else ""

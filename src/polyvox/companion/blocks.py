@@ -22,7 +22,7 @@ from polyvox.companion.reading import Reading
 from polyvox.companion.sentences import sentences
 from polyvox.companion.sheet import MONTHS
 from polyvox.companion.texts import text
-from polyvox.quoting import plain, quoted
+from polyvox.quote import plain, quoted
 
 STANDING_CHARS = 1200
 STEERING_WORDS = 24

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polyvox.companion.reading import Posture, Reading
-from polyvox.quoting import quoted
+from polyvox.quote import quoted
 
 MOST = 2
 LONGEST = 240

@@ -14,7 +14,7 @@ from polyvox.companion.reading import NO_GATE, Reading, Unreadable, read, schema
 from polyvox.companion.texts import text
 from polyvox.errors import ModelError, Refused
 from polyvox.models.base import ChatMessage, Model, Request, SystemPart
-from polyvox.quoting import quoted
+from polyvox.quote import quoted
 from polyvox.values import Params, Usage
 
 MAX_TOKENS = 1500

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from polyvox.companion.posture import Stance
 from polyvox.companion.reading import Reading
-from polyvox.quoting import plain, quoted
+from polyvox.quote import plain, quoted
 
 WORDS = 22
 SURE = 0.70

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from polyvox.companion.texts import text
-from polyvox.quoting import quoted
+from polyvox.quote import quoted
 
 MOST = 3
 """Facts, and entities, of one sheet."""

@@ -42,23 +42,23 @@ def sane_ratio(ratio: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class ContextLimit:
     """A size with its unit."""
 
     amount: int
     unit: Literal["chars", "tokens"]
 
     @classmethod
-    def parse(cls, text: str) -> Limit:
+    def parse(cls, text: str) -> ContextLimit:
         """A limit as people write it: "150000 chars" or "32000 tokens"."""
-        found = re.fullmatch(r"\s*(\d[\d_]*)\s*(chars|tokens)\s*", text)
-        if found is None or int(found[1]) == 0:
+        match = re.fullmatch(r"\s*(\d[\d_]*)\s*(chars|tokens)\s*", text)
+        if match is None or int(match[1]) == 0:
             raise Invalid(
                 f"{text!r} is not a limit.",
                 'Write a number with its unit, such as "150000 chars" or "32000 tokens".',
                 param="context",
             )
-        return cls(int(found[1]), "chars" if found[2] == "chars" else "tokens")
+        return cls(int(match[1]), "chars" if match[2] == "chars" else "tokens")
 
     def __str__(self) -> str:
         return f"{self.amount} {self.unit}"
@@ -66,17 +66,18 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How much may be sent, in uncorrected estimated tokens, and where that number comes from."""
+    """The size that may be sent, in uncorrected estimated tokens, and the rule that number comes
+    from."""
 
     tokens: int
     limit: str
     window: int | None
     answer: int
     by_window: bool
-    """Whether the model's window is what binds, rather than the limit."""
+    """True if the model's window binds, rather than the limit."""
 
     @classmethod
-    def of(cls, limit: Limit, window: int | None, answer: int, ratio: float) -> Allowance:
+    def of(cls, limit: ContextLimit, window: int | None, answer: int, ratio: float) -> Allowance:
         """The smaller of the limit and the model's window less the longest answer."""
         ratio = sane_ratio(ratio)
         asked = (
@@ -98,15 +99,15 @@ class Allowance:
 def allowance_for(
     limits: Limits, facts: ModelFacts, params: Params, ratio: float = 1.0, context: str = ""
 ) -> Allowance:
-    """How much this model may be sent; its `chars` say how far history need be read. `context` is
-    a recipe's own limit, in place of the general one. Thinking counts as part of the answer."""
+    """The size that this model may be sent; its `chars` say how far history need be read. `context`
+    is a recipe's own limit, in place of the general one. Thinking counts as part of the answer."""
     answer = params.max_tokens or facts.max_tokens or limits.max_tokens
-    limit = Limit.parse(context or limits.context)
+    limit = ContextLimit.parse(context or limits.context)
     return Allowance.of(limit, facts.window, answer + (params.reasoning or 0), ratio)
 
 
 class TooLong(ContextTooLong):
-    """What can never be dropped does not fit by itself. No model was asked."""
+    """The part that can never be dropped does not fit by itself. No model was asked."""
 
     status = 422
 
@@ -142,7 +143,7 @@ class TooLong(ContextTooLong):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Everything that wants to be sent, as sizes in estimated tokens."""
+    """Sizes of all that wants to be sent, in estimated tokens."""
 
     fixed: int
     """System text and current message: never dropped."""
@@ -164,7 +165,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What stays: units from `start` on, and whether memory and the reference block do."""
+    """The part that stays: units from `start` on, and whether memory and the reference block do."""
 
     start: int
     memory: bool
@@ -172,7 +173,7 @@ class Fit:
     note: bool
     size: int
     trimmed: bool
-    """Whether the cut moved this time."""
+    """True if the cut moved this time."""
 
 
 class _Scale:
@@ -216,8 +217,10 @@ def _sums(sizes: Sequence[int]) -> list[int]:
 
 
 def fit(load: Load, allowance: int, low_water: float, start: int = 0) -> Fit | int:
-    """What of the load stays within the allowance, beginning with the remembered cut `start`;
-    or, when what can never be dropped is too much by itself, its size.
+    """Cut the load down to the allowance, beginning with the remembered cut `start`; when the part
+    that can never be dropped is too much by itself, return its size. Order of giving up: oldest
+    units (the newest one stays while there is a reference block), memory, the reference block
+    whole, the newest unit.
 
     The order of giving up: oldest units (the newest one stays while there is a reference block),
     memory, the reference block whole, the newest unit.

@@ -22,7 +22,7 @@ from polyvox.context.draft import (
     system_size,
 )
 from polyvox.context.note import Notes
-from polyvox.context.phase import Place, exchange_phase, phase_for, protocol
+from polyvox.context.phase import PhasePlace, exchange_phase, phase_for, protocol
 from polyvox.context.promptset import PromptSet, fill, prompt_set, short
 from polyvox.context.recipe import Recipe
 from polyvox.context.reference import block_of, gather
@@ -30,14 +30,14 @@ from polyvox.context.window import Omitted, Selected, messages_in, select, stret
 from polyvox.context.words import STAMP_CHARS, Made, label, stamp
 from polyvox.models.base import ModelFacts
 from polyvox.settings import Limits
-from polyvox.thread import Said, Thread
+from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import ASSISTANT_ID, Advisor, Params
 
 
 def compile_request(
     recipe: Recipe, thread: Thread, limits: Limits, facts: ModelFacts, params: Params
 ) -> Compiled:
-    """What this advisor is to be sent. Raises `TooLong` when its instructions and the current
+    """Compile the request for this advisor. Raises `TooLong` when its instructions and the current
     message alone are more than fits."""
     prompts = prompt_set(facts.prompts)
     ratio = sane_ratio(thread.ratio)
@@ -61,9 +61,9 @@ def compile_request(
     )
     bounds = (room.tokens, limits.low_water, _start(selected.units, thread.cut))
     kept = fit(load, *bounds)
-    told = memory
+    kept_blocks = memory
     if isinstance(kept, Fit) and not kept.memory and (some := _fitting(memory, load, bounds)):
-        told, kept = some, fit(replace(load, memory=system_size((), some)), *bounds)
+        kept_blocks, kept = some, fit(replace(load, memory=system_size((), some)), *bounds)
     if not isinstance(kept, Fit):
         what = "The advisor's instructions, the message and the others' words"
         raise TooLong(kept, room, ratio, what) if thread.round else TooLong(kept, room, ratio)
@@ -72,8 +72,8 @@ def compile_request(
     ahead = messages_in(selected.units[kept.start : selected.head])
     if note is not None:
         history.insert(ahead, note)
-    said = block_of(reference, selected.units[kept.start :], prompts, sent=kept.reference)
-    lines = (*history, *((said,) if isinstance(said, Line) else ()), *tail)
+    shown = block_of(reference, selected.units[kept.start :], prompts, sent=kept.reference)
+    lines = (*history, *((shown,) if isinstance(shown, Line) else ()), *tail)
     # In an exchange the tail repeats as well, all but the others' words: further rounds follow.
     moves = selected.slides or note is not None
     settled = ahead if moves else len(history) + len(tail) - 1
@@ -88,17 +88,17 @@ def compile_request(
         k=place.k,
         n=place.n,
         blocks=blocks,
-        memory=told,
-        memory_sent=kept.memory and bool(told),
+        memory=kept_blocks,
+        memory_sent=kept.memory and bool(kept_blocks),
         lines=lines,
         history=len(history),
-        unsent=(*((said,) if isinstance(said, Unsent) else ()), *_without(memory, told)),
+        unsent=(*((shown,) if isinstance(shown, Unsent) else ()), *_without(memory, kept_blocks)),
         omitted=_omitted(recipe, thread, selected, kept.start),
         stamps=recipe.stamps,
         cut=_cut(recipe, thread, selected.units, kept.start),
         ratio=ratio,
         allowance=room,
-        size=size_of(blocks, told if kept.memory else (), lines),
+        size=size_of(blocks, kept_blocks if kept.memory else (), lines),
         params=params,
         settled=settled,
     )
@@ -110,43 +110,43 @@ def _fitting(
 ) -> tuple[Block, ...]:
     """The blocks of memory for which there is room where there is none for all of them. The first
     ones are those that matter in every turn, so they are given room first."""
-    told: tuple[Block, ...] = ()
+    chosen: tuple[Block, ...] = ()
     for block in memory:
-        more = (*told, block)
+        more = (*chosen, block)
         kept = fit(replace(load, memory=system_size((), more)), *bounds)
         if isinstance(kept, Fit) and kept.memory:
-            told = more
-    return told
+            chosen = more
+    return chosen
 
 
-def _without(memory: tuple[Block, ...], told: tuple[Block, ...]) -> tuple[Unsent, ...]:
+def _without(memory: tuple[Block, ...], sent: tuple[Block, ...]) -> tuple[Unsent, ...]:
     """The blocks of memory that others were told in place of."""
-    gone = (block for block in memory if block not in told)
+    gone = (block for block in memory if block not in sent)
     return tuple(Unsent("memory", (block.kind,), len(block.text)) for block in gone)
 
 
 def with_memory(
     compiled: Compiled, thread: Thread, memory: Sequence[tuple[str, str]]
 ) -> Compiled | None:
-    """What `compile_request` makes of the same thread with memory, if all of it fits as well; None
-    where it has to be compiled, for something is left out or would have to be."""
+    """The request that `compile_request` would make of the same thread with memory, if all of it
+    fits; None where it has to be compiled, because something is or would be left out."""
     draft, blocks = compiled.draft, tuple(Block(name, text) for name, text in memory if text)
     size = draft.size + system_size((), blocks)
     whole = thread.cut is None and not draft.omitted and not draft.unsent
     if draft.memory or not whole or size > draft.allowance.tokens:
         return None
-    told = replace(draft, memory=blocks, memory_sent=bool(blocks), size=size)
-    return Compiled(request_of(told), told)
+    fuller = replace(draft, memory=blocks, memory_sent=bool(blocks), size=size)
+    return Compiled(request_of(fuller), fuller)
 
 
-def _place(recipe: Recipe, thread: Thread) -> Place:
+def _place(recipe: Recipe, thread: Thread) -> PhasePlace:
     if thread.advisor.id == ASSISTANT_ID:
-        return Place(None, thread.answers + 1)
+        return PhasePlace(None, thread.answers + 1)
     return (exchange_phase if thread.round else phase_for)(recipe, thread.answers)
 
 
 def system_blocks(
-    recipe: Recipe, advisor: Advisor, place: Place, prompts: PromptSet
+    recipe: Recipe, advisor: Advisor, place: PhasePlace, prompts: PromptSet
 ) -> tuple[Block, ...]:
     """The stable system text, block by block; blocks without a text are left out. The plain
     assistant has no protocol and no company, only its identity."""
@@ -170,18 +170,18 @@ def system_blocks(
 
 def _tail(recipe: Recipe, thread: Thread, prompts: PromptSet) -> tuple[Line, ...]:
     """The current message; in an exchange also the answers to it so far and the others' words."""
-    said = thread.current
-    front = stamp(said.said_at) if recipe.stamps == "all" else ""
-    current = Line("current", "user", f"u{said.turn_id}", front + said.text)
+    asked = thread.current
+    front = stamp(asked.said_at) if recipe.stamps == "all" else ""
+    current = Line("current", "user", f"u{asked.turn_id}", front + asked.text)
     if not thread.round:
         return (current,)
-    own = [Line("own", "assistant", f"a{answer.answer_id}", answer.text) for answer in said.own]
+    own = [Line("own", "assistant", f"a{answer.answer_id}", answer.text) for answer in asked.own]
     seen = gather(recipe, thread, (), prompts, 0, words=thread.words)
     made = Made(prompts.text("exchange"), seen.last_group)
     return (current, *own, Line("exchange", "user", "", made.render(seen.texts), made))
 
 
-def _sizes(units: Sequence[Said], *, stamped: bool) -> list[int]:
+def _sizes(units: Sequence[ThreadTurn], *, stamped: bool) -> list[int]:
     """Estimated tokens of each unit, without building its texts: this runs over all that was
     read, while texts are built only for what is kept."""
     sizes = []
@@ -194,7 +194,7 @@ def _sizes(units: Sequence[Said], *, stamped: bool) -> list[int]:
     return sizes
 
 
-def _history(units: Sequence[Said], *, stamped: bool) -> list[Line]:
+def _history(units: Sequence[ThreadTurn], *, stamped: bool) -> list[Line]:
     lines = []
     for unit in units:
         text = stamp(unit.said_at) + unit.text if stamped else unit.text
@@ -203,8 +203,9 @@ def _history(units: Sequence[Said], *, stamped: bool) -> list[Line]:
     return lines
 
 
-def _start(units: Sequence[Said], cut: int | None) -> int:
-    """Where the remembered cut lies; a cut that would leave nothing is of another branch."""
+def _start(units: Sequence[ThreadTurn], cut: int | None) -> int:
+    """Index of the first unit kept by the remembered cut; a cut that would leave nothing is of
+    another branch."""
     if cut is None:
         return 0
     for at, unit in enumerate(units):
@@ -213,7 +214,7 @@ def _start(units: Sequence[Said], cut: int | None) -> int:
     return 0
 
 
-def _cut(recipe: Recipe, thread: Thread, units: Sequence[Said], start: int) -> int | None:
+def _cut(recipe: Recipe, thread: Thread, units: Sequence[ThreadTurn], start: int) -> int | None:
     unread = thread.unread > 0 and recipe.window.kind == "graceful"
     if not start and not unread:
         return None

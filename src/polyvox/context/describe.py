@@ -36,7 +36,7 @@ BLOCKS: dict[str, str] = {
     "user_context": "lines of their profile",
     "supplemental_context": "what was looked up",
 }
-"""What the blocks of memory hold, in words."""
+"""The blocks of memory, in words."""
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Description(msgspec.Struct, frozen=True):
-    """Everything there is to show of a receipt."""
+    """A receipt described for people."""
 
     answer_id: str
     advisor_id: str
@@ -62,7 +62,7 @@ class Description(msgspec.Struct, frozen=True):
     k: int
     n: int | None
     tokens: int
-    """Of the whole request, corrected by the learned ratio."""
+    """Tokens of the whole request, corrected by the learned ratio."""
     budget: int
     """Tokens that would have fitted, in the same measure."""
     limit: str
@@ -115,41 +115,15 @@ def describe(receipt: Receipt | Draft) -> Description:
     )
 
 
-def memory_lines(told: Description) -> list[str]:
+def memory_lines(description: Description) -> list[str]:
     """The blocks of memory in the order they are sent, in words."""
     lines = []
-    for span in told.spans:
+    for span in description.spans:
         if span.kind == "memory":
             name = span.sources[0] if span.sources else span.kind
             left = "" if span.included else f"; {span.reason}"
             what = BLOCKS.get(name, span.reason)
             lines.append(f"{name}: {what}, {span.tokens:,} tokens{left}")
-    return lines
-
-
-def as_lines(told: Description) -> list[str]:
-    """The description as plain lines for a terminal."""
-    phase = f"{told.phase}, " if told.phase else ""
-    of = f" of {told.n}" if told.n is not None else ""
-    lines = [
-        f"{told.tokens:,} of {told.budget:,} tokens ({told.limit})",
-        f"recipe {told.recipe}, {phase}turn {told.k}{of}, {told.prompts} prompts",
-        "",
-    ]
-    width = max((len(share.name) for share in told.shares), default=0)
-    for share in told.shares:
-        pieces = f"  ×{share.pieces}" if share.pieces > 1 else ""
-        lines.append(
-            f"  {share.name:<{width}}  {share.tokens:>8,} tokens  {share.share:>6.1%}{pieces}"
-        )
-    if told.left_out:
-        lines += ["", "Left out:", *(f"  {entry}" for entry in told.left_out)]
-    if told.sent is not None:
-        tries = len(told.sent.attempts)
-        after = f", attempt {tries}" if tries > 1 else ""
-        lines += ["", f"Sent to {told.sent.model_id} ({told.sent.wire_bytes:,} bytes){after}."]
-    if not told.exact:
-        lines += ["", f"Not exact: {len(told.missing)} of its texts no longer exist."]
     return lines
 
 
@@ -172,13 +146,13 @@ def _shares(spans: list[Span], budget: int) -> tuple[Share, ...]:
 
 
 def _left_out(draft: Draft, spans: list[Span]) -> tuple[str, ...]:
-    told = [describe_omitted(entry) for entry in draft.omitted]
-    told += [
+    lines = [describe_omitted(entry) for entry in draft.omitted]
+    lines += [
         f"{NAMES.get(span.kind, span.kind)} ({span.tokens:,} tokens): {span.reason}"
         for span in spans
         if not span.included and span.kind != "omitted"
     ]
-    return tuple(told)
+    return tuple(lines)
 
 
 def _limit(draft: Draft) -> str:

@@ -20,7 +20,7 @@ from polyvox.values import Params
 
 Role = Literal["user", "assistant"]
 JOIN = "\n\n"
-"""What stands between the blocks of the system text."""
+"""The text between the blocks of the system text."""
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -47,8 +47,8 @@ class Line(msgspec.Struct, frozen=True):
         if self.made is None:
             return (self.ref,)
         asked = (f"u{self.made.question}",) if self.made.question else ()
-        told = tuple(f"a{answer}" for _, entries in self.made.groups for answer, _ in entries)
-        return self.made.sources + asked + told
+        answers = tuple(f"a{answer}" for _, entries in self.made.groups for answer, _ in entries)
+        return self.made.sources + asked + answers
 
 
 class Unsent(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ class Draft:
     lines: tuple[Line, ...]
     """Every message in its order."""
     history: int
-    """How many of the leading lines are history, a note among them included."""
+    """Number of leading lines that are history, a note among them included."""
     unsent: tuple[Unsent, ...]
     omitted: tuple[Omitted, ...]
     stamps: Literal["all", "history", "none"]

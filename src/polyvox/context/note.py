@@ -8,7 +8,7 @@ from polyvox.context.draft import Line
 from polyvox.context.promptset import PromptSet, fill
 from polyvox.context.window import NOTE_ABOVE, Selected, messages_in
 from polyvox.context.words import Made, quoted
-from polyvox.thread import Summary, Thread
+from polyvox.thread import Thread, ThreadSummary
 
 
 class Notes:
@@ -37,7 +37,7 @@ class Notes:
         made = Made(self._prompts.text("note"), values=(("count", str(count)),))
         return Line("note", "user", "", made.render({}), made)
 
-    def _summary(self, dropped: int, count: int) -> Summary | None:
+    def _summary(self, dropped: int, count: int) -> ThreadSummary | None:
         """The stored summary, if it is of exactly what lies between the turns that are shown."""
         summary, units, head = self._thread.summary, self._selected.units, self._selected.head
         if summary is None or summary.messages != count:

@@ -1,4 +1,5 @@
-"""Which protocol holds: a pure function of the recipe and how often this advisor has answered."""
+"""The phase that holds: a pure function of the recipe and the number of answers this advisor has
+given."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from polyvox.context.recipe import Phase, Recipe
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where in the phases a turn stands: turn k of n, or turn k of an open phase (n is None)."""
+class PhasePlace:
+    """The place of a turn in the phases: turn k of n, or turn k of an open phase (n is None)."""
 
     phase: Phase | None
     k: int
@@ -22,28 +23,28 @@ class Place:
         return self.phase.name if self.phase else ""
 
 
-def phase_for(recipe: Recipe, answers: int) -> Place:
+def phase_for(recipe: Recipe, answers: int) -> PhasePlace:
     """The phase for an advisor's next answer, when it has given `answers` so far."""
     before = 0
     for phase in recipe.phases:
         if phase.answers is None:
-            return Place(phase, answers + 1)
+            return PhasePlace(phase, answers + 1)
         if answers < before + phase.answers:
-            return Place(phase, answers - before + 1, phase.answers)
+            return PhasePlace(phase, answers - before + 1, phase.answers)
         before += phase.answers
-    return Place(None, answers + 1)
+    return PhasePlace(None, answers + 1)
 
 
-def exchange_phase(recipe: Recipe, answers: int) -> Place:
+def exchange_phase(recipe: Recipe, answers: int) -> PhasePlace:
     """The phase of an exchange round: the open one, if the recipe has one. Who asks advisors to
     respond to each other wants their views, which an early protocol would forbid."""
     for phase in recipe.phases:
         if phase.answers is None:
-            return Place(phase, answers + 1)
+            return PhasePlace(phase, answers + 1)
     return phase_for(recipe, answers)
 
 
-def protocol(recipe: Recipe, place: Place, prompts: PromptSet) -> str:
+def protocol(recipe: Recipe, place: PhasePlace, prompts: PromptSet) -> str:
     """The protocol's text. An open phase reads the same every turn unless turns are counted."""
     if place.phase is None:
         return ""

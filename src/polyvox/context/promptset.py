@@ -17,7 +17,7 @@ from polyvox.ids import content_hash
 
 SHORT_WORDS = 60
 SHORT_CHARS = 380
-"""How much of a description the compact set takes, in whole sentences."""
+"""Characters of a description that the compact set takes, in whole sentences."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
 _SENTENCE = re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|$)\s*", re.DOTALL)

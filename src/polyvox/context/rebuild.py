@@ -17,10 +17,10 @@ import msgspec
 from polyvox.context.budget import Allowance
 from polyvox.context.draft import Block, Draft, Line, Span, request_of, spans_of
 from polyvox.context.receipt import (
-    Piece,
+    ReceiptData,
     Seat,
     Sent,
-    Stored,
+    TailMessage,
     made_of,
     read,
     read_history,
@@ -35,7 +35,7 @@ from polyvox.values import REDACTED
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What must be loaded to rebuild a receipt."""
+    """Ids and hashes to load before a receipt can be rebuilt."""
 
     turns: frozenset[str]
     answers: frozenset[str]
@@ -43,8 +43,8 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """What the store found."""
+class ReceiptSources:
+    """Texts and receipts that the store loaded for a rebuild."""
 
     receipts: Mapping[str, str]
     """Data by answer id: the receipt itself and all it is appended to."""
@@ -59,7 +59,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an advisor was sent, and why."""
+    """The request an advisor was sent, and why it was that one."""
 
     answer_id: str
     draft: Draft
@@ -71,7 +71,7 @@ class Receipt:
 
     @property
     def exact(self) -> bool:
-        """Whether the request is the very one that was compiled."""
+        """True if the request is the very one that was compiled."""
         return not self.missing
 
     def spans(self) -> list[Span]:
@@ -79,34 +79,29 @@ class Receipt:
         return spans_of(self.draft)
 
     def matches(self, encoded: Encoded) -> bool:
-        """Whether these bytes are those that were put on the wire."""
+        """True if these bytes are those that were put on the wire."""
         return self.sent is not None and self.sent.wire_hash == wire_hash(encoded)
 
 
-def next_base(data: str) -> str | None:
-    """The receipt (by answer id) that this one is appended to, for a store that walks by itself."""
-    return read_history(data).base
-
-
 def needs(answer_id: str, receipts: Mapping[str, str]) -> Needs:
-    """Everything to load beside the chain of receipts."""
+    """List all there is to load beside the chain of receipts."""
     stored = read(receipts[answer_id])
     refs, _ = _history(answer_id, receipts)
     pieces = _pieces(stored)
     refs += [piece.ref for piece in pieces if piece.ref]
-    told = {answer for p in pieces for _, entries in p.groups for answer, _ in entries}
+    answers = {answer for p in pieces for _, entries in p.groups for answer, _ in entries}
     hashes = {name for _, name in (*stored.system, *stored.memory)}
     hashes |= {piece.template for piece in pieces if piece.template}
     hashes |= {name for name in (stored.schema, stored.council) if name}
     asked = {piece.question for piece in pieces if piece.question}
     return Needs(
         frozenset({ref[1:] for ref in refs if ref[0] == "u"} | asked),
-        frozenset({ref[1:] for ref in refs if ref[0] == "a"} | told),
+        frozenset({ref[1:] for ref in refs if ref[0] == "a"} | answers),
         frozenset(hashes),
     )
 
 
-def rebuild(answer_id: str, loaded: Loaded) -> Receipt:
+def rebuild(answer_id: str, loaded: ReceiptSources) -> Receipt:
     """The receipt with all its texts."""
     stored = read(loaded.receipts[answer_id])
     source = _Source(loaded)
@@ -159,7 +154,7 @@ def rebuild(answer_id: str, loaded: Loaded) -> Receipt:
 class _Source:
     """Looks texts up and remembers what was not there."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: ReceiptSources) -> None:
         self.turns = loaded.turns
         self.answers = loaded.answers
         self.texts = loaded.texts
@@ -180,26 +175,28 @@ class _Source:
             self.missing.append(ref)
         return Line(kind, "assistant", ref, REDACTED if text is None else text)
 
-    def piece(self, piece: Piece, stamps: str) -> Line:
+    def piece(self, piece: TailMessage, stamps: str) -> Line:
         if piece.ref:
             return self.line(piece.kind, piece.ref, stamped=stamps == "all")
         made = made_of(piece, self.text(piece.template))
-        told = [answer for _, entries in piece.groups for answer, _ in entries]
+        answers = [answer for _, entries in piece.groups for answer, _ in entries]
         self.missing += [
-            f"a{answer}" for answer in told if answer not in self.answers or answer in self.marked
+            f"a{answer}"
+            for answer in answers
+            if answer not in self.answers or answer in self.marked
         ]
         question = self._message(piece.question, stamped=False) if piece.question else ""
         return Line(piece.kind, "user", "", made.render(self.answers, question), made)
 
     def _message(self, turn_id: str, *, stamped: bool) -> str:
-        if (found := self.turns.get(turn_id)) is None:
+        if (message := self.turns.get(turn_id)) is None:
             self.missing.append(f"u{turn_id}")
             return REDACTED
-        text, said_at = found
+        text, said_at = message
         return stamp(said_at) + text if stamped else text
 
 
-def _pieces(stored: Stored) -> list[Piece]:
+def _pieces(stored: ReceiptData) -> list[TailMessage]:
     note = [stored.note] if stored.note is not None else []
     return [*note, *stored.tail]
 

@@ -33,7 +33,7 @@ class Refs(msgspec.Struct, frozen=True, omit_defaults=True):
     base: str | None = None
 
 
-class Piece(msgspec.Struct, frozen=True, omit_defaults=True):
+class TailMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """A message that is not history: taken from `ref`, or made from a template."""
 
     kind: str
@@ -56,7 +56,7 @@ class Seat(msgspec.Struct, frozen=True):
 
 
 class Sent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was put on the wire in the end, and every call that was made for it."""
+    """The request as it was put on the wire in the end, and every call that was made for it."""
 
     dialect: str
     model: str
@@ -67,11 +67,12 @@ class Sent(msgspec.Struct, frozen=True, omit_defaults=True):
     """SHA-256 of the body's bytes."""
     wire_bytes: int
     params: Params | None = None
-    """Where they differ from those that were compiled (a fallback with its own maximum)."""
+    """The parameters sent, where they differ from those compiled (a fallback with its own
+    maximum)."""
     attempts: tuple[Attempt, ...] = ()
 
 
-class Stored(msgspec.Struct, frozen=True, omit_defaults=True):
+class ReceiptData(msgspec.Struct, frozen=True, omit_defaults=True):
     """A receipt's data. Texts are named by hash."""
 
     advisor: str
@@ -81,7 +82,7 @@ class Stored(msgspec.Struct, frozen=True, omit_defaults=True):
     place: tuple[str, int, int | None]
     system: list[tuple[str, str]]
     history: Refs
-    tail: list[Piece]
+    tail: list[TailMessage]
     stamps: str
     ratio: float
     allowance: tuple[int, str, int | None, int, bool]
@@ -90,7 +91,7 @@ class Stored(msgspec.Struct, frozen=True, omit_defaults=True):
     v: int = VERSION
     memory: list[tuple[str, str]] = []
     memory_sent: bool = False
-    note: Piece | None = None
+    note: TailMessage | None = None
     note_at: int = 0
     unsent: list[Unsent] = []
     omitted: list[tuple[str, int, int, int, int]] = []
@@ -103,7 +104,7 @@ class Stored(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class BaseHistory:
-    """What is needed of an advisor's previous receipt to append to it."""
+    """The part of an advisor's previous receipt that an append needs."""
 
     answer_id: str
     count: int
@@ -122,17 +123,17 @@ class Packed:
 
 
 class _Link(msgspec.Struct):
-    """As much of a stored receipt as a chain needs: the rest is skipped unread."""
+    """The fields of a stored receipt that a chain needs; the rest is skipped unread."""
 
     history: Refs
 
 
-_decoder = msgspec.json.Decoder(Stored)
+_decoder = msgspec.json.Decoder(ReceiptData)
 _links = msgspec.json.Decoder(_Link)
 _encoder = msgspec.json.Encoder()
 
 
-def read(data: str) -> Stored:
+def read(data: str) -> ReceiptData:
     """The stored data as values."""
     return _decoder.decode(data)
 
@@ -143,7 +144,7 @@ def read_history(data: str) -> Refs:
 
 
 def base_of(answer_id: str, data: str) -> BaseHistory:
-    """What the next receipt of the same advisor can be appended to."""
+    """The base to which the next receipt of the same advisor can be appended."""
     stored = read(data)
     return BaseHistory(answer_id, stored.history.count, stored.history.hash, stored.cut)
 
@@ -161,7 +162,7 @@ def pack(draft: Draft, base: BaseHistory | None = None, council: Sequence[Seat] 
     note_at = next((at for at, line in enumerate(history) if line.kind == "note"), None)
     refs = _appended([line.ref for line in history if line.kind != "note"], base)
     room = draft.allowance
-    stored = Stored(
+    stored = ReceiptData(
         advisor=draft.advisor_id,
         turn=draft.turn_id,
         recipe=(draft.recipe, draft.recipe_hash),
@@ -230,11 +231,11 @@ def _appended(refs: list[str], base: BaseHistory | None) -> Refs:
     return Refs(count, name, refs[base.count :], base.answer_id)
 
 
-def _piece(line: Line, keep: Callable[[str], str]) -> Piece:
+def _piece(line: Line, keep: Callable[[str], str]) -> TailMessage:
     made = line.made
     if made is None:
-        return Piece(line.kind, line.ref)
-    return Piece(
+        return TailMessage(line.kind, line.ref)
+    return TailMessage(
         line.kind,
         template=keep(made.template),
         groups=made.groups,
@@ -245,6 +246,6 @@ def _piece(line: Line, keep: Callable[[str], str]) -> Piece:
     )
 
 
-def made_of(piece: Piece, template: str) -> Made:
-    """How a stored piece was made, given its template's text."""
+def made_of(piece: TailMessage, template: str) -> Made:
+    """A stored message as `Made`, given its template's text."""
     return Made(template, piece.groups, piece.values, piece.question, piece.whole, piece.sources)

@@ -50,7 +50,8 @@ class Window:
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What `viewer` may see of `seen` (advisor ids or slugs), against the default."""
+    """An exception to the default: the level at which `viewer` sees `seen` (advisor ids or
+    slugs)."""
 
     viewer: str
     seen: str
@@ -60,24 +61,25 @@ class Pair:
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """How much advisors see of each other."""
+    """Rules for how much advisors see of each other."""
 
     default: Level = "last_turn"
     pairs: tuple[Pair, ...] = ()
 
     def level(self, viewer: tuple[str, str], seen: tuple[str, str]) -> Level:
-        """What `viewer` (id, slug) may see of `seen` (id, slug). The last pair that fits wins."""
-        found = self.default
+        """The level at which `viewer` (id, slug) sees `seen` (id, slug). The last pair that fits
+        wins."""
+        level = self.default
         for pair in self.pairs:
             if pair.viewer in viewer and pair.seen in seen:
-                found = pair.level
-        return found
+                level = pair.level
+        return level
 
 
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything about how a thread becomes a request."""
+    """Rules by which a thread becomes a request."""
 
     name: str
     blocks: tuple[str, ...] = ("identity", "shared", "protocol", "rules")
@@ -98,7 +100,7 @@ class Recipe:
     """Block texts of the user's own, by block name, in place of the prompt set's. `{name}`,
     `{identity}` and `{short}` (the identity's first sentences) are filled in."""
     memory: Literal["auto", "off"] = "auto"
-    """Whether advisors are told what is remembered of the person: off, or auto."""
+    """Recall of what is remembered of the person: off, or auto."""
 
     @property
     def hash(self) -> str:

@@ -14,7 +14,7 @@ from polyvox.context.draft import Line, Unsent
 from polyvox.context.promptset import PromptSet, fill
 from polyvox.context.recipe import Level, Recipe
 from polyvox.context.words import Entry, Group, Made, label, quoted
-from polyvox.thread import Other, Said, Thread
+from polyvox.thread import Other, Thread, ThreadTurn
 
 _BREAK = 2
 """Characters between two parts of a block."""
@@ -22,7 +22,7 @@ _BREAK = 2
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What may be shown, and how many characters it takes."""
+    """The others' words that may be shown, and how many characters they take."""
 
     last: tuple[Entry, ...] = ()
     texts: dict[str, str] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Reference:
     chars: int = 0
     """The block as far as it hangs on no turn of the history; 0: there is none."""
     hung: tuple[int, ...] = ()
-    """What each unit of the history adds, where anything is shown of it."""
+    """Size that each unit of the history adds, where anything is shown of it."""
     frame: int = 0
 
     @property
@@ -43,13 +43,15 @@ class Reference:
 def gather(
     recipe: Recipe,
     thread: Thread,
-    units: Sequence[Said],
+    units: Sequence[ThreadTurn],
     prompts: PromptSet,
     most: int,
     words: Sequence[Other] | None = None,
 ) -> Reference:
-    """What this advisor may see of the others: the last turn's words and, where it sees whole
-    threads, those of `units`; or of given `words` alone. An exchange has no other block.
+    """Collect the words of others that this advisor may see: the last turn's and, where it sees
+    whole threads, those of `units`; or of given `words` alone. An exchange has no other block. A
+    text of more than `most` characters is not put together only to be measured: it cannot be sent
+    anyway, and its bare length says so.
 
     A text of more than `most` characters is not put together only to be measured: it cannot be
     sent anyway, and its bare length says so."""
@@ -86,7 +88,7 @@ def gather(
 
 
 def block_of(
-    reference: Reference, kept: Sequence[Said], prompts: PromptSet, *, sent: bool
+    reference: Reference, kept: Sequence[ThreadTurn], prompts: PromptSet, *, sent: bool
 ) -> Line | Unsent | None:
     """The block for the turns that are kept, or what was left out where it is not sent, or None
     where there is nothing to show."""
@@ -121,7 +123,7 @@ def _levels(recipe: Recipe, thread: Thread) -> Callable[[Other], Level]:
 
 
 def _whole(recipe: Recipe) -> bool:
-    """Whether anybody sees whole threads: else nothing of the units need be looked at."""
+    """True if anybody sees whole threads: else nothing of the units need be looked at."""
     visibility = recipe.visibility
     return visibility.default == "thread" or any(p.level == "thread" for p in visibility.pairs)
 

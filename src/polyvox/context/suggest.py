@@ -21,10 +21,10 @@ from polyvox.replies import objects
 from polyvox.values import Advisor, Params
 
 COMPACT_COUNT = 3
-"""What a small model is asked for at most: its answers are short."""
+"""Suggestions asked of a small model at most: its answers are short."""
 MOST_KNOWN = 60
 KNOWN_CHARS = 160
-"""Of the advisors that are there: so many are told, each with so much of its description."""
+"""Advisors of the council that are named in the request, and characters of each description."""
 LONGEST_REPLY = 100_000
 SHOWN_AGAIN = 4000
 """Characters of a useless reply that the model is shown when it is asked again."""
@@ -38,11 +38,11 @@ _KEYS = {
     "description": ("description", "identity", "prompt", "perspective"),
     "why": ("why", "reason", "rationale"),
 }
-"""What models call the parts, the wanted name first."""
+"""The keys under which models write the parts, the wanted name first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class AdvisorSuggestion:
     """An advisor that does not exist yet."""
 
     name: str
@@ -75,28 +75,30 @@ def ask_again(first: Request, reply: str, count: int) -> Request:
     if first.schema is not None or not reply.strip():
         return first
     again = fill(_text("again"), {"count": str(count)})
-    said = ChatMessage("assistant", reply[:SHOWN_AGAIN])
-    return Request(first.system, (*first.messages, said, ChatMessage("user", again)), first.params)
+    rejected = ChatMessage("assistant", reply[:SHOWN_AGAIN])
+    return Request(
+        first.system, (*first.messages, rejected, ChatMessage("user", again)), first.params
+    )
 
 
 def _known(advisors: Sequence[Advisor], compact: bool) -> str:
     if not advisors:
         return ""
-    names = [" ".join(one.name.split()) for one in advisors[:MOST_KNOWN]]
+    names = [" ".join(advisor.name.split()) for advisor in advisors[:MOST_KNOWN]]
     if compact:
         return f"Others than {', '.join(names[:8])}."
-    told = (" ".join((one.prompt or one.description).split()) for one in advisors)
+    texts = (" ".join((advisor.prompt or advisor.description).split()) for advisor in advisors)
     rows = [
         f"- {name}: {text[:KNOWN_CHARS].rstrip()}{'…' if len(text) > KNOWN_CHARS else ''}"
-        for name, text in zip(names, told, strict=False)
+        for name, text in zip(names, texts, strict=False)
     ]
-    rows += [f"- {one.name}" for one in advisors[MOST_KNOWN : MOST_KNOWN * 4]]
+    rows += [f"- {advisor.name}" for advisor in advisors[MOST_KNOWN : MOST_KNOWN * 4]]
     return fill(_text("known"), {"advisors": "\n".join(rows)})
 
 
 def _schema(count: int) -> str:
-    """What a small model is held to, letter by letter: without, it writes no JSON at all, and names
-    people instead of points of view."""
+    """The JSON schema that a small model is held to: without it, it writes no JSON at all, and
+    names people instead of points of view."""
     sentence = "[A-Za-z ,']{30,120}[.]"
     entry = {
         "type": "object",
@@ -121,17 +123,17 @@ def _schema(count: int) -> str:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read(reply: str) -> list[Suggestion]:
-    """What a reply proposes, in its order, as it says it; perhaps nothing."""
+def read(reply: str) -> list[AdvisorSuggestion]:
+    """The suggestions of a reply, in its order and its words; perhaps none."""
     text = _THOUGHT.sub("", reply[:LONGEST_REPLY])
     return [
-        Suggestion(*(_part(data, what) for what in ("name", "description", "why")))
+        AdvisorSuggestion(*(_part(data, what) for what in ("name", "description", "why")))
         for data in _proposed(text) or _listed(text)
     ]
 
 
 def _proposed(text: str) -> list[dict[str, Any]]:
-    return [found for value in objects(text) for found in _inside(value)]
+    return [suggestion for value in objects(text) for suggestion in _inside(value)]
 
 
 def _inside(value: object, depth: int = 4) -> Iterator[dict[str, Any]]:
@@ -145,13 +147,13 @@ def _inside(value: object, depth: int = 4) -> Iterator[dict[str, Any]]:
 
 def _listed(text: str) -> list[dict[str, Any]]:
     """A list in plain text: a mark, a name, a colon or a dash, a description."""
-    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     for line in text.splitlines():
         if (item := _ITEM.match(line)) is not None:
-            found.append({"name": item["name"], "description": item["text"]})
-        elif found and line.strip():
-            found[-1]["description"] += f"\n{line.strip()}"
-    return found if len(found) > 1 else []  # one such line alone is an excuse
+            items.append({"name": item["name"], "description": item["text"]})
+        elif items and line.strip():
+            items[-1]["description"] += f"\n{line.strip()}"
+    return items if len(items) > 1 else []  # one such line alone is an excuse
 
 
 def _part(data: dict[str, Any], what: str) -> str:

@@ -19,7 +19,7 @@ from polyvox.context.words import Made, label
 from polyvox.ids import content_hash
 from polyvox.models.base import ModelFacts
 from polyvox.settings import Limits
-from polyvox.thread import Other, Said
+from polyvox.thread import Other, ThreadTurn
 from polyvox.values import SYNTHESIS_ID, Params
 
 _ITEM = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(\S.*)")
@@ -39,7 +39,7 @@ class Attributable:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class AttributedPoint:
     """A claim, and the ids of the advisors who make it."""
 
     text: str
@@ -51,14 +51,14 @@ class Disagreement:
     """A question on which advisors pull apart, and what each side holds."""
 
     text: str
-    sides: tuple[Point, ...] = ()
+    sides: tuple[AttributedPoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """What a synthesis says, structured where the model kept to the structure."""
+    """A synthesis as data where the model kept to the structure, else as prose."""
 
-    points: tuple[Point, ...] = ()
+    points: tuple[AttributedPoint, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
     prose: str = ""
     """The model's own text where it gave no structure."""
@@ -67,7 +67,7 @@ class Synthesis:
 
     @property
     def attributed(self) -> bool:
-        """Whether claims come with the advisors who make them."""
+        """True if claims come with the advisors who make them."""
         return not self.prose
 
 
@@ -89,7 +89,7 @@ def attributable(answers: Sequence[Other]) -> tuple[Attributable, ...]:
 
 
 def compile_synthesis(
-    question: Said,
+    question: ThreadTurn,
     answers: Sequence[Other],
     limits: Limits,
     facts: ModelFacts,
@@ -140,13 +140,15 @@ def compile_synthesis(
 
 
 def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
-    """What the model wrote, with its attributions checked; without any, it is kept as prose.
+    """Parse the model's text and check its attributions; without any, keep it as prose. Items up to
+    a line about disagreement are points. After it, an item that names nobody opens a question, and
+    the items below it that name somebody are its sides.
 
     Items up to a line about disagreement are points. After it, an item that names nobody opens a
     question, and the items below it that name somebody are its sides.
     """
-    who = _Who(advisors)
-    points: list[Point] = []
+    who = _AdvisorNames(advisors)
+    points: list[AttributedPoint] = []
     questions: list[Disagreement] = []
     apart = False
     for line in text.splitlines():
@@ -167,14 +169,14 @@ def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
     return Synthesis(tuple(points), tuple(questions), unknown=tuple(dict.fromkeys(who.unknown)))
 
 
-def _claim(item: str, who: _Who) -> Point:
+def _claim(item: str, who: _AdvisorNames) -> AttributedPoint:
     """An item without the names in brackets before or behind it."""
-    found = _NAMES_FIRST.match(item) or _NAMES_LAST.match(item)
-    if found is None:
-        return Point(item.strip())
-    names = found["names"]
-    said = [names] if who.knows(names) else _AND.split(names)
-    return Point(found["text"].strip(" :–"), who.are(said))
+    match = _NAMES_FIRST.match(item) or _NAMES_LAST.match(item)
+    if match is None:
+        return AttributedPoint(item.strip())
+    names = match["names"]
+    split = [names] if who.knows(names) else _AND.split(names)
+    return AttributedPoint(match["text"].strip(" :–"), who.are(split))
 
 
 def as_markdown(synthesis: Synthesis, advisors: Sequence[Attributable]) -> str:
@@ -182,7 +184,7 @@ def as_markdown(synthesis: Synthesis, advisors: Sequence[Attributable]) -> str:
     names = {advisor.advisor_id: advisor.label for advisor in advisors}
 
     def by(ids: Sequence[str]) -> str:
-        return ", ".join(names.get(one, one) for one in ids)
+        return ", ".join(names.get(advisor_id, advisor_id) for advisor_id in ids)
 
     if synthesis.prose:
         return f"{synthesis.prose}\n\n*(This text does not say which advisor each point is from.)*"
@@ -204,7 +206,7 @@ def as_markdown(synthesis: Synthesis, advisors: Sequence[Attributable]) -> str:
     return "\n".join(parts)
 
 
-class _Who:
+class _AdvisorNames:
     """Finds advisors by what a model calls them, and remembers whom it could not find."""
 
     def __init__(self, advisors: Sequence[Attributable]) -> None:
@@ -218,18 +220,18 @@ class _Who:
         self._ids.pop("", None)
 
     def knows(self, name: str) -> bool:
-        """Whether one advisor is called so."""
+        """True if one advisor has this name."""
         return _plain(name) in self._ids
 
     def are(self, names: Sequence[str]) -> tuple[str, ...]:
         """The advisors' ids, each once."""
-        found: dict[str, None] = {}
+        ids: dict[str, None] = {}
         for name in names:
             if (advisor := self._ids.get(_plain(name))) is not None:
-                found[advisor] = None
+                ids[advisor] = None
             elif name.strip():
                 self.unknown.append(name.strip())
-        return tuple(found)
+        return tuple(ids)
 
 
 def _plain(name: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.context.recipe import Recipe, Window
-from polyvox.thread import Said, Thread
+from polyvox.thread import Thread, ThreadTurn
 
 NOTE_ABOVE = 10
 """A bookends window says how many messages it left out when they are more than this."""
@@ -33,17 +33,17 @@ class Omitted:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What a window lets through."""
+    """The units that a window lets through."""
 
-    units: Sequence[Said]
+    units: Sequence[ThreadTurn]
     head: int = 0
-    """How many units come before the gap (bookends); the rest follow it."""
+    """Number of units before the gap (bookends); the rest follow it."""
     missing: int = 0
     """Messages that the window left out."""
     noted: bool = False
-    """Whether this window says so in a note."""
+    """True if a note tells of the gap."""
     slides: bool = False
-    """Whether what it keeps behind the head moves on with every turn from here."""
+    """True if the part behind the head moves on with every turn from here."""
     omitted: tuple[Omitted, ...] = ()
 
 
@@ -62,19 +62,19 @@ def select(recipe: Recipe, thread: Thread) -> Selected:
     return Selected(thread.past)
 
 
-def messages_in(units: Sequence[Said]) -> int:
-    """How many messages these turns are in the thread."""
+def messages_in(units: Sequence[ThreadTurn]) -> int:
+    """Count the messages of these turns in the thread."""
     return len(units) + sum(len(unit.own) for unit in units)
 
 
-def stretch(reason: Why, units: Sequence[Said]) -> tuple[Omitted, ...]:
+def stretch(reason: Why, units: Sequence[ThreadTurn]) -> tuple[Omitted, ...]:
     """These turns as one entry of what was left out."""
     if not units:
         return ()
     return (Omitted(reason, len(units), messages_in(units), units[0].depth, units[-1].depth),)
 
 
-def _session(thread: Thread) -> tuple[Sequence[Said], tuple[Omitted, ...]]:
+def _session(thread: Thread) -> tuple[Sequence[ThreadTurn], tuple[Omitted, ...]]:
     """The newest turns that belong to the current message's session."""
     at = len(thread.past)
     while at and thread.past[at - 1].session_id == thread.current.session_id:
@@ -82,8 +82,8 @@ def _session(thread: Thread) -> tuple[Sequence[Said], tuple[Omitted, ...]]:
     return thread.past[at:], stretch("session", thread.past[:at])
 
 
-def _newest(units: Sequence[Said], messages: int) -> int:
-    """Where the newest units begin that together are at most so many messages."""
+def _newest(units: Sequence[ThreadTurn], messages: int) -> int:
+    """Index of the first of the newest units that together have at most `messages` messages."""
     at, room = len(units), messages
     while at and 1 + len(units[at - 1].own) <= room:
         at -= 1
@@ -91,7 +91,7 @@ def _newest(units: Sequence[Said], messages: int) -> int:
     return at
 
 
-def _recent(window: Window, past: Sequence[Said], omitted: tuple[Omitted, ...]) -> Selected:
+def _recent(window: Window, past: Sequence[ThreadTurn], omitted: tuple[Omitted, ...]) -> Selected:
     at = _newest(past, window.last_messages)
     out = stretch("window", past[:at])
     return Selected(past[at:], missing=messages_in(past[:at]), slides=at > 0, omitted=omitted + out)
@@ -100,8 +100,8 @@ def _recent(window: Window, past: Sequence[Said], omitted: tuple[Omitted, ...]) 
 def _bookends(
     window: Window,
     thread: Thread,
-    past: Sequence[Said],
-    first: Sequence[Said],
+    past: Sequence[ThreadTurn],
+    first: Sequence[ThreadTurn],
     unread: int,
     omitted: tuple[Omitted, ...],
 ) -> Selected:

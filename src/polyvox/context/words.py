@@ -1,4 +1,4 @@
-"""How texts are written into messages: stamps, and the words of others inside brackets.
+"""Formats of text inside messages: stamps, and the words of others inside brackets.
 
 A block of others' words is one bracketed text. Each entry is a name and a text, and nothing in
 either can end the block or pass for another entry: names are one line without brackets; a text's
@@ -43,7 +43,7 @@ class Made(msgspec.Struct, frozen=True):
     whole: bool = False
     """The template is the text itself; what looks like a slot in it is none."""
     sources: tuple[str, ...] = ()
-    """Of a text that tells of a stretch: the first and the last message of it."""
+    """The first and the last message of the stretch that a text tells of."""
 
     def render(self, texts: Mapping[str, str], question: str = "") -> str:
         """The text, given the texts of the answers by id."""
@@ -60,10 +60,10 @@ class Made(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=4096)
 def _stamp(minute: int) -> str:
     try:
-        said = _EPOCH + timedelta(minutes=minute)
+        moment = _EPOCH + timedelta(minutes=minute)
     except OverflowError:
         return ""
-    return f"[{said:%Y-%m-%d}T{said:%H:%M}] " if said.year >= 1000 else ""
+    return f"[{moment:%Y-%m-%d}T{moment:%H:%M}] " if moment.year >= 1000 else ""
 
 
 def stamp(said_at: int | None) -> str:
@@ -107,12 +107,12 @@ def _partnered(text: str) -> str:
     open_at: list[int] = []
     alone: list[int] = []
     for match in _BRACKET.finditer(text):
-        at, found = match.start(), match[0]
-        if found == "[":
+        at, mark = match.start(), match[0]
+        if mark == "[":
             open_at.append(at)
-        elif found == "]" and open_at:
+        elif mark == "]" and open_at:
             open_at.pop()
-        elif found in ("]", "\\"):
+        elif mark in ("]", "\\"):
             alone.append(at)
     pieces, done = [], 0
     for at in sorted(alone + open_at):

@@ -25,7 +25,7 @@ from polyvox.receive import clean
 from polyvox.resources import Resources
 from polyvox.store import advisors, turns
 from polyvox.store.database import Tx
-from polyvox.store.paging import Page
+from polyvox.store.pages import Page
 from polyvox.values import ASSISTANT_ID, ENDED, SYNTHESIS_ID, Answer, Scope
 
 LISTED = 5000
@@ -46,22 +46,22 @@ async def from_answer(
     wordings, named = checked(said), tags(tagged)
 
     def read(tx: Tx) -> tuple[Answer, str, Context | None]:
-        answer = turns.get_answer(tx, scope, answer_id)
+        answer = turns.get_answer(tx, answer_id)
         if answer.state not in ENDED:
             raise Conflict("The answer is still being written.", "Wait until it has ended.")
-        context = context_of(tx, scope, resources.settings, answer)
-        asked = turns.get_turn(tx, scope, answer.turn_id).content
+        context = context_of(tx, resources.settings, answer)
+        asked = turns.get_turn(tx, answer.turn_id).content
         return answer, asked, context
 
-    answer, asked, context = await resources.database.read(read)
+    answer, asked, context = await resources.database.read(read, scope)
     now = resources.clock()
 
     def write(tx: Tx) -> list[Assertion]:
         name = ""
         if context is not None:
-            name = contexts.put(tx, scope, context.data, now, redacted=context.redacted)
+            name = contexts.put(tx, context.data, now, redacted=context.redacted)
         source = Source(answer.id, answer.conversation_id, answer.turn_id, asked, answer.text, name)
-        known = assertions.list_all(tx, scope, Wanted(answer_id=answer.id))
+        known = assertions.list_all(tx, Wanted(answer_id=answer.id))
         like = Assertion(
             "",
             answer.advisor_id,
@@ -73,24 +73,20 @@ async def from_answer(
             created_at=now,
             updated_at=now,
         )
-        return _made(tx, scope, known, wordings, like)
+        return _made(tx, known, wordings, like)
 
-    return await resources.database.write(write)
+    return await resources.database.write(write, scope)
 
 
 def _made(
-    tx: Tx,
-    scope: Scope,
-    known: Sequence[Assertion],
-    wordings: Iterable[Wording],
-    like: Assertion,
+    tx: Tx, known: Sequence[Assertion], wordings: Iterable[Wording], like: Assertion
 ) -> list[Assertion]:
     """An assertion like this one for each wording; one that is known already as it is."""
 
     def new(one: Wording) -> Assertion:
         return replace(like, id=new_id(), text=one.text, kind=one.kind, args=one.args)
 
-    return [_same(known, one) or assertions.add(tx, scope, new(one)) for one in wordings]
+    return [_same(known, one) or assertions.add(tx, new(one)) for one in wordings]
 
 
 def _same(known: Iterable[Assertion], one: Wording) -> Assertion | None:
@@ -115,10 +111,10 @@ async def by_hand(
     now = resources.clock()
 
     def write(tx: Tx) -> list[Assertion]:
-        who = advisors.get(tx, scope, advisor)
+        who = advisors.get(tx, advisor)
         known = [
             one
-            for one in assertions.list_all(tx, scope, Wanted(advisor_id=who.id))
+            for one in assertions.list_all(tx, Wanted(advisor_id=who.id))
             if one.source is None and one.user_input == user_input
         ]
         like = Assertion(
@@ -132,9 +128,9 @@ async def by_hand(
             created_at=now,
             updated_at=now,
         )
-        return _made(tx, scope, known, wordings, like)
+        return _made(tx, known, wordings, like)
 
-    return await resources.database.write(write)
+    return await resources.database.write(write, scope)
 
 
 async def change(
@@ -144,7 +140,7 @@ async def change(
     now = resources.clock()
 
     def write(tx: Tx) -> Assertion:
-        old = assertions.get(tx, scope, assertion_id)
+        old = assertions.get(tx, assertion_id)
         new: Details = {**details}
         if {"text", "kind", "args"} & details.keys():
             kind = details.get("kind", old.kind)
@@ -166,9 +162,9 @@ async def change(
                 )
             if (asked := details["user_input"]) is not None:
                 clean(asked, "user_input", resources.settings.limits.message_chars)
-        return assertions.change(tx, scope, assertion_id, now, new)
+        return assertions.change(tx, assertion_id, now, new)
 
-    return await resources.database.write(write)
+    return await resources.database.write(write, scope)
 
 
 def _told(one: Assertion) -> str:
@@ -187,10 +183,10 @@ async def bulk(
     now = resources.clock()
 
     def write(tx: Tx) -> list[str]:
-        found = assertions.get_many(tx, scope, list(dict.fromkeys(ids)))
+        found = assertions.get_many(tx, list(dict.fromkeys(ids)))
         for one in found:
             if action == "remove":
-                assertions.remove(tx, scope, one.id, now)
+                assertions.remove(tx, one.id, now)
                 continue
             details: Details
             if action in ("activate", "deactivate"):
@@ -199,16 +195,16 @@ async def bulk(
                 details = {"tags": tags([*one.tags, *named])}
             else:
                 details = {"tags": tuple(old for old in one.tags if old not in named)}
-            assertions.change(tx, scope, one.id, now, details)
+            assertions.change(tx, one.id, now, details)
         return [one.id for one in found]
 
-    return await resources.database.write(write)
+    return await resources.database.write(write, scope)
 
 
 async def remove(resources: Resources, scope: Scope, assertion_id: str) -> None:
     """Take an assertion off the list; verdicts keep what it said."""
     now = resources.clock()
-    await resources.database.write(lambda tx: assertions.remove(tx, scope, assertion_id, now))
+    await resources.database.write(lambda tx: assertions.remove(tx, assertion_id, now), scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,28 +229,28 @@ async def listed(
     """An advisor's assertions, in the order they were made."""
 
     def read(tx: Tx) -> Listed:
-        advisor_id, name = whose(tx, scope, advisor)
+        advisor_id, name = whose(tx, advisor)
         only = Wanted(
             advisor_id, wanted.query, wanted.tag, wanted.kind, wanted.active, wanted.answer_id
         )
-        page = assertions.list_page(tx, scope, only, limit, after)
-        return Listed(advisor_id, name, page, tuple(assertions.tags_of(tx, scope, advisor_id)))
+        page = assertions.list_page(tx, only, limit, after)
+        return Listed(advisor_id, name, page, tuple(assertions.tags_of(tx, advisor_id)))
 
-    return await resources.database.read(read)
+    return await resources.database.read(read, scope)
 
 
-def whose(tx: Tx, scope: Scope, key: str) -> tuple[str, str]:
+def whose(tx: Tx, key: str) -> tuple[str, str]:
     """Id and name of who is meant: an advisor by id or slug, also a removed one by its id as long
     as it has assertions; the plain assistant, and syntheses."""
-    found = advisors.find(tx, scope, key)
+    found = advisors.find(tx, key)
     if found is not None:
         return found.id, found.name
     if key in OURS:
         return key, OURS[key]
-    gone = assertions.name_of(tx, scope, key)
+    gone = assertions.name_of(tx, key)
     if gone is not None:
         return key, gone
-    found = advisors.get(tx, scope, key)
+    found = advisors.get(tx, key)
     return found.id, found.name
 
 
@@ -273,12 +269,12 @@ async def history(resources: Resources, scope: Scope, assertion_id: str) -> Hist
     """An assertion with its versions, and the runs that came with it from elsewhere."""
 
     def read(tx: Tx) -> History:
-        found = assertions.get(tx, scope, assertion_id)
-        runs = past_runs.of_answer(tx, scope, found.source.answer_id) if found.source else []
+        found = assertions.get(tx, assertion_id)
+        runs = past_runs.of_answer(tx, found.source.answer_id) if found.source else []
         mine = [one for one in runs if _about(one, found)]
-        return History(found, tuple(assertions.versions(tx, scope, assertion_id)), tuple(mine))
+        return History(found, tuple(assertions.versions(tx, assertion_id)), tuple(mine))
 
-    return await resources.database.read(read)
+    return await resources.database.read(read, scope)
 
 
 def _about(run: PastRun, one: Assertion) -> bool:
@@ -294,19 +290,19 @@ def _about(run: PastRun, one: Assertion) -> bool:
 
 async def get(resources: Resources, scope: Scope, assertion_id: str) -> Assertion:
     """One assertion, or NotFound."""
-    return await resources.database.read(lambda tx: assertions.get(tx, scope, assertion_id))
+    return await resources.database.read(lambda tx: assertions.get(tx, assertion_id), scope)
 
 
 async def of_answer(resources: Resources, scope: Scope, answer_id: str) -> list[Assertion]:
     """What was drawn from an answer."""
 
     def read(tx: Tx) -> list[Assertion]:
-        turns.get_answer(tx, scope, answer_id)
-        return assertions.list_all(tx, scope, Wanted(answer_id=answer_id))
+        turns.get_answer(tx, answer_id)
+        return assertions.list_all(tx, Wanted(answer_id=answer_id))
 
-    return await resources.database.read(read)
+    return await resources.database.read(read, scope)
 
 
 async def asserted(resources: Resources, scope: Scope, conversation_id: str) -> list[str]:
     """The answers of a conversation that assertions were drawn from."""
-    return await resources.database.read(lambda tx: assertions.asserted(tx, scope, conversation_id))
+    return await resources.database.read(lambda tx: assertions.asserted(tx, conversation_id), scope)

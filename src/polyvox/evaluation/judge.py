@@ -13,13 +13,15 @@ from dataclasses import dataclass, replace
 
 from polyvox.errors import ModelError, Refused
 from polyvox.evaluation import judge_prompt as judging
-from polyvox.evaluation.calls import Calls, Reply, together
+from polyvox.evaluation.budget import Calls, ModelReply, together
 from polyvox.evaluation.judge_prompt import Asked, Reading, Subject
 from polyvox.evaluation.values import Assertion, Judged
 from polyvox.models.base import Request
 from polyvox.models.providers import EMBEDDED
 from polyvox.models.registry import Models
+from polyvox.resources import Resources
 from polyvox.settings import Settings
+from polyvox.values import Scope
 
 log = logging.getLogger("polyvox.evaluation")
 
@@ -50,6 +52,29 @@ def own_model_warning(judge: str | None, asked: Sequence[str]) -> str | None:
         f"The judge, {judge}, is the advisor's own model: it tends to be lenient with itself."
         " Name another one as models.judge."
     )
+
+
+async def ask_judge(
+    resources: Resources, scope: Scope, request: Request, model: str | None = None
+) -> ModelReply | None:
+    """Ask the judge's model (or a named one) one question outside of any run; None where there is
+    none. Raises `CapReached`, and `ModelError` where no reply comes."""
+    name = model or judge_model(resources.settings, resources.models)
+    if name is None or name == EMBEDDED:
+        return None
+    reply, _ = await asked_plainly(Calls(resources, scope), name, request)
+    return reply
+
+
+async def asked_plainly(calls: Calls, model: str, request: Request) -> tuple[ModelReply, Request]:
+    """Ask with the request's schema; where that is refused, once more without."""
+    try:
+        return await calls.ask(model, request), request
+    except Refused:
+        if request.schema is None:
+            raise
+        plain = replace(request, schema=None)  # perhaps that is what this server does not take
+        return await calls.ask(model, plain), plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +110,7 @@ class Judge:
     async def _round(
         self, subject: Subject, assertions: Sequence[Assertion], repeat: int
     ) -> list[Judged]:
-        facts = self.calls.models.facts(self._name)
+        facts = self.calls.resources.models.facts(self._name)
         limit = facts.max_tokens or MAX_TOKENS
         ordered = judging.asked(subject, assertions, repeat)
         parts, too_long = judging.batches(subject, ordered, facts.window, limit)
@@ -122,22 +147,15 @@ class Judge:
 
     async def _read(self, request: Request, batch: Sequence[Asked]) -> Reading:
         """The reading of a reply; where nothing of it can be used, of the one after it."""
-        reply, request = await self._reply(request)
+        reply, request = await asked_plainly(self.calls, self._name, request)
         reading = judging.read(reply.text, batch, cut=reply.cut)
         if not reading.wrong or reading.found:
             return reading
         log.debug("the judge's reply cannot be used: %s", "; ".join(set(reading.wrong.values())))
-        reply, _ = await self._reply(judging.repair(request, reply.text, reading))
+        reply, _ = await asked_plainly(
+            self.calls, self._name, judging.repair(request, reply.text, reading)
+        )
         return judging.read(reply.text, batch, cut=reply.cut)
-
-    async def _reply(self, request: Request) -> tuple[Reply, Request]:
-        try:
-            return await self.calls.ask(self._name, request), request
-        except Refused:
-            if request.schema is None:
-                raise
-            plain = replace(request, schema=None)  # perhaps that is what this server does not take
-            return await self.calls.ask(self._name, plain), plain
 
     async def _confirmed(self, subject: Subject, one: Assertion, repeat: int) -> Judged | None:
         """What a fail turns into when it is asked about again: None, unless two further voices

@@ -36,7 +36,7 @@ SHOWN_AGAIN = 4_000
 FEWEST_LETTERS = 6
 """Of a reason: less points at nothing."""
 MOST_STARTS = 2_000
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _ESCAPED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
@@ -201,7 +201,7 @@ _PLACEHOLDER = re.compile(
 def read(reply: str, batch: Sequence[Asked], *, cut: bool = False) -> Reading:
     """What of a reply counts. `cut`: it ended because it had become too long."""
     keys = [one.key for one in batch]
-    text = _THOUGHT.sub(" ", reply[:LONGEST_REPLY])
+    text = THOUGHT.sub(" ", reply[:LONGEST_REPLY])
     rows = list(_rows(text))
     nothing = "it was cut off before its end" if cut else "it holds no such JSON"
     if any(not isinstance(row.get("id"), str) or row["id"].strip() not in keys for row in rows):

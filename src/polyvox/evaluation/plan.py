@@ -25,7 +25,7 @@ from polyvox.resources import Resources
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import turns
 from polyvox.store.database import Tx
-from polyvox.values import ENDED, REDACTED, Answer, Scope
+from polyvox.values import ENDED, REDACTED, Answer
 
 MOST_REPEATS = 50
 NO_ANSWER = "It was made by hand: there is no stored answer to judge. Replay it instead."
@@ -58,7 +58,7 @@ class Wish:
     origin: Origin = "person"
 
 
-def plan(tx: Tx, resources: Resources, scope: Scope, wish: Wish) -> Evaluation:
+def plan(tx: Tx, resources: Resources, wish: Wish) -> Evaluation:
     """The run that is wished for, ready to be stored. `Invalid` where there is nothing to do."""
     if not 1 <= wish.repeats <= MOST_REPEATS:
         raise Invalid(f"repeat must be from 1 to {MOST_REPEATS}.", param="repeat")
@@ -71,9 +71,9 @@ def plan(tx: Tx, resources: Resources, scope: Scope, wish: Wish) -> Evaluation:
         )
     if wish.model:
         resources.models.check_name(wish.model)
-    answer = None if wish.answer_id is None else _answer(tx, scope, wish.answer_id)
-    advisor_id = _advisor_id(tx, scope, wish, answer)
-    chosen = _chosen(tx, scope, wish, advisor_id, mode)
+    answer = None if wish.answer_id is None else _answer(tx, wish.answer_id)
+    advisor_id = _advisor_id(tx, wish, answer)
+    chosen = _chosen(tx, wish, advisor_id, mode)
     asked: list[str] = []
     if answer is not None:
         units = [Unit(_pairs(chosen), answer=answer.id)]
@@ -81,9 +81,9 @@ def plan(tx: Tx, resources: Resources, scope: Scope, wish: Wish) -> Evaluation:
     elif mode == "judge":
         units = _stored(chosen)
         sources = {one.answer for one in units if one.answer}
-        asked += [found.model for one in sources if (found := _find(tx, scope, one)) is not None]
+        asked += [found.model for one in sources if (found := _find(tx, one)) is not None]
     else:
-        units, asked = _replayed(tx, resources, scope, chosen, wish.model)
+        units, asked = _replayed(tx, resources, chosen, wish.model)
     judge = judge_model(resources.settings, resources.models)
     confirm = resources.settings.evaluation.confirm if wish.confirm is None else wish.confirm
     return Evaluation(
@@ -115,8 +115,8 @@ def plan(tx: Tx, resources: Resources, scope: Scope, wish: Wish) -> Evaluation:
     )
 
 
-def _answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
-    answer = turns.get_answer(tx, scope, answer_id)
+def _answer(tx: Tx, answer_id: str) -> Answer:
+    answer = turns.get_answer(tx, answer_id)
     if answer.state not in ENDED:
         raise Conflict("This answer is still being written.", "Wait for its end.")
     if not answer.text.strip():
@@ -124,29 +124,27 @@ def _answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
     return answer
 
 
-def _find(tx: Tx, scope: Scope, answer_id: str) -> Answer | None:
+def _find(tx: Tx, answer_id: str) -> Answer | None:
     try:
-        return turns.get_answer(tx, scope, answer_id)
+        return turns.get_answer(tx, answer_id)
     except NotFound:
         return None
 
 
-def _advisor_id(tx: Tx, scope: Scope, wish: Wish, answer: Answer | None) -> str | None:
+def _advisor_id(tx: Tx, wish: Wish, answer: Answer | None) -> str | None:
     if wish.advisor is not None:
-        found = advisor_rows.find(tx, scope, wish.advisor)
+        found = advisor_rows.find(tx, wish.advisor)
         if found is not None:
             return found.id
-        if assertion_rows.name_of(tx, scope, wish.advisor) is not None:
+        if assertion_rows.name_of(tx, wish.advisor) is not None:
             return wish.advisor  # it is gone; its assertions work on
-        return advisor_rows.get(tx, scope, wish.advisor).id
+        return advisor_rows.get(tx, wish.advisor).id
     return None if answer is None else answer.advisor_id
 
 
-def _chosen(
-    tx: Tx, scope: Scope, wish: Wish, advisor_id: str | None, mode: Mode
-) -> list[Assertion]:
+def _chosen(tx: Tx, wish: Wish, advisor_id: str | None, mode: Mode) -> list[Assertion]:
     if wish.assertion_ids is not None:
-        chosen = assertion_rows.get_many(tx, scope, list(dict.fromkeys(wish.assertion_ids)))
+        chosen = assertion_rows.get_many(tx, list(dict.fromkeys(wish.assertion_ids)))
         if advisor_id is not None:
             strange = [one for one in chosen if one.advisor_id != advisor_id]
             if strange:
@@ -154,7 +152,7 @@ def _chosen(
                     f"The assertion {strange[0].id} is another advisor's.", param="assertion_ids"
                 )
     else:
-        chosen = assertion_rows.list_all(tx, scope, Wanted(advisor_id=advisor_id, active=True))
+        chosen = assertion_rows.list_all(tx, Wanted(advisor_id=advisor_id, active=True))
     if not chosen:
         raise Invalid(
             "There are no active assertions to evaluate.",
@@ -162,7 +160,7 @@ def _chosen(
         )
     if not wish.failing:
         return chosen
-    last = evaluations.latest(tx, scope, advisor_id, mode=mode)
+    last = evaluations.latest(tx, advisor_id, mode=mode)
     found = suite.read_results(last.results) if last is not None and last.results else None
     failed = (
         {row.assertion_id for row in found.assertions if row.outcome == "fail"} if found else ()
@@ -196,10 +194,10 @@ def _stored(chosen: Sequence[Assertion]) -> list[Unit]:
 
 
 def _replayed(
-    tx: Tx, resources: Resources, scope: Scope, chosen: Sequence[Assertion], model: str
+    tx: Tx, resources: Resources, chosen: Sequence[Assertion], model: str
 ) -> tuple[list[Unit], list[str]]:
     """Each assertion in its contexts, and the models that will answer there."""
-    found = places(tx, resources, scope, chosen)
+    found = places(tx, resources, chosen)
     stored: dict[str, list[Assertion]] = {}
     own: dict[tuple[str, str], list[Assertion]] = {}
     units: list[Unit] = []

@@ -3,6 +3,9 @@
 What an advisor was sent for an answer is sent again, to the same model with the same parameters;
 only the prompt differs, and where it does not, the request is the same to the byte. Where there is
 nothing stored, for an assertion made by hand, the road compiles what a first message would send.
+
+Invariant: the same sample or judgement of one run is paid for once, however often it is asked for;
+a failure is never kept, so asking again tries again.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import msgspec
 
@@ -18,8 +22,7 @@ from polyvox.context.compile import compile_request
 from polyvox.context.rebuild import Receipt
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import EmptyAnswer, Invalid, NotFound
-from polyvox.evaluation.bench import Prompt, Sample
-from polyvox.evaluation.calls import Afford, Calls, Note
+from polyvox.evaluation.budget import Calls, Note, RunBudget
 from polyvox.evaluation.checks import check
 from polyvox.evaluation.contexts import Context, Field, captured, read, with_phase, with_prompt
 from polyvox.evaluation.judge import Judge
@@ -35,11 +38,10 @@ from polyvox.memory.tables import companions
 from polyvox.models.base import Request
 from polyvox.resources import Resources
 from polyvox.session.council import find_recipe, model_for, params_for, voiced
-from polyvox.session.spending import check_caps
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import ratios, turns
 from polyvox.store.database import Tx
-from polyvox.thread import Said, Thread
+from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import Advisor, Scope, Usage
 
 FRESH_RECIPE = "council"
@@ -47,6 +49,64 @@ FRESH_RECIPE = "council"
 MEANWHILE = (
     "Something of this was forgotten while it was judged. Run what could not be judged again."
 )
+
+
+PROMPT = "prompt"
+"""Target of an optimisation: the advisor's identity (its prompt, else its description)."""
+PHASE = "phase:"
+"""Begins the name of a target that is the text of a recipe's phase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A text that is tried out, and where it stands."""
+
+    text: str
+    target: str = PROMPT
+    """`prompt`, or `phase:NAME`."""
+
+    @property
+    def hash(self) -> str:
+        """Its name by its content; for the advisor's identity that of its prompt version."""
+        return content_hash(self.text if self.target == PROMPT else f"{self.target}\n{self.text}")
+
+    @property
+    def phase(self) -> str | None:
+        """The phase whose text it is; None: it is the advisor's identity."""
+        return self.target.removeprefix(PHASE) if self.target.startswith(PHASE) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What an advisor answered when it was asked anew."""
+
+    key: str
+    """Names it: run, prompt, context, model, parameters and repeat."""
+    text: str
+    model: str
+    """provider:name that gave it."""
+    context_hash: str
+    prompt_hash: str
+    usage: Usage | None = None
+    """What it used; None where it was kept from before."""
+
+
+class Bench(Protocol):
+    """Tries prompts out: the road itself (`RoadBench`), or a simulated one with set
+    probabilities."""
+
+    async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+        """What the advisor answers in that context with this prompt; another repeat is another
+        answer. Raises `ModelError` where it does not answer, `CapReached` where nothing may be
+        spent any more, `Invalid` where the context cannot be replayed."""
+        ...
+
+    async def judge(
+        self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+    ) -> list[Judged]:
+        """One judgement for each assertion, in their order. A judge that is away or unreadable
+        is an `error` in each of its own; only `CapReached` is raised."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,40 +121,38 @@ class Places:
     """Those whose contexts they are, as they are now; one that is gone is not among them."""
 
 
-def places(tx: Tx, resources: Resources, scope: Scope, assertions: Sequence[Assertion]) -> Places:
+def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Places:
     """Where each assertion is tried out: in the context it was drawn from, with the question it
     has of its own, or else in every stored context of its advisor."""
     found: dict[str, Context] = {}
     of: dict[str, tuple[str, ...]] = {}
     advisors: dict[str, Advisor] = {}
     for one in assertions:
-        advisor = advisors.get(one.advisor_id) or advisor_rows.find(tx, scope, one.advisor_id)
+        advisor = advisors.get(one.advisor_id) or advisor_rows.find(tx, one.advisor_id)
         if advisor is not None:
             advisors[advisor.id] = advisor
         if one.source is not None:
             names = [one.source.context_hash] if one.source.context_hash else []
         elif one.user_input is not None:
-            fresh = (
-                None if advisor is None else _fresh(tx, resources, scope, advisor, one.user_input)
-            )
+            fresh = None if advisor is None else _fresh(tx, resources, advisor, one.user_input)
             names = [] if fresh is None else [fresh.hash]
             if fresh is not None:
                 found[fresh.hash] = fresh
         else:
-            names = assertion_rows.context_hashes(tx, scope, one.advisor_id)
+            names = assertion_rows.context_hashes(tx, one.advisor_id)
         for name in names:
-            if name not in found and (stored := context_rows.find(tx, scope, name)) is not None:
-                found[name] = _today(tx, resources, scope, read(stored.data))
+            if name not in found and (stored := context_rows.find(tx, name)) is not None:
+                found[name] = _today(tx, resources, read(stored.data))
         of[one.id] = tuple(name for name in names if name in found)
     return Places(found, of, advisors)
 
 
-def _today(tx: Tx, resources: Resources, scope: Scope, context: Context) -> Context:
+def _today(tx: Tx, resources: Resources, context: Context) -> Context:
     """A context under the phase that the person has written since: their own text of it is part of
     what is tried out, as the advisor's prompt is."""
     if context.recipe[0] not in BUILT_IN:
         return context
-    recipe = find_recipe(tx, scope, resources.settings, context.recipe[0])
+    recipe = find_recipe(tx, resources.settings, context.recipe[0])
     for phase in recipe.phases:
         if phase.name == context.phase and phase.text:
             try:
@@ -104,17 +162,15 @@ def _today(tx: Tx, resources: Resources, scope: Scope, context: Context) -> Cont
     return context
 
 
-def _fresh(
-    tx: Tx, resources: Resources, scope: Scope, advisor: Advisor, asked: str
-) -> Context | None:
+def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Context | None:
     """What this advisor would be sent for a first message; None where that does not fit."""
-    recipe = find_recipe(tx, scope, resources.settings, FRESH_RECIPE)
+    recipe = find_recipe(tx, resources.settings, FRESH_RECIPE)
     model = model_for(resources, recipe, advisor)
     facts = resources.models.facts(model)
     thread = Thread(
         voiced(recipe, advisor),
-        Said("", "", 1, asked, None),
-        ratio=ratios.ratio(tx, scope, model),
+        ThreadTurn("", "", 1, asked, None),
+        ratio=ratios.ratio(tx, model),
     )
     params = params_for(resources, recipe, advisor, facts)
     try:
@@ -147,7 +203,9 @@ class RoadBench:
         model = self._model(context)
         key = self.key(prompt, context_hash, repeat)
         async with self._locks.setdefault(key, asyncio.Lock()):
-            kept = await self.resources.database.read(lambda tx: self._kept(tx, key, context_hash))
+            kept = await self.resources.database.read(
+                lambda tx: self._kept(tx, key, context_hash), self.scope
+            )
             if kept is None:
                 return await self._ask(prompt, context_hash, repeat, model, asked.request())
         return _sample(kept)
@@ -183,7 +241,7 @@ class RoadBench:
     ) -> list[Judged]:
         """The same about any text."""
         known = await self.resources.database.read(
-            lambda tx: verdicts.of_subject(tx, self.scope, self.run_id, about.subject, repeat)
+            lambda tx: verdicts.of_subject(tx, self.run_id, about.subject, repeat), self.scope
         )
         found = {
             one.assertion_id: Judged(one.assertion_id, one.number, one.reason, one.outcome)
@@ -214,7 +272,7 @@ class RoadBench:
         judge = (CODE, "") if coded else (self.judge_.model or "", judge_hash())
 
         def store(tx: Tx) -> list[Judged]:
-            companions.drops_held(tx, self.scope)
+            companions.drops_held(tx)
             found = list(judged)
             if subject is not None and not self._stands(tx, about, subject):
                 found = [replace(one, reason=MEANWHILE, outcome="error") for one in judged]
@@ -237,10 +295,10 @@ class RoadBench:
                 )
                 for one in found
             ]
-            verdicts.put(tx, self.scope, rows)
+            verdicts.put(tx, rows)
             return found
 
-        return await self.resources.database.write(store) if judged else []
+        return await self.resources.database.write(store, self.scope) if judged else []
 
     async def _ask(
         self, prompt: Prompt, context_hash: str, repeat: int, model: str, request: Request
@@ -260,21 +318,21 @@ class RoadBench:
         )
 
         def store(tx: Tx) -> None:
-            companions.drops_held(tx, self.scope)
+            companions.drops_held(tx)
             self._kept(tx, made.key, context_hash)
-            samples.put(tx, self.scope, made)
+            samples.put(tx, made)
 
-        await self.resources.database.write(store)
+        await self.resources.database.write(store, self.scope)
         return _sample(made, reply.usage)
 
     def _kept(self, tx: Tx, key: str, context_hash: str) -> StoredSample | None:
         """A sample that is stored, unless something of its context was forgotten since it was
         read: that is refused."""
-        stored = context_rows.find(tx, self.scope, context_hash)
+        stored = context_rows.find(tx, context_hash)
         asked = self._context(context_hash).asked
-        if stored.redacted if stored else not assertion_rows.is_asked(tx, self.scope, asked):
+        if stored.redacted if stored else not assertion_rows.is_asked(tx, asked):
             raise _forgotten()
-        return samples.find(tx, self.scope, key)
+        return samples.find(tx, key)
 
     def _stands(self, tx: Tx, about: About, subject: Subject) -> bool:
         """Whether what was judged is stored as it was read."""
@@ -282,12 +340,12 @@ class RoadBench:
             if about.sample:
                 kept = self._kept(tx, about.sample, about.context_hash)
                 return kept is not None and kept.text == subject.answer
-            answer = turns.get_answer(tx, self.scope, about.answer_id or "")
+            answer = turns.get_answer(tx, about.answer_id or "")
         except Invalid:
             return False
         except NotFound:  # its conversation is gone: the assertion keeps what it was drawn from
             return True
-        asked = turns.get_turn(tx, self.scope, answer.turn_id).content
+        asked = turns.get_turn(tx, answer.turn_id).content
         return (asked, answer.text) == (subject.question, subject.answer)
 
     def _context(self, context_hash: str) -> Context:
@@ -334,43 +392,26 @@ class About:
         return self.sample or self.answer_id or ""
 
 
-def bench(
+def road_bench(
     resources: Resources,
     scope: Scope,
     run_id: str,
-    found: Places,
+    places: Places,
     judge: str | None,
     *,
     purpose: str = "evaluation",
     note: Note | None = None,
-    afford: Afford | None = None,
+    budget: RunBudget | None = None,
     confirm: bool = False,
     model: str | None = None,
 ) -> RoadBench:
-    """The road as a bench for one run. Every call is checked against the caps of the settings and
-    against `afford`; what it used is told to `note` in the commit that stores it."""
-
-    async def affordable(name: str, request: Request) -> None:
-        limits = resources.settings.limits
-        if limits.capped:
-            await resources.database.read(
-                lambda tx: check_caps(tx, scope, limits, "", None, resources.clock())
-            )
-        if afford is not None:
-            await afford(name, request)
-
-    calls = Calls(
-        scope,
-        resources.models,
-        resources.database,
-        resources.clock,
-        purpose,
-        affordable,
-        at_once=resources.settings.evaluation.concurrency,
-    )
+    """Build the road's bench for one run; `note` counts a call in the commit that stores it."""
+    calls = Calls(resources, scope, purpose)
     if note is not None:
         calls.note = note
-    return RoadBench(resources, scope, run_id, found, calls, Judge(calls, judge, confirm), model)
+    if budget is not None:
+        calls.budget = budget
+    return RoadBench(resources, scope, run_id, places, calls, Judge(calls, judge, confirm), model)
 
 
 def _field(advisor: Advisor | None, text: str) -> Field | None:

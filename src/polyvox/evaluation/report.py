@@ -18,7 +18,7 @@ from polyvox.evaluation.tables.verdicts import CODE
 from polyvox.evaluation.values import Outcome, Verdict
 from polyvox.store import turns, versions
 from polyvox.store.database import Tx
-from polyvox.values import PromptVersion, Scope
+from polyvox.values import PromptVersion
 
 K = TypeVar("K")
 
@@ -32,12 +32,12 @@ class Agreements:
     assertions: tuple[tuple[str, Agreement], ...]
 
 
-def agreements(tx: Tx, scope: Scope, advisor_id: str | None = None) -> Agreements:
+def agreements(tx: Tx, advisor_id: str | None = None) -> Agreements:
     """How verdicts compare with what a person says they should have been. Checks in code are not
     among them: they are not a matter of opinion."""
-    found = [one for one in verdicts.overruled(tx, scope) if one.judge != CODE]
+    found = [one for one in verdicts.overruled(tx) if one.judge != CODE]
     if advisor_id is not None:
-        own = {one.id for one in assertion_rows.list_all(tx, scope, Wanted(advisor_id=advisor_id))}
+        own = {one.id for one in assertion_rows.list_all(tx, Wanted(advisor_id=advisor_id))}
         found = [one for one in found if one.assertion_id in own]
     return Agreements(
         _agreement(found),
@@ -67,20 +67,16 @@ class Marked:
     """The newest on each assertion that still exists."""
 
 
-def marked(tx: Tx, scope: Scope, answer_id: str) -> Marked:
+def marked(tx: Tx, answer_id: str) -> Marked:
     """What is known of a stored answer; NotFound where there is none and never was a verdict."""
-    found = verdicts.of_answer(tx, scope, answer_id)
+    found = verdicts.of_answer(tx, answer_id)
     if not found:
-        turns.get_answer(tx, scope, answer_id)
+        turns.get_answer(tx, answer_id)
     newest: dict[str, Verdict] = {}
     for one in found:
         newest.setdefault(one.assertion_id, one)
-    kept = [
-        one
-        for one in newest.values()
-        if assertion_rows.find(tx, scope, one.assertion_id) is not None
-    ]
-    waiting = evaluations.under_way(tx, scope, answer_id)
+    kept = [one for one in newest.values() if assertion_rows.find(tx, one.assertion_id) is not None]
+    waiting = evaluations.under_way(tx, answer_id)
     outcomes = [suite.effective(one) for one in kept]
     outcome: Outcome | None = None
     if outcomes:
@@ -108,16 +104,16 @@ class Point:
         return found.low, found.high
 
 
-def pass_rates(tx: Tx, scope: Scope, advisor_id: str, limit: int = 200) -> list[Point]:
+def pass_rates(tx: Tx, advisor_id: str, limit: int = 200) -> list[Point]:
     """The finished replays of an advisor's assertions, oldest first, each with the prompt version
     that was tried out."""
-    page = evaluations.list_page(tx, scope, advisor_id=advisor_id, limit=limit)
+    page = evaluations.list_page(tx, advisor_id=advisor_id, limit=limit)
     points = []
     for one in reversed(page.items):
         tried = {unit.prompt for unit in suite.read_plan(one.plan) if unit.prompt}
         if one.mode != "replay" or one.state != "finished" or not one.results or len(tried) != 1:
             continue
-        version = versions.get(tx, scope, tried.pop())
+        version = versions.get(tx, tried.pop())
         found = suite.read_results(one.results)
         passes = sum(row.passes for row in found.assertions)
         fails = sum(row.fails for row in found.assertions)

@@ -31,7 +31,7 @@ from polyvox.store import jobs, turns
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
 from polyvox.values import Scope
-from polyvox.work.cancelling import Bells
+from polyvox.work.cancel import Bells
 from polyvox.work.worker import Handler
 
 KIND = "evaluation"
@@ -49,26 +49,26 @@ class Seen:
     verdicts: tuple[Verdict, ...]
 
 
-def begin(tx: Tx, resources: Resources, scope: Scope, wish: Wish) -> Evaluation:
+def begin(tx: Tx, resources: Resources, wish: Wish) -> Evaluation:
     """Want a run, in the commit that makes it necessary."""
-    made = plan(tx, resources, scope, wish)
-    evaluations.add(tx, scope, made)
-    jobs.enqueue(tx, scope, KIND, made.id, made.created_at)
+    made = plan(tx, resources, wish)
+    evaluations.add(tx, made)
+    jobs.enqueue(tx, KIND, made.id, made.created_at)
     return made
 
 
-def seen(tx: Tx, scope: Scope, evaluation_id: str) -> Seen:
+def seen(tx: Tx, evaluation_id: str) -> Seen:
     """A run with all that it has found out up to now."""
-    one = evaluations.get(tx, scope, evaluation_id)
-    found = verdicts.of_evaluation(tx, scope, evaluation_id)
+    one = evaluations.get(tx, evaluation_id)
+    found = verdicts.of_evaluation(tx, evaluation_id)
     return Seen(one, suite.results(suite.read_plan(one.plan), found), tuple(found))
 
 
-def keep_results(tx: Tx, scope: Scope, evaluation_id: str) -> Results:
+def keep_results(tx: Tx, evaluation_id: str) -> Results:
     """Write down what a run has found out, as it is now."""
-    found = seen(tx, scope, evaluation_id).results
+    found = seen(tx, evaluation_id).results
     text = msgspec.json.encode(found).decode()
-    evaluations.keep_results(tx, scope, evaluation_id, text)
+    evaluations.keep_results(tx, evaluation_id, text)
     return found
 
 
@@ -88,27 +88,27 @@ class Evaluations:
     async def begin(self, scope: Scope, wish: Wish) -> Evaluation:
         """Want a run; a worker does it."""
         made = await self._resources.database.write(
-            lambda tx: begin(tx, self._resources, scope, wish)
+            lambda tx: begin(tx, self._resources, wish), scope
         )
         self._ring()
         return made
 
     async def get(self, scope: Scope, evaluation_id: str) -> Seen:
         """A run with all that it has found out up to now."""
-        return await self._resources.database.read(lambda tx: seen(tx, scope, evaluation_id))
+        return await self._resources.database.read(lambda tx: seen(tx, evaluation_id), scope)
 
     async def cancel(self, scope: Scope, evaluation_id: str) -> Evaluation:
         """Call a run off: from now on nothing is spent on it, what it found stays."""
 
         def write(tx: Tx) -> Evaluation:
             now = self._resources.clock()
-            if not evaluations.end(tx, scope, evaluation_id, "cancelled", now, CALLED_OFF):
-                one = evaluations.get(tx, scope, evaluation_id)
+            if not evaluations.end(tx, evaluation_id, "cancelled", now, CALLED_OFF):
+                one = evaluations.get(tx, evaluation_id)
                 raise Conflict(f"This evaluation is {one.state}.", "There is nothing to call off.")
-            keep_results(tx, scope, evaluation_id)
-            return evaluations.get(tx, scope, evaluation_id)
+            keep_results(tx, evaluation_id)
+            return evaluations.get(tx, evaluation_id)
 
-        ended = await self._resources.database.write(write)
+        ended = await self._resources.database.write(write, scope)
         self._bells.ring(evaluation_id)
         return ended
 
@@ -116,14 +116,14 @@ class Evaluations:
         """Make a run the one that later ones are compared with."""
         now = self._resources.clock() if blessed else None
         return await self._resources.database.write(
-            lambda tx: evaluations.bless(tx, scope, evaluation_id, now)
+            lambda tx: evaluations.bless(tx, evaluation_id, now), scope
         )
 
     async def retry_errors(self, scope: Scope, evaluation_id: str) -> Evaluation:
         """Take an ended run up again: what could not be found out is tried once more."""
 
         def write(tx: Tx) -> Evaluation:
-            found = seen(tx, scope, evaluation_id)
+            found = seen(tx, evaluation_id)
             if not found.evaluation.ended:
                 raise Conflict(
                     f"This evaluation is {found.evaluation.state}.", "Wait for its end first."
@@ -131,16 +131,16 @@ class Evaluations:
             missing = any(row.errors or row.rate is None for row in found.results.assertions)
             if found.evaluation.state == "finished" and not missing:
                 raise Conflict("Everything in this evaluation was found out.", "Run it anew.")
-            if jobs.get(tx, scope, f"{KIND}:{evaluation_id}").state == "running":
+            if jobs.get(tx, f"{KIND}:{evaluation_id}").state == "running":
                 raise Conflict(
                     "This evaluation is still being called off.", "Try again in a moment."
                 )
             judge = judge_model(self._resources.settings, self._resources.models) or ""
-            evaluations.take_up(tx, scope, evaluation_id, judge, judge_hash())
-            jobs.again(tx, scope, KIND, evaluation_id, self._resources.clock())
-            return evaluations.get(tx, scope, evaluation_id)
+            evaluations.take_up(tx, evaluation_id, judge, judge_hash())
+            jobs.again(tx, KIND, evaluation_id, self._resources.clock())
+            return evaluations.get(tx, evaluation_id)
 
-        taken = await self._resources.database.write(write)
+        taken = await self._resources.database.write(write, scope)
         self._ring()
         return taken
 
@@ -150,33 +150,33 @@ class Evaluations:
         """Note what a verdict should have been; the run's results follow."""
 
         def write(tx: Tx) -> Verdict:
-            one = verdicts.overrule(tx, scope, verdict_id, outcome, self._resources.clock())
+            one = verdicts.overrule(tx, verdict_id, outcome, self._resources.clock())
             try:
-                ended = evaluations.get(tx, scope, one.evaluation_id).ended
+                ended = evaluations.get(tx, one.evaluation_id).ended
             except NotFound:  # it is an optimisation's
                 return one
             if ended:
-                keep_results(tx, scope, one.evaluation_id)
+                keep_results(tx, one.evaluation_id)
             return one
 
-        return await self._resources.database.write(write)
+        return await self._resources.database.write(write, scope)
 
     # live badges
 
-    def want_badges(self, tx: Tx, scope: Scope, answer_id: str) -> None:
+    def want_badges(self, tx: Tx, answer_id: str) -> None:
         """Have a new answer checked, in the commit that ends it; nothing where there is nothing to
         check. Without a judge only checks in code are made: a mark that says "error" on every card
         would say nothing."""
         wish = Wish(answer_id=answer_id, mode="judge", origin="badge")
         try:
             if judge_model(self._resources.settings, self._resources.models) is None:
-                advisor_id = turns.get_answer(tx, scope, answer_id).advisor_id
-                known = assertions.list_all(tx, scope, Wanted(advisor_id=advisor_id, active=True))
+                advisor_id = turns.get_answer(tx, answer_id).advisor_id
+                known = assertions.list_all(tx, Wanted(advisor_id=advisor_id, active=True))
                 coded = tuple(one.id for one in known if one.kind != "judge")
                 if not coded:
                     return
                 wish = replace(wish, assertion_ids=coded)
-            begin(tx, self._resources, scope, wish)
+            begin(tx, self._resources, wish)
         except (Invalid, Conflict, NotFound):
             return
 
@@ -190,14 +190,14 @@ class Evaluations:
         scope, run_id = job.scope, job.subject
         database, clock = self._resources.database, self._resources.clock
         try:
-            one = await database.write(lambda tx: evaluations.start(tx, scope, run_id, clock()))
+            one = await database.write(lambda tx: evaluations.start(tx, run_id, clock()), scope)
         except NotFound:
             return
         if one.ended:
             return
 
         async def wanted() -> bool:
-            now = await database.read(lambda tx: evaluations.get(tx, scope, run_id))
+            now = await database.read(lambda tx: evaluations.get(tx, run_id), scope)
             return not now.ended
 
         failure = ""
@@ -208,13 +208,13 @@ class Evaluations:
             whole, failure = True, f"{error.message} {error.hint}".strip()
 
         def write(tx: Tx) -> None:
-            found = keep_results(tx, scope, run_id)
+            found = keep_results(tx, run_id)
             if whole and failure:
-                evaluations.end(tx, scope, run_id, "failed", clock(), failure)
-            elif whole and evaluations.end(tx, scope, run_id, "finished", clock(), _told(found)):
-                evaluations.progress(tx, scope, run_id, one.total)
+                evaluations.end(tx, run_id, "failed", clock(), failure)
+            elif whole and evaluations.end(tx, run_id, "finished", clock(), _told(found)):
+                evaluations.progress(tx, run_id, one.total)
 
-        await database.write(write)
+        await database.write(write, scope)
 
 
 def _told(found: Results) -> str:

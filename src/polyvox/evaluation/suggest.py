@@ -1,8 +1,9 @@
-"""Assertions that an answer suggests: some by rule, for nothing; some that a model proposes.
+"""Suggested assertions: some that an answer itself shows, some that a model proposes. None is made.
 
-What a rule can tell of an answer (its length, its language, how it ends) is offered as a check in
-code, and holds of that answer by construction. A model's proposals are read with patience, and kept
-only if they say one thing plainly and are not there yet; one that a check can say becomes a check.
+A rule looks at the answer's length, its language and how it ends, and offers checks in code that
+hold of that answer by construction. A model's proposals are read with patience, and kept only if
+they are short and not there yet. The rules always have something to offer, so a model that is
+missing, too small or away takes away its own share and says so; only a cap on spending is an error.
 """
 
 from __future__ import annotations
@@ -13,29 +14,36 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polyvox.context.promptset import fill
-from polyvox.evaluation import count as counting
-from polyvox.evaluation import language as languages
+from polyvox.errors import Conflict, ModelError
+from polyvox.evaluation import count, language
 from polyvox.evaluation.checks import check, described, understood
-from polyvox.evaluation.judge_prompt import prompt, quoted
-from polyvox.evaluation.lint import lint
-from polyvox.evaluation.phrasing import coded
+from polyvox.evaluation.judge import ask_judge, judge_model
+from polyvox.evaluation.judge_prompt import THOUGHT, prompt, quoted
+from polyvox.evaluation.tables import assertions
+from polyvox.evaluation.tables.assertions import Wanted
 from polyvox.evaluation.values import Kind
 from polyvox.evaluation.wordings import Wording
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.receive import printable
 from polyvox.replies import objects
-from polyvox.values import Params
+from polyvox.resources import Resources
+from polyvox.store import turns
+from polyvox.store.database import Tx
+from polyvox.values import ENDED, Answer, Params, Scope
 
 COUNT = 6
 FEWEST_WORDS = 2
 LONGEST = 300
 MOST_KNOWN = 40
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+TOO_SMALL = (
+    "These were found by rules. The embedded model is far too small to propose more: set"
+    " models.judge, or a key for a provider."
+)
 _LISTED = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(\S.*)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class Suggestion:
     """An assertion that could be made of an answer."""
 
     text: str
@@ -45,22 +53,71 @@ class Proposed:
     """`rule`, or the model that proposed it."""
 
 
-def by_rule(answer: str) -> list[Proposed]:
-    """What can be said of an answer without asking anybody."""
-    found: list[tuple[Kind, dict[str, Any]]] = []
-    words = counting.words(answer)
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """Everything that could be asserted of an answer."""
+
+    suggestions: tuple[Suggestion, ...]
+    model: str
+    """Who proposed; empty: only the rules did."""
+    note: str
+    """Why a model did not, where it did not."""
+
+
+async def suggest(
+    resources: Resources,
+    scope: Scope,
+    answer_id: str,
+    most: int = COUNT,
+    model: str | None = None,
+) -> Suggestions:
+    """Suggest assertions that hold of an answer and that its advisor does not have yet."""
+    if model:
+        resources.models.check_name(model)
+
+    def load(tx: Tx) -> tuple[Answer, str, list[Wording]]:
+        answer = turns.get_answer(tx, answer_id)
+        if answer.state not in ENDED:
+            raise Conflict("The answer is still being written.", "Wait until it has ended.")
+        if not answer.text.strip():
+            raise Conflict("The answer says nothing.", "Take one that says something.")
+        question = turns.get_turn(tx, answer.turn_id).content
+        known = assertions.list_all(tx, Wanted(advisor_id=answer.advisor_id))
+        return answer, question, [Wording(row.text, row.kind, row.args) for row in known]
+
+    answer, question, known = await resources.database.read(load, scope)
+    taken = {wording.kind for wording in known}
+    by_rules = [rule for rule in by_rule(answer.text) if rule.kind not in taken]
+    request = ask(question, answer.text, [wording.text for wording in known], most)
+    try:
+        reply = await ask_judge(resources, scope, request, model)
+    except ModelError as error:
+        name = model or judge_model(resources.settings, resources.models)
+        note = f"Found by rules alone: {name} gave nothing. {error.message}"
+        return Suggestions(tuple(by_rules), "", note)
+    if reply is None:
+        return Suggestions(tuple(by_rules), "", TOO_SMALL)
+    proposed = read(reply.text, reply.model, known, most)
+    note = "" if proposed else f"{reply.model} proposed nothing that can be used; try again."
+    return Suggestions((*proposed, *by_rules), reply.model, note)
+
+
+def by_rule(answer: str) -> list[Suggestion]:
+    """Suggest what can be told of an answer without asking anybody."""
+    checks: list[tuple[Kind, dict[str, Any]]] = []
+    words = count.words(answer)
     if words:
-        found.append(("words", {"max": _rounded(words)}))
-    if counting.ends_with_question(answer):
-        found.append(("ends_with_question", {}))
-    elif words and counting.questions(answer) == 0:
-        found.append(("questions", {"max": 0}))
-    if (code := languages.detected(answer)) is not None:
-        found.append(("language", {"language": code}))
+        checks.append(("words", {"max": _rounded(words)}))
+    if count.ends_with_question(answer):
+        checks.append(("ends_with_question", {}))
+    elif words and count.questions(answer) == 0:
+        checks.append(("questions", {"max": 0}))
+    if (code := language.detected(answer)) is not None:
+        checks.append(("language", {"language": code}))
     if check("json", {}, answer).outcome == "pass" and answer.strip()[:1] in ("{", "["):
-        found.append(("json", {}))
-    made = [(kind, understood(kind, args)) for kind, args in found]
-    return [Proposed(described(kind, args), kind, args) for kind, args in made]
+        checks.append(("json", {}))
+    whole = [(kind, understood(kind, args)) for kind, args in checks]
+    return [Suggestion(described(kind, args), kind, args) for kind, args in whole]
 
 
 def _rounded(words: int) -> int:
@@ -69,59 +126,49 @@ def _rounded(words: int) -> int:
     return (words * 11 // 10 // step + 1) * step
 
 
-def ask(question: str, answer: str, known: Sequence[str], count: int = COUNT) -> Request:
-    """What a model is asked, the words of others as data."""
-    told = ", ".join(quoted(one) for one in known[:MOST_KNOWN])
-    data = f'{{"question": {quoted(question)}, "answer": {quoted(answer)}, "known": [{told}]}}'
+def ask(question: str, answer: str, known: Sequence[str], most: int = COUNT) -> Request:
+    """Put the question to a model, the words of others as data."""
+    texts = ", ".join(quoted(text) for text in known[:MOST_KNOWN])
+    data = f'{{"question": {quoted(question)}, "answer": {quoted(answer)}, "known": [{texts}]}}'
     return Request(
-        (SystemPart(fill(prompt("suggest"), {"count": str(count)})),),
+        (SystemPart(fill(prompt("suggest"), {"count": str(most)})),),
         (ChatMessage("user", data),),
         Params(temperature=0.4),
     )
 
 
-def read(reply: str, model: str, known: Iterable[Wording], count: int = COUNT) -> list[Proposed]:
-    """What of a reply can be offered, in its order."""
-    seen = {_plain(one.text) for one in known}
-    found: list[Proposed] = []
-    for text in _texts(_THOUGHT.sub("", reply)):
-        said = _mended(text)
-        if said is None or _plain(said) in seen:
-            continue
-        seen.add(_plain(said))
-        rules = {one.rule for one in lint(Wording(said))}
-        if rules & {"vague", "compound", "contradictory"}:
-            continue
-        check_ = coded(said)
-        if check_ is not None:
-            found.append(Proposed(said, check_.kind, check_.args, model))
-        else:
-            found.append(Proposed(said, by=model))
-    return found[:count]
+def read(reply: str, model: str, known: Iterable[Wording], most: int = COUNT) -> list[Suggestion]:
+    """Read what of a reply can be offered, in its order."""
+    seen = {_plain(wording.text) for wording in known}
+    suggestions: list[Suggestion] = []
+    for given in _texts(THOUGHT.sub("", reply)):
+        text = _mended(given)
+        if text is not None and _plain(text) not in seen:
+            seen.add(_plain(text))
+            suggestions.append(Suggestion(text, by=model))
+    return suggestions[:most]
 
 
 def _texts(reply: str) -> Iterator[str]:
     """Proposals, however they are wrapped; a plain list where no JSON is."""
-    some = False
-    for value in objects(reply):
-        for text in _inside(value):
-            some = True
-            yield text
-    if not some:
-        for line in reply.splitlines():
-            if (item := _LISTED.match(line)) is not None:
-                yield item[1]
+    inside = [text for value in objects(reply) for text in _inside(value)]
+    if inside:
+        yield from inside
+        return
+    for line in reply.splitlines():
+        if (item := _LISTED.match(line)) is not None:
+            yield item[1]
 
 
 def _inside(value: object, depth: int = 4) -> Iterator[str]:
     if isinstance(value, dict):
         for key in ("text", "assertion"):
-            if isinstance(said := value.get(key), str):
-                yield said
+            if isinstance(text := value.get(key), str):
+                yield text
                 return
         for key, inner in value.items():
             if key in ("assertions", "suggestions") and isinstance(inner, list):
-                yield from (one for one in inner if isinstance(one, str))
+                yield from (text for text in inner if isinstance(text, str))
             if depth:
                 yield from _inside(inner, depth - 1)
     elif isinstance(value, list) and depth:
@@ -131,11 +178,9 @@ def _inside(value: object, depth: int = 4) -> Iterator[str]:
 
 
 def _mended(text: str) -> str | None:
-    said = " ".join(printable(text).encode("utf-8", "replace").decode().split())
-    said = said.strip("*_` ").rstrip(".")
-    if len(said.split()) < FEWEST_WORDS or len(said) > LONGEST:
-        return None
-    return said
+    line = " ".join(printable(text).encode("utf-8", "replace").decode().split())
+    line = line.strip("*_` ").rstrip(".")
+    return line if len(line.split()) >= FEWEST_WORDS and len(line) <= LONGEST else None
 
 
 def _plain(text: str) -> str:

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from polyvox.errors import Invalid, ModelError, NotFound, PolyvoxError
 from polyvox.evaluation import replay as replaying
 from polyvox.evaluation import suite
-from polyvox.evaluation.bench import Prompt
-from polyvox.evaluation.calls import together
+from polyvox.evaluation.budget import together
 from polyvox.evaluation.judge_prompt import Subject
-from polyvox.evaluation.replay import About, Places, RoadBench
+from polyvox.evaluation.replay import About, Places, Prompt, RoadBench
 from polyvox.evaluation.suite import Unit
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations, verdicts
@@ -52,12 +51,12 @@ class Loaded:
 async def find_out(resources: Resources, scope: Scope, one: Evaluation) -> None:
     """Find out whatever is not known yet. `CapReached` ends it."""
     units = suite.read_plan(one.plan)
-    loaded = await resources.database.read(lambda tx: _load(tx, resources, scope, one, units))
+    loaded = await resources.database.read(lambda tx: _load(tx, resources, one, units), scope)
 
     def note(tx: Tx, used: Usage) -> None:
-        evaluations.spend(tx, scope, one.id, used)
+        evaluations.spend(tx, one.id, used)
 
-    bench = replaying.bench(
+    bench = replaying.road_bench(
         resources,
         scope,
         one.id,
@@ -152,47 +151,45 @@ class _Run:
         self.done += more
         done = min(self.done, self.one.total)
         await self.resources.database.write(
-            lambda tx: evaluations.progress(tx, self.scope, self.one.id, done)
+            lambda tx: evaluations.progress(tx, self.one.id, done), self.scope
         )
 
 
-def _load(
-    tx: Tx, resources: Resources, scope: Scope, one: Evaluation, units: Sequence[Unit]
-) -> Loaded:
+def _load(tx: Tx, resources: Resources, one: Evaluation, units: Sequence[Unit]) -> Loaded:
     found = {
         pair: made
         for unit in units
         for pair in unit.assertions
-        if (made := version_of(tx, scope, *pair)) is not None
+        if (made := version_of(tx, *pair)) is not None
     }
-    prompts = {unit.prompt: versions.get(tx, scope, unit.prompt) for unit in units if unit.prompt}
+    prompts = {unit.prompt: versions.get(tx, unit.prompt) for unit in units if unit.prompt}
     made_with = {prompt.advisor_id: prompt for prompt in prompts.values()}
     places = Places({}, {}, {})
     if one.mode == "replay":
-        places = replaying.places(tx, resources, scope, list(found.values()))
+        places = replaying.places(tx, resources, list(found.values()))
     advisors = {
         key: _as_of(advisor, made_with[key]) if key in made_with else advisor
         for key, advisor in places.advisors.items()
     }
     known: dict[tuple[str, str], list[Verdict]] = {}
-    for verdict in verdicts.of_evaluation(tx, scope, one.id):
+    for verdict in verdicts.of_evaluation(tx, one.id):
         name = verdict.answer_id or verdict.context_hash or suite.NOWHERE
         known.setdefault((verdict.assertion_id, name), []).append(verdict)
     return Loaded(
         found,
         replace(places, advisors=advisors),
         prompts,
-        _answers(tx, scope, units, found),
+        _answers(tx, units, found),
         {key: tuple(some) for key, some in known.items()},
     )
 
 
-def version_of(tx: Tx, scope: Scope, assertion_id: str, number: int) -> Assertion | None:
+def version_of(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
     """An assertion as it was in this version; None where it was removed."""
-    now = assertion_rows.find(tx, scope, assertion_id)
+    now = assertion_rows.find(tx, assertion_id)
     if now is None or now.number == number:
         return now
-    for one in assertion_rows.versions(tx, scope, assertion_id):
+    for one in assertion_rows.versions(tx, assertion_id):
         if one.number == number:
             return replace(now, number=number, text=one.text, kind=one.kind, args=one.args)
     return None
@@ -206,7 +203,7 @@ def _as_of(advisor: Advisor, version: PromptVersion) -> Advisor:
 
 
 def _answers(
-    tx: Tx, scope: Scope, units: Sequence[Unit], found: Mapping[tuple[str, int], Assertion]
+    tx: Tx, units: Sequence[Unit], found: Mapping[tuple[str, int], Assertion]
 ) -> dict[str, Stored]:
     """The stored answers; of one whose conversation is gone, what its assertions keep of it."""
     stored = {}
@@ -217,15 +214,15 @@ def _answers(
         source = next((s for s in sources if s is not None and s.answer_id == unit.answer), None)
         context = source.context_hash if source else ""
         try:
-            answer = turns.get_answer(tx, scope, unit.answer)
+            answer = turns.get_answer(tx, unit.answer)
         except NotFound:
             if source is not None:
                 about = About("", unit.answer, "", context, "")
                 stored[unit.answer] = Stored(Subject(source.user_input, source.answer), about)
             continue
-        asked = turns.get_turn(tx, scope, answer.turn_id).content
+        asked = turns.get_turn(tx, answer.turn_id).content
         prompt = answer.prompt_version_id
-        prompt_hash = versions.get(tx, scope, prompt).hash if prompt else ""
+        prompt_hash = versions.get(tx, prompt).hash if prompt else ""
         about = About("", unit.answer, prompt_hash, context, answer.model)
         stored[unit.answer] = Stored(Subject(asked, answer.text), about)
     return stored

@@ -46,15 +46,15 @@ async def store(
         made[:] = [report]
         for suite in parsed.suites:
             try:
-                who = _advisor(tx, scope, now, suite, into, report)
+                who = _advisor(tx, now, suite, into, report)
             except Invalid as error:
                 report.refused += [
                     f"{entry.assertion.text[:60]}: {error.message}" for entry in suite.entries
                 ]
                 continue
             for entry in suite.entries:
-                _one(tx, scope, now, who, entry, parsed.contexts, report)
-        new = sum(past_runs.add(tx, scope, one) for one in parsed.runs)
+                _one(tx, now, who, entry, parsed.contexts, report)
+        new = sum(past_runs.add(tx, one) for one in parsed.runs)
         if parsed.runs:
             report.notes.append(
                 f"{new} of {len(parsed.runs)} earlier runs kept as history"
@@ -65,23 +65,21 @@ async def store(
             raise Undo
 
     with suppress(Undo):
-        await database.write(work)
+        await database.write(work, scope)
     return made[0]
 
 
-def _advisor(
-    tx: Tx, scope: Scope, now: int, suite: Suite, into: str | None, report: Report
-) -> tuple[str, str]:
+def _advisor(tx: Tx, now: int, suite: Suite, into: str | None, report: Report) -> tuple[str, str]:
     """Id and name of who gets a suite: by id, by slug, else by exactly this name."""
     if into is not None:
-        named = advisors.get(tx, scope, into)
+        named = advisors.get(tx, into)
         return named.id, named.name
     for key in (suite.advisor_id, suite.slug):
         if key in OURS:
             return key, OURS[key]
-        if key and (found := advisors.find(tx, scope, key)) is not None:
+        if key and (found := advisors.find(tx, key)) is not None:
             return found.id, found.name
-    for one in advisors.list_all(tx, scope):
+    for one in advisors.list_all(tx):
         if suite.name and one.name == suite.name:
             return one.id, one.name
     if not suite.makes or not suite.name:
@@ -89,11 +87,7 @@ def _advisor(
         raise Invalid(f"there is no advisor {who!r} here; make it first, or name another")
     words = suite.description or "Came with its assertions; nothing else was known."
     made = advisors.create(
-        tx,
-        scope,
-        now,
-        "imported",
-        {"name": suite.name, "description": words, "active": False},
+        tx, now, "imported", {"name": suite.name, "description": words, "active": False}
     )
     report.notes.append(f"{made.slug} was not here: added, inactive, so that nothing is lost")
     return made.id, made.name
@@ -101,7 +95,6 @@ def _advisor(
 
 def _one(
     tx: Tx,
-    scope: Scope,
     now: int,
     who: tuple[str, str],
     entry: Entry,
@@ -117,37 +110,37 @@ def _one(
         updated_at=given.updated_at or now,
     )
     if made.source is not None:
-        made = _linked(tx, scope, now, made, known)
+        made = _linked(tx, now, made, known)
     shown = made.text if len(made.text) <= 80 else f"{made.text[:79]}…"
     for name in _names(made):
-        there = assertions.find(tx, scope, name)
+        there = assertions.find(tx, name)
         if there is not None and _is(there, made):
             changed = " (changed since)" if _words(there) != _words(made) else ""
             report.present.append(f"{shown}{changed}")
             return
-        if there is None and assertions.is_known(tx, scope, name):
-            back = assertions.restore(tx, scope, replace(made, id=name), now)
+        if there is None and assertions.is_known(tx, name):
+            back = assertions.restore(tx, replace(made, id=name), now)
             if back:
                 report.taken.append(f"{shown} (it had been removed)")
                 return
         elif there is None:
-            _add(tx, scope, replace(made, id=name), entry)
+            _add(tx, replace(made, id=name), entry)
             if given.id and name != given.id:
                 report.notes.append(f"{shown}: its id {given.id} is another's here; it has {name}")
             report.taken.append(shown)
             return
-    for one in assertions.list_all(tx, scope, Wanted(advisor_id=who[0])):
+    for one in assertions.list_all(tx, Wanted(advisor_id=who[0])):
         if _is(one, made) and _words(one) == _words(made):
             report.present.append(shown)
             return
-    _add(tx, scope, replace(made, id=new_id()), entry)
+    _add(tx, replace(made, id=new_id()), entry)
     report.taken.append(shown)
 
 
-def _add(tx: Tx, scope: Scope, made: Assertion, entry: Entry) -> None:
-    assertions.add(tx, scope, made)
+def _add(tx: Tx, made: Assertion, entry: Entry) -> None:
+    assertions.add(tx, made)
     for old in entry.earlier:
-        assertions.add_version(tx, scope, replace(old, assertion_id=made.id))
+        assertions.add_version(tx, replace(old, assertion_id=made.id))
 
 
 def _names(made: Assertion) -> list[str]:
@@ -173,9 +166,7 @@ def _words(one: Assertion) -> tuple[object, ...]:
     return one.text, one.kind, dict(one.args)
 
 
-def _linked(
-    tx: Tx, scope: Scope, now: int, made: Assertion, known: Mapping[str, Context]
-) -> Assertion:
+def _linked(tx: Tx, now: int, made: Assertion, known: Mapping[str, Context]) -> Assertion:
     """The same with its context stored, and with the answer it came from where that is here."""
     source = made.source
     if source is None:
@@ -184,9 +175,9 @@ def _linked(
     name = ""
     if context is not None:
         mine = msgspec.structs.replace(context, advisor_id=made.advisor_id)
-        name = contexts.put(tx, scope, mine.data, now, redacted=mine.redacted)
+        name = contexts.put(tx, mine.data, now, redacted=mine.redacted)
     source = replace(source, context_hash=name)
     with suppress(NotFound):  # then it is only told where it came from
-        here = turns.get_answer(tx, scope, source.answer_id)
+        here = turns.get_answer(tx, source.answer_id)
         source = replace(source, conversation_id=here.conversation_id, turn_id=here.turn_id)
     return replace(made, source=source)

@@ -14,7 +14,6 @@ from polyvox.interop import assertion_file, files, space_assertions
 from polyvox.interop.assertion_file import LARGEST, Entry, Parsed, Suite
 from polyvox.store import advisors
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 
 def understand(text: str, what: str) -> Parsed:
@@ -31,22 +30,22 @@ def understand(text: str, what: str) -> Parsed:
     return assertion_file.parse(data, what)
 
 
-def suite_of(tx: Tx, scope: Scope, advisor_id: str, name: str, found: dict[str, Context]) -> Suite:
+def suite_of(tx: Tx, advisor_id: str, name: str, found: dict[str, Context]) -> Suite:
     """An advisor's assertions as they are written to a file; the contexts they need are added to
     `found`. One that lost something cannot be replayed elsewhere either: it stays here."""
-    known = advisors.even_removed(tx, scope, advisor_id)
+    known = advisors.even_removed(tx, advisor_id)
     entries = []
-    for one in assertions.list_all(tx, scope, Wanted(advisor_id=advisor_id)):
-        earlier = assertions.versions(tx, scope, one.id)[1:]
-        entries.append(Entry(_with_context(tx, scope, one, found), tuple(reversed(earlier))))
+    for one in assertions.list_all(tx, Wanted(advisor_id=advisor_id)):
+        earlier = assertions.versions(tx, one.id)[1:]
+        entries.append(Entry(_with_context(tx, one, found), tuple(reversed(earlier))))
     return Suite(advisor_id, known.slug if known else "", name, tuple(entries))
 
 
-def _with_context(tx: Tx, scope: Scope, one: Assertion, found: dict[str, Context]) -> Assertion:
+def _with_context(tx: Tx, one: Assertion, found: dict[str, Context]) -> Assertion:
     if one.source is None or not one.source.context_hash:
         return one
     name = one.source.context_hash
-    stored = None if name in found else contexts.find(tx, scope, name)
+    stored = None if name in found else contexts.find(tx, name)
     if stored is not None and not stored.redacted:
         found[name] = read(stored.data)
     if name in found:
@@ -54,8 +53,8 @@ def _with_context(tx: Tx, scope: Scope, one: Assertion, found: dict[str, Context
     return replace(one, source=replace(one.source, context_hash=""))
 
 
-def whole(tx: Tx, scope: Scope, named: Sequence[tuple[str, str]]) -> str:
+def whole(tx: Tx, named: Sequence[tuple[str, str]]) -> str:
     """The suites of these advisors (id, name) as a file."""
     found: dict[str, Context] = {}
-    suites = [suite_of(tx, scope, *one, found) for one in named]
+    suites = [suite_of(tx, *one, found) for one in named]
     return assertion_file.write(suites, found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +61,35 @@ def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - whatever YAML hol
     """YAML without anchors and aliases (with them a small file can stand for a huge one)."""
     import yaml
 
-    class Plain(yaml.SafeLoader):
+    class NoAliasLoader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 - yaml's own
             if self.check_event(yaml.events.AliasEvent):
                 raise yaml.YAMLError("anchors and aliases are not taken")
             return super().compose_node(parent, index)
 
     try:
-        return yaml.load(text, Plain)  # noqa: S506 - a SafeLoader with fewer rights
+        return yaml.load(text, NoAliasLoader)  # noqa: S506 - a SafeLoader with fewer rights
     except RecursionError:
         raise Invalid(f"{what} is nested too deeply.", "No file of ours is.") from None
     except (yaml.YAMLError, ValueError) as error:
         words = " ".join(str(error).split())
         raise Invalid(f"{what} is not usable YAML: {words}.", "Check the file.") from None
+
+
+_STRETCH = re.compile(r"[^\x00-\x7f]{2,}")
+
+
+def mended(text: str) -> tuple[str, int]:
+    """The text as it was written, and how many stretches were put right."""
+    count = 0
+
+    def mend(match: re.Match[str]) -> str:
+        nonlocal count
+        try:
+            right = match[0].encode("mac_roman").decode("utf-8")
+        except UnicodeError:
+            return match[0]
+        count += 1
+        return right
+
+    return _STRETCH.sub(mend, text), count

@@ -21,9 +21,9 @@ from polyvox.context.receipt import read, read_history
 from polyvox.context.synthesis import Synthesis
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
-from polyvox.interop.conversation import Branch, Kept, Stretch, Whole, as_ended
+from polyvox.interop.conversation import ReceiptLine, SessionLine, Whole, as_ended
 from polyvox.receive import escaped, mended_name
-from polyvox.values import Advisor, Answer, Conversation, PromptVersion, Turn
+from polyvox.values import Advisor, Answer, Branch, Conversation, PromptVersion, Turn
 
 FORMAT = "polyvox-conversation"
 VERSION = 1
@@ -66,7 +66,7 @@ def lines(whole: Whole) -> Iterator[str]:
 
 def parse(text_lines: Iterable[str]) -> Whole:
     """The conversation that a file holds, checked so that it can be stored as it is."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    things: dict[str, list[dict[str, Any]]] = {}
     for number, line in enumerate(text_lines, 1):
         if not line.strip():
             continue
@@ -74,28 +74,28 @@ def parse(text_lines: Iterable[str]) -> Whole:
             raise Invalid(f"Line {number:,} is more than is read.", "The file is too large.")
         data = _decoded(line, number)
         kind = data.pop("type", None)
-        if not found and (kind != "conversation" or data.get("format") != FORMAT):
+        if not things and (kind != "conversation" or data.get("format") != FORMAT):
             raise Invalid(
                 "This is not a conversation that Polyvox wrote.",
                 "Export one: polyvox conversations export ID",
             )
-        found.setdefault(str(kind), []).append(data)
-    if len(found.get("conversation", ())) != 1:
+        things.setdefault(str(kind), []).append(data)
+    if len(things.get("conversation", ())) != 1:
         raise Invalid("The file does not hold exactly one conversation.", "Export it again.")
-    head = found["conversation"][0]
+    head = things["conversation"][0]
     if head.get("version") != VERSION:
         raise Invalid(
             f"The file has version {head.get('version')!r}; this program reads {VERSION}.",
             "Upgrade Polyvox, or export it again.",
         )
-    whole = _whole(head, found)
+    whole = _whole(head, things)
     _check(whole)
     return whole
 
 
-def _whole(head: dict[str, Any], found: dict[str, list[dict[str, Any]]]) -> Whole:
+def _whole(head: dict[str, Any], things: dict[str, list[dict[str, Any]]]) -> Whole:
     def many(kind: str, of: type[T]) -> tuple[T, ...]:
-        return tuple(_thing(kind, data, of) for data in found.get(kind, ()))
+        return tuple(_thing(kind, data, of) for data in things.get(kind, ()))
 
     answers: dict[str, tuple[Answer, ...]] = {}
     for answer in many("answer", Answer):
@@ -108,23 +108,25 @@ def _whole(head: dict[str, Any], found: dict[str, list[dict[str, Any]]]) -> Whol
     return Whole(
         replace(conversation, title=mended_name(conversation.title, LONGEST_TITLE)),
         tuple(
-            replace(one, name=mended_name(one.name, LONGEST_NAME, one.slug or "Advisor"))
-            for one in many("advisor", Advisor)
+            replace(
+                advisor, name=mended_name(advisor.name, LONGEST_NAME, advisor.slug or "Advisor")
+            )
+            for advisor in many("advisor", Advisor)
         ),
         many("version", PromptVersion),
         many("branch", Branch),
-        many("session", Stretch),
+        many("session", SessionLine),
         turns,
-        {str(data.get("id")): str(data.get("body_hash", "")) for data in found.get("turn", ())},
+        {str(data.get("id")): str(data.get("body_hash", "")) for data in things.get("turn", ())},
         answers | {turn.id: answers.get(turn.id, ()) for turn in turns},
-        {str(data.get("hash")): str(data.get("text")) for data in found.get("span", ())},
-        many("receipt", Kept),
+        {str(data.get("hash")): str(data.get("text")) for data in things.get("span", ())},
+        many("receipt", ReceiptLine),
     )
 
 
 def _data(thing: object) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(thing)
-    return found
+    data: dict[str, Any] = msgspec.to_builtins(thing)
+    return data
 
 
 def _line(kind: str, data: dict[str, Any]) -> str:
@@ -168,39 +170,39 @@ def _thing(kind: str, data: dict[str, Any], of: type[T]) -> T:
 
 
 def _check(whole: Whole) -> None:
-    """Everything refers to something that is there, and nothing goes round in circles."""
+    """Refuse references to things that are not there, and circles."""
     for ids in (
         [whole.conversation.id],
-        [one.id for one in whole.branches],
-        [one.id for one in whole.sessions],
-        [one.id for one in whole.turns],
-        [one.message_id for one in whole.turns],
-        [one.id for some in whole.answers.values() for one in some],
-        [one.answer_id for one in whole.receipts],
-        [f"{one.branch_id}-{one.depth}" for one in whole.turns],
+        [branch.id for branch in whole.branches],
+        [session.id for session in whole.sessions],
+        [turn.id for turn in whole.turns],
+        [turn.message_id for turn in whole.turns],
+        [answer.id for some in whole.answers.values() for answer in some],
+        [receipt.answer_id for receipt in whole.receipts],
+        [f"{turn.branch_id}-{turn.depth}" for turn in whole.turns],
     ):
         _need(len(set(ids)) == len(ids), "two things have the same id or place")
-        _need(all(len(one) <= 90 for one in ids), "an id is too long")
-    ids = [whole.conversation.id, *(one.id for one in whole.turns)]
-    _need(all(_ID.match(one) for one in ids), "an id is not one")
+        _need(all(len(name) <= 90 for name in ids), "an id is too long")
+    ids = [whole.conversation.id, *(turn.id for turn in whole.turns)]
+    _need(all(_ID.match(name) for name in ids), "an id is not one")
     _check_turns(whole)
-    known = {one.id for some in whole.answers.values() for one in some}
+    known = {answer.id for some in whole.answers.values() for answer in some}
     for turn_id, answers in whole.answers.items():
         _need(turn_id in whole.body_hashes, "an answer belongs to no turn")
-        for one in answers:
-            _need(_ID.match(one.id) is not None, "an id is not one")
-            _need(one.conversation_id == whole.conversation.id, "an answer is from elsewhere")
-            _need(one.replaces_id is None or one.replaces_id in known, "a version is missing")
-            _check_points(one.points)
+        for answer in answers:
+            _need(_ID.match(answer.id) is not None, "an id is not one")
+            _need(answer.conversation_id == whole.conversation.id, "an answer is from elsewhere")
+            _need(answer.replaces_id is None or answer.replaces_id in known, "a version is missing")
+            _check_points(answer.points)
     for name, text in whole.spans.items():
         _need(content_hash(text) == name, "a text does not have the hash it is named by")
     _check_receipts(whole.receipts, known)
 
 
 def _check_turns(whole: Whole) -> None:
-    branches = {one.id: one for one in whole.branches}
-    turns = {one.id: one for one in whole.turns}
-    sessions = {one.id for one in whole.sessions}
+    branches = {branch.id: branch for branch in whole.branches}
+    turns = {turn.id: turn for turn in whole.turns}
+    sessions = {session.id for session in whole.sessions}
     for branch in whole.branches:
         _need(branch.parent_id is None or branch.parent_id in branches, "a branch is missing")
         # A branch leaves an older one, so the way back always ends.
@@ -231,19 +233,19 @@ def _before(older: Branch, branch: Branch) -> bool:
     return (older.created_at, older.id) < (branch.created_at, branch.id)
 
 
-def _check_receipts(receipts: Iterable[Kept], answers: set[str]) -> None:
-    kept = {one.answer_id: one for one in receipts}
+def _check_receipts(receipts: Iterable[ReceiptLine], answers: set[str]) -> None:
+    kept = {receipt.answer_id: receipt for receipt in receipts}
     sound: set[str] = set()
-    for one in kept.values():
-        _need(one.answer_id in answers, "a receipt belongs to no answer")
+    for receipt in kept.values():
+        _need(receipt.answer_id in answers, "a receipt belongs to no answer")
         try:
-            read(one.data)
-            base = read_history(one.data).base
+            read(receipt.data)
+            base = read_history(receipt.data).base
         except msgspec.MsgspecError as error:
             raise Invalid(f"A receipt is not usable: {error}.", "Export it again.") from None
-        _need(base == one.base_id, "a receipt contradicts itself")
+        _need(base == receipt.base_id, "a receipt contradicts itself")
         walked: set[str] = set()
-        at: str | None = one.answer_id
+        at: str | None = receipt.answer_id
         while at is not None and at not in sound:
             _need(
                 at in kept and at not in walked, "receipts go round in circles, or one is missing"

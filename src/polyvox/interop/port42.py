@@ -45,7 +45,7 @@ Table = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Agents:
-    """What a file holds."""
+    """The contents of a file of agents."""
 
     advisors: list[dict[str, Any]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -55,17 +55,17 @@ class Agents:
 
 def read(data: Table, path: Path) -> Agents:
     """The agents of a file as advisors, and what else it says."""
-    found = Agents()
+    result = Agents()
     agents = _table(data, "agents")
     if len(agents) > MOST:
         raise Invalid(f"{path} holds {len(agents):,} agents; {MOST} is the most.", "Split it.")
-    guidance = _guidance(data, path, found)
+    guidance = _guidance(data, path, result)
     answers = _table(data, "response_config")
     longest = answers.get("max_tokens")
     used: dict[str, str] = {}
     for key, agent in agents.items():
         if not isinstance(agent, Mapping):
-            found.refused.append(f"{key}: it is not a table")
+            result.refused.append(f"{key}: it is not a table")
             continue
         params: dict[str, Any] = {} if longest is None else {"max_tokens": longest}
         model, temperature = _model(data, agent)
@@ -73,9 +73,9 @@ def read(data: Table, path: Path) -> Agents:
             params["temperature"] = temperature
         full = _full_name(model)
         if model and not full:
-            found.notes.append(f"{key}: nobody knows who makes {model!r}; the default is used")
+            result.notes.append(f"{key}: nobody knows who makes {model!r}; the default is used")
         used[full] = model
-        found.advisors.append(
+        result.advisors.append(
             {
                 "name": _word(agent, "name") or str(key),
                 "slug": slug_of(str(key), "agent"),
@@ -86,18 +86,18 @@ def read(data: Table, path: Path) -> Agents:
                 "active": False,
             }
         )
-        _unused(str(key), agent, found)
-    if found.advisors:
-        found.notes.append(
+        _unused(str(key), agent, result)
+    if result.advisors:
+        result.notes.append(
             "agents are not asked with the council unless you make them active;"
             " `polyvox agent NAME` talks with one"
         )
-    _rest(data, answers, used, found)
-    return found
+    _rest(data, answers, used, result)
+    return result
 
 
 def compose(key: str, data: Table, agent: Table, guidance: str) -> str:
-    """Everything that the file says to one agent, as one prompt."""
+    """One prompt from all that the file says to one agent."""
     base = _table(data, "base_guidance")
     template = _word(data, "base_template") or _word(base, "base_template")
     implements = agent.get("no_implementation") is not True
@@ -130,7 +130,7 @@ def compose(key: str, data: Table, agent: Table, guidance: str) -> str:
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
 
-def _guidance(data: Table, path: Path, found: Agents) -> str:
+def _guidance(data: Table, path: Path, result: Agents) -> str:
     """The guidance file, from beside this file alone."""
     name = data.get("guidance_file")
     if name is None:
@@ -140,7 +140,7 @@ def _guidance(data: Table, path: Path, found: Agents) -> str:
             raise Invalid("guidance_file must be a file's name.")
         return files.read_beside(path, name)
     except Invalid as error:
-        found.notes.append(f"guidance_file left out: {error.message}")
+        result.notes.append(f"guidance_file left out: {error.message}")
         return ""
 
 
@@ -166,24 +166,24 @@ def _full_name(model: str) -> str:
         return model
     if "/" in model:
         return f"openrouter:{model}"
-    found = (maker for pattern, maker in _MAKERS if pattern.match(model))
-    maker = next(found, "")
+    makers = (maker for pattern, maker in _MAKERS if pattern.match(model))
+    maker = next(makers, "")
     return f"{maker}:{model}" if maker else ""
 
 
-def _unused(key: str, agent: Table, found: Agents) -> None:
+def _unused(key: str, agent: Table, result: Agents) -> None:
     known = {
         "name", "model", "temperature_override", "description", "prompt", "custom_prompt",
         "personality", "style", "example", "suffix", "no_implementation",
     }  # fmt: skip
-    found.notes += [
+    result.notes += [
         f"{key}: nothing here is called {name!r}; left out"
         for name in sorted(map(str, agent))
         if name not in known
     ]
 
 
-def _rest(data: Table, answers: Table, used: Mapping[str, str], found: Agents) -> None:
+def _rest(data: Table, answers: Table, used: Mapping[str, str], result: Agents) -> None:
     """Window, rates and whatever else the file says about all agents."""
     window = _table(answers, "context_window")
     for key in ("max_messages", "recent_messages", "system_messages"):
@@ -191,13 +191,15 @@ def _rest(data: Table, answers: Table, used: Mapping[str, str], found: Agents) -
         if value is None:
             continue
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100_000:
-            found.window[key] = value
+            result.window[key] = value
         else:
-            found.notes.append(f"context_window.{key} is not a usable number; left out")
+            result.notes.append(f"context_window.{key} is not a usable number; left out")
     if answers.get("stream") is False:
-        found.notes.append("response_config.stream left out: answers always stream here")
-    found.notes += _rates(data, used)
-    found.notes += [f"nothing here is called {key!r}; left out" for key in data if key not in KNOWN]
+        result.notes.append("response_config.stream left out: answers always stream here")
+    result.notes += _rates(data, used)
+    result.notes += [
+        f"nothing here is called {key!r}; left out" for key in data if key not in KNOWN
+    ]
 
 
 def _rates(data: Table, used: Mapping[str, str]) -> list[str]:
@@ -236,10 +238,10 @@ def _shown(example: object) -> str:
 
 
 def _table(data: Table, key: str) -> Table:
-    found = data.get(key)
-    return found if isinstance(found, Mapping) else {}
+    value = data.get(key)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _word(data: Table, key: str) -> str:
-    found = data.get(key)
-    return found.strip() if isinstance(found, str) else ""
+    value = data.get(key)
+    return value.strip() if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""What became of a file: what was taken, what was not and why, what else there is to say."""
+"""The outcome of an import: things taken, things refused and why, remarks."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ class Report:
 
     taken: list[str] = field(default_factory=list)
     present: list[str] = field(default_factory=list)
-    """What was here already."""
+    """Things that were here already."""
     refused: list[str] = field(default_factory=list)
-    """What cannot be used, each with its reason."""
+    """Things that cannot be used, each with its reason."""
     notes: list[str] = field(default_factory=list)
 
     @property
     def useless(self) -> bool:
-        """Whether there was nothing usable in the file."""
+        """True if there was nothing usable in the file."""
         return bool(self.refused) and not self.taken and not self.present
 
     def lines(self, *, dry: bool = False) -> list[str]:
         """The report as lines to read."""
         verb = "would add" if dry else "added"
         return [
-            *(f"{verb} {one}" for one in self.taken),
-            *(f"already here: {one}" for one in self.present),
-            *(f"not taken: {one}" for one in self.refused),
-            *(f"note: {one}" for one in self.notes),
+            *(f"{verb} {entry}" for entry in self.taken),
+            *(f"already here: {entry}" for entry in self.present),
+            *(f"not taken: {entry}" for entry in self.refused),
+            *(f"note: {entry}" for entry in self.notes),
         ]
 
 

@@ -24,7 +24,7 @@ from polyvox.evaluation.values import Assertion, Source
 from polyvox.evaluation.wordings import wording
 from polyvox.ids import content_hash
 from polyvox.interop.assertion_file import LONGEST, Entry, Parsed, Suite, sound, time_of
-from polyvox.interop.mojibake import mended
+from polyvox.interop.files import mended
 from polyvox.values import SYNTHESIS_ID
 
 ORIGIN = "SPACE Terminal"
@@ -36,7 +36,7 @@ _INDEX = re.compile(r"^(?:space_)?advisor_assertions_(?P<id>.+)$")
 
 
 @dataclass(slots=True)
-class _Who:
+class _AdvisorEntries:
     """The assertions of one advisor, while they are gathered."""
 
     advisor_id: str
@@ -46,9 +46,9 @@ class _Who:
 
 
 def is_space(data: object) -> bool:
-    """Whether this is something of SPACE Terminal's."""
+    """True if this is an export of SPACE Terminal."""
     if isinstance(data, list):
-        return bool(data) and all(isinstance(one, Mapping) and _record(one) for one in data)
+        return bool(data) and all(isinstance(entry, Mapping) and _record(entry) for entry in data)
     if not isinstance(data, Mapping):
         return False
     return _record(data) or any(
@@ -57,15 +57,15 @@ def is_space(data: object) -> bool:
 
 
 def _record(data: Mapping[Any, Any]) -> bool:
-    """Whether this is one record, of either shape."""
+    """True if this is one record, of either shape."""
     listed = data.get("assertions")
     response = isinstance(listed, list) and ("responseId" in data or "responseContent" in data)
     return response or ("advisorName" in data and "text" in data and "id" in data)
 
 
 def parse(data: object) -> Parsed:
-    """Everything in it, in our form."""
-    reading = _Reading()
+    """Read all of it into our form."""
+    reading = _Collector()
     for key, value in _records(data, reading):
         try:
             sound(value)
@@ -75,10 +75,10 @@ def parse(data: object) -> Parsed:
     return reading.done()
 
 
-def _records(data: object, reading: _Reading) -> Iterable[tuple[str, Mapping[str, Any]]]:
+def _records(data: object, reading: _Collector) -> Iterable[tuple[str, Mapping[str, Any]]]:
     if isinstance(data, list):
-        for one in data:
-            yield "", one
+        for entry in data:
+            yield "", entry
         return
     if not isinstance(data, Mapping):
         raise Invalid("It holds no assertions of SPACE Terminal.", "Export them again.")
@@ -96,7 +96,7 @@ def _records(data: object, reading: _Reading) -> Iterable[tuple[str, Mapping[str
             if isinstance(value, Mapping):
                 yield key, value
             elif _INDEX.match(key) and isinstance(value, list):
-                reading.listed |= {str(one) for one in value if isinstance(one, str | int)}
+                reading.listed |= {str(entry) for entry in value if isinstance(entry, str | int)}
             else:
                 reading.found.refused.append(f"{key}: it does not hold a record")
     if skipped:
@@ -112,13 +112,13 @@ def _unpacked(value: object) -> object:
         return None
 
 
-class _Reading:
+class _Collector:
     """Gathers records."""
 
     def __init__(self) -> None:
         self.found = Parsed()
         self.listed: set[str] = set()
-        self._who: dict[tuple[str, str], _Who] = {}
+        self._who: dict[tuple[str, str], _AdvisorEntries] = {}
         self._seen: set[str] = set()
         self._mended = 0
 
@@ -132,7 +132,7 @@ class _Reading:
             raise Invalid("it has neither assertions nor a text")
 
     def done(self) -> Parsed:
-        """What was found, and what is missing of it."""
+        """Close the collection: the file's contents, with notes on what is missing."""
         missing = sorted(self.listed - self._seen)
         if missing:
             self.found.notes.append(
@@ -181,9 +181,9 @@ class _Reading:
             self._add(who, named, given, source, created)
         self._runs(response, "evaluation", data.get("evaluations"), "timestamp")
         self._runs(response, "optimisation", data.get("optimizations"), "startedAt")
-        told = {"responseId", "responseContent", "advisorName", "advisorId", "conversationContext",
+        known = {"responseId", "responseContent", "advisorName", "advisorId", "conversationContext",
                 "assertions", "evaluations", "optimizations", "conversationId"}  # fmt: skip
-        self._rest(response, data, told)
+        self._rest(response, data, known)
 
     def _alone(self, key: str, data: Mapping[str, Any]) -> None:
         match = _ASSERTION.match(key)
@@ -206,20 +206,25 @@ class _Reading:
         whence = source.answer_id if source else named
         self._runs(whence, "evaluation", data.get("evaluations"), "timestamp")
         self._runs(whence, "optimisation", data.get("optimizations"), "startedAt")
-        told = {"id", "text", "advisorId", "advisorName", "sourceResponseId", "sourceContext",
+        known = {"id", "text", "advisorId", "advisorName", "sourceResponseId", "sourceContext",
                 "sourceConversationId", "sourceUserInput", "sourceAdvisorResponse", "createdAt",
                 "sourceSystemPrompt", "isActive", "active", "evaluations",
                 "optimizations"}  # fmt: skip
-        self._rest(whence, data, told)
+        self._rest(whence, data, known)
 
     # -- parts -------------------------------------------------------------------------------------
 
     def _add(
-        self, who: _Who, named: str, row: Mapping[str, Any], source: Source | None, at: int | None
+        self,
+        who: _AdvisorEntries,
+        named: str,
+        row: Mapping[str, Any],
+        source: Source | None,
+        at: int | None,
     ) -> None:
         text = self._text(row.get("text"))
         try:
-            one = wording(text, "judge", None)
+            worded = wording(text, "judge", None)
         except Invalid as error:
             self.found.refused.append(f"{named}: {error.message}")
             return
@@ -232,7 +237,7 @@ class _Reading:
                     "",
                     "",
                     1,
-                    one.text,
+                    worded.text,
                     active=active is not False,
                     source=source,
                     created_at=at or 0,
@@ -241,25 +246,25 @@ class _Reading:
             )
         )
 
-    def _advisor(self, data: Mapping[str, Any], context: Mapping[str, Any]) -> _Who:
+    def _advisor(self, data: Mapping[str, Any], context: Mapping[str, Any]) -> _AdvisorEntries:
         name = " ".join(self._text(data.get("advisorName")).split())[:120]
         advisor_id = self._text(data.get("advisorId"))[:200]
         if SYNTHESIS_ID in (name.casefold(), advisor_id.casefold()):
             advisor_id, name = SYNTHESIS_ID, "Synthesis"
         key = (advisor_id, name)
-        who = self._who.setdefault(key, _Who(advisor_id, name))
-        for one in _listed(context.get("advisors")):
-            if isinstance(one, Mapping) and self._text(one.get("name")).strip() == name:
-                who.description = self._text(one.get("description"))[:20_000] or who.description
+        who = self._who.setdefault(key, _AdvisorEntries(advisor_id, name))
+        for entry in _listed(context.get("advisors")):
+            if isinstance(entry, Mapping) and self._text(entry.get("name")).strip() == name:
+                who.description = self._text(entry.get("description"))[:20_000] or who.description
         if not name and not advisor_id:
             raise Invalid("it does not say whose answer it is about")
         return who
 
     def _context(
-        self, who: _Who, messages: Sequence[Any], system: str, answer: str, asked: str
+        self, who: _AdvisorEntries, messages: Sequence[Any], system: str, answer: str, asked: str
     ) -> tuple[str, str]:
-        """What the person had asked, and the name of the context; an empty name: too little is
-        known to ask again."""
+        """The person's question and the name of the context; an empty name: too little is known to
+        ask again."""
         rows = [row for row in messages[-MOST_MESSAGES:] if isinstance(row, Mapping)]
         read = (self._line(row, who.name) for row in rows)
         lines = [line for line in read if line is not None]
@@ -303,10 +308,10 @@ class _Reading:
         if kind == "user":
             return Message("user", "user", text) if text.strip() else None
         if kind == "parallel_advisor_response":
-            said = row.get("advisorResponses")
-            for one in said.values() if isinstance(said, Mapping) else ():
-                if isinstance(one, Mapping) and self._text(one.get("name")) == name:
-                    own = self._text(one.get("content"))
+            responses = row.get("advisorResponses")
+            for entry in responses.values() if isinstance(responses, Mapping) else ():
+                if isinstance(entry, Mapping) and self._text(entry.get("name")) == name:
+                    own = self._text(entry.get("content"))
                     return Message("own", "assistant", own) if own.strip() else None
             return None
         if kind in ("assistant", "advisor_json", "advisor_response"):
@@ -322,9 +327,9 @@ class _Reading:
             at = time_of(row.get(when))
             self.found.runs.append(PastRun(answer_id[:200], kind, named[:200], at, dict(row)))
 
-    def _rest(self, answer_id: str, data: Mapping[str, Any], told: set[str]) -> None:
-        """What means nothing here is kept all the same."""
-        left = {str(key): value for key, value in data.items() if key not in told}
+    def _rest(self, answer_id: str, data: Mapping[str, Any], known: set[str]) -> None:
+        """Keep fields that mean nothing here beside the run."""
+        left = {str(key): value for key, value in data.items() if key not in known}
         if left:
             names = ", ".join(sorted(left))
             self.found.notes.append(f"{answer_id}: {names} mean nothing here; kept beside it")
@@ -349,8 +354,8 @@ def _names(key: str) -> tuple[str, str]:
     rest = match["rest"]
     if rest.startswith("resp-"):
         return "", rest
-    conversation, found, response = rest.partition("_resp-")
-    if found:
+    conversation, separator, response = rest.partition("_resp-")
+    if separator:
         return conversation, f"resp-{response}"
     conversation, _, response = rest.rpartition("_")
     return conversation, response

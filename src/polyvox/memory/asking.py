@@ -119,7 +119,7 @@ class Asker:
         if cap is None:
             return
         day = usage.day_of(self.clock())
-        spent = await self.database.read(lambda tx: usage.spent(tx, scope, day=day))
+        spent = await self.database.read(lambda tx: usage.spent(tx, day=day), scope)
         if spent >= cap * NANO:
             raise CapReached(
                 f"The cap limits.cost_per_day of {cap:g} USD is reached.",
@@ -131,11 +131,9 @@ class Asker:
         now = self.clock()
 
         def write(tx: Tx) -> None:
-            usage.record(
-                tx, scope, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE
-            )
+            usage.record(tx, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE)
 
-        await self.database.write(write)
+        await self.database.write(write, scope)
 
 
 def read(reply: str, has: str, lists: Sequence[str] = ()) -> Table | None:

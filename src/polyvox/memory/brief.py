@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from polyvox.memory.packets import Brief
 from polyvox.memory.quoting import ended, quote
 from polyvox.memory.startbrief import Known, telling
-from polyvox.quoting import plain
+from polyvox.quote import plain
 
 FACTS, LOOPS, SUMMARIES = 8, 5, 3
 CHARS = 1200

@@ -15,7 +15,7 @@ from polyvox.memory.moment import MOST, Moment
 from polyvox.memory.packets import Depth
 from polyvox.memory.quoting import CLOCK, GAP, YEAR
 from polyvox.memory.words import STOP
-from polyvox.quoting import plain
+from polyvox.quote import plain
 
 CAPS: dict[Depth, int] = {"continuation": 35, "today": 80, "yesterday": 95, "multi_day": 120}
 """Most words of a handover."""

@@ -61,47 +61,40 @@ def parse(subject: str) -> tuple[Partition, str]:
 
 
 def said_in(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    session_id: str,
-    first: int = 0,
-    before: int | None = None,
+    tx: Tx, partition: Partition, session_id: str, first: int = 0, before: int | None = None
 ) -> list[Said]:
     """What the person said in a session, from one index on and before another; what they excluded
     is left out."""
-    numbers = episodes.session_numbers(tx, scope, partition, (session_id,))
+    numbers = episodes.session_numbers(tx, partition, (session_id,))
     views = [View(one << SESSION_BITS, ((one + 1) << SESSION_BITS) - 1) for one in numbers]
     only, params = "AND e.message_index >= ?", [first]
     if before is not None:
         only, params = f"{only} AND e.message_index < ?", [first, before]
-    rows = in_views(tx, scope, partition, views, EPISODE, only, params)
+    rows = in_views(tx, partition, views, EPISODE, only, params)
     return _said([stored_of(row) for row in rows])
 
 
-def next_batch(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> Batch | None:
+def next_batch(tx: Tx, partition: Partition, session_id: str) -> Batch | None:
     """What is to be worked through next of a session; no more of it is read than it takes."""
-    known = episodes.find_transcript(tx, scope, partition, session_id)
+    known = episodes.find_transcript(tx, partition, session_id)
     if known is None:
         return None
-    first = derived.extracted(tx, scope, partition, session_id)
+    first = derived.extracted(tx, partition, session_id)
     said: list[Said] = []
     batch = None
     for start in range(first, known.messages, READ):
         end = min(start + READ, known.messages)
-        said += said_in(tx, scope, partition, session_id, start, end)
+        said += said_in(tx, partition, session_id, start, end)
         batch = extract.next_batch(said, first, end)
         if batch is not None and batch.last < end - 1:
             break  # it is full
     return batch
 
 
-def said_on(
-    tx: Tx, scope: Scope, partition: Partition, day: date, zone: tzinfo | None
-) -> list[Said]:
+def said_on(tx: Tx, partition: Partition, day: date, zone: tzinfo | None) -> list[Said]:
     """What the person said on a day."""
     first, after = daily.bounds(day, zone)
-    return _said(episodes.said_between(tx, scope, partition, first, after, MOST_A_DAY))
+    return _said(episodes.said_between(tx, partition, first, after, MOST_A_DAY))
 
 
 def _said(stored: Sequence[Stored]) -> list[Said]:
@@ -118,7 +111,6 @@ def _words(said: Sequence[Said]) -> list[tuple[int, str]]:
 
 def take_in(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     session_id: str,
     persona_id: str | None,
@@ -131,53 +123,49 @@ def take_in(
     embed: bool = False,
 ) -> Ingested:
     """Make a session findable, and want what follows from it done; `embed`: vectors too."""
-    companions.drops_held(tx, scope)
+    companions.drops_held(tx)
     status = ingest(
-        tx, scope, partition, session_id, persona_id, started_at, ended_at, messages, cloud=cloud
+        tx, partition, session_id, persona_id, started_at, ended_at, messages, cloud=cloud
     )
     if status == "ingested":
-        _follow(tx, scope, partition, session_id, now, embed=embed)
+        _follow(tx, partition, session_id, now, embed=embed)
     return status
 
 
-def _follow(
-    tx: Tx, scope: Scope, partition: Partition, session_id: str, now: int, *, embed: bool
-) -> None:
+def _follow(tx: Tx, partition: Partition, session_id: str, now: int, *, embed: bool) -> None:
     """Want done what follows when something new was said in a session."""
-    jobs.again(tx, scope, EXTRACT, subject_of(partition, session_id), now)
+    jobs.again(tx, EXTRACT, subject_of(partition, session_id), now)
     if embed:
-        want_vectors(tx, scope, partition, now)
+        want_vectors(tx, partition, now)
 
 
-def _is_over(tx: Tx, scope: Scope, session_id: str) -> bool:
+def _is_over(tx: Tx, session_id: str) -> bool:
     """Whether nothing more will be said in a session; one that is none of ours is over."""
     try:
-        return sessions.get(tx, scope, session_id).ended_at is not None
+        return sessions.get(tx, session_id).ended_at is not None
     except NotFound:
         return True
 
 
-def want_judged(tx: Tx, scope: Scope, session_id: str, now: int) -> None:
+def want_judged(tx: Tx, session_id: str, now: int) -> None:
     """Want a session remembered as far as it has come."""
-    jobs.again(tx, scope, JUDGE, session_id, now)
+    jobs.again(tx, JUDGE, session_id, now)
 
 
-def want_vectors(tx: Tx, scope: Scope, partition: Partition, now: int) -> None:
+def want_vectors(tx: Tx, partition: Partition, now: int) -> None:
     """Want a vector for everything in a partition that has none."""
-    jobs.again(tx, scope, EMBED, subject_of(partition, ""), now)
+    jobs.again(tx, EMBED, subject_of(partition, ""), now)
 
 
-def want_day(
-    tx: Tx, scope: Scope, partition: Partition, day: date, zone: tzinfo | None, now: int
-) -> None:
+def want_day(tx: Tx, partition: Partition, day: date, zone: tzinfo | None, now: int) -> None:
     """Want a day analysed when it is over, or again if it was."""
     subject = subject_of(partition, day.isoformat())
     due = max(now, daily.bounds(day, zone)[1])
-    if jobs.enqueue(tx, scope, DAILY, subject, now, due_at=due):
+    if jobs.enqueue(tx, DAILY, subject, now, due_at=due):
         return
     # One that runs may have read the day already; one that waits has not.
-    if jobs.get(tx, scope, f"{DAILY}:{subject}").state != "pending":
-        jobs.again(tx, scope, DAILY, subject, now)
+    if jobs.get(tx, f"{DAILY}:{subject}").state != "pending":
+        jobs.again(tx, DAILY, subject, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,20 +197,20 @@ class Deriving:
         now, embed = self.asker.clock(), self.embeds()
 
         def write(tx: Tx) -> None:
-            companions.drops_held(tx, scope)
+            companions.drops_held(tx)
             own = Partition.own(scope)
-            status = ingest_session(tx, scope, session_id)
+            status = ingest_session(tx, session_id)
             # What was judged turn by turn has been ingested already, and has no summary yet.
-            judged = status == "duplicate" and _is_over(tx, scope, session_id)
-            summed = derived.find_summary(tx, scope, own, "session", session_id) is not None
+            judged = status == "duplicate" and _is_over(tx, session_id)
+            summed = derived.find_summary(tx, own, "session", session_id) is not None
             if status == "ingested" or (judged and not summed):
-                _follow(tx, scope, own, session_id, now, embed=embed)
+                _follow(tx, own, session_id, now, embed=embed)
 
         try:
             if (remote := self.remote()) is not None:
                 await self._send(remote, scope, session_id)
             else:
-                await self.database.write(write)
+                await self.database.write(write, scope)
         except NotFound:
             return  # its conversation was deleted meanwhile: there is nothing to remember
 
@@ -236,7 +224,7 @@ class Deriving:
         """Have a session remembered elsewhere. It is known there by its id, so sending it again
         after an answer that never came changes nothing."""
         told = await self.database.write(
-            lambda tx: transcript_for(tx, scope, session_id, remote.url)
+            lambda tx: transcript_for(tx, session_id, remote.url), scope
         )
         session = told.session
         if not told.messages:
@@ -262,10 +250,10 @@ class Deriving:
         partition, session_id = parse(job.subject)
 
         def next_(tx: Tx) -> Batch | None:
-            return next_batch(tx, scope, partition, session_id)
+            return next_batch(tx, partition, session_id)
 
         try:
-            while (batch := await self.database.read(next_)) is not None:
+            while (batch := await self.database.read(next_, scope)) is not None:
                 await self._work_through(scope, partition, session_id, batch)
         except Exception:
             with suppress(StoreError):
@@ -275,15 +263,15 @@ class Deriving:
 
         def follow(tx: Tx) -> None:
             if embed:
-                want_vectors(tx, scope, partition, now)
-            said = said_in(tx, scope, partition, session_id)
+                want_vectors(tx, partition, now)
+            said = said_in(tx, partition, session_id)
             own = partition == Partition.own(scope)
-            if said and not (own and not _is_over(tx, scope, session_id)):
-                jobs.again(tx, scope, SUMMARISE, subject_of(partition, session_id), now)
+            if said and not (own and not _is_over(tx, session_id)):
+                jobs.again(tx, SUMMARISE, subject_of(partition, session_id), now)
             for day in sorted({at(one.at, zone).date() for one in said}):
-                want_day(tx, scope, partition, day, zone, now)
+                want_day(tx, partition, day, zone, now)
 
-        await self.database.write(follow)
+        await self.database.write(follow, scope)
 
     async def _work_through(
         self, scope: Scope, partition: Partition, session_id: str, batch: Batch
@@ -294,44 +282,44 @@ class Deriving:
         now = self.asker.clock()
 
         def write(tx: Tx) -> None:
-            companions.drops_held(tx, scope)
-            known = episodes.find_transcript(tx, scope, partition, session_id)
+            companions.drops_held(tx)
+            known = episodes.find_transcript(tx, partition, session_id)
             if known is None:
                 return
             # Forgotten, excluded or included meanwhile: a note on one message may tell the words
             # of another, so all of them are read anew.
-            there = said_in(tx, scope, partition, session_id, batch.first, batch.last + 1)
+            there = said_in(tx, partition, session_id, batch.first, batch.last + 1)
             if _words(there) != _words(batch.said) or not derived.keep_extraction(
-                tx, scope, partition, session_id, batch.first, batch.last, model, now
+                tx, partition, session_id, batch.first, batch.last, model, now
             ):
                 return
-            _give_way(tx, scope, partition, session_id, ruled, found, now)
-            facts.remember(tx, scope, partition, found.facts)
-            loops.add(tx, scope, partition, found.sightings, found.endings)
-            profiles.add(tx, scope, partition, found.entries, now)
+            _give_way(tx, partition, session_id, ruled, found, now)
+            facts.remember(tx, partition, found.facts)
+            loops.add(tx, partition, found.sightings, found.endings)
+            profiles.add(tx, partition, found.entries, now)
 
-        await self.database.write(write)
+        await self.database.write(write, scope)
 
     async def _keep_rules(self, scope: Scope, partition: Partition, session_id: str) -> None:
         """Keep what rules find in the rest of a session until a model has read it. It does not
         count as worked through."""
 
         def rest(tx: Tx) -> list[Said]:
-            first = derived.extracted(tx, scope, partition, session_id)
-            return said_in(tx, scope, partition, session_id, first)
+            first = derived.extracted(tx, partition, session_id)
+            return said_in(tx, partition, session_id, first)
 
-        said = await self.database.read(rest)
+        said = await self.database.read(rest, scope)
         found = extract.by_rules(said, self.zone())
         entries = extract.latest(found.entries, said)
         now = self.asker.clock()
 
         def write(tx: Tx) -> None:
-            companions.drops_held(tx, scope)
+            companions.drops_held(tx)
             if _words(rest(tx)) == _words(said):  # else it is worked through by somebody, or gone
-                loops.add(tx, scope, partition, found.sightings, found.endings)
-                profiles.add(tx, scope, partition, entries, now)
+                loops.add(tx, partition, found.sightings, found.endings)
+                profiles.add(tx, partition, entries, now)
 
-        await self.database.write(write)
+        await self.database.write(write, scope)
 
     async def _found(self, scope: Scope, said: Sequence[Said]) -> tuple[Found, str]:
         name, zone = self.asker.model, self.zone()
@@ -359,59 +347,53 @@ class Deriving:
         """A session gets its summary, in place of the one before."""
         scope = job.scope
         partition, session_id = parse(job.subject)
-        said = await self.database.read(lambda tx: said_in(tx, scope, partition, session_id))
+        said = await self.database.read(lambda tx: said_in(tx, partition, session_id), scope)
         if not said:
             await self.database.write(
-                lambda tx: derived.drop_summaries(tx, scope, partition, "session", (session_id,))
+                lambda tx: derived.drop_summaries(tx, partition, "session", (session_id,)), scope
             )
             return
         made = await summaries.summarise(self.asker, scope, session_id, said, self.zone())
 
         def write(tx: Tx) -> None:
-            companions.drops_held(tx, scope)
-            left = {one.episode.id for one in said_in(tx, scope, partition, session_id)}
+            companions.drops_held(tx)
+            left = {one.episode.id for one in said_in(tx, partition, session_id)}
             _still(left.issuperset(made.covers))
-            derived.put_summary(tx, scope, partition, made)
+            derived.put_summary(tx, partition, made)
 
-        await self.database.write(write)
+        await self.database.write(write, scope)
 
     async def daily(self, job: Job) -> None:
         """A day gets its analysis, in place of the one before."""
         scope, zone = job.scope, self.zone()
         partition, name = parse(job.subject)
         day = date.fromisoformat(name)
-        said = await self.database.read(lambda tx: said_on(tx, scope, partition, day, zone))
+        said = await self.database.read(lambda tx: said_on(tx, partition, day, zone), scope)
         if not said:
-            await self.database.write(lambda tx: derived.drop_daily(tx, scope, partition, (name,)))
+            await self.database.write(lambda tx: derived.drop_daily(tx, partition, (name,)), scope)
             return
         made = await daily.analyse(self.asker, scope, day, said, zone)
 
         def write(tx: Tx) -> None:
-            companions.drops_held(tx, scope)
-            left = {one.episode.id for one in said_on(tx, scope, partition, day, zone)}
+            companions.drops_held(tx)
+            left = {one.episode.id for one in said_on(tx, partition, day, zone)}
             _still(left.issuperset(one.episode.id for one in said))
-            derived.put_daily(tx, scope, partition, made)
+            derived.put_daily(tx, partition, made)
 
-        await self.database.write(write)
+        await self.database.write(write, scope)
 
 
 def _give_way(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    session_id: str,
-    ruled: Found,
-    found: Found,
-    now: int,
+    tx: Tx, partition: Partition, session_id: str, ruled: Found, found: Found, now: int
 ) -> None:
     """What rules found before a model could read it gives way to what the model found, unless the
     person has pinned, marked or corrected it since."""
     ids = {one.id for one in ruled.sightings}
-    there = loop_rows.sightings(tx, scope, partition, session_id=session_id)
+    there = loop_rows.sightings(tx, partition, session_id=session_id)
     if any(one.id in ids for one in there):
         new = ids | {one.id for one in found.sightings}
         corrected = {(one.index, one.quote) for one in there if one.id not in new}
-        marks = {one.topic for one in loop_rows.endings(tx, scope, partition)}
+        marks = {one.topic for one in loop_rows.endings(tx, partition)}
         marks -= {one.topic for one in found.sightings}
         ids = {
             one.id
@@ -419,12 +401,12 @@ def _give_way(
             if one.id in ids
             and not (one.pinned or one.topic in marks or (one.index, one.quote) in corrected)
         }
-        loop_rows.remove(tx, scope, partition, sorted(ids), ())
-    loop_rows.remove(tx, scope, partition, (), [one.id for one in ruled.endings])
+        loop_rows.remove(tx, partition, sorted(ids), ())
+    loop_rows.remove(tx, partition, (), [one.id for one in ruled.endings])
     stale = {one.id for one in ruled.entries} - {one.id for one in found.entries}
-    told = profiles.entries(tx, scope, partition, session_id=session_id)
+    told = profiles.entries(tx, partition, session_id=session_id)
     gone = [one.id for one in told if one.id in stale]
-    profiles.remove(tx, scope, partition, gone, now)
+    profiles.remove(tx, partition, gone, now)
 
 
 def _still(true: bool) -> None:
@@ -434,9 +416,7 @@ def _still(true: bool) -> None:
         )
 
 
-def work_again(
-    tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int, now: int
-) -> None:
+def work_again(tx: Tx, partition: Partition, session_id: str, index: int, now: int) -> None:
     """Want a message worked through once more, if it was."""
-    if derived.take_back_extraction(tx, scope, partition, session_id, index):
-        jobs.again(tx, scope, EXTRACT, subject_of(partition, session_id), now)
+    if derived.take_back_extraction(tx, partition, session_id, index):
+        jobs.again(tx, EXTRACT, subject_of(partition, session_id), now)

@@ -55,14 +55,14 @@ class Sense:
     degrade: str = ""
     """Why recall goes by words alone, where it should not."""
 
-    def also(self, tx: Tx, scope: Scope, partition: Partition, reader: Reader) -> dict[int, float]:
+    def also(self, tx: Tx, partition: Partition, reader: Reader) -> dict[int, float]:
         """What it finds on the reader's shelves: relevance by number in the index."""
         if self.vector is None or self.scale is None:
             return {}
-        stocks = shelves.stocks(tx, scope, partition.key)
+        stocks = shelves.stocks(tx, partition.key)
         visible = [one for one in stocks if reader.sees(one.shelf)]
         shown = [one.shelf for one in visible]
-        near = vectors.nearest(tx, scope, shown, self.model, self.vector)
+        near = vectors.nearest(tx, shown, self.model, self.vector)
         crowd = max(CROWD, sum(one.docs for one in visible) // 100)
         beyond = near[min(crowd, len(near)) - 1][1] if len(near) > CROWD else self.scale.far
         scale = probes.shifted(self.scale, beyond)
@@ -100,7 +100,7 @@ class Embeddings:
 
         def write(tx: Tx) -> None:
             for scope, key in vectors.partitions(tx):
-                derive.want_vectors(tx, scope, Partition(*json.loads(key)), now)
+                derive.want_vectors(tx.of(scope), Partition(*json.loads(key)), now)
 
         if name:
             await self.database.write(write)
@@ -116,19 +116,19 @@ class Embeddings:
         partition, _ = derive.parse(job.subject)
         embedder = self.models.embedder(name)
         await self.database.write(vectors.prepare)
-        scale = await self.database.read(lambda tx: vectors.scale(tx, scope, name))
+        scale = await self.database.read(lambda tx: vectors.scale(tx, name), scope)
         if scale is None:
             scale = await self._learn(scope, embedder)
-        await self.database.write(lambda tx: vectors.keep_only(tx, scope, partition, name))
+        await self.database.write(lambda tx: vectors.keep_only(tx, partition, name), scope)
         if not probes.useful(scale):
             return  # the doctor says so
         before, cloud = LAST, not embedder.here
 
         def next_batch(tx: Tx) -> list[Waiting]:
-            return vectors.waiting(tx, scope, partition, name, cloud, before, BATCH)
+            return vectors.waiting(tx, partition, name, cloud, before, BATCH)
 
         for _ in range(BATCHES):
-            if not (some := await self.database.read(next_batch)):
+            if not (some := await self.database.read(next_batch, scope)):
                 return
             before = some[-1].doc
             batch = [one for one in some if one.text.strip()]
@@ -138,16 +138,17 @@ class Embeddings:
             await self._check(job, name, scale, made)
             pairs = list(zip(batch, made, strict=True))
             await self.database.write(
-                lambda tx, pairs=pairs: vectors.keep(tx, scope, partition, name, pairs)  # type: ignore[misc]  # mypy infers no lambda with a default
+                lambda tx, pairs=pairs: vectors.keep(tx, partition, name, pairs),  # type: ignore[misc]  # mypy infers no lambda with a default
+                scope,
             )
         now = self.clock()
-        await self.database.write(lambda tx: derive.want_vectors(tx, scope, partition, now))
+        await self.database.write(lambda tx: derive.want_vectors(tx, partition, now), scope)
 
     async def _learn(self, scope: Scope, embedder: Embedder) -> Scale:
         """What this model's cosines mean."""
         made = await self._made(scope, embedder, probes.TEXTS)
         found, now = probes.scale_of(made), self.clock()
-        await self.database.write(lambda tx: vectors.keep_scale(tx, scope, embedder.id, found, now))
+        await self.database.write(lambda tx: vectors.keep_scale(tx, embedder.id, found, now), scope)
         return found
 
     async def _made(
@@ -172,7 +173,7 @@ class Embeddings:
             return
         scope = job.scope
         if job.attempts >= PERSISTENT:
-            await self.database.write(lambda tx: vectors.drop_model(tx, scope, name))
+            await self.database.write(lambda tx: vectors.drop_model(tx, name), scope)
         raise ProtocolError(
             f"{name} made vectors of {scale.size} numbers before, and now of {size}.",
             "If another model answers under this name now, the next attempts start anew with it.",
@@ -194,9 +195,9 @@ class Embeddings:
 
     async def _sense(self, scope: Scope, name: str, words: str) -> Sense:
         def known(tx: Tx) -> tuple[Scale | None, str | None]:
-            return vectors.scale(tx, scope, name), vectors.space(tx)
+            return vectors.scale(tx, name), vectors.space(tx)
 
-        scale, space = await self.database.read(known)
+        scale, space = await self.database.read(known, scope)
         if scale is None or not probes.useful(scale):
             return WORDS_ALONE  # nothing was embedded yet, or this model is of no use
         if space is None:

@@ -23,12 +23,11 @@ from polyvox.store import jobs, sessions, turns
 from polyvox.store.database import Tx
 from polyvox.store.sessions import INGEST
 from polyvox.store.threads import apart, path_to
-from polyvox.values import Answer, Scope, Turn
+from polyvox.values import Answer, Turn
 
 
 def mark(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     session_id: str,
     index: int,
@@ -38,72 +37,68 @@ def mark(
     excluded: bool | None = None,
 ) -> Episode:
     """Pin a message or not; exclude it or take it back, with what is told because of it."""
-    was = episodes.at_places(tx, scope, partition, [(session_id, index)])
-    marked = episodes.mark(
-        tx, scope, partition, session_id, index, pinned=pinned, excluded=excluded
-    )
+    was = episodes.at_places(tx, partition, [(session_id, index)])
+    marked = episodes.mark(tx, partition, session_id, index, pinned=pinned, excluded=excluded)
     if excluded is not None:
-        for one in fact_rows.of_session(tx, scope, partition, session_id):
+        for one in fact_rows.of_session(tx, partition, session_id):
             if one.index == index and one.excluded != excluded:
-                facts.mark(tx, scope, partition, one.id, excluded=excluded)
-        _make_anew(tx, scope, partition, session_id, now)
+                facts.mark(tx, partition, one.id, excluded=excluded)
+        _make_anew(tx, partition, session_id, now)
         if was[session_id, index].excluded and not excluded:
-            _work_through(tx, scope, partition, marked, now)
+            _work_through(tx, partition, marked, now)
     return marked
 
 
-def follow(tx: Tx, scope: Scope, turn: Turn, answers: Sequence[Answer], now: int) -> None:
+def follow(tx: Tx, turn: Turn, answers: Sequence[Answer], now: int) -> None:
     """A turn or an answer to it was kept out of later requests, or let in again: so it is here.
     What was not ingested because it was out is ingested then."""
-    own = Partition.own(scope)
+    own = Partition.own(tx.scope)
     out = {f"u{turn.id}": turn.excluded}
     out |= {f"a{one.id}": turn.excluded or one.excluded for one in answers}
-    places = sources.places(tx, scope, own, out)
+    places = sources.places(tx, own, out)
     for session_id, index, ref in places:
         with suppress(NotFound):  # it was forgotten
-            mark(tx, scope, own, session_id, index, now, excluded=out[ref])
+            mark(tx, own, session_id, index, now, excluded=out[ref])
     if places:
-        companions.drop_packets(tx, scope)
+        companions.drop_packets(tx)
     if turn.session_id is None or all(out.values()):
         return
-    if sessions.get(tx, scope, turn.session_id).ended_at is not None:
-        jobs.again(tx, scope, INGEST, turn.session_id, now)
+    if sessions.get(tx, turn.session_id).ended_at is not None:
+        jobs.again(tx, INGEST, turn.session_id, now)
 
 
-def follow_head(
-    tx: Tx, scope: Scope, conversation_id: str, before: str | None, after: str, now: int
-) -> None:
+def follow_head(tx: Tx, conversation_id: str, before: str | None, after: str, now: int) -> None:
     """A conversation goes on from another turn (its head was one, and is another): what is not on
     the way there any more is kept out, what is on it now is let in."""
-    old, new = path_to(tx, scope, before), path_to(tx, scope, after)
+    old, new = path_to(tx, before), path_to(tx, after)
     for way, out in ((apart(old, new), True), (apart(new, old), False)):
-        turned = turns.on_path(tx, scope, conversation_id, way)
-        answers = turns.answers_of_all(tx, scope, [one.id for one in turned])
+        turned = turns.on_path(tx, conversation_id, way)
+        answers = turns.answers_of_all(tx, [one.id for one in turned])
         for one in turned:
             if one.state == "completed":
                 left = replace(one, excluded=out or one.excluded)
-                follow(tx, scope, left, answers[one.id], now)
+                follow(tx, left, answers[one.id], now)
 
 
-def _work_through(tx: Tx, scope: Scope, partition: Partition, one: Episode, now: int) -> None:
+def _work_through(tx: Tx, partition: Partition, one: Episode, now: int) -> None:
     """Have a message worked through, unless something is known from it."""
     name = one.session_id
     known: list[Derived] = [
-        *fact_rows.of_session(tx, scope, partition, name),
-        *loop_rows.sightings(tx, scope, partition, session_id=name),
-        *loop_rows.endings(tx, scope, partition, session_id=name),
-        *profiles.entries(tx, scope, partition, session_id=name),
+        *fact_rows.of_session(tx, partition, name),
+        *loop_rows.sightings(tx, partition, session_id=name),
+        *loop_rows.endings(tx, partition, session_id=name),
+        *profiles.entries(tx, partition, session_id=name),
     ]
     if one.role == "user" and all(each.index != one.index for each in known):
-        derive.work_again(tx, scope, partition, name, one.index, now)
+        derive.work_again(tx, partition, name, one.index, now)
 
 
-def _make_anew(tx: Tx, scope: Scope, partition: Partition, session_id: str, now: int) -> None:
+def _make_anew(tx: Tx, partition: Partition, session_id: str, now: int) -> None:
     """What tells of a session as a whole."""
-    if derived.find_summary(tx, scope, partition, "session", session_id) is not None:
-        derived.drop_summaries(tx, scope, partition, "session", (session_id,))
+    if derived.find_summary(tx, partition, "session", session_id) is not None:
+        derived.drop_summaries(tx, partition, "session", (session_id,))
         subject = derive.subject_of(partition, session_id)
-        jobs.again(tx, scope, derive.SUMMARISE, subject, now)
-    for day in derived.days_of(tx, scope, partition, session_id):
-        derived.drop_daily(tx, scope, partition, (day,))
-        jobs.again(tx, scope, derive.DAILY, derive.subject_of(partition, day), now)
+        jobs.again(tx, derive.SUMMARISE, subject, now)
+    for day in derived.days_of(tx, partition, session_id):
+        derived.drop_daily(tx, partition, (day,))
+        jobs.again(tx, derive.DAILY, derive.subject_of(partition, day), now)

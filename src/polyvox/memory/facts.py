@@ -21,7 +21,6 @@ from polyvox.memory.times import Span, date_of, midnight, times_in
 from polyvox.memory.values import Claim, Evidence, Item, Partition, Status
 from polyvox.memory.words import words_of
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 KIND = "fact"
 DAY = 86_400_000_000
@@ -76,21 +75,20 @@ def about(words: str, said_at: int, zone: tzinfo | None = UTC) -> tuple[Span, Pr
     return Span(midnight(due, zone), midnight(due + timedelta(days=1), zone)), "day"
 
 
-def remember(tx: Tx, scope: Scope, partition: Partition, facts: Sequence[Fact]) -> int:
+def remember(tx: Tx, partition: Partition, facts: Sequence[Fact]) -> int:
     """Store the facts that are not there yet, and make them findable; answers how many were new."""
-    new = rows.add(tx, scope, partition, facts)
-    reindex(tx, scope, partition, {fact.line for fact in new})
+    new = rows.add(tx, partition, facts)
+    reindex(tx, partition, {fact.line for fact in new})
     return len(new)
 
 
-def reindex(tx: Tx, scope: Scope, partition: Partition, lines: set[str]) -> None:
+def reindex(tx: Tx, partition: Partition, lines: set[str]) -> None:
     """Let the index know what holds in these lines."""
-    found = held(rows.of_lines(tx, scope, partition, sorted(lines)))
+    found = held(rows.of_lines(tx, partition, sorted(lines)))
     hidden = [one.fact.id for one in found if one.fact.excluded or one.fact.retracts]
-    claims.remove(tx, scope, partition, KIND, hidden)
+    claims.remove(tx, partition, KIND, hidden)
     claims.put(
         tx,
-        scope,
         partition,
         [
             Claim(
@@ -133,23 +131,21 @@ def held(facts: Sequence[Fact], as_of: int | None = None) -> list[Known]:
     ]
 
 
-def tell(
-    tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str], as_of: int | None
-) -> Mapping[str, Item]:
+def tell(tx: Tx, partition: Partition, ids: Sequence[str], as_of: int | None) -> Mapping[str, Item]:
     """Facts as items of recall."""
-    known = known_by_ids(tx, scope, partition, ids, as_of)
+    known = known_by_ids(tx, partition, ids, as_of)
     return {name: item_of(one) for name, one in known.items() if not one.fact.excluded}
 
 
 def known_by_ids(
-    tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str], as_of: int | None
+    tx: Tx, partition: Partition, ids: Sequence[str], as_of: int | None
 ) -> dict[str, Known]:
     """These facts, each with the time for which it held."""
-    lines = {fact.line for fact in rows.by_ids(tx, scope, partition, ids)}
+    lines = {fact.line for fact in rows.by_ids(tx, partition, ids)}
     wanted = set(ids)
     return {
         one.fact.id: one
-        for one in held(rows.of_lines(tx, scope, partition, sorted(lines)), as_of)
+        for one in held(rows.of_lines(tx, partition, sorted(lines)), as_of)
         if one.fact.id in wanted
     }
 
@@ -169,58 +165,47 @@ def item_of(one: Known, relevance: float = 0.0) -> Item:
 
 
 def known(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    *,
-    as_of: int | None = None,
-    include_history: bool = False,
+    tx: Tx, partition: Partition, *, as_of: int | None = None, include_history: bool = False
 ) -> list[Known]:
     """What is known: pinned facts first, then the newest. Excluded ones are shown too."""
     found = [
         one
-        for one in held(rows.every(tx, scope, partition), as_of)
+        for one in held(rows.every(tx, partition), as_of)
         if include_history or (one.valid_to is None and not one.fact.retracts)
     ]
     return sorted(found, key=lambda one: (not one.fact.pinned, -one.fact.said_at, one.fact.id))
 
 
-def newest(tx: Tx, scope: Scope, partition: Partition, as_of: int) -> Iterator[Known]:
+def newest(tx: Tx, partition: Partition, as_of: int) -> Iterator[Known]:
     """What held then and is not excluded, as `known` tells it, read as it is asked for."""
     holding: dict[str, Known] = {}
     lines: set[str] = set()
     for pinned in (True, False):
         after: tuple[int, str] | None = (as_of + 1, "")
         while after is not None:
-            page = rows.some(tx, scope, partition, PAGE, pinned=pinned, excluded=False, after=after)
+            page = rows.some(tx, partition, PAGE, pinned=pinned, excluded=False, after=after)
             new = {fact.line for fact in page} - lines
             lines |= new
-            for one in held(rows.of_lines(tx, scope, partition, sorted(new)), as_of):
+            for one in held(rows.of_lines(tx, partition, sorted(new)), as_of):
                 if one.valid_to is None and not one.fact.retracts:
                     holding[one.fact.id] = one
             yield from (holding[fact.id] for fact in page if fact.id in holding)
             after = (page[-1].said_at, page[-1].id) if len(page) == PAGE else None
 
 
-def find(tx: Tx, scope: Scope, partition: Partition, fact_id: str) -> tuple[Known, list[Known]]:
+def find(tx: Tx, partition: Partition, fact_id: str) -> tuple[Known, list[Known]]:
     """One fact, and everything else that was ever said of the same, oldest first."""
-    fact = rows.get(tx, scope, partition, fact_id)
-    line = held(rows.of_lines(tx, scope, partition, (fact.line,)))
+    fact = rows.get(tx, partition, fact_id)
+    line = held(rows.of_lines(tx, partition, (fact.line,)))
     one = next(each for each in line if each.fact.id == fact_id)
     return one, [each for each in line if each.fact.id != fact_id]
 
 
 def correct(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    fact_id: str,
-    text: str,
-    now: int,
-    zone: tzinfo | None = UTC,
+    tx: Tx, partition: Partition, fact_id: str, text: str, now: int, zone: tzinfo | None = UTC
 ) -> Known:
     """Put a statement by hand in place of a fact. It holds until something newer is said."""
-    old = rows.get(tx, scope, partition, fact_id)
+    old = rows.get(tx, partition, fact_id)
     at = max(now, old.said_at + 1)
     when = about(text, at, zone)
     new = Fact(
@@ -240,13 +225,12 @@ def correct(
         excluded=old.excluded,
         corrects=old.id,
     )
-    remember(tx, scope, partition, [new])
-    return find(tx, scope, partition, new.id)[0]
+    remember(tx, partition, [new])
+    return find(tx, partition, new.id)[0]
 
 
 def mark(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     fact_id: str,
     *,
@@ -254,23 +238,23 @@ def mark(
     excluded: bool | None = None,
 ) -> Known:
     """Pin a fact or not; exclude it from recall or take it back."""
-    old = rows.get(tx, scope, partition, fact_id)
+    old = rows.get(tx, partition, fact_id)
     new = replace(
         old,
         pinned=old.pinned if pinned is None else pinned,
         excluded=old.excluded if excluded is None else excluded,
     )
-    rows.mark(tx, scope, partition, new)
-    reindex(tx, scope, partition, {old.line})
-    return find(tx, scope, partition, fact_id)[0]
+    rows.mark(tx, partition, new)
+    reindex(tx, partition, {old.line})
+    return find(tx, partition, fact_id)[0]
 
 
-def remove(tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str]) -> None:
+def remove(tx: Tx, partition: Partition, ids: Sequence[str]) -> None:
     """Delete facts, from the index too; what they superseded may hold again."""
-    lines = {fact.line for fact in rows.by_ids(tx, scope, partition, ids)}
-    claims.remove(tx, scope, partition, KIND, ids)
-    rows.remove(tx, scope, partition, ids)
-    reindex(tx, scope, partition, lines)
+    lines = {fact.line for fact in rows.by_ids(tx, partition, ids)}
+    claims.remove(tx, partition, KIND, ids)
+    rows.remove(tx, partition, ids)
+    reindex(tx, partition, lines)
 
 
 def _terms(fact: Fact) -> tuple[str, ...]:

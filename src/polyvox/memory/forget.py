@@ -110,20 +110,20 @@ class _Walk:
         messages, whole = chosen.messages, chosen.sessions
         places = {(one.session_id, one.index) for one in messages}
         touched = sorted({one.session_id for one in messages} | set(whole))
-        tx, scope, part = self.tx, self.scope, self.partition
+        tx, part = self.tx, self.partition
         gone = {one.id: one for one in chosen.facts}
         sightings: list[Sighting] = []
         endings: list[Ended] = []
         entries: list[Entry] = []
         for session_id in touched:
             every = session_id in whole
-            found = fact_rows.of_session(tx, scope, part, session_id)
+            found = fact_rows.of_session(tx, part, session_id)
             gone |= {f.id: f for f in found if every or (session_id, f.index) in places}
-            seen = loop_rows.sightings(tx, scope, part, session_id=session_id)
+            seen = loop_rows.sightings(tx, part, session_id=session_id)
             sightings += [s for s in seen if every or (session_id, s.index) in places]
-            over = loop_rows.endings(tx, scope, part, session_id=session_id)
+            over = loop_rows.endings(tx, part, session_id=session_id)
             endings += [e for e in over if every or (session_id, e.index) in places]
-            heard = profiles.entries(tx, scope, part, session_id=session_id)
+            heard = profiles.entries(tx, part, session_id=session_id)
             entries += [e for e in heard if every or (session_id, e.index) in places]
         gone |= {one.id: one for one in self._corrections(list(gone))}
         entries += [one for one in chosen.lines if one not in entries]
@@ -132,16 +132,14 @@ class _Walk:
         summaries = [
             one
             for session_id in touched
-            if (one := derived.find_summary(tx, scope, part, "session", session_id)) is not None
+            if (one := derived.find_summary(tx, part, "session", session_id)) is not None
         ]
-        days = [
-            one for one in derived.list_daily(tx, scope, part) if set(one.sessions) & set(touched)
-        ]
+        days = [one for one in derived.list_daily(tx, part) if set(one.sessions) & set(touched)]
         self._add_rows(chosen, touched)
         told: list[Derived] = [*gone.values(), *sightings, *endings, *entries]
         words = self._words(chosen, told, summaries, days, now)
-        needles = repeats.needles_of(tx, scope, part, words, now)
-        more = repeats.retold(tx, scope, part, words, self._others(told))
+        needles = repeats.needles_of(tx, part, words, now)
+        more = repeats.retold(tx, part, words, self._others(told))
         anew = {(one.session_id, one.index) for one in more}
         gone |= {one.id: one for one in more if isinstance(one, Fact)}
         gone |= {one.id: one for one in self._corrections(list(gone))}
@@ -151,7 +149,7 @@ class _Walk:
         entries += self._without_others([one for one in more if isinstance(one, Entry)], entries)
         entries += self._by_hand(entries)
         ids = {one.id for one in messages}
-        repeated = repeats.find(tx, scope, part, needles, ids, dry=dry)
+        repeated = repeats.find(tx, part, needles, ids, dry=dry)
         return Going(
             tuple(whole),
             tuple(messages),
@@ -164,20 +162,20 @@ class _Walk:
             self._returning(list(gone.values())),
             _conversations(repeated),
             tuple(repeated),
-            loops.named(tx, scope, part, sightings),
+            loops.named(tx, part, sightings),
             tuple(sorted((name, at) for name, at in anew if name is not None and at is not None)),
         )
 
     def chosen(self, target: Target, now: int) -> _Chosen:
         """What a target means, or NotFound."""
-        tx, scope, part = self.tx, self.scope, self.partition
+        tx, part = self.tx, self.partition
         if target.kind == "fact":
-            fact = fact_rows.get(tx, scope, part, target.id)
-            line = fact_rows.of_lines(tx, scope, part, (fact.line,))
+            fact = fact_rows.get(tx, part, target.id)
+            line = fact_rows.of_lines(tx, part, (fact.line,))
             same = [one for one in line if plain(one.text) == plain(fact.text)]
             return _Chosen(self._messages([(one.session_id, one.index) for one in same]), same)
         if target.kind == "loop":
-            loop = loops.find(tx, scope, part, target.id, now)
+            loop = loops.find(tx, part, target.id, now)
             return _Chosen(self._messages([(one.session_id, one.index) for one in loop.evidence]))
         if target.kind == "profile":
             lines = self._lines(target.id)
@@ -186,8 +184,8 @@ class _Walk:
             places = [(one.session_id, one.index) for one in lines]
             return _Chosen(self._messages(places), lines=lines)
         if target.kind == "session":
-            found = episodes.episodes_of(tx, scope, part, target.id)
-            if episodes.find_transcript(tx, scope, part, target.id) is None:
+            found = episodes.episodes_of(tx, part, target.id)
+            if episodes.find_transcript(tx, part, target.id) is None:
                 raise NotFound(
                     f"Nothing is remembered of a session {target.id}.", "Search for its words."
                 )
@@ -204,7 +202,7 @@ class _Walk:
         if mark or self.partition != Partition.own(self.scope):
             raise Invalid(f"{name!r} names no message.", "Write it as SESSION#INDEX.")
         try:
-            turn = turns.turn_of_message(self.tx, self.scope, name)
+            turn = turns.turn_of_message(self.tx, name)
         except NotFound:
             raise Invalid(f"{name!r} names no message.", "Write it as SESSION#INDEX.") from None
         if turn.redacted:
@@ -216,7 +214,7 @@ class _Walk:
     def _sources(self, session_id: str) -> dict[int, str]:
         """Where the messages of a session came from; empty where it is no conversation's."""
         try:
-            return known_sources(self.tx, self.scope, session_id)
+            return known_sources(self.tx, session_id)
         except NotFound:
             return {}  # it was ingested from elsewhere, or its conversation is deleted
 
@@ -260,7 +258,7 @@ class _Walk:
             texts = [text for name in names if (text := getattr(one, name, None))]
             said += texts
             if one.session_id is None:
-                spoken += repeats.put_in(self.tx, self.scope, self.partition, one, texts)
+                spoken += repeats.put_in(self.tx, self.partition, one, texts)
         made = [one.text for one in summaries]
         made += [text for day in days for text in (*day.themes, day.steering_note or "")]
         made += [one.text for one in chosen.messages if one.role == "assistant"]
@@ -317,13 +315,13 @@ class _Walk:
         return [
             one
             for session_id in sorted({name for name, _ in wanted})
-            for one in episodes.episodes_of(self.tx, self.scope, self.partition, session_id)
+            for one in episodes.episodes_of(self.tx, self.partition, session_id)
             if (session_id, one.index) in wanted
         ]
 
     def _lines(self, entry_id: str) -> list[Entry]:
         """An entry, and everything that was ever entered at its place."""
-        every = profile.entries(self.tx, self.scope, self.partition)
+        every = profile.entries(self.tx, self.partition)
         for one in every:
             if one.id == entry_id:
                 return [e for e in every if (e.field, e.item) == (one.field, one.item)]
@@ -332,36 +330,36 @@ class _Walk:
     def _corrections(self, ids: list[str]) -> list[Fact]:
         found: dict[str, Fact] = {}
         while ids:
-            more = fact_rows.corrections(self.tx, self.scope, self.partition, ids)
+            more = fact_rows.corrections(self.tx, self.partition, ids)
             ids = [one.id for one in more if one.id not in found]
             found |= {one.id: one for one in more}
         return list(found.values())
 
     def _others(self, told: Sequence[Derived]) -> list[Derived]:
         """What is derived and does not go so far. A mark by hand goes with its loop."""
-        tx, scope, part = self.tx, self.scope, self.partition
+        tx, part = self.tx, self.partition
         gone = {one.id for one in told}
-        seen = [one for one in loop_rows.sightings(tx, scope, part) if one.id not in gone]
+        seen = [one for one in loop_rows.sightings(tx, part) if one.id not in gone]
         topics = {one.topic for one in seen}
         every: list[Derived] = [
-            *fact_rows.every(tx, scope, part),
+            *fact_rows.every(tx, part),
             *seen,
-            *(one for one in loop_rows.endings(tx, scope, part) if one.topic not in topics),
-            *profiles.entries(tx, scope, part),
+            *(one for one in loop_rows.endings(tx, part) if one.topic not in topics),
+            *profiles.entries(tx, part),
         ]
         return [one for one in every if one.id not in gone]
 
     def _without_others(self, more: Sequence[Entry], gone: Sequence[Entry]) -> list[Entry]:
         """Without retractions of lines that stay: they would hold again."""
         ids = {one.id for one in (*more, *gone)}
-        every = profiles.entries(self.tx, self.scope, self.partition)
+        every = profiles.entries(self.tx, self.partition)
         stay = {(e.field, e.item) for e in every if e.id not in ids and not e.retracts}
         return [one for one in more if not one.retracts or (one.field, one.item) not in stay]
 
     def _by_hand(self, entries: Sequence[Entry]) -> list[Entry]:
         """What was made by hand of lines that are known by their own words or a name, of which
         nothing else is left: that they were taken back, or what they were reworded to."""
-        every = profiles.entries(self.tx, self.scope, self.partition)
+        every = profiles.entries(self.tx, self.partition)
         found = {one.id: one for one in entries}
         ahead = [one for one in entries if one.field in (*LISTS, "key_relationships")]
         while ahead:
@@ -380,15 +378,15 @@ class _Walk:
     def _marks(self, sightings: Sequence[Sighting]) -> list[Ended]:
         """What was marked by hand of loops that are nowhere spoken of any more."""
         gone = {one.id for one in sightings}
-        every = loop_rows.sightings(self.tx, self.scope, self.partition)
+        every = loop_rows.sightings(self.tx, self.partition)
         left = {one.topic for one in every if one.id not in gone}
         topics = {one.topic for one in sightings} - left
-        marks = loop_rows.endings(self.tx, self.scope, self.partition)
+        marks = loop_rows.endings(self.tx, self.partition)
         return [one for one in marks if one.topic is not None and one.topic in topics]
 
     def _returning(self, gone: list[Fact]) -> tuple[Fact, ...]:
         lines = sorted({one.line for one in gone})
-        every = fact_rows.of_lines(self.tx, self.scope, self.partition, lines)
+        every = fact_rows.of_lines(self.tx, self.partition, lines)
         ids = {one.id for one in gone}
         now = {one.fact.id for one in facts.held(every) if one.valid_to is None}
         after = facts.held([one for one in every if one.id not in ids])
@@ -418,78 +416,66 @@ def _conversations(found: Sequence[Found]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in marked if name is not None))
 
 
-def preview(tx: Tx, scope: Scope, partition: Partition, target: Target, now: int) -> Going:
+def preview(tx: Tx, partition: Partition, target: Target, now: int) -> Going:
     """What would go."""
-    walk = _Walk(tx, scope, partition)
+    walk = _Walk(tx, tx.scope, partition)
     return walk.going(walk.chosen(target, now), now, dry=True)
 
 
-def forget(
-    tx: Tx, scope: Scope, partition: Partition, target: Target, now: int, zone: tzinfo | None
-) -> Going:
+def forget(tx: Tx, partition: Partition, target: Target, now: int, zone: tzinfo | None) -> Going:
     """Let it go, all of it or nothing. Afterwards the files have to be scrubbed."""
-    chosen = _Walk(tx, scope, partition).chosen(target, now)
-    return _forget(tx, scope, partition, chosen, now, zone)
+    chosen = _Walk(tx, tx.scope, partition).chosen(target, now)
+    return _forget(tx, partition, chosen, now, zone)
 
 
-def _forget(
-    tx: Tx, scope: Scope, partition: Partition, chosen: _Chosen, now: int, zone: tzinfo | None
-) -> Going:
-    going = _Walk(tx, scope, partition).going(chosen, now, dry=False)
-    facts.remove(tx, scope, partition, [one.id for one in going.facts])
+def _forget(tx: Tx, partition: Partition, chosen: _Chosen, now: int, zone: tzinfo | None) -> Going:
+    going = _Walk(tx, tx.scope, partition).going(chosen, now, dry=False)
+    facts.remove(tx, partition, [one.id for one in going.facts])
     loop_rows.remove(
-        tx,
-        scope,
-        partition,
-        [one.id for one in going.sightings],
-        [one.id for one in going.endings],
+        tx, partition, [one.id for one in going.sightings], [one.id for one in going.endings]
     )
-    profiles.remove(tx, scope, partition, [one.id for one in going.entries], now)
-    derived.drop_summaries(
-        tx, scope, partition, "session", [one.subject for one in going.summaries]
-    )
-    derived.drop_daily(tx, scope, partition, [one.day for one in going.days])
+    profiles.remove(tx, partition, [one.id for one in going.entries], now)
+    derived.drop_summaries(tx, partition, "session", [one.subject for one in going.summaries])
+    derived.drop_daily(tx, partition, [one.day for one in going.days])
     for session_id in going.sessions:
-        episodes.remove_session(tx, scope, partition, session_id)
-        derived.drop_extractions(tx, scope, partition, session_id)
-        jobs.forget(tx, scope, derive.subject_of(partition, session_id))
-        if partition == Partition.own(scope):
-            jobs.forget(tx, scope, session_id)
+        episodes.remove_session(tx, partition, session_id)
+        derived.drop_extractions(tx, partition, session_id)
+        jobs.forget(tx, derive.subject_of(partition, session_id))
+        if partition == Partition.own(tx.scope):
+            jobs.forget(tx, session_id)
     for one in going.messages:
         if one.session_id not in going.sessions:
-            episodes.remove_message(tx, scope, partition, one.session_id, one.index)
+            episodes.remove_message(tx, partition, one.session_id, one.index)
     for session_id, index in going.anew:
-        derive.work_again(tx, scope, partition, session_id, index, now)
+        derive.work_again(tx, partition, session_id, index, now)
     for summary in going.summaries:
         if summary.subject not in going.sessions:
             subject = derive.subject_of(partition, summary.subject)
-            jobs.again(tx, scope, derive.SUMMARISE, subject, now)
+            jobs.again(tx, derive.SUMMARISE, subject, now)
     for day in going.days:
-        derive.want_day(tx, scope, partition, date.fromisoformat(day.day), zone, now)
-    jobs.again(tx, scope, SCRUB, SCRUB, now)
+        derive.want_day(tx, partition, date.fromisoformat(day.day), zone, now)
+    jobs.again(tx, SCRUB, SCRUB, now)
     return going
 
 
-def forget_conversation(
-    tx: Tx, scope: Scope, conversation_id: str, now: int, zone: tzinfo | None
-) -> Going:
+def forget_conversation(tx: Tx, conversation_id: str, now: int, zone: tzinfo | None) -> Going:
     """Let go of everything that was remembered of a conversation, wherever it was told since. To be
     called while its sessions are still rows; one that was not ingested yet never will be."""
-    own = Partition.own(scope)
-    where = (scope.user, conversation_id)
+    own = Partition.own(tx.scope)
+    where = (tx.user, conversation_id)
     every = tx.all("SELECT id FROM sessions WHERE user_id = ? AND conversation_id = ?", where)
     chosen = _Chosen(leaving=conversation_id)
     for (session_id,) in every:
-        if episodes.find_transcript(tx, scope, own, session_id) is not None:
+        if episodes.find_transcript(tx, own, session_id) is not None:
             chosen.sessions.append(session_id)
-            chosen.messages += episodes.episodes_of(tx, scope, own, session_id)
+            chosen.messages += episodes.episodes_of(tx, own, session_id)
         else:
-            episodes.remove_session(tx, scope, own, session_id)
-            jobs.forget(tx, scope, session_id)
+            episodes.remove_session(tx, own, session_id)
+            jobs.forget(tx, session_id)
     for table, ids in (("turns", chosen.turns), ("answers", chosen.answers)):
         sql = f"SELECT id FROM {table} WHERE user_id = ? AND conversation_id = ?"  # noqa: S608 - ours
         ids |= {row[0] for row in tx.all(sql, where)}
-    return _forget(tx, scope, own, chosen, now, zone)
+    return _forget(tx, own, chosen, now, zone)
 
 
 def backups(database: Database) -> list[Path]:

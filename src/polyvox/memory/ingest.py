@@ -18,7 +18,6 @@ from polyvox.memory.tables.episodes import New
 from polyvox.memory.values import Message, Partition, Transcript
 from polyvox.memory.words import words_of
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 Ingested = Literal["ingested", "duplicate", "empty"]
 
@@ -29,7 +28,6 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 def ingest(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     session_id: str,
     persona_id: str | None,
@@ -45,12 +43,12 @@ def ingest(
     check(partition, session_id, messages)
     if not any(message.text.strip() for message in messages):
         return "empty"
-    if episodes.forgotten(tx, scope, partition, session_id):
+    if episodes.forgotten(tx, partition, session_id):
         return "duplicate"
     transcript = Transcript(
         session_id, persona_id, min(started_at, ended_at), max(started_at, ended_at), len(messages)
     )
-    added = episodes.add(tx, scope, partition, transcript, news(messages), cloud)
+    added = episodes.add(tx, partition, transcript, news(messages), cloud)
     return "ingested" if added else "duplicate"
 
 

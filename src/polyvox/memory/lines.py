@@ -16,15 +16,12 @@ from polyvox.memory.tables import profiles as rows
 from polyvox.memory.tables.profiles import Entry
 from polyvox.memory.values import Partition
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 
-def add(
-    tx: Tx, scope: Scope, partition: Partition, place: str, item: str, text: str, now: int
-) -> Profile:
+def add(tx: Tx, partition: Partition, place: str, item: str, text: str, now: int) -> Profile:
     """Write a line at a place; where there is room for one only, in place of what stood there.
     `item` is the domain of a north star or the name of a person."""
-    lines = profile.lines_of(profile.entries(tx, scope, partition))
+    lines = profile.lines_of(profile.entries(tx, partition))
     name = _item(place, item, _checked(place, text))
     there = lines.get(place, ())
     old = next((one for one in there if one.item == name), None)
@@ -34,39 +31,37 @@ def add(
         raise Invalid(
             f"{place} holds at most {MOST_ITEMS} lines.", "Take one back first.", param="place"
         )
-    at = _moment(tx, scope, partition, now)
+    at = _moment(tx, partition, now)
     made = _entry(place, name, text, at, cloud=old is None or old.cloud)
-    rows.add(tx, scope, partition, [made], now)
-    return profile.read(tx, scope, partition)
+    rows.add(tx, partition, [made], now)
+    return profile.read(tx, partition)
 
 
-def change(
-    tx: Tx, scope: Scope, partition: Partition, line_id: str, text: str, now: int
-) -> Profile:
+def change(tx: Tx, partition: Partition, line_id: str, text: str, now: int) -> Profile:
     """Put a line in other words."""
-    place, old = _find(tx, scope, partition, line_id)
+    place, old = _find(tx, partition, line_id)
     text = _checked(place, text)
     if text == old.text:
-        return profile.read(tx, scope, partition)
-    at = _moment(tx, scope, partition, now)
+        return profile.read(tx, partition)
+    at = _moment(tx, partition, now)
     name = profile.item_of(place, text) if place in LISTS else old.item
     made = [_entry(place, name, text, at, cloud=old.cloud)]
     if name != old.item:
         made.append(_entry(place, old.item, None, at))
-    rows.add(tx, scope, partition, made, now)
-    return profile.read(tx, scope, partition)
+    rows.add(tx, partition, made, now)
+    return profile.read(tx, partition)
 
 
-def take_back(tx: Tx, scope: Scope, partition: Partition, line_id: str, now: int) -> Profile:
+def take_back(tx: Tx, partition: Partition, line_id: str, now: int) -> Profile:
     """Let a line hold no more. What it was taken from stays, and it is not inferred again."""
-    place, old = _find(tx, scope, partition, line_id)
-    at = _moment(tx, scope, partition, now)
-    rows.add(tx, scope, partition, [_entry(place, old.item, None, at)], now)
-    return profile.read(tx, scope, partition)
+    place, old = _find(tx, partition, line_id)
+    at = _moment(tx, partition, now)
+    rows.add(tx, partition, [_entry(place, old.item, None, at)], now)
+    return profile.read(tx, partition)
 
 
-def _find(tx: Tx, scope: Scope, partition: Partition, line_id: str) -> tuple[str, Line]:
-    for place, lines in profile.lines_of(profile.entries(tx, scope, partition)).items():
+def _find(tx: Tx, partition: Partition, line_id: str) -> tuple[str, Line]:
+    for place, lines in profile.lines_of(profile.entries(tx, partition)).items():
         for one in lines:
             if one.id == line_id:
                 return place, one
@@ -76,9 +71,9 @@ def _find(tx: Tx, scope: Scope, partition: Partition, line_id: str) -> tuple[str
     )
 
 
-def _moment(tx: Tx, scope: Scope, partition: Partition, now: int) -> int:
+def _moment(tx: Tx, partition: Partition, now: int) -> int:
     """Later than everything that stands in the profile: a change by hand holds."""
-    return max([now, *(one.said_at + 1 for one in profile.entries(tx, scope, partition))])
+    return max([now, *(one.said_at + 1 for one in profile.entries(tx, partition))])
 
 
 def _entry(place: str, item: str, text: str | None, at: int, *, cloud: bool = True) -> Entry:

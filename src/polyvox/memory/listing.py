@@ -69,13 +69,11 @@ Place = tuple[int, int, str]
 """Where a page ended: the stage, a time, and what was said then."""
 
 
-def page(
-    tx: Tx, scope: Scope, partition: Partition, only: Only, limit: int, after: str | None = None
-) -> Page:
+def page(tx: Tx, partition: Partition, only: Only, limit: int, after: str | None = None) -> Page:
     """What holds (pinned facts first), what is pinned, what is excluded, or what was superseded;
     the newest first."""
     found: list[tuple[Place, Shown]] = []
-    for one in _Walk(tx, scope, partition, only).walk(_place(after)):
+    for one in _Walk(tx, tx.scope, partition, only).walk(_place(after)):
         found.append(one)
         if len(found) > limit:
             break
@@ -85,18 +83,11 @@ def page(
 
 
 def search(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    words: str,
-    now: int,
-    limit: int,
-    zone: tzinfo | None = UTC,
+    tx: Tx, partition: Partition, words: str, now: int, limit: int, zone: tzinfo | None = UTC
 ) -> tuple[Shown, ...]:
     """What is remembered about something, best first; what was superseded is found, too."""
     items = recall(
         tx,
-        scope,
         partition,
         words,
         reference_time=now,
@@ -105,16 +96,16 @@ def search(
         include_history=True,
         sources=SOURCES,
     )
-    walk = _Walk(tx, scope, partition, "current")
+    walk = _Walk(tx, tx.scope, partition, "current")
     ids = [item.id for item in items if item.source == facts.KIND]
-    stated = walk.shown(rows.by_ids(tx, scope, partition, ids))
+    stated = walk.shown(rows.by_ids(tx, partition, ids))
     known = {one.fact.fact.id: one for one in stated if one.fact is not None}
     said = {
         item.id: (item.evidence[0].session_id, item.evidence[0].index)
         for item in items
         if item.source != facts.KIND
     }
-    messages = episodes.at_places(tx, scope, partition, list(said.values()))
+    messages = episodes.at_places(tx, partition, list(said.values()))
     known |= {
         name: Shown(message=messages[place]) for name, place in said.items() if place in messages
     }
@@ -130,22 +121,17 @@ def search(
 
 
 def days(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    zone: tzinfo | None,
-    limit: int,
-    before: date | None = None,
+    tx: Tx, partition: Partition, zone: tzinfo | None, limit: int, before: date | None = None
 ) -> tuple[tuple[Day, ...], str | None]:
     """The last days that anything is told of, or those before a day, the last first; and the day
     before which the next ones are."""
     until = None if before is None else bounds(before, zone)[0]
-    told = derived.summaries_before(tx, scope, partition, until, MOST_SUMMARIES)
+    told = derived.summaries_before(tx, partition, until, MOST_SUMMARIES)
     by_day: dict[str, list[Summary]] = {}
     for one in told:
         by_day.setdefault(at(one.told_at, zone).date().isoformat(), []).append(one)
     name = None if before is None else before.isoformat()
-    analyses = {one.day: one for one in derived.daily_before(tx, scope, partition, name, limit + 1)}
+    analyses = {one.day: one for one in derived.daily_before(tx, partition, name, limit + 1)}
     names = sorted({*by_day, *analyses}, reverse=True)
     full = len(told) == MOST_SUMMARIES
     if full and len(by_day) > 1:
@@ -199,7 +185,6 @@ class _Walk:
         while True:
             some = rows.some(
                 self.tx,
-                self.scope,
                 self.partition,
                 CHUNK,
                 pinned=stage.pinned,
@@ -220,9 +205,7 @@ class _Walk:
             return
         while True:
             place = None if behind is None else (behind[0], _number(behind[1]))
-            some = episodes.marked(
-                self.tx, self.scope, self.partition, stage.messages, CHUNK, place
-            )
+            some = episodes.marked(self.tx, self.partition, stage.messages, CHUNK, place)
             for one in some:
                 yield (one.at, str(one.doc)), Shown(message=one.episode)
             if len(some) < CHUNK:
@@ -238,7 +221,7 @@ class _Walk:
         """Facts in this order, each with what else is known of the same."""
         names = sorted({one.line for one in some})
         lines: dict[str, list[Known]] = {}
-        for one in facts.held(rows.of_lines(self.tx, self.scope, self.partition, names)):
+        for one in facts.held(rows.of_lines(self.tx, self.partition, names)):
             lines.setdefault(one.fact.line, []).append(one)
         return [_shown(fact, lines.get(fact.line, [])) for fact in some]
 

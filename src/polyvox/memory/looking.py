@@ -98,7 +98,7 @@ class Look:
         """What each of them has to choose from."""
         words = [*dict.fromkeys(term.word for term in self.terms)]
         everything = frozenset[Shelf]().union(*(one.shelves for one in sights))
-        counted = shelves.occurrences_on(self.tx, self.scope, sorted(everything, key=_name), words)
+        counted = shelves.occurrences_on(self.tx, sorted(everything, key=_name), words)
         asked = [self._question(one, counted) for one in sights]
         index = _Index(self, sights, asked, counted)
         reading = _Reading()
@@ -112,7 +112,7 @@ class Look:
         words_asked = asked_for(words)
         chosen = self._texts(sights, reading, words_asked)
         wanted = dict.fromkeys(doc for some in numbers for doc in some)
-        known = dict(claims.read(self.tx, self.scope, self.partition, list(wanted)))
+        known = dict(claims.read(self.tx, self.partition, list(wanted)))
         seen = []
         for sight, question, texts, mine in zip(sights, asked, chosen, numbers, strict=True):
             told = {
@@ -133,7 +133,7 @@ class Look:
         chosen: list[dict[int, Text]] = [{} for _ in sights]
         places = [one.places for one in sights]
         hidden = [one.hidden for one in sights]
-        rows = episode_rows.glances(self.tx, self.scope, self.partition, reading.views, self.as_of)
+        rows = episode_rows.glances(self.tx, self.partition, reading.views, self.as_of)
         for doc, at, terms, owner, role, cloud, pinned in rows:
             place, text = (owner, role, bool(cloud)), None
             for reader in reading.readers(doc):
@@ -253,7 +253,6 @@ class _Index:
         for some in (few, wanted.keys() - few):
             lists |= shelves.postings_apart(
                 look.tx,
-                look.scope,
                 {word: list(wanted[word].values()) for word in wanted if word in some},
                 max(one.postings for one in sights),
                 look.as_of,

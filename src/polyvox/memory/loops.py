@@ -24,7 +24,6 @@ from polyvox.memory.times import date_of
 from polyvox.memory.values import Episode, Evidence, Partition
 from polyvox.memory.words import words_of
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 LoopStatus = Literal["open", "needs_review", "stale", "done", "dropped"]
 HOUR = 3_600_000_000
@@ -248,25 +247,20 @@ def _rank(one: Loop, today: date) -> tuple[int, bool, bool, bool, int, int, int,
 
 
 def add(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    sightings: Sequence[Sighting],
-    endings: Sequence[Ended] = (),
+    tx: Tx, partition: Partition, sightings: Sequence[Sighting], endings: Sequence[Ended] = ()
 ) -> int:
     """Store what is not there yet; answers how much was new. What is said anew of a pinned loop is
     pinned with it."""
-    new = rows.add(tx, scope, partition, sightings, endings)
+    new = rows.add(tx, partition, sightings, endings)
     ids = {one.id for one in sightings}
-    if ids and rows.any_pinned(tx, scope, partition):
-        every = rows.sightings(tx, scope, partition)
-        rows.mark(tx, scope, partition, joined(every, ids), pinned=True)
+    if ids and rows.any_pinned(tx, partition):
+        every = rows.sightings(tx, partition)
+        rows.mark(tx, partition, joined(every, ids), pinned=True)
     return new
 
 
 def listed(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     now: int,
     *,
@@ -281,71 +275,68 @@ def listed(
     one session."""
     found = [
         one
-        for one in _all(tx, scope, partition, now, statuses, zone, said_by, without)
+        for one in _all(tx, partition, now, statuses, zone, said_by, without)
         if domain is None or one.domain == domain
     ]
     return found if limit is None else found[:limit]
 
 
 def named(
-    tx: Tx, scope: Scope, partition: Partition, sightings: Collection[Sighting]
+    tx: Tx, partition: Partition, sightings: Collection[Sighting]
 ) -> tuple[tuple[str, str], ...]:
     """Sightings as (id, text), by the id of the loop that each belongs to."""
     wanted = {one.id for one in sightings}
     return tuple(
         dict.fromkeys(
             (id_of("loop", group.sightings[0].topic), one.text)
-            for group in groups(rows.sightings(tx, scope, partition))
+            for group in groups(rows.sightings(tx, partition))
             for one in group.sightings
             if one.id in wanted
         )
     )
 
 
-def find(tx: Tx, scope: Scope, partition: Partition, loop_id: str, now: int) -> Loop:
+def find(tx: Tx, partition: Partition, loop_id: str, now: int) -> Loop:
     """One loop."""
-    for one in _all(tx, scope, partition, now):
+    for one in _all(tx, partition, now):
         if one.id == loop_id:
             return one
     raise NotFound(f"There is no loop {loop_id}.", "List the loops to see what there is.")
 
 
-def end(tx: Tx, scope: Scope, partition: Partition, loop_id: str, status: Ending, now: int) -> Loop:
+def end(tx: Tx, partition: Partition, loop_id: str, status: Ending, now: int) -> Loop:
     """Mark a loop by hand: done, dropped, or open again."""
-    one = find(tx, scope, partition, loop_id, now)
+    one = find(tx, partition, loop_id, now)
     at = max(now, one.last_seen_at)
     topic = min(one.topics)
-    marks = [each.said_at for each in _manual(tx, scope, partition) if each.topic in one.topics]
+    marks = [each.said_at for each in _manual(tx, partition) if each.topic in one.topics]
     at = max([at, *(mark + 1 for mark in marks)])
     made = Ended(id_of("mark", topic, status, at), status, topic, (), at)
-    rows.add(tx, scope, partition, (), [made])
-    return find(tx, scope, partition, loop_id, now)
+    rows.add(tx, partition, (), [made])
+    return find(tx, partition, loop_id, now)
 
 
-def mark(
-    tx: Tx, scope: Scope, partition: Partition, loop_id: str, now: int, *, pinned: bool
-) -> Loop:
+def mark(tx: Tx, partition: Partition, loop_id: str, now: int, *, pinned: bool) -> Loop:
     """Pin a loop or not. What is over cannot be pinned; one that was before is again, once it is
     taken up again."""
-    one = find(tx, scope, partition, loop_id, now)
+    one = find(tx, partition, loop_id, now)
     if pinned and one.status in OVER:
         raise _is_over()
     # Those in excluded messages belong to it too, or they would pin it again when they return.
-    out = episodes.kept_out(tx, scope, partition)
+    out = episodes.kept_out(tx, partition)
     ids = [
         each.id
-        for group in groups(rows.sightings(tx, scope, partition))
+        for group in groups(rows.sightings(tx, partition))
         if any(each.topic in one.topics for each in group.sightings)
         for each in group.sightings
         if each.topic in one.topics or (each.session_id, each.index) in out
     ]
-    rows.mark(tx, scope, partition, ids, pinned=pinned)
-    return find(tx, scope, partition, loop_id, now)
+    rows.mark(tx, partition, ids, pinned=pinned)
+    return find(tx, partition, loop_id, now)
 
 
 def correct(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     loop_id: str,
     now: int,
@@ -357,8 +348,8 @@ def correct(
 ) -> Loop:
     """Put a loop in other words, or give it another day, by hand. It is a sighting of its own with
     the same evidence, so it goes when those words are forgotten, and saying it anew comes after."""
-    one = find(tx, scope, partition, loop_id, now)
-    every = [each for each in rows.sightings(tx, scope, partition) if each.topic in one.topics]
+    one = find(tx, partition, loop_id, now)
+    every = [each for each in rows.sightings(tx, partition) if each.topic in one.topics]
     last = max(every, key=lambda each: (each.said_at, each.index, each.id))
     wanted = None if clear_due else last.due if due is None else due.isoformat()
     day = None if wanted is None else date.fromisoformat(wanted)
@@ -379,21 +370,20 @@ def correct(
         said_at=at,
         confidence=1.0,
     )
-    rows.add(tx, scope, partition, [new])
-    return find(tx, scope, partition, loop_id, now)
+    rows.add(tx, partition, [new])
+    return find(tx, partition, loop_id, now)
 
 
 def _is_over() -> Conflict:
     return Conflict("This loop is over.", "Take it up again first.")
 
 
-def _manual(tx: Tx, scope: Scope, partition: Partition) -> Iterator[Ended]:
-    return (one for one in rows.endings(tx, scope, partition) if one.topic is not None)
+def _manual(tx: Tx, partition: Partition) -> Iterator[Ended]:
+    return (one for one in rows.endings(tx, partition) if one.topic is not None)
 
 
 def _all(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     now: int,
     statuses: Collection[LoopStatus] = ALL,
@@ -401,7 +391,7 @@ def _all(
     said_by: int | None = None,
     without: str | None = None,
 ) -> list[Loop]:
-    out = episodes.kept_out(tx, scope, partition)
+    out = episodes.kept_out(tx, partition)
 
     def heard(one: Sighting | Ended) -> bool:
         late = said_by is not None and one.said_at > said_by
@@ -409,9 +399,9 @@ def _all(
 
     seen = [
         one
-        for one in rows.sightings(tx, scope, partition)
+        for one in rows.sightings(tx, partition)
         if (one.session_id, one.index) not in out and heard(one)
     ]
     since = min((one.said_at for one in seen), default=0)
-    over = [one for one in rows.endings(tx, scope, partition, since=since) if heard(one)]
+    over = [one for one in rows.endings(tx, partition, since=since) if heard(one)]
     return view(seen, over, now, statuses, zone)

@@ -36,7 +36,7 @@ from polyvox.memory.packets import (
     UserModel,
 )
 from polyvox.memory.values import Evidence, Role
-from polyvox.quoting import unstructured
+from polyvox.quote import unstructured
 
 LONGEST = 4000
 """Characters of one text; the rest is left out."""

@@ -24,7 +24,6 @@ from polyvox.memory.tables import derived, episode_rows, episodes
 from polyvox.memory.values import Partition
 from polyvox.store import sessions
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 SESSIONS = 50
 """So many sessions are looked at: more than anybody begins in a day."""
@@ -46,7 +45,6 @@ class Found(NamedTuple):
 
 def read(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     now: int,
     zone: tzinfo | None,
@@ -57,42 +55,36 @@ def read(
 ) -> Found:
     """What is known as a session starts. `cloud`: it may be shown to a cloud model. Without
     `whole`, as much as a startbrief needs: no facts and no summaries."""
-    stored = episode_rows.persons_words(tx, scope, partition, now + 1, MESSAGES)
+    stored = episode_rows.persons_words(tx, partition, now + 1, MESSAGES)
     said = tuple(
         Said(one.id, one.session_id, one.text, at)
         for one, at, may_leave in reversed(stored)
         if one.session_id != session_id and (may_leave or not cloud)
     )
-    new = derived.unread(tx, scope, partition, [(one.session_id, one.index) for one, *_ in stored])
+    new = derived.unread(tx, partition, [(one.session_id, one.index) for one, *_ in stored])
     unread = {f"{name}#{index}" for name, index in new}
-    person = profile.read(tx, scope, partition, now, cloud=cloud, without=session_id)
+    person = profile.read(tx, partition, now, cloud=cloud, without=session_id)
     focus = person.one("current_focus")
     known = Known(
         now=now,
         zone=zone,
         sessions=_past(
-            tx,
-            scope,
-            partition,
-            session_id,
-            now,
-            {one.session_id: at for one, at, _ in stored[::-1]},
+            tx, partition, session_id, now, {one.session_id: at for one, at, _ in stored[::-1]}
         ),
         said=said,
-        facts=_facts(tx, scope, partition, now, session_id, cloud) if whole else (),
+        facts=_facts(tx, partition, now, session_id, cloud) if whole else (),
         focus=None if focus is None else focus.text,
         hints=tuple(line.text for place in HINTS for line in person.all(place)[-1:]),
-        summaries=_summaries(tx, scope, partition, now, session_id, cloud) if whole else (),
-        yesterday=_yesterday(tx, scope, partition, at(now, zone).date()),
+        summaries=_summaries(tx, partition, now, session_id, cloud) if whole else (),
+        yesterday=_yesterday(tx, partition, at(now, zone).date()),
     )
-    live = live_loops(tx, scope, partition, now, cloud=cloud, zone=zone, session_id=session_id)
+    live = live_loops(tx, partition, now, cloud=cloud, zone=zone, session_id=session_id)
     fresh = [one for one in said if one.id in unread]
     return Found(replace(known, loops=_loops(known, fresh, live)), live, person)
 
 
 def live_loops(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     now: int,
     *,
@@ -102,7 +94,7 @@ def live_loops(
 ) -> list[loops.Loop]:
     """The loops that may be told as a session starts, by priority. Of those whose every word was
     excluded there are none."""
-    live = loops.listed(tx, scope, partition, now, zone=zone, said_by=now, without=session_id)
+    live = loops.listed(tx, partition, now, zone=zone, said_by=now, without=session_id)
     return [one for one in live if one.cloud or not cloud]
 
 
@@ -166,10 +158,10 @@ def _open(one: loops.Loop) -> OpenLoop:
 
 
 def _facts(
-    tx: Tx, scope: Scope, partition: Partition, now: int, session_id: str | None, cloud: bool
+    tx: Tx, partition: Partition, now: int, session_id: str | None, cloud: bool
 ) -> tuple[str, ...]:
     """What holds, of what belongs to nobody's private memory."""
-    found = (one.fact for one in facts.newest(tx, scope, partition, now))
+    found = (one.fact for one in facts.newest(tx, partition, now))
     told = (
         one.text
         for one in found
@@ -181,18 +173,18 @@ def _facts(
 
 
 def _summaries(
-    tx: Tx, scope: Scope, partition: Partition, now: int, session_id: str | None, cloud: bool
+    tx: Tx, partition: Partition, now: int, session_id: str | None, cloud: bool
 ) -> tuple[str, ...]:
-    found = derived.list_summaries(tx, scope, partition, "session", SUMMARIES + 1, now)
+    found = derived.list_summaries(tx, partition, "session", SUMMARIES + 1, now)
     return tuple(
         one.text for one in found if one.subject != session_id and (one.cloud or not cloud)
     )[:SUMMARIES]
 
 
-def _yesterday(tx: Tx, scope: Scope, partition: Partition, today: date) -> Daily | None:
+def _yesterday(tx: Tx, partition: Partition, today: date) -> Daily | None:
     """The day before's analysis. It is made without what must not leave."""
     day = today - timedelta(days=1)
-    found = derived.find_daily(tx, scope, partition, day.isoformat())
+    found = derived.find_daily(tx, partition, day.isoformat())
     if found is None:
         return None
     return Daily(
@@ -207,21 +199,16 @@ def _yesterday(tx: Tx, scope: Scope, partition: Partition, today: date) -> Daily
 
 
 def _past(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    session_id: str | None,
-    now: int,
-    spoken: Mapping[str, int],
+    tx: Tx, partition: Partition, session_id: str | None, now: int, spoken: Mapping[str, int]
 ) -> tuple[Past, ...]:
     """The sessions before this one. What is not over yet, or claims to end later, lasts until the
     person's last word by now (`spoken`, by session)."""
     found = {name: Past(name, time, time) for name, time in spoken.items()}
-    for one in episodes.list_transcripts(tx, scope, partition, SESSIONS, now + 1):
+    for one in episodes.list_transcripts(tx, partition, SESSIONS, now + 1):
         found[one.session_id] = Past(one.session_id, one.started_at, one.ended_at)
-    if partition == Partition.own(scope):
-        newest = sessions.newest(tx, scope, SESSIONS)
-        gone = episodes.forgotten_of(tx, scope, partition, [one.id for one in newest])
+    if partition == Partition.own(tx.scope):
+        newest = sessions.newest(tx, SESSIONS)
+        gone = episodes.forgotten_of(tx, partition, [one.id for one in newest])
         for session in newest:
             if session.id not in gone and session.started_at <= now:
                 end = session.last_user_at if session.ended_at is None else session.ended_at

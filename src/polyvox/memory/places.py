@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from polyvox.memory.tables import episodes
 from polyvox.memory.values import Episode, Partition, Role
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,52 +31,50 @@ class Place:
     """None: the conversation is there, but not this turn."""
 
 
-def places(
-    tx: Tx, scope: Scope, partition: Partition, wanted: Sequence[tuple[str, int]]
-) -> list[Place]:
+def places(tx: Tx, partition: Partition, wanted: Sequence[tuple[str, int]]) -> list[Place]:
     """The places of these messages (session, index), as far as they are remembered."""
-    found = episodes.at_places(tx, scope, partition, wanted)
-    own = partition == Partition.own(scope)
+    found = episodes.at_places(tx, partition, wanted)
+    own = partition == Partition.own(tx.scope)
     names = dict.fromkeys(one.session_id for one in found.values()) if own else {}
-    sessions = {name: _conversation(tx, scope, name) for name in names}
+    sessions = {name: _conversation(tx, name) for name in names}
     return [
-        _placed(tx, scope, one, sessions.get(one.session_id))
+        _placed(tx, one, sessions.get(one.session_id))
         for one in (found.get(place) for place in dict.fromkeys(wanted))
         if one is not None
     ]
 
 
-def _conversation(tx: Tx, scope: Scope, session_id: str) -> tuple[str, str] | None:
+def _conversation(tx: Tx, session_id: str) -> tuple[str, str] | None:
     row = tx.one(
         "SELECT c.id, c.title FROM sessions s JOIN conversations c ON c.user_id = s.user_id"
         " AND c.id = s.conversation_id WHERE s.user_id = ? AND s.id = ?",
-        (scope.user, session_id),
+        (tx.user, session_id),
     )
     return None if row is None else (row[0], row[1])
 
 
-def _placed(tx: Tx, scope: Scope, one: Episode, there: tuple[str, str] | None) -> Place:
-    name, turn = _name(tx, scope, one.advisor_id), None
+def _placed(tx: Tx, one: Episode, there: tuple[str, str] | None) -> Place:
+    name, turn = _name(tx, one.advisor_id), None
     if there is not None and one.said_at is not None:
         if one.role == "user":
             row = tx.one(
                 "SELECT id FROM turns WHERE user_id = ? AND session_id = ? AND said_at = ?"
                 " ORDER BY created_at, id",
-                (scope.user, one.session_id, one.said_at),
+                (tx.user, one.session_id, one.said_at),
             )
         else:
             row = tx.one(
                 "SELECT turn_id FROM answers WHERE user_id = ? AND conversation_id = ?"
                 " AND advisor_id = ? AND ended_at = ? ORDER BY id",
-                (scope.user, there[0], one.advisor_id or "", one.said_at),
+                (tx.user, there[0], one.advisor_id or "", one.said_at),
             )
         turn = None if row is None else str(row[0])
     talk, title = (None, None) if there is None else there
     return Place(one.session_id, one.index, one.role, one.advisor_id, name, talk, title, turn)
 
 
-def _name(tx: Tx, scope: Scope, advisor_id: str | None) -> str | None:
+def _name(tx: Tx, advisor_id: str | None) -> str | None:
     if advisor_id is None:
         return None
-    row = tx.one("SELECT name FROM advisors WHERE user_id = ? AND id = ?", (scope.user, advisor_id))
+    row = tx.one("SELECT name FROM advisors WHERE user_id = ? AND id = ?", (tx.user, advisor_id))
     return None if row is None else str(row[0])

@@ -23,7 +23,6 @@ from polyvox.memory.tables.profiles import Entry
 from polyvox.memory.values import Episode, Evidence, Partition
 from polyvox.memory.words import words_of
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 Domain = Literal["relationships", "work", "health", "spirituality", "general"]
 DOMAINS: tuple[Domain, ...] = ("relationships", "work", "health", "spirituality", "general")
@@ -102,7 +101,6 @@ class Profile:
 
 def read(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     as_of: int | None = None,
     *,
@@ -111,14 +109,13 @@ def read(
 ) -> Profile:
     """The profile; `cloud`: for a cloud model, without what must not go there; `without` a session:
     as if nothing had been said in it."""
-    version, updated_at = rows.version(tx, scope, partition)
-    told = lines(tx, scope, partition, as_of, cloud=cloud, without=without)
+    version, updated_at = rows.version(tx, partition)
+    told = lines(tx, partition, as_of, cloud=cloud, without=without)
     return Profile(told, version, updated_at)
 
 
 def lines(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     as_of: int | None = None,
     *,
@@ -126,9 +123,9 @@ def lines(
     without: str | None = None,
 ) -> dict[str, tuple[Line, ...]]:
     """What the profile says, by place; not by what was excluded."""
-    told = entries(tx, scope, partition)
+    told = entries(tx, partition)
     if any(one.session_id is not None for one in told):
-        out = episodes.kept_out(tx, scope, partition)
+        out = episodes.kept_out(tx, partition)
         told = [
             one
             for one in told
@@ -138,12 +135,12 @@ def lines(
     return lines_of(told, as_of, cloud)
 
 
-def entries(tx: Tx, scope: Scope, partition: Partition) -> list[Entry]:
+def entries(tx: Tx, partition: Partition) -> list[Entry]:
     """Everything that was ever entered, and what plain rules hear in messages that nobody has
     worked through yet: an instruction holds at once, however slow a model is."""
-    stored = rows.entries(tx, scope, partition)
-    said = episode_rows.persons_words(tx, scope, partition, EVER, MESSAGES)
-    places = derived.unread(tx, scope, partition, [(one.session_id, one.index) for one, *_ in said])
+    stored = rows.entries(tx, partition)
+    said = episode_rows.persons_words(tx, partition, EVER, MESSAGES)
+    places = derived.unread(tx, partition, [(one.session_id, one.index) for one, *_ in said])
     found = {one.id: one for one in stored}
     for one, at, cloud in said:
         if (one.session_id, one.index) in places:
@@ -233,11 +230,9 @@ def item_of(place: str, text: str, quote: str = "", item: str = "") -> str:
     return " ".join(sorted(set(words))) or plain(text)
 
 
-def patch(
-    tx: Tx, scope: Scope, partition: Partition, change: Mapping[str, Any], now: int
-) -> Profile:
+def patch(tx: Tx, partition: Partition, change: Mapping[str, Any], now: int) -> Profile:
     """Change the profile by hand. A null takes back what stands at a place."""
-    before = entries(tx, scope, partition)
+    before = entries(tx, partition)
     at = max([now, *(one.said_at + 1 for one in before if one.source == "manual")])
     wanted = _wanted(change)
     lines = lines_of(before)
@@ -257,8 +252,8 @@ def patch(
         if several:
             gone = [line for item, line in there.items() if item not in items]
             made += [_manual(place, o.item, None, max(at, o.said_at + 1)) for o in gone]
-    rows.add(tx, scope, partition, made, now)
-    return read(tx, scope, partition)
+    rows.add(tx, partition, made, now)
+    return read(tx, partition)
 
 
 def _manual(place: str, item: str, text: str | None, at: int) -> Entry:

@@ -17,8 +17,7 @@ from polyvox.memory.tables import episodes
 from polyvox.memory.values import Evidence, Item, Partition
 from polyvox.memory.words import names_in, speaker_of
 from polyvox.store.database import Tx
-from polyvox.store.folding import fold
-from polyvox.values import Scope
+from polyvox.store.fold import fold
 
 MOST_ENTITIES = 10
 LONGEST_QUERY = 10_000
@@ -73,7 +72,6 @@ class Answer:
 
 def answer(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     query: Query,
     *,
@@ -87,7 +85,6 @@ def answer(
     _check(query)
     items = recall(
         tx,
-        scope,
         partition,
         query.query,
         reference_time=query.reference_time,
@@ -102,7 +99,7 @@ def answer(
         zone=zone,
     )
     if query.include_context:
-        items = _with_context(tx, scope, partition, items, reader, query.as_of)
+        items = _with_context(tx, partition, items, reader, query.as_of)
     return Answer(query, tuple(items), entities_in(partition, items))
 
 
@@ -167,12 +164,7 @@ def _check(query: Query) -> None:
 
 
 def _with_context(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    items: Sequence[Item],
-    reader: Reader,
-    as_of: int | None,
+    tx: Tx, partition: Partition, items: Sequence[Item], reader: Reader, as_of: int | None
 ) -> list[Item]:
     """Episodes with what was said just before and after, as far as the reader may see it."""
     told = []
@@ -184,9 +176,7 @@ def _with_context(
         near = range(said.index - BESIDE, said.index + BESIDE + 1)
         around = [
             Evidence(one.session_id, one.index, one.role, one.text, one.said_at)
-            for one in episodes.visible_of(
-                tx, scope, partition, said.session_id, reader.sees, as_of, near
-            )
+            for one in episodes.visible_of(tx, partition, said.session_id, reader.sees, as_of, near)
         ]
         place = next((n for n, one in enumerate(around) if one.index == said.index), None)
         if place is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from polyvox.quoting import plain
+from polyvox.quote import plain
 
 LONGEST = 160
 """Characters of one quotation."""

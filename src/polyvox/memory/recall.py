@@ -23,8 +23,7 @@ from polyvox.memory.times import Span, times_in
 from polyvox.memory.values import Claim, Evidence, Item, Partition
 from polyvox.memory.words import terms_of
 from polyvox.store.database import Tx
-from polyvox.store.folding import fold
-from polyvox.values import Scope
+from polyvox.store.fold import fold
 
 MOST_ITEMS = 100
 STRETCHES = 20
@@ -35,7 +34,7 @@ CHARS_PER_TOKEN = 4
 SPARE = 6
 """So many more items are put in order than are wanted, in place of those that are known already."""
 
-Source = Callable[[Tx, Scope, Partition, Sequence[str], int | None], Mapping[str, Item]]
+Source = Callable[[Tx, Partition, Sequence[str], int | None], Mapping[str, Item]]
 """Tells the claims of one kind: gets their ids and the time as of which to tell them, answers
 items by id (whose relevance is not looked at). An id that it leaves out is not told."""
 
@@ -95,7 +94,6 @@ class Wish:
 
 def recall(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     query: str,
     *,
@@ -114,7 +112,6 @@ def recall(
     wish = Wish(reader, exclude, limit, also=also or {})
     (found,) = recall_all(
         tx,
-        scope,
         partition,
         query,
         [wish],
@@ -130,7 +127,6 @@ def recall(
 
 def recall_all(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     query: str,
     wishes: Sequence[Wish],
@@ -155,7 +151,7 @@ def recall_all(
                 f"Ask for 1 to {MOST_ITEMS}.",
                 param="limit",
             )
-    stocks = shelves.stocks(tx, scope, partition.key)
+    stocks = shelves.stocks(tx, partition.key)
     sights: dict[int, Sight] = {}
     hidden: dict[frozenset[str], frozenset[int]] = {}
     for number, wish in enumerate(wishes):
@@ -163,7 +159,7 @@ def recall_all(
         if visible:
             ids = wish.exclude.sessions
             if ids not in hidden:
-                gone = episodes.session_numbers(tx, scope, partition, sorted(ids))
+                gone = episodes.session_numbers(tx, partition, sorted(ids))
                 hidden[ids] = frozenset(gone)
             sights[number] = Sight(visible, hidden[ids], wish.stretches + wish.limit, wish.also)
     found: list[list[Item]] = [[] for _ in wishes]
@@ -176,7 +172,7 @@ def recall_all(
     ]
     look = Look(
         tx,
-        scope,
+        tx.scope,
         partition,
         terms,
         tuple(spans),
@@ -265,9 +261,9 @@ class _Items:
         if not new:
             return
         self._read |= dict.fromkeys(new)
-        tx, scope, partition = self._look.tx, self._look.scope, self._look.partition
+        tx, partition = self._look.tx, self._look.partition
         ranges = [(doc, doc) for doc in new if doc >= 0]
-        for one in episodes.read(tx, scope, partition, ranges):
+        for one in episodes.read(tx, partition, ranges):
             self._read[one.doc] = _episode(one, self._wanted)
         for kind, tell in self._sources.items():
             ids = {
@@ -276,7 +272,7 @@ class _Items:
                 if doc < 0 and self._claims[doc].kind == kind
             }
             if ids:
-                told = tell(tx, scope, partition, list(ids), self._look.as_of)
+                told = tell(tx, partition, list(ids), self._look.as_of)
                 self._read |= {ids[name]: item for name, item in told.items() if name in ids}
 
 
@@ -291,12 +287,12 @@ def _episode(one: Stored, wanted: set[str]) -> Item:
 
 def _said_in(look: Look, sight: Sight, spans: Sequence[Span]) -> Iterator[Item]:
     """What was said in these times: the person's words first, the latest first."""
-    tx, scope, partition = look.tx, look.scope, look.partition
+    tx, partition = look.tx, look.partition
     visible = sight.shelves
     stored = {
         one.doc: one
         for span in spans
-        for one in episodes.said_between(tx, scope, partition, span.start, span.end, MOST_ITEMS * 4)
+        for one in episodes.said_between(tx, partition, span.start, span.end, MOST_ITEMS * 4)
         if one.doc >> SESSION_BITS not in sight.hidden
         and one.shelf(partition) in visible
         and (look.as_of is None or one.at <= look.as_of)

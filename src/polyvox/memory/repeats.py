@@ -24,8 +24,7 @@ from polyvox.memory.values import Episode, Partition
 from polyvox.memory.vouching import ENOUGH, Vouching, has
 from polyvox.memory.words import STOP, words_of
 from polyvox.store.database import Tx
-from polyvox.store.folding import fold
-from polyvox.values import Scope
+from polyvox.store.fold import fold
 
 Derived = Fact | Sighting | Ended | Entry
 ROOMS = ("companion", "context", "memory")
@@ -50,9 +49,9 @@ class Words:
     leaving: str | None = None
 
 
-def needles_of(tx: Tx, scope: Scope, partition: Partition, words: Words, now: int) -> Needles:
+def needles_of(tx: Tx, partition: Partition, words: Words, now: int) -> Needles:
     """By what it is recognised."""
-    kept = _Kept(tx, scope, partition, words)
+    kept = _Kept(tx, partition, words)
     earlier = {name: at for name, (_, at) in kept.vouching.earlier.items()}
 
     def said(run: Sequence[str]) -> bool:
@@ -64,7 +63,7 @@ def needles_of(tx: Tx, scope: Scope, partition: Partition, words: Words, now: in
         words.texts,
         derived=words.derived,
         faint=STOP,
-        ordinary=_common(tx, scope),
+        ordinary=_common(tx),
         said=said,
         stem=stemming.stem,
         turns=words.turns,
@@ -73,46 +72,38 @@ def needles_of(tx: Tx, scope: Scope, partition: Partition, words: Words, now: in
         since=min((words.since, *earlier.values())),
         earlier=earlier,
         now=now,
-        part=None if partition == Partition.own(scope) else partition.key,
+        part=None if partition == Partition.own(tx.scope) else partition.key,
     )
     needles.memo["told"] = kept.vouching.told
     return needles
 
 
 def find(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    needles: Needles,
-    gone: Collection[str],
-    *,
-    dry: bool,
+    tx: Tx, partition: Partition, needles: Needles, gone: Collection[str], *, dry: bool
 ) -> list[Found]:
     """Everything that repeats it; unless `dry`, marked. `gone` are messages that go anyway. Only
     the person's own memory has conversations beside it; any has jobs."""
-    own = partition == Partition.own(scope)
+    own = partition == Partition.own(tx.scope)
     if own and not dry:
-        redacting.check_rest(tx, scope, needles)
-    found = redact(tx, scope, needles, dry=dry, only=None if own else ("job",))
+        redacting.check_rest(tx, needles)
+    found = redact(tx, needles, dry=dry, only=None if own else ("job",))
     # All of them: their times are what somebody claimed.
-    for one in episodes.answered_since(tx, scope, partition, 0):
+    for one in episodes.answered_since(tx, partition, 0):
         if one.episode.id in gone:
             continue
         clean = needles.redacted(one.episode.text)
         if clean is not None:
             found.append(Found("remembered", one.episode.id, excerpt(one.episode.text)))
             if not dry:
-                episodes.rewrite(tx, scope, partition, one, clean, tuple(words_of(clean)))
+                episodes.rewrite(tx, partition, one, clean, tuple(words_of(clean)))
     return found
 
 
-def retold(
-    tx: Tx, scope: Scope, partition: Partition, words: Words, rows: Sequence[Derived]
-) -> list[Derived]:
+def retold(tx: Tx, partition: Partition, words: Words, rows: Sequence[Derived]) -> list[Derived]:
     """Those of these rows that tell forgotten words which the message they are of does not say.
     What was written by hand before them repeats nothing."""
     words = replace(words, texts=words.spoken)
-    came, needles = _Came(tx, scope, partition, words), needles_of(tx, scope, partition, words, 0)
+    came, needles = _Came(tx, partition, words), needles_of(tx, partition, words, 0)
     suspects: list[tuple[Derived, set[str]]] = []
     for one in rows:
         if one.session_id is None and one.said_at < words.since:
@@ -124,7 +115,7 @@ def retold(
         if hits:
             suspects.append((one, hits))
     places = [_place(one) for one, _ in suspects]
-    said = episodes.at_places(tx, scope, partition, [name for name in places if name is not None])
+    said = episodes.at_places(tx, partition, [name for name in places if name is not None])
     return [
         one
         for (one, hits), name in zip(suspects, places, strict=True)
@@ -132,17 +123,15 @@ def retold(
     ]
 
 
-def put_in(
-    tx: Tx, scope: Scope, partition: Partition, one: Derived, texts: Sequence[str]
-) -> list[str]:
+def put_in(tx: Tx, partition: Partition, one: Derived, texts: Sequence[str]) -> list[str]:
     """What a person put in by hand, without the words that notes have at its place: whoever
     corrects a note leaves most of it as it was, so these are not theirs."""
     noted: list[str] = []
     if isinstance(one, Fact):
-        line = facts.of_lines(tx, scope, partition, (one.line,))
+        line = facts.of_lines(tx, partition, (one.line,))
         noted = [each.text for each in line if each.session_id is not None]
     elif isinstance(one, Entry):
-        every = profiles.entries(tx, scope, partition)
+        every = profiles.entries(tx, partition)
         here = [each for each in every if each.field == one.field]
         noted = [each.value for each in here if each.session_id is not None]
     known = {word for text in noted for word in fold(text).split()}
@@ -170,16 +159,16 @@ def _content(one: Derived) -> tuple[list[str], list[str]]:
 class _Kept:
     """What the person says where nothing is forgotten."""
 
-    def __init__(self, tx: Tx, scope: Scope, partition: Partition, words: Words) -> None:
-        self._tx, self._scope, self._partition, self._words = tx, scope, partition, words
-        self._own = partition == Partition.own(scope)
-        self.vouching = Vouching(tx, scope, words.turns, words.since)
+    def __init__(self, tx: Tx, partition: Partition, words: Words) -> None:
+        self._tx, self._scope, self._partition, self._words = tx, tx.scope, partition, words
+        self._own = partition == Partition.own(tx.scope)
+        self.vouching = Vouching(tx, words.turns, words.since)
         self._gone: dict[str, int] = {}
         for one in words.messages:
             if one.role == "user" and not one.excluded:
                 for word in set(words_of(one.text)):
                     self._gone[word] = self._gone.get(word, 0) + 1
-        stocks = shelves.stocks(tx, scope, partition.key)
+        stocks = shelves.stocks(tx, partition.key)
         self._shelves = [stock.shelf for stock in stocks if stock.shelf.role == "user"]
 
     def spoken(self, run: Sequence[str]) -> bool:
@@ -188,34 +177,34 @@ class _Kept:
 
     def told(self, stems: Sequence[str]) -> bool:
         """Whether one of these is in a remembered message."""
-        found = shelves.occurrences(self._tx, self._scope, self._shelves, stems)
+        found = shelves.occurrences(self._tx, self._shelves, stems)
         return any(count > self._gone.get(word, 0) for word, count in found.items())
 
     def told_together(self, run: Sequence[str]) -> bool:
         """Whether a remembered message has these words in this order. Those with the rarest of them
         are looked at, the last stored first."""
         stems = set(words_of(" ".join(run)))
-        found = shelves.occurrences(self._tx, self._scope, self._shelves, sorted(stems))
+        found = shelves.occurrences(self._tx, self._shelves, sorted(stems))
         left = {word: count - self._gone.get(word, 0) for word, count in found.items()}
         if not stems or len(left) < len(stems) or min(left.values()) <= 0:
             return False
         rarest = min(left, key=lambda word: (found[word], word))
         most = ENOUGH + self._gone.get(rarest, 0)
-        docs = shelves.postings(self._tx, self._scope, self._shelves, rarest, most)
+        docs = shelves.postings(self._tx, self._shelves, rarest, most)
         places = [(number, number) for number in docs]
         gone = {one.id for one in self._words.messages}
         return any(
             one.episode.id not in gone and has(fold(one.episode.text).split(), run)
-            for one in episodes.read(self._tx, self._scope, self._partition, places)
+            for one in episodes.read(self._tx, self._partition, places)
         )
 
 
 class _Came:
     """Which words came with what is forgotten, in any form of them."""
 
-    def __init__(self, tx: Tx, scope: Scope, partition: Partition, words: Words) -> None:
-        self._kept = _Kept(tx, scope, partition, words)
-        self._common = STOP | _common(tx, scope)
+    def __init__(self, tx: Tx, partition: Partition, words: Words) -> None:
+        self._kept = _Kept(tx, partition, words)
+        self._common = STOP | _common(tx)
         self._known: dict[str, bool] = {}
         self._forms: dict[str, set[tuple[str, ...]]] = {}
         for text in dict.fromkeys(words.texts):
@@ -240,13 +229,13 @@ class _Came:
         return not self._kept.told([stem]) and not any(map(self._kept.spoken, forms))
 
 
-def _common(tx: Tx, scope: Scope) -> frozenset[str]:
+def _common(tx: Tx) -> frozenset[str]:
     """Words in our own texts or in an advisor's."""
-    return _our_words() | _their_words(tx, scope)
+    return _our_words() | _their_words(tx)
 
 
-def _their_words(tx: Tx, scope: Scope) -> set[str]:
-    rows = tx.all("SELECT name, description, prompt FROM advisors WHERE user_id = ?", (scope.user,))
+def _their_words(tx: Tx) -> set[str]:
+    rows = tx.all("SELECT name, description, prompt FROM advisors WHERE user_id = ?", (tx.user,))
     return {word for row in rows for text in row for word in _words_in(text or "")}
 
 

@@ -19,7 +19,7 @@ from polyvox.memory.tables.remembered import SUB_BITS, Role
 from polyvox.memory.times import times_in
 from polyvox.memory.values import Evidence
 from polyvox.memory.words import terms_of, words_of
-from polyvox.store.folding import fold
+from polyvox.store.fold import fold
 
 MOST = 400
 """So many messages are looked at, the last ones."""

@@ -125,7 +125,6 @@ class Memory:
         status = await self._database.write(
             lambda tx: derive.take_in(
                 tx,
-                scope,
                 partition,
                 session_id,
                 persona_id,
@@ -135,7 +134,8 @@ class Memory:
                 now,
                 cloud=cloud,
                 embed=embed,
-            )
+            ),
+            scope,
         )
         self._ring()
         return status
@@ -154,15 +154,15 @@ class Memory:
         found = await self._database.read(
             lambda tx: answer(
                 tx,
-                scope,
                 partition,
                 query,
                 reader=reader,
                 exclude=exclude,
                 sources=SOURCES,
-                also=sense.also(tx, scope, partition, reader),
+                also=sense.also(tx, partition, reader),
                 zone=zone,
-            )
+            ),
+            scope,
         )
         return replace(found, degrade=sense.degrade)
 
@@ -181,12 +181,9 @@ class Memory:
 
         def read(tx: Tx) -> list[Known]:
             if not words.strip():
-                return facts.known(
-                    tx, scope, partition, as_of=as_of, include_history=include_history
-                )
+                return facts.known(tx, partition, as_of=as_of, include_history=include_history)
             items = recall(
                 tx,
-                scope,
                 partition,
                 words,
                 reference_time=self._clock(),
@@ -197,16 +194,16 @@ class Memory:
                 sources=SOURCES,
                 zone=self._zone,
             )
-            by_id = facts.known_by_ids(tx, scope, partition, [item.id for item in items], as_of)
+            by_id = facts.known_by_ids(tx, partition, [item.id for item in items], as_of)
             return [by_id[item.id] for item in items if item.id in by_id]
 
-        return await self._database.read(read)
+        return await self._database.read(read, scope)
 
     async def fact(
         self, scope: Scope, partition: Partition, fact_id: str
     ) -> tuple[Known, list[Known]]:
         """One fact, and everything else that was ever said of the same."""
-        return await self._database.read(lambda tx: facts.find(tx, scope, partition, fact_id))
+        return await self._database.read(lambda tx: facts.find(tx, partition, fact_id), scope)
 
     async def change_fact(
         self,
@@ -223,10 +220,10 @@ class Memory:
         now, zone = self._clock(), self._zone
 
         def change(tx: Tx) -> Known:
-            one = facts.mark(tx, scope, partition, fact_id, pinned=pinned, excluded=excluded)
+            one = facts.mark(tx, partition, fact_id, pinned=pinned, excluded=excluded)
             if text is None:
                 return one
-            return facts.correct(tx, scope, partition, fact_id, text, now, zone)
+            return facts.correct(tx, partition, fact_id, text, now, zone)
 
         return await self._change(scope, change, partition)
 
@@ -245,7 +242,7 @@ class Memory:
         changed = await self._change(
             scope,
             lambda tx: excluding.mark(
-                tx, scope, partition, session_id, index, now, pinned=pinned, excluded=excluded
+                tx, partition, session_id, index, now, pinned=pinned, excluded=excluded
             ),
             partition,
         )
@@ -267,8 +264,9 @@ class Memory:
         now, zone = self._clock(), self._zone
         return await self._database.read(
             lambda tx: loops.listed(
-                tx, scope, partition, now, statuses=statuses, domain=domain, limit=limit, zone=zone
-            )
+                tx, partition, now, statuses=statuses, domain=domain, limit=limit, zone=zone
+            ),
+            scope,
         )
 
     async def change_loop(
@@ -288,7 +286,7 @@ class Memory:
         now, zone = self._clock(), self._zone
 
         def change(tx: Tx) -> Loop:
-            which = (tx, scope, partition, loop_id)
+            which = (tx, partition, loop_id)
             one = loops.end(*which, "open", now) if status == "open" else loops.find(*which, now)
             if text is not None or due is not None or clear_due:
                 one = loops.correct(*which, now, text=text, due=due, clear_due=clear_due, zone=zone)
@@ -304,16 +302,14 @@ class Memory:
 
     async def profile(self, scope: Scope, partition: Partition, *, cloud: bool = False) -> Profile:
         """The user model; `cloud`: for a cloud model."""
-        return await self._database.read(lambda tx: profile.read(tx, scope, partition, cloud=cloud))
+        return await self._database.read(lambda tx: profile.read(tx, partition, cloud=cloud), scope)
 
     async def change_profile(
         self, scope: Scope, partition: Partition, change: Mapping[str, Any]
     ) -> Profile:
         """Change the user model by hand."""
         now = self._clock()
-        return await self._change(
-            scope, lambda tx: profile.patch(tx, scope, partition, change, now)
-        )
+        return await self._change(scope, lambda tx: profile.patch(tx, partition, change, now))
 
     async def add_line(
         self, scope: Scope, partition: Partition, place: str, item: str, text: str
@@ -321,7 +317,7 @@ class Memory:
         """Write a line of the profile by hand."""
         now = self._clock()
         return await self._change(
-            scope, lambda tx: lines.add(tx, scope, partition, place, item, text, now)
+            scope, lambda tx: lines.add(tx, partition, place, item, text, now)
         )
 
     async def change_line(
@@ -332,8 +328,8 @@ class Memory:
 
         def write(tx: Tx) -> Profile:
             if text is None:
-                return lines.take_back(tx, scope, partition, line_id, now)
-            return lines.change(tx, scope, partition, line_id, text, now)
+                return lines.take_back(tx, partition, line_id, now)
+            return lines.change(tx, partition, line_id, text, now)
 
         return await self._change(scope, write)
 
@@ -348,16 +344,16 @@ class Memory:
 
         def read(tx: Tx) -> tuple[date, Daily | None]:
             for one in days:
-                if (found := derived.find_daily(tx, scope, partition, one.isoformat())) is not None:
+                if (found := derived.find_daily(tx, partition, one.isoformat())) is not None:
                     return one, found
             return days[-1], None
 
-        return await self._database.read(read)
+        return await self._database.read(read, scope)
 
     async def summaries(self, scope: Scope, partition: Partition, limit: int = 10) -> list[Summary]:
         """Summaries of sessions, the last first."""
         return await self._database.read(
-            lambda tx: derived.list_summaries(tx, scope, partition, "session", limit)
+            lambda tx: derived.list_summaries(tx, partition, "session", limit), scope
         )
 
     # forgetting
@@ -365,7 +361,7 @@ class Memory:
     async def preview(self, scope: Scope, partition: Partition, target: Target) -> Forgetting:
         """What would go with it."""
         now = self._clock()
-        going = await self._database.read(lambda tx: preview(tx, scope, partition, target, now))
+        going = await self._database.read(lambda tx: preview(tx, partition, target, now), scope)
         return self._forgetting(going)
 
     async def forget(self, scope: Scope, partition: Partition, target: Target) -> Forgetting:
@@ -374,10 +370,10 @@ class Memory:
         now, zone = self._clock(), self._zone
         try:
             going = await self._change(
-                scope, lambda tx: forget(tx, scope, partition, target, now, zone), partition
+                scope, lambda tx: forget(tx, partition, target, now, zone), partition
             )
         except NotFound:
-            if await self._database.read(lambda tx: jobs.wanted(tx, scope, SCRUB)):
+            if await self._database.read(lambda tx: jobs.wanted(tx, SCRUB), scope):
                 await self._scrub_now(scope)
             raise
         self._tell(going)
@@ -391,7 +387,7 @@ class Memory:
         now, zone = self._clock(), self._zone
         going = await self._change(
             scope,
-            lambda tx: forget_conversation(tx, scope, conversation_id, now, zone),
+            lambda tx: forget_conversation(tx, conversation_id, now, zone),
             Partition.own(scope),
         )
         self._tell(going)
@@ -400,7 +396,7 @@ class Memory:
     async def scrubbed(self, scope: Scope) -> None:
         """The files hold nothing any more of what was forgotten."""
         now = self._clock()
-        await self._database.write(lambda tx: jobs.settle(tx, scope, SCRUB, now))
+        await self._database.write(lambda tx: jobs.settle(tx, SCRUB, now), scope)
 
     async def _scrub_now(self, scope: Scope) -> bool:
         """Scrub the files; False where somebody reads an older state for longer than a moment. Then
@@ -434,13 +430,13 @@ class Memory:
         now, embed = self._clock(), self._embeds()
 
         def write(tx: Tx) -> T:
-            companions.drop_packets(tx, scope)
+            companions.drop_packets(tx)
             changed = change(tx)
             if embed and partition is not None:
-                derive.want_vectors(tx, scope, partition, now)
+                derive.want_vectors(tx, partition, now)
             return changed
 
-        done = await self._database.write(write)
+        done = await self._database.write(write, scope)
         if embed and partition is not None:
             self._ring()
         return done

@@ -24,7 +24,7 @@ from polyvox.memory.packets import (
 )
 from polyvox.memory.quoting import ended, quote
 from polyvox.models.base import Model
-from polyvox.quoting import plain
+from polyvox.quote import plain
 
 ITEMS = 5
 THREADS = 6

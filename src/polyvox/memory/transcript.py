@@ -23,7 +23,7 @@ from polyvox.store.database import Tx
 from polyvox.store.sessions import Session
 from polyvox.store.threads import leads_by, path_to
 from polyvox.store.turns import TURNS, answers_of_all
-from polyvox.values import Answer, Scope, Turn
+from polyvox.values import Answer, Turn
 
 ELSEWHERE = "elsewhere"
 """What was sent to a service elsewhere is noted under this name and the service's address."""
@@ -45,14 +45,14 @@ class Unfinished(Conflict):
     """The session has ended, but its last message is still being answered."""
 
 
-def transcript_of(tx: Tx, scope: Scope, session_id: str) -> Told:
+def transcript_of(tx: Tx, session_id: str) -> Told:
     """Everything said in a session, in order; what was excluded is left out, and so is what stands
     on a branch that the conversation did not take: it was edited away."""
-    session = sessions.get(tx, scope, session_id)
-    talk = conversations.find(tx, scope, session.conversation_id)
-    way = path_to(tx, scope, None if talk is None else talk.head_id)
+    session = sessions.get(tx, session_id)
+    talk = conversations.find(tx, session.conversation_id)
+    way = path_to(tx, None if talk is None else talk.head_id)
     told: list[tuple[str, Message]] = []
-    for turn, answers in _turns(tx, scope, session):
+    for turn, answers in _turns(tx, session):
         if turn.state != "completed":
             raise Unfinished(
                 "A message of this session is still being answered.",
@@ -75,18 +75,18 @@ def transcript_of(tx: Tx, scope: Scope, session_id: str) -> Told:
     )
 
 
-def ingest_session(tx: Tx, scope: Scope, session_id: str) -> Ingested:
+def ingest_session(tx: Tx, session_id: str) -> Ingested:
     """Remember a session of a conversation: what of it is not yet. "empty", "duplicate" and
     "ingested" as for any other."""
-    told = transcript_of(tx, scope, session_id)
-    own, session = Partition.own(scope), told.session
+    told = transcript_of(tx, session_id)
+    own, session = Partition.own(tx.scope), told.session
     check(own, session_id, told.messages)
     if not any(message.text.strip() for message in told.messages):
         return "empty"
-    if episodes.forgotten(tx, scope, own, session_id):
+    if episodes.forgotten(tx, own, session_id):
         return "duplicate"
-    kept = known_sources(tx, scope, session_id)
-    sources.keep(tx, scope, own, session_id, kept)
+    kept = known_sources(tx, session_id)
+    sources.keep(tx, own, session_id, kept)
     known = set(kept.values())
     fresh = [
         (ref, message)
@@ -102,44 +102,42 @@ def ingest_session(tx: Tx, scope: Scope, session_id: str) -> Ingested:
         len(told.messages),
     )
     first = episodes.append(
-        tx, scope, own, transcript, news([message for _, message in fresh]), cloud=True
+        tx, own, transcript, news([message for _, message in fresh]), cloud=True
     )
     refs = {first + at: ref for at, (ref, _) in enumerate(fresh)}
-    sources.keep(tx, scope, own, session_id, refs)
+    sources.keep(tx, own, session_id, refs)
     return "ingested" if fresh else "duplicate"
 
 
-def transcript_for(tx: Tx, scope: Scope, session_id: str, service: str) -> Told:
+def transcript_for(tx: Tx, session_id: str, service: str) -> Told:
     """A session as it is sent to a memory service elsewhere, which knows a message by its index:
     what was sent before stands where it stood, excluded since or not, and what is new behind it.
     The order is kept, so that sending it again is the same."""
-    told, there = transcript_of(tx, scope, session_id), Partition(ELSEWHERE, service)
+    told, there = transcript_of(tx, session_id), Partition(ELSEWHERE, service)
     every = dict(zip(told.refs, told.messages, strict=True))
-    kept = sources.of_session(tx, scope, there, session_id)
+    kept = sources.of_session(tx, there, session_id)
     order = [kept[index] for index in sorted(kept)]
     fresh = [ref for ref in told.refs if ref not in set(order)]
-    sources.keep(tx, scope, there, session_id, dict(enumerate(fresh, len(order))))
+    sources.keep(tx, there, session_id, dict(enumerate(fresh, len(order))))
     if not set(order) <= set(every):
-        for turn, answers in _turns(tx, scope, told.session):
+        for turn, answers in _turns(tx, told.session):
             for ref, message in (_asked(turn), *map(_answered, answers)):
                 every.setdefault(ref, message)
     refs = tuple(ref for ref in (*order, *fresh) if ref in every)
     return replace(told, messages=tuple(every[ref] for ref in refs), refs=refs)
 
 
-def known_sources(tx: Tx, scope: Scope, session_id: str) -> dict[int, str]:
+def known_sources(tx: Tx, session_id: str) -> dict[int, str]:
     """Where the ingested messages of a session came from, by index. What was ingested before this
     was kept is recognised by its words, once."""
-    own = Partition.own(scope)
-    kept = sources.of_session(tx, scope, own, session_id)
-    unknown = [
-        one for one in episodes.episodes_of(tx, scope, own, session_id) if one.index not in kept
-    ]
+    own = Partition.own(tx.scope)
+    kept = sources.of_session(tx, own, session_id)
+    unknown = [one for one in episodes.episodes_of(tx, own, session_id) if one.index not in kept]
     if unknown:
         taken = set(kept.values())
         every = [
             pair
-            for turn, answers in _turns(tx, scope, sessions.get(tx, scope, session_id))
+            for turn, answers in _turns(tx, sessions.get(tx, session_id))
             for pair in (_asked(turn), *map(_answered, answers))
             if pair[0] not in taken
         ]
@@ -161,9 +159,9 @@ def _recognised(unknown: Sequence[Episode], every: Sequence[tuple[str, Message]]
     return found
 
 
-def _turns(tx: Tx, scope: Scope, session: Session) -> list[tuple[Turn, list[Answer]]]:
-    found = TURNS.all(tx, scope, "AND session_id = ? ORDER BY created_at, id", session.id)
-    answers = answers_of_all(tx, scope, [turn.id for turn in found])
+def _turns(tx: Tx, session: Session) -> list[tuple[Turn, list[Answer]]]:
+    found = TURNS.all(tx, "AND session_id = ? ORDER BY created_at, id", session.id)
+    answers = answers_of_all(tx, [turn.id for turn in found])
     return [(turn, answers[turn.id]) for turn in found]
 
 

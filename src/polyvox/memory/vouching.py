@@ -16,8 +16,7 @@ from polyvox.memory.tables import redacting
 from polyvox.memory.tables.told import Told, listed
 from polyvox.store import search
 from polyvox.store.database import Tx
-from polyvox.store.folding import fold
-from polyvox.values import Scope
+from polyvox.store.fold import fold
 
 ENOUGH = 20
 """So many other texts with the same words are looked at, beside the forgotten ones."""
@@ -28,27 +27,27 @@ MOST = 1_000
 class Vouching:
     """What is said in conversations where nothing is forgotten."""
 
-    def __init__(self, tx: Tx, scope: Scope, turns: Collection[str], since: int) -> None:
-        self._tx, self._scope, self._turns, self._since = tx, scope, turns, since
-        self.told = Told(tx, scope)
+    def __init__(self, tx: Tx, turns: Collection[str], since: int) -> None:
+        self._tx, self._scope, self._turns, self._since = tx, tx.scope, turns, since
+        self.told = Told(tx)
 
     @cached_property
     def earlier(self) -> dict[str, tuple[int, int]]:
         """Where something was forgotten before: at which depth and when. To be read before anything
         is marked."""
-        return redacting.forgotten_before(self._tx, self._scope)
+        return redacting.forgotten_before(self._tx)
 
     def has(self, run: Sequence[str]) -> bool:
         """Whether these words stand in another message, or in an older answer that vouches."""
-        said = search.spoken(self._tx, self._scope, run, ENOUGH + len(self._turns))
+        said = search.spoken(self._tx, run, ENOUGH + len(self._turns))
         others = (text for name, text in said if name not in self._turns)
         return any(has(fold(text).split(), run) for text in others) or self._answered(run)
 
     def _answered(self, run: Sequence[str]) -> bool:
-        rows = search.answered(self._tx, self._scope, run, self._since, MOST)
+        rows = search.answered(self._tx, run, self._since, MOST)
         names = (name for name, where, depth in rows if self._is_own(where, depth, run))
         sql = "SELECT text FROM answers WHERE user_id = ? AND id"
-        found = listed(self._tx, self._scope, sql, islice(names, ENOUGH))
+        found = listed(self._tx, sql, islice(names, ENOUGH))
         return any(has(fold(text).split(), run) for (text,) in found)
 
     def _is_own(self, conversation_id: str, depth: int, run: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from polyvox.memory.stemming import stem
 from polyvox.memory.times import CALENDAR
-from polyvox.store.folding import fold
+from polyvox.store.fold import fold
 
 INDEXED_CHARS = 200_000
 """Of a longer text, so much is found: a tsvector holds one megabyte."""

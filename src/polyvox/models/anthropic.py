@@ -12,7 +12,7 @@ from polyvox.models.parse import Parser, loose
 from polyvox.values import Usage
 
 
-class _Usage(msgspec.Struct):
+class _AnthropicUsage(msgspec.Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
@@ -20,10 +20,10 @@ class _Usage(msgspec.Struct):
 
 
 class _Message(msgspec.Struct):
-    usage: _Usage | None = None
+    usage: _AnthropicUsage | None = None
 
 
-class _Delta(msgspec.Struct):
+class _AnthropicDelta(msgspec.Struct):
     text: str | None = None
     thinking: str | None = None
     stop_reason: str | None = None
@@ -31,10 +31,10 @@ class _Delta(msgspec.Struct):
 
 class _Event(msgspec.Struct):
     type: str
-    delta: _Delta | None = None
-    content_block: _Delta | None = None
+    delta: _AnthropicDelta | None = None
+    content_block: _AnthropicDelta | None = None
     message: _Message | None = None
-    usage: _Usage | None = None
+    usage: _AnthropicUsage | None = None
     error: msgspec.Raw = msgspec.Raw()
 
 
@@ -47,7 +47,7 @@ class AnthropicParser(Parser):
 
     def __init__(self, *given: Any) -> None:  # noqa: ANN401 - as the base class has them
         super().__init__(*given)
-        self._counted = _Usage()
+        self._counted = _AnthropicUsage()
 
     def _event(self, payload: bytes) -> None:
         try:
@@ -88,7 +88,7 @@ class AnthropicParser(Parser):
     def _said(self) -> bool:
         return self._spoke or bool(self._text)
 
-    def _count(self, usage: _Usage | None) -> None:
+    def _count(self, usage: _AnthropicUsage | None) -> None:
         """Counts come in two events; later ones replace earlier ones where they are given."""
         if usage is None:
             return
@@ -111,7 +111,7 @@ class AnthropicParser(Parser):
             elif block.get("type") == "thinking":
                 self._thinking.append(str(block.get("thinking") or ""))
         if isinstance(answer.get("usage"), dict):
-            self._count(msgspec.convert(answer["usage"], _Usage, strict=False))
+            self._count(msgspec.convert(answer["usage"], _AnthropicUsage, strict=False))
         self._finished(str(answer.get("stop_reason") or "end_turn"))
 
 

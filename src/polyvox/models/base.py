@@ -1,4 +1,4 @@
-"""What every model is: something that, given a request, starts a reply.
+"""The contract of a model: given a request, it starts a reply. One method.
 
 One method. A whole answer is the reply collected. Retry, limits, fallback and metering are models
 that wrap models: all of them act before the first piece arrives and then hand the same `Reply`
@@ -32,8 +32,8 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model is asked, before any wire format. `settled` messages will be sent again next
-    turn unchanged: a provider with cache marks gets one behind them."""
+    """A request before any wire format. `settled` messages will be sent again next turn unchanged:
+    a provider with cache marks gets one behind them."""
 
     system: tuple[SystemPart, ...]
     messages: tuple[ChatMessage, ...]
@@ -49,7 +49,7 @@ class Encoded:
     (`models.wire.encode`): same input, same bytes, so a receipt needs only those to rebuild it."""
 
     dialect: str
-    """Which provider's habits were followed: a name in `models.wire.DIALECTS`."""
+    """The provider whose habits were followed: a name in `models.wire.DIALECTS`."""
     model: str
     """The model's name without its provider."""
     body: bytes
@@ -57,13 +57,13 @@ class Encoded:
 
 @dataclass(slots=True)
 class Piece:
-    """What one read from the wire brought: any of text and thinking, and the usage once known."""
+    """The result of one read from the wire: any of text and thinking, and the usage once known."""
 
     text: str = ""
     thinking: str = ""
     usage: Usage | None = None
     finish: str | None = None
-    """Why the model ended: stop, length, refused …"""
+    """The reason the model ended: stop, length, refused …"""
 
 
 class Reply(Protocol):
@@ -78,7 +78,7 @@ class Reply(Protocol):
 
     @property
     def usage(self) -> Usage:
-        """What it has used up to now, priced: reported by the provider, else estimated."""
+        """The usage up to now, priced: reported by the provider, else estimated."""
         ...
 
     def __aiter__(self) -> AsyncIterator[Piece]: ...
@@ -108,19 +108,19 @@ class Model(Protocol):
 
 @dataclass(slots=True)
 class AttemptLog:
-    """What was tried for one answer, kept by the caller so that a failure tells its whole story."""
+    """The calls made for one answer, kept by the caller so that a failure tells its whole story."""
 
     attempts: list[Attempt] = field(default_factory=list)
     encoded: Encoded | None = None
     """The last request put on a wire."""
     model: str = ""
     params: Params | None = None
-    """How the last model was asked, where a chain decided it."""
+    """The parameters of the last model, where a chain decided them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model apart from how to call it."""
+    """Facts about a model apart from how to call it."""
 
     id: str
     window: int | None

@@ -57,7 +57,7 @@ class Embedder:
 
     @property
     def here(self) -> bool:
-        """Whether texts stay on this machine."""
+        """True if texts stay on this machine."""
         return self._endpoint.loopback
 
     async def embed(self, texts: Sequence[str], seconds: float) -> Embedded:
@@ -116,7 +116,7 @@ class Embedder:
             raise self._wrong("is not a list of vectors") from error
         if len(vectors) != len(texts):
             raise self._wrong(f"holds {len(vectors)} vectors for {len(texts)} texts")
-        if len({len(one) for one in vectors}) > 1:
+        if len({len(vector) for vector in vectors}) > 1:
             raise self._wrong("holds vectors of different sizes")
         guess = sum(-(-len(text) // 4) for text in texts)
         return Embedded(vectors, Usage(sent or guess, 0, estimated=not sent))
@@ -131,11 +131,11 @@ class Embedder:
 def unit(given: Any) -> Vector:  # noqa: ANN401 - decoded JSON
     """A vector, made as long as 1; ValueError where it has no direction."""
     if isinstance(given, str):  # base64, which some servers send whatever was asked for
-        found = array("f")
-        found.frombytes(base64.b64decode(given, validate=True))
+        vector = array("f")
+        vector.frombytes(base64.b64decode(given, validate=True))
     else:
-        found = array("f", given)
-    length = math.sqrt(math.fsum(one * one for one in found))
-    if not (found and len(found) <= LARGEST and math.isfinite(length) and length):
+        vector = array("f", given)
+    length = math.sqrt(math.fsum(number * number for number in vector))
+    if not (vector and len(vector) <= LARGEST and math.isfinite(length) and length):
         raise ValueError("no direction")
-    return array("f", [one / length for one in found])
+    return array("f", [number / length for number in vector])

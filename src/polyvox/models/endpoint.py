@@ -1,4 +1,4 @@
-"""Where a provider is and how it is reached: everything about it that is not its wire format."""
+"""A provider's address and how it is reached: all about it that is not its wire format."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Endpoint:
 
     @property
     def key_hint(self) -> str:
-        """What to do about the key."""
+        """The next step for a person whose key is missing or refused."""
         name = self.secret.origin.removeprefix("env:")
         if self.secret.origin.startswith("env:"):
             return f"Set {name} to a valid key of {self.provider}, or put one in under Settings."
@@ -53,21 +53,21 @@ class Endpoint:
         """The key; empty where none is needed. The keyring may ask a person, so not on the loop."""
         try:
             if self.secret.origin.startswith("keyring:"):
-                found = await asyncio.to_thread(self.secret.reveal, self.env)
+                key = await asyncio.to_thread(self.secret.reveal, self.env)
             else:
-                found = self.secret.reveal(self.env)
+                key = self.secret.reveal(self.env)
         except Exception as error:  # whatever the system's keyring raises
             raise AuthenticationFailed(
                 f"The key of {self.provider} cannot be read: {error}.", self.key_hint
             ) from error
-        found = found.strip()
-        if not found and not self.loopback:
+        key = key.strip()
+        if not key and not self.loopback:
             raise AuthenticationFailed(f"There is no key for {self.provider}.", self.key_hint)
-        if not (found.isascii() and (found.isprintable() or not found)):
+        if not (key.isascii() and (key.isprintable() or not key)):
             raise AuthenticationFailed(
                 f"The key of {self.provider} has characters that no key has.", self.key_hint
             )
-        return found
+        return key
 
     def scrub(self, words: str, key: str) -> str:
         """`words` without the key, nor any header of the user's own that may be one."""
@@ -80,7 +80,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How long a model may keep us waiting and how much it may say."""
+    """Limits on how long a model may keep us waiting and how much it may say."""
 
     first_byte: float | None = 15.0
     stall: float | None = 30.0
@@ -88,5 +88,5 @@ class Bounds:
 
     @classmethod
     def of(cls, limits: Limits) -> Bounds:
-        """Those of the settings."""
+        """The bounds of the settings."""
         return cls(limits.first_byte, limits.stall, limits.answer_bytes)

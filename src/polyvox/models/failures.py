@@ -1,4 +1,4 @@
-"""What a provider says when it cannot answer, as one of our errors in its own words.
+"""A provider's error mapped to one of ours, in the provider's own words.
 
 The same rules hold for a refused request (a status and a body) and for an error in the middle of a
 stream (a code or a type): first what the words say plainly, then the status.
@@ -70,7 +70,7 @@ _BY_TYPE: dict[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a provider said of an error."""
+    """A provider's description of an error."""
 
     message: str
     code: str = ""
@@ -142,12 +142,12 @@ def failure(
     wait: float | None = None,
 ) -> ModelError:
     """The error that these words, with this status, amount to."""
-    said = endpoint.scrub(words.message, key).strip() or "(no words)"
-    text = f"{words.code} {said}".lower()
+    message = endpoint.scrub(words.message, key).strip() or "(no words)"
+    text = f"{words.code} {message}".lower()
     kind = _kind(status, text)
     number = f" ({status})" if status is not None else ""
     return kind(
-        f"{endpoint.provider}{number}: {said[:2000]}",
+        f"{endpoint.provider}{number}: {message[:2000]}",
         _hint(kind, endpoint, model, status),
         http_status=status,
         retry_after=wait if wait is not None else words.delay,

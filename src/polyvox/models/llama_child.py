@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What the app tells its child."""
+    """Instructions of the app to its child."""
 
     model: str
     key: str
@@ -33,8 +33,8 @@ class Orders(msgspec.Struct, frozen=True):
     """Longest answer where a request names no limit."""
 
 
-class Ready(msgspec.Struct, frozen=True):
-    """What the child answers when it can take requests."""
+class ChildReady(msgspec.Struct, frozen=True):
+    """The child's first message: it can take requests."""
 
     address: str
 
@@ -79,7 +79,7 @@ def params(orders: Orders) -> xllamacpp.CommonParams:
 
 
 def healthy(address: str) -> bool:
-    """Whether the server at this address answers that it is ready."""
+    """True if the server at this address answers that it is ready."""
     where = urlsplit(address)
     connection = http.client.HTTPConnection(str(where.hostname), where.port or 0, timeout=30)
     try:
@@ -108,7 +108,7 @@ def main() -> int:
     if not healthy(server.listening_address):
         sys.stderr.write("the server did not answer its health check\n")
         return 1
-    answer.write(msgspec.json.encode(Ready(server.listening_address)) + b"\n")
+    answer.write(msgspec.json.encode(ChildReady(server.listening_address)) + b"\n")
     answer.close()
     threading.Event().wait()
     return 0

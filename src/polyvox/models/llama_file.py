@@ -1,4 +1,4 @@
-"""Which GGUF file an embedded model's name means.
+"""The GGUF file that an embedded model's name means.
 
 `smollm2` is the model that set-up fetched, unless `local.model_path` names another file; any other
 plain name is a file of that name in one of the model folders; a path is itself. A file is
@@ -23,7 +23,7 @@ _ADVICE = (
 
 
 def model_folders(settings: Settings) -> tuple[Path, ...]:
-    """Where model files are looked for: the home first, then beside the installed program."""
+    """Folders of model files: the home first, then beside the installed program."""
     return (settings.home / "models", Path(sys.prefix) / "share" / "polyvox" / "models")
 
 

@@ -18,7 +18,7 @@ from typing import Self, cast
 import msgspec
 
 from polyvox.errors import ModelError, ModelTimeout, Unavailable
-from polyvox.models.llama_child import Orders, Ready
+from polyvox.models.llama_child import ChildReady, Orders
 from polyvox.settings import Settings
 
 LOG_BYTES = 256_000
@@ -77,7 +77,7 @@ class LlamaProcess:
         return self._process.pid if self._process.returncode is None else None
 
     async def death(self, wait: float) -> ModelError | None:
-        """Why it is gone, if it goes within `wait` seconds; None while it lives."""
+        """The reason it is gone, if it goes within `wait` seconds; None while it lives."""
         await asyncio.wait({self._attending}, timeout=wait)
         if not self._attending.done():
             return None
@@ -122,7 +122,7 @@ class LlamaProcess:
                 f"Check the file {gguf}; `make setup` fetches one that works. "
                 f"The log is {self._log}.",
             )
-        self.address = msgspec.json.decode(line, type=Ready).address
+        self.address = msgspec.json.decode(line, type=ChildReady).address
 
     async def _exchange(self, orders: bytes) -> bytes:
         """Give the orders and wait for the answer; nothing if it ends without one."""
@@ -142,11 +142,11 @@ class LlamaProcess:
         await self._process.wait()
 
     def _ending(self) -> str:
-        """How it ended and what it said last, for a person."""
+        """The exit code or signal and its last words, for a person."""
         code = self._process.returncode or 0
         how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-        said = "; ".join(_last_lines(self._tail))
-        return f"{how}; it said: {said}" if said else how
+        last = "; ".join(_last_lines(self._tail))
+        return f"{how}; it said: {last}" if last else how
 
 
 def append(log: Path, chunk: bytes) -> None:
@@ -158,9 +158,9 @@ def append(log: Path, chunk: bytes) -> None:
         file.write(chunk)
 
 
-def _last_lines(said: bytes) -> list[str]:
+def _last_lines(output: bytes) -> list[str]:
     """The last different lines, without llama.cpp's clock and level (0.00.004.687 E …)."""
-    lines = (line.strip() for line in said.decode("utf-8", "replace").splitlines())
+    lines = (line.strip() for line in output.decode("utf-8", "replace").splitlines())
     plain = dict.fromkeys(line.partition(" E ")[2] or line for line in lines if line)
     return list(plain)[-_TAIL_LINES:]
 

@@ -20,7 +20,7 @@ class LlamaServer:
     def __init__(self, gguf: Path, settings: Settings) -> None:
         self._gguf = gguf
         self.settings = settings
-        """Those of the next start."""
+        """Settings of the next start."""
         self._starting: asyncio.Task[LlamaProcess] | None = None
         self._closed = False
 

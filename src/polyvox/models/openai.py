@@ -16,7 +16,7 @@ class _Detail(msgspec.Struct):
     summary: str | None = None
 
 
-class _Delta(msgspec.Struct):
+class _OpenAIDelta(msgspec.Struct):
     content: str | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
@@ -25,7 +25,7 @@ class _Delta(msgspec.Struct):
 
 
 class _Choice(msgspec.Struct):
-    delta: _Delta | None = None
+    delta: _OpenAIDelta | None = None
     finish_reason: str | None = None
 
 
@@ -38,7 +38,7 @@ class _OutputDetails(msgspec.Struct):
     reasoning_tokens: int | None = None
 
 
-class _Usage(msgspec.Struct):
+class _OpenAIUsage(msgspec.Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: _InputDetails | None = None
@@ -48,7 +48,7 @@ class _Usage(msgspec.Struct):
 
 class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: _OpenAIUsage | None = None
     error: msgspec.Raw = msgspec.Raw()
     object: str = ""
 
@@ -84,7 +84,7 @@ class OpenAIParser(Parser):
         elif chunk.object == "error":  # how vLLM wraps one
             self._fail(loose(payload))
 
-    def _quiet(self, delta: _Delta) -> None:
+    def _quiet(self, delta: _OpenAIDelta) -> None:
         thought = delta.reasoning or delta.reasoning_content
         if thought:
             self._thinking.append(thought)
@@ -100,7 +100,7 @@ class OpenAIParser(Parser):
         elif reason != "error":  # an error comes with its own words, in the same chunk
             self.finish = reason
 
-    def _count(self, usage: _Usage) -> None:
+    def _count(self, usage: _OpenAIUsage) -> None:
         sent, got = usage.prompt_tokens_details, usage.completion_tokens_details
         if usage.prompt_tokens is None or usage.completion_tokens is None:
             return
@@ -128,15 +128,15 @@ class OpenAIParser(Parser):
 
     def _whole(self, answer: Any, part: str = "message") -> None:  # noqa: ANN401 - decoded JSON
         for choice in (answer.get("choices") or ())[:1]:
-            said = choice.get(part) or {}
-            self._content(said.get("content"))
-            thought = said.get("reasoning") or said.get("reasoning_content") or ""
+            message = choice.get(part) or {}
+            self._content(message.get("content"))
+            thought = message.get("reasoning") or message.get("reasoning_content") or ""
             if not thought and part == "message":
-                details = said.get("reasoning_details") or ()
+                details = message.get("reasoning_details") or ()
                 thought = "".join(str(d.get("text") or d.get("summary") or "") for d in details)
             self._thinking.append(str(thought))
-            if said.get("refusal"):
-                self._declined.append(str(said["refusal"]))
+            if message.get("refusal"):
+                self._declined.append(str(message["refusal"]))
             if choice.get("finish_reason"):
                 self._finished(str(choice["finish_reason"]))
         if part == "message":
@@ -144,7 +144,7 @@ class OpenAIParser(Parser):
             if "choices" not in answer:
                 raise ValueError
         if isinstance(answer.get("usage"), dict):
-            self._count(msgspec.convert(answer["usage"], _Usage, strict=False))
+            self._count(msgspec.convert(answer["usage"], _OpenAIUsage, strict=False))
 
     def _content(self, content: Any) -> None:  # noqa: ANN401 - decoded JSON
         """Text, or (Mistral) a list of parts, some of them thinking."""

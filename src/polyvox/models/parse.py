@@ -21,7 +21,7 @@ from polyvox.values import Usage
 
 QUOTED = 200
 _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-"""What reading JSON of an unexpected shape can raise."""
+"""Exceptions that reading JSON of an unexpected shape can raise."""
 _SLACK = 1_000_000
 """Bytes around an answer's text that are nobody's fault."""
 
@@ -31,8 +31,8 @@ Explain = Callable[[Words, int | None], ModelError]
 
 
 class Parser:
-    """What both wires share. A wire says what one event means (`_event`) and what a whole JSON
-    answer means (`_whole`)."""
+    """The part that both wires share. A wire defines the meaning of one event (`_event`) and of a
+    whole JSON answer (`_whole`)."""
 
     def __init__(self, who: str, limit: int, explain: Explain) -> None:
         self.error: ModelError | None = None
@@ -40,9 +40,9 @@ class Parser:
         self.done = False
         """Nothing more will come."""
         self.finish: str | None = None
-        """Why the model ended, once it has."""
+        """The reason the model ended, once it has."""
         self.usage: Usage | None = None
-        """What the provider reported so far."""
+        """The usage that the provider reported so far."""
         self.cache_write = 0
         self.reported_cost: float | None = None
         self.characters = 0
@@ -55,14 +55,14 @@ class Parser:
         self._declined: list[str] = []
         self._head = b""
         self._streams: bool | None = None
-        """Whether it is a stream of events; None: nothing came yet."""
+        """True for a stream of events; None: nothing came yet."""
         self._rest: list[bytes] = []
         self._waiting = 0
         self._data: list[bytes] = []
         self._events = 0
 
     def feed(self, data: bytes) -> Piece | None:
-        """What this read brought."""
+        """Parse one read; return the piece that it brought."""
         if not self._events:
             data = self._begin(data)
             if not self._streams:
@@ -106,8 +106,8 @@ class Parser:
 
     # for the wires
 
-    def _fail(self, said: Any) -> None:  # noqa: ANN401 - decoded JSON
-        words = words_of(said)
+    def _fail(self, answer: Any) -> None:  # noqa: ANN401 - decoded JSON
+        words = words_of(answer)
         self.error = self._explain(words, status_of(words))
 
     def _garbage(self, payload: bytes) -> None:
@@ -118,9 +118,9 @@ class Parser:
         )
 
     def _refused(self, why: str) -> None:
-        said = "".join(self._declined).strip()
+        reason = "".join(self._declined).strip()
         self.error = Refused(
-            f"{self._who} ended the answer ({why}){': ' + said if said else '.'}",
+            f"{self._who} ended the answer ({why}){': ' + reason if reason else '.'}",
             "Change the message, or use another model.",
         )
 
@@ -208,7 +208,7 @@ class Parser:
                 self._complete()
 
     def _take(self) -> Piece | None:
-        """What has been gathered since the last time."""
+        """Return the text and thinking gathered since the last call."""
         text = "".join(self._text)
         thinking = "".join(self._thinking)
         if not text and not thinking:

@@ -1,4 +1,4 @@
-"""What an answer cost, and how much a model can take in, by the table of `genai-prices`.
+"""The cost of an answer and the window of a model, by the table of `genai-prices`.
 
 Costs are whole nano-dollars. A price that is not known is None, never 0; what runs on this machine
 costs 0. The table (0.1 s to load) is loaded when it is first asked.
@@ -44,14 +44,14 @@ def cost_of(
 def window_of(model: str, base_url: str = "") -> int | None:
     """Tokens that fit the window of `provider:name`, where the table knows."""
     provider, _, name = model.partition(":")
-    found = _find(provider, name, base_url)
-    return found[1].context_window if found else None
+    entry = _find(provider, name, base_url)
+    return entry[1].context_window if entry else None
 
 
 def _by_table(
     provider: str, name: str, base_url: str, usage: Usage, cache_write: int
 ) -> int | None:
-    if (found := _find(provider, name, base_url)) is None:
+    if (entry := _find(provider, name, base_url)) is None:
         return None
     from genai_prices import Usage as Counted
 
@@ -62,7 +62,7 @@ def _by_table(
         cache_read_tokens=read,
         cache_write_tokens=min(cache_write, usage.input_tokens - read),
     )
-    priced = found[1].calc_price(counted, found[0])
+    priced = entry[1].calc_price(counted, entry[0])
     prices = priced.model_price
     per_token = (getattr(prices, "input_mtok", None), getattr(prices, "output_mtok", None))
     if per_token == (None, None) and not name.endswith(":free"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from polyvox.errors import ConfigError, Invalid
 from polyvox.models.endpoint import Endpoint
 from polyvox.settings import Provider, Secret, Settings
-from polyvox.settings.layers import said_of
+from polyvox.settings.layers import decision_of
 
 EMBEDDED = "local:smollm2"
 
@@ -65,7 +65,7 @@ OWN = ("local", "scripted")
 
 
 def endpoint_of(provider: str, settings: Settings, env: Mapping[str, str] = os.environ) -> Endpoint:
-    """Where and how that provider is reached. Not for those inside the program."""
+    """The endpoint of that provider. Not for those inside the program."""
     built, given = BUILT_IN.get(provider), settings.providers.get(provider)
     secret = _secret(provider, settings, env)
     if given is None:
@@ -77,7 +77,7 @@ def endpoint_of(provider: str, settings: Settings, env: Mapping[str, str] = os.e
 
 
 def has_key(provider: str, settings: Settings, env: Mapping[str, str]) -> bool:
-    """Whether a key is at hand. One in the keyring is believed to be there: asking may prompt."""
+    """True if a key is at hand. One in the keyring is believed to be there: asking may prompt."""
     return _holds(endpoint_of(provider, settings, env).secret, env)
 
 
@@ -99,7 +99,7 @@ def check_models(settings: Settings) -> None:
             if setting == "models.embeddings" and name and not embeds(provider, settings):
                 raise no_embeddings(provider)
         except Invalid as error:
-            where = said_of(settings, setting).where
+            where = decision_of(settings, setting).where
             raise ConfigError(
                 f"The model {name!r} in the settings cannot be used. {error.message}",
                 f"{error.hint} It is named by {setting}{' in ' if where else ''}{where}.",
@@ -140,7 +140,7 @@ def no_embeddings(provider: str) -> Invalid:
 
 
 def embeds(provider: str, settings: Settings) -> bool:
-    """Whether a provider speaks OpenAI's API."""
+    """True if a provider speaks OpenAI's API."""
     return provider not in OWN and endpoint_of(provider, settings).dialect != "anthropic"
 
 
@@ -160,9 +160,9 @@ def _secret(provider: str, settings: Settings, env: Mapping[str, str]) -> Secret
     in on the page."""
     built, given = BUILT_IN.get(provider), settings.providers.get(provider)
     usual = Secret(f"env:{built.key}" if built and built.key else "")
-    said = given.api_key if given is not None and given.api_key else usual
+    configured = given.api_key if given is not None and given.api_key else usual
     kept = settings.keys.get(provider)
-    return said if kept is None or _holds(said, env) else kept
+    return configured if kept is None or _holds(configured, env) else kept
 
 
 def _holds(secret: Secret, env: Mapping[str, str]) -> bool:

@@ -70,7 +70,7 @@ class ProviderRow:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How one short call to a model went."""
+    """The outcome of one short call to a model."""
 
     model: str
     ok: bool
@@ -125,7 +125,9 @@ class Models:
             self._gate(provider, self._settings.providers.get(provider)),
         )
         endpoint = endpoint_of(provider, self._settings, self._env)
-        return Embedder(short, endpoint, self._transport, [one for one in pace if one is not None])
+        return Embedder(
+            short, endpoint, self._transport, [limiter for limiter in pace if limiter is not None]
+        )
 
     def get(self, name: str) -> Model:
         """That model alone, wrapped and ready. `Invalid` if there cannot be one of this name."""
@@ -157,7 +159,7 @@ class Models:
         return EMBEDDED
 
     def facts(self, name: str) -> ModelFacts:
-        """What is known of a model: its window, its prompt set, its longest answer."""
+        """The facts of a model: its window, its prompt set, its longest answer."""
         provider = name.partition(":")[0]
         limits, local = self._settings.limits, provider == "local"
         known = self._known(name)
@@ -176,8 +178,8 @@ class Models:
         return cost_of(name, usage, base_url=self._base_url(name.partition(":")[0]))
 
     def stays_here(self, name: str) -> bool:
-        """Whether what a model is told stays on this machine: it is embedded, scripted, or served
-        at a loopback address."""
+        """True if a model's requests stay on this machine: it is embedded, scripted, or served at a
+        loopback address."""
         provider = name.partition(":")[0]
         if provider in OWN:
             return True
@@ -185,7 +187,7 @@ class Models:
         return known and endpoint_of(provider, self._settings, self._env).loopback
 
     def has_key(self, provider: str) -> bool:
-        """Whether there is a key for a provider."""
+        """True if there is a key for a provider."""
         return has_key(provider, self._settings, self._env)
 
     def check_name(self, name: str) -> None:

@@ -35,7 +35,7 @@ class OpenReply(ABC):
         self.encoded = encoded
         self.attempts = attempts
         self.over = False
-        """Whether nothing more will come, for whatever reason."""
+        """True if nothing more will come, for whatever reason."""
         self._request = request
         self._held: Piece | None = None
         self._price: Price | None = None
@@ -62,7 +62,7 @@ class OpenReply(ABC):
 
     @abstractmethod
     def _complete(self) -> bool:
-        """Whether the provider said that the answer is whole, so that its counts are final."""
+        """True if the provider said that the answer is whole, so that its counts are final."""
 
     @abstractmethod
     def _release(self) -> None:
@@ -87,7 +87,7 @@ class OpenReply(ABC):
 
     @property
     def usage(self) -> Usage:
-        """What this reply has used up to now: reported, or else estimated. Also after a stop."""
+        """The usage of this reply up to now: reported, or else estimated. Also after a stop."""
         usage, cache_write, dollars = self._reported()
         if usage is None or not self._complete():
             spoken = math.ceil(self._characters() / 4)

@@ -33,7 +33,7 @@ _KINDS: dict[str, type[ModelError]] = {
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What to say and how. `{last}` in a text is the last user message."""
+    """The text to say and its pace. `{last}` in a text is the last user message."""
 
     say: str = "{last}"
     think: str = ""
@@ -134,8 +134,8 @@ class ScriptedReply(OpenReply):
         sleep: Sleep,
     ) -> None:
         super().__init__(model, encoded, request, attempts)
-        said = [message.text for message in request.messages if message.role == "user"]
-        last = said[-1] if said else ""
+        questions = [message.text for message in request.messages if message.role == "user"]
+        last = questions[-1] if questions else ""
         most = request.params.max_tokens
         self._script = script
         self._thoughts = _words(script.think.replace("{last}", last))

@@ -1,4 +1,4 @@
-"""How each provider is asked to think, or not to.
+"""Each provider's way of being asked to think, or not to.
 
 A budget is in tokens; 0 asks for no thinking, None says nothing about it. Thinking counts against
 the answer's maximum everywhere, so that maximum gets as much more room. Where a model thinks unless
@@ -20,13 +20,13 @@ NEWEST = (99, 0)
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """What is sent about thinking, and what follows from it."""
+    """The fields to send about thinking, and the room it needs."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     room: int = 0
     """Tokens to add to the answer's maximum."""
     sampling: bool = True
-    """Whether temperature and top_p may be sent along."""
+    """True if temperature and top_p may be sent along."""
 
 
 def effort(budget: int) -> str:
@@ -75,9 +75,9 @@ def gemini(model: str, budget: int | None) -> Thinking:
     if budget:
         return Thinking({"reasoning_effort": effort(budget)}, budget)
     name = model.rpartition("/")[2]
-    if not (found := re.match(r"gemini-(\d+)(?:\.(\d+))?", name)):
+    if not (match := re.match(r"gemini-(\d+)(?:\.(\d+))?", name)):
         return Thinking()
-    version = (int(found[1]), int(found[2] or 0))
+    version = (int(match[1]), int(match[2] or 0))
     if version < (2, 5):
         return Thinking()
     if "flash" not in name:
@@ -129,15 +129,15 @@ def claude_version(model: str) -> tuple[int, int] | None:
     name = model.lower()
     if "claude" not in name:
         return None
-    found = re.search(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[.-](\d{1,2}))?(?!\d)", name)
-    return (int(found[1]), int(found[2] or 0)) if found else NEWEST
+    match = re.search(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[.-](\d{1,2}))?(?!\d)", name)
+    return (int(match[1]), int(match[2] or 0)) if match else NEWEST
 
 
 def _gpt_version(model: str) -> tuple[int, int] | None:
     """The version of an OpenAI model that reasons; the o-series counts as (1, 0)."""
     if re.match(r"o\d", model):
         return (1, 0)
-    found = re.match(r"gpt-(\d+)(?:\.(\d+))?", model)
-    if not found or int(found[1]) < 5 or "chat" in model:
+    match = re.match(r"gpt-(\d+)(?:\.(\d+))?", model)
+    if not match or int(match[1]) < 5 or "chat" in model:
         return None
-    return (int(found[1]), int(found[2] or 0))
+    return (int(match[1]), int(match[2] or 0))

@@ -30,12 +30,12 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one provider wants to be spoken to."""
+    """The habits of one provider's wire."""
 
     wire: Literal["openai", "anthropic", "scripted"] = "openai"
     max_tokens: str = "max_tokens"
     thinking: Callable[[str, int | None], Thinking] = thinking.unasked
-    """Of the model's name and the wanted budget: the fields to send, and what they entail."""
+    """Model name and wanted budget → the fields to send, and what they entail."""
     alternate: bool = False
     """One system text, then user and assistant in turn: chat templates of many GGUF files demand
     it, and refuse the whole request otherwise."""

@@ -114,9 +114,8 @@ async def _afford(road: Road, job: Job) -> None:
     turn = job.turn
     try:
         await road.database.read(
-            lambda tx: check_caps(
-                tx, job.scope, limits, turn.conversation_id, turn.id, road.clock()
-            )
+            lambda tx: check_caps(tx, limits, turn.conversation_id, turn.id, road.clock()),
+            job.scope,
         )
     except CapReached as error:
         raise QuotaExceeded(error.message, error.hint) from None
@@ -135,20 +134,18 @@ async def _end(road: Road, job: Job, call: Call, ending: Ending) -> None:
 
     def act(tx: Tx) -> tuple[None, list[Event]]:
         now = road.clock()
-        ended, happened = endings.end(tx, job.scope, ending, now)
+        ended, happened = endings.end(tx, ending, now)
         if ended is None:
             return None, []
         spent = ending.usage
         if spent is not None and not spent.estimated and call.compiled is not None:
-            ratios.observe(
-                tx, job.scope, ending.model, spent.input_tokens, call.compiled.draft.size
-            )
+            ratios.observe(tx, ending.model, spent.input_tokens, call.compiled.draft.size)
         if call.packed is not None:
             seal(tx, job, call)
         if badges is not None:
-            badges.want_badges(tx, job.scope, job.answer_id)
+            badges.want_badges(tx, job.answer_id)
         if sums:
-            running_summary.want(tx, job.scope, job.turn, job.advisor.id, now)
+            running_summary.want(tx, job.turn, job.advisor.id, now)
         return None, happened
 
     marked = ending.state == "completed" and road.settings.evaluation.badges
@@ -173,13 +170,7 @@ def seal(tx: Tx, job: Job, call: Call) -> None:
             packed, tried.encoded, tried.model or call.model, tried.attempts, tried.params
         )
     receipts.put(
-        tx,
-        job.scope,
-        job.answer_id,
-        job.turn.conversation_id,
-        packed.base_id,
-        packed.data,
-        packed.spans,
+        tx, job.answer_id, job.turn.conversation_id, packed.base_id, packed.data, packed.spans
     )
 
 

@@ -73,7 +73,7 @@ async def _model(road: Road, scope: Scope) -> tuple[Model | None, str]:
         return None, ""
     now, limits = road.clock(), road.settings.limits
     try:
-        await road.database.read(lambda tx: check_caps(tx, scope, limits, "", None, now))
+        await road.database.read(lambda tx: check_caps(tx, limits, "", None, now), scope)
         return road.models.chain(name, ()), ""
     except CapReached:
         return None, "cap_reached"
@@ -88,11 +88,9 @@ async def _record(road: Road, scope: Scope, handover: Handover) -> None:
 
     def write(tx: Tx) -> None:
         for model, used in handover.spent:
-            usage.record(
-                tx, scope, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE
-            )
+            usage.record(tx, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE)
 
     try:
-        await road.database.write(write)
+        await road.database.write(write, scope)
     except StoreError as error:  # the brief is there; it shall not be lost for its bill
         log.warning("usage not recorded: %s", error.message)

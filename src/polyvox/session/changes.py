@@ -14,33 +14,33 @@ from polyvox.events import ConversationChanged, Event
 from polyvox.memory import excluding
 from polyvox.memory.tables import companions
 from polyvox.session.road import Road
-from polyvox.store import conversations, running, turns
-from polyvox.store.conversations import Details
+from polyvox.store import conversations, summaries, turns
+from polyvox.store.conversations import ConversationDetails
 from polyvox.store.database import Tx
 from polyvox.values import REDACTED, Answer, Conversation, Scope, Turn
 
 
 async def change(
-    road: Road, scope: Scope, conversation_id: str, details: Details, head: str | None
+    road: Road, scope: Scope, conversation_id: str, details: ConversationDetails, head: str | None
 ) -> Conversation:
     """Change what is named, all of it or nothing. `head` is the turn that the next message answers
     to: to go on from another branch."""
 
     def act(tx: Tx) -> tuple[Conversation, list[Event]]:
-        old = conversations.get(tx, scope, conversation_id)
+        old = conversations.get(tx, conversation_id)
         if head is not None:
-            turns.move_head(tx, scope, conversation_id, head)
-        conversations.update(tx, scope, conversation_id, details)
-        new = conversations.get(tx, scope, conversation_id)
+            turns.move_head(tx, conversation_id, head)
+        conversations.update(tx, conversation_id, details)
+        new = conversations.get(tx, conversation_id)
         told: list[Event] = []
         if _details(old) != _details(new):
             told.append(ConversationChanged("details", new.id))
         if new.head_id is not None and new.head_id != old.head_id:
-            excluding.follow_head(tx, scope, new.id, old.head_id, new.head_id, road.clock())
+            excluding.follow_head(tx, new.id, old.head_id, new.head_id, road.clock())
             told.append(ConversationChanged("head", new.head_id))
         return new, told
 
-    await road.database.read(lambda tx: conversations.get(tx, scope, conversation_id))
+    await road.database.read(lambda tx: conversations.get(tx, conversation_id), scope)
     new, numbered = await road.journal.do(scope, conversation_id, act, now=True)
     return replace(new, last_number=numbered[-1].number) if numbered else new
 
@@ -53,17 +53,17 @@ async def exclude_answer(road: Road, scope: Scope, answer_id: str, excluded: boo
     """Keep an answer out of every later request, or let it in again."""
 
     def act(tx: Tx) -> tuple[Answer, list[Event]]:
-        old = turns.get_answer(tx, scope, answer_id)
+        old = turns.get_answer(tx, answer_id)
         if old.redacted and old.text == REDACTED and not excluded:
             raise Conflict("This answer was forgotten.", "Regenerate it, if you need another one.")
-        turns.set_excluded(tx, scope, "answers", answer_id, excluded)
+        turns.set_excluded(tx, "answers", answer_id, excluded)
         told: list[Event] = [ConversationChanged("answer", answer_id)]
         if old.excluded == excluded:
-            return turns.seen_answer(tx, scope, answer_id), []
-        _followed(tx, road, scope, old.turn_id)
-        return turns.seen_answer(tx, scope, answer_id), told
+            return turns.seen_answer(tx, answer_id), []
+        _followed(tx, road, old.turn_id)
+        return turns.seen_answer(tx, answer_id), told
 
-    found = await road.database.read(lambda tx: turns.get_answer(tx, scope, answer_id))
+    found = await road.database.read(lambda tx: turns.get_answer(tx, answer_id), scope)
     return (await road.journal.do(scope, found.conversation_id, act, now=True)).value
 
 
@@ -71,16 +71,16 @@ async def exclude_message(road: Road, scope: Scope, message_id: str, excluded: b
     """Keep a message, and with it the answers to it, out of every later request; or undo it."""
 
     def act(tx: Tx) -> tuple[Turn, list[Event]]:
-        old = turns.turn_of_message(tx, scope, message_id)
+        old = turns.turn_of_message(tx, message_id)
         if old.redacted and not excluded:
             raise Conflict("This message was forgotten.", "Say it again, if you want it back.")
-        turns.set_excluded(tx, scope, "turns", old.id, excluded)
+        turns.set_excluded(tx, "turns", old.id, excluded)
         told: list[Event] = [ConversationChanged("message", message_id)]
         if old.excluded == excluded:
             return old, []
-        return _followed(tx, road, scope, old.id), told
+        return _followed(tx, road, old.id), told
 
-    found = await road.database.read(lambda tx: turns.turn_of_message(tx, scope, message_id))
+    found = await road.database.read(lambda tx: turns.turn_of_message(tx, message_id), scope)
     return (await road.journal.do(scope, found.conversation_id, act, now=True)).value
 
 
@@ -90,13 +90,13 @@ def check_there(turn: Turn) -> None:
         raise Conflict("The message of this turn was forgotten.", "Say it again, as a new message.")
 
 
-def _followed(tx: Tx, road: Road, scope: Scope, turn_id: str) -> Turn:
+def _followed(tx: Tx, road: Road, turn_id: str) -> Turn:
     """A turn of which something is kept out now, or let in again, with what follows: neither
     memory nor a running summary tells of what is kept out."""
-    turn, now = turns.get_turn(tx, scope, turn_id), road.clock()
-    answers = turns.answers_of(tx, scope, turn_id)
+    turn, now = turns.get_turn(tx, turn_id), road.clock()
+    answers = turns.answers_of(tx, turn_id)
     refs = {f"u{turn_id}", *(f"a{one.id}" for one in answers)}
-    running.touched(tx, scope, turn.conversation_id, refs, now)
-    excluding.follow(tx, scope, turn, answers, now)
-    companions.drop_packets(tx, scope)  # a session may have been told of it at its start
+    summaries.touched(tx, turn.conversation_id, refs, now)
+    excluding.follow(tx, turn, answers, now)
+    companions.drop_packets(tx)  # a session may have been told of it at its start
     return turn

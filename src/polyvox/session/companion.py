@@ -124,7 +124,7 @@ async def get_ready(road: Road, jobs: Sequence[Job], models: Sequence[str]) -> R
     for last in (*[False] * TRIES, True):
         if await _keep(road, jobs, made, clock, last=last):
             break
-        seen = await road.database.read(lambda tx: _see(tx, jobs, models))
+        seen = await road.database.read(lambda tx: _see(tx, jobs, models), jobs[0].scope)
         seen = replace(seen, kept=made.seen.kept)  # what the packet was read with
         made = await _decide_all(road, jobs, models, seen, made.gated, made.begun, clock)
     return made
@@ -144,21 +144,20 @@ async def _keep(
         if not last and _states(tx, jobs) != made.seen.states:
             return False
         session = turn.session_id or turn.id
-        companions.put_session(tx, scope, session, turn.conversation_id, after, now)
+        companions.put_session(tx, session, turn.conversation_id, after, now)
         if "corrected" not in made.marks:  # it may have been read so the first time
-            companions.unmark(tx, scope, turn, "corrected")
-        companions.put_marks(tx, scope, turn, made.marks)
+            companions.unmark(tx, turn, "corrected")
+        companions.put_marks(tx, turn, made.marks)
         for job, was, state in zip(jobs, made.seen.states, made.states, strict=True):
-            companions.put_state(tx, scope, job.advisor.id, turn, _json(was), _json(state), now)
+            companions.put_state(tx, job.advisor.id, turn, _json(was), _json(state), now)
         told = [
             (job.answer_id, _json({**trace, "timings": clock.steps}))
             for job, trace in zip(jobs, made.traces, strict=True)
         ]
-        companions.put_traces(tx, scope, turn.id, turn.conversation_id, told, now)
+        companions.put_traces(tx, turn.id, turn.conversation_id, told, now)
         for model, spent in made.gated.spent:
             usage.record(
                 tx,
-                scope,
                 usage=spent,
                 model=model,
                 advisor_id=PURPOSE,
@@ -168,7 +167,7 @@ async def _keep(
             )
         return True
 
-    return await road.database.write(write)
+    return await road.database.write(write, scope)
 
 
 async def take_back(road: Road, jobs: Sequence[Job], made: Ready) -> None:
@@ -179,13 +178,13 @@ async def take_back(road: Road, jobs: Sequence[Job], made: Ready) -> None:
     scope, turn, now = jobs[0].scope, jobs[0].turn, road.clock()
 
     def write(tx: Tx) -> None:
-        if not went_unanswered(tx, scope, turn.id):  # there is an earlier version, or it is gone
+        if not went_unanswered(tx, turn.id):  # there is an earlier version, or it is gone
             return
-        companions.unmark(tx, scope, turn, "reinjected")
+        companions.unmark(tx, turn, "reinjected")
         for job, was, state in zip(jobs, made.seen.states, made.unsaid, strict=True):
-            companions.put_state(tx, scope, job.advisor.id, turn, _json(was), _json(state), now)
+            companions.put_state(tx, job.advisor.id, turn, _json(was), _json(state), now)
 
-    await road.database.write(write)
+    await road.database.write(write, scope)
 
 
 def _spoke(job: Job) -> bool:
@@ -201,7 +200,7 @@ async def _ready(
     road: Road, jobs: Sequence[Job], models: Sequence[str], clock: _Clocked, *, ask: bool
 ) -> Ready:
     """`ask`: whether the gate is asked."""
-    seen = await road.database.read(lambda tx: _see(tx, jobs, models))
+    seen = await road.database.read(lambda tx: _see(tx, jobs, models), jobs[0].scope)
     clock.mark("session", clock.began)
     cloud = starting.leaves(road, jobs[0].recipe, models)
     memory = starting.memory_for(road, jobs[0].recipe)
@@ -265,26 +264,26 @@ def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
 
 
 def _see(tx: Tx, jobs: Sequence[Job], models: Sequence[str]) -> _Seen:
-    scope, turn = jobs[0].scope, jobs[0].turn
+    turn = jobs[0].turn
     needs = [
-        Need(voiced(job.recipe, job.advisor), REACH, ratios.ratio(tx, scope, model))
+        Need(voiced(job.recipe, job.advisor), REACH, ratios.ratio(tx, model))
         for job, model in zip(jobs, models, strict=True)
     ]
     threads = [
-        replace(one, past=(*unread_of(tx, scope, turn, one), *one.past))
-        for one in read_threads(tx, scope, turn, Reach(session_only=True), needs, {})
+        replace(one, past=(*unread_of(tx, turn, one), *one.past))
+        for one in read_threads(tx, turn, Reach(session_only=True), needs, {})
     ]
-    kept = companions.session(tx, scope, turn.session_id or turn.id) or Kept()
-    recall = conversations.recall_of(tx, scope, turn.conversation_id)
-    number = count_said(tx, scope, turn) + 1
-    first = (last_said(tx, scope, turn) if number == 2 else None) or turn.content
-    marks = companions.marks(tx, scope, turn)
+    kept = companions.session(tx, turn.session_id or turn.id) or Kept()
+    recall = conversations.recall_of(tx, turn.conversation_id)
+    number = count_said(tx, turn) + 1
+    first = (last_said(tx, turn) if number == 2 else None) or turn.content
+    marks = companions.marks(tx, turn)
     return _Seen(threads, _states(tx, jobs), kept, marks, recall, number, first)
 
 
 def _states(tx: Tx, jobs: Sequence[Job]) -> list[State]:
     """The state before the turn, with each persona."""
-    stored = [companions.state(tx, job.scope, job.advisor.id, job.turn) for job in jobs]
+    stored = [companions.state(tx, job.advisor.id, job.turn) for job in jobs]
     return [State() if one is None else msgspec.json.decode(one, type=State) for one in stored]
 
 

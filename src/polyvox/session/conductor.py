@@ -126,7 +126,7 @@ class Conductor:
                 ended = job.halt or state
                 failure = INTERNAL if ended == "failed" else None
                 ending = Ending(job.answer_id, ended, failure)
-                return endings.end(tx, job.scope, ending, self._road.clock())
+                return endings.end(tx, ending, self._road.clock())
 
             try:
                 await self._road.journal.do(

@@ -23,7 +23,7 @@ PERSONA = "harbor"
 """Whom a companion conversation is with where nobody was named."""
 
 
-def find_recipe(tx: Tx, scope: Scope, settings: Settings, name: str) -> Recipe:
+def find_recipe(tx: Tx, settings: Settings, name: str) -> Recipe:
     """A recipe as it is in force: built in, changed by the configuration, then by the user."""
     base = BUILT_IN.get(name)
     if base is None:
@@ -33,7 +33,7 @@ def find_recipe(tx: Tx, scope: Scope, settings: Settings, name: str) -> Recipe:
             param="recipe",
         )
     recipe = changed(base, settings.recipes.get(name, {}))
-    stored = recipe_rows.get(tx, scope, name)
+    stored = recipe_rows.get(tx, name)
     return changed(recipe, stored) if stored is not None else recipe
 
 
@@ -51,9 +51,9 @@ def check_recipes(settings: Settings) -> None:
             raise ConfigError(f"[recipes.{name}]: {error.message}", error.hint) from None
 
 
-def everyone(tx: Tx, scope: Scope) -> list[Advisor]:
+def everyone(tx: Tx) -> list[Advisor]:
     """Every advisor of this user, the inactive ones too."""
-    return advisor_rows.list_all(tx, scope)
+    return advisor_rows.list_all(tx)
 
 
 def council_of(
@@ -85,7 +85,7 @@ async def keep_persona(resources: Resources, scope: Scope, asked: Sequence[Advis
     if all(one.id != PERSONA for one in asked):
         return False
     now = resources.clock()
-    await resources.database.write(lambda tx: find_or_make(tx, scope, PERSONA, now))
+    await resources.database.write(lambda tx: find_or_make(tx, PERSONA, now), scope)
     return True
 
 

@@ -11,24 +11,24 @@ from collections.abc import Collection, Sequence
 from polyvox.memory.running import Heard
 from polyvox.store.database import Tx
 from polyvox.store.threads import between
-from polyvox.thread import Said, Thread
-from polyvox.values import Scope, Turn
+from polyvox.thread import Thread, ThreadTurn
+from polyvox.values import Turn
 
 TURNS = 200
 """So many turns before those that were read for a request are looked at."""
 
 
-def unread_of(tx: Tx, scope: Scope, turn: Turn, thread: Thread) -> tuple[Said, ...]:
+def unread_of(tx: Tx, turn: Turn, thread: Thread) -> tuple[ThreadTurn, ...]:
     """The turns of this session before what was read of an advisor's thread, the last ones."""
     first = thread.past[0] if thread.past else None
     if first is None or first.depth <= 1 or first.session_id != turn.session_id:
         return ()
     after = max(0, first.depth - 1 - TURNS)
-    before = between(tx, scope, turn, thread.advisor.id, after, first.depth)
+    before = between(tx, turn, thread.advisor.id, after, first.depth)
     return tuple(one for one in before if one.session_id == turn.session_id)
 
 
-def heard_of(said: Sequence[Said], shown: Collection[str]) -> tuple[Heard, ...]:
+def heard_of(said: Sequence[ThreadTurn], shown: Collection[str]) -> tuple[Heard, ...]:
     """The messages and answers of these turns that are not shown ("u" and a turn's id, "a" and an
     answer's), in order."""
     found = []

@@ -91,33 +91,31 @@ async def _store(
 
     def act(tx: Tx) -> tuple[_Round, list[Event]]:
         now = road.clock()
-        if last is None and turns.get_turn(tx, scope, turn.id).state != "completed":
+        if last is None and turns.get_turn(tx, turn.id).state != "completed":
             raise Conflict("This turn is being answered already.", "Wait until it is complete.")
-        number, who = _who(tx, scope, turn)
+        number, who = _who(tx, turn)
         if last is not None and number <= last.number:
             raise Conflict("Nobody spoke in the last round.", "Retry its answers.")
-        check_caps(tx, scope, road.settings.limits, turn.conversation_id, turn.id, now)
+        check_caps(tx, road.settings.limits, turn.conversation_id, turn.id, now)
         silent = {
             answer.advisor_id: answer
-            for answer in turns.answers_of(tx, scope, turn.id)
+            for answer in turns.answers_of(tx, turn.id)
             if answer.current and answer.kind == "exchange" and answer.round == number
         }
         asked = [(advisor, silent.get(advisor.id)) for advisor in who]
-        answers, started = turns.add(
-            tx, scope, turn, asked, "exchange", number, road.runner_id, now
-        )
+        answers, started = turns.add(tx, turn, asked, "exchange", number, road.runner_id, now)
         jobs = jobs_for(scope, turn, answers, council.with_model(who, model), recipe)
         return _Round(number, answers, jobs), started
 
     return (await road.journal.do(scope, turn.conversation_id, act, now=last is None)).value
 
 
-def _who(tx: Tx, scope: Scope, turn: Turn) -> tuple[int, Sequence[Advisor]]:
+def _who(tx: Tx, turn: Turn) -> tuple[int, Sequence[Advisor]]:
     """The next round's number, and everyone who spoke in the last one, in the turn's order."""
-    words = threads.words_of(tx, scope, turn.id)
+    words = threads.words_of(tx, turn.id)
     last = max((word[4] for word in words), default=0)
     spoke = {word[1] for word in words if word[4] == last}
-    everyone = [plain_assistant(), *council.everyone(tx, scope)]
+    everyone = [plain_assistant(), *council.everyone(tx)]
     who = [advisor for advisor in everyone if advisor.id in spoke]
     if len(who) < 2:
         raise Conflict("An exchange needs at least two answers.", "Ask several advisors, or retry.")

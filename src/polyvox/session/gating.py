@@ -26,9 +26,8 @@ async def read_message(road: Road, job: Job, thread: Thread, model: str) -> Gate
     try:
         if limits.capped:
             await road.database.read(
-                lambda tx: check_caps(
-                    tx, job.scope, limits, turn.conversation_id, turn.id, road.clock()
-                )
+                lambda tx: check_caps(tx, limits, turn.conversation_id, turn.id, road.clock()),
+                job.scope,
             )
         seconds = road.settings.memory.gate_seconds
         return await gate.ask(road.models.get(name), messages_of(thread), turn.content, seconds)

@@ -25,7 +25,7 @@ from polyvox.store import advisors as advisor_rows
 from polyvox.store import councils as council_rows
 from polyvox.store import ratios, usage
 from polyvox.store.database import Tx
-from polyvox.thread import Other, Own, Said, Thread
+from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Advisor, Params, Scope, Usage
 
 DOOR = "door"
@@ -65,22 +65,20 @@ async def plan(road: Road, scope: Scope, visit: Visit) -> tuple[list[Voice], boo
         return [_passed(road, visit)], False
 
     def read(tx: Tx) -> tuple[list[Voice], bool]:
-        check_caps(tx, scope, road.settings.limits, "", None, road.clock())
+        check_caps(tx, road.settings.limits, "", None, road.clock())
         if kind == "advisor":
-            advisor = advisor_rows.get(tx, scope, name)
-            return [_advised(tx, road, scope, visit, advisor, None, "council")], False
+            advisor = advisor_rows.get(tx, name)
+            return [_advised(tx, road, visit, advisor, None, "council")], False
         if kind == "council":
-            found = council_rows.get(tx, scope, name)
-            known = {one.id: one for one in council.everyone(tx, scope)}
+            found = council_rows.get(tx, name)
+            known = {one.id: one for one in council.everyone(tx)}
             members = [known[one] for one in found.advisors if one in known]
             if not members:
                 raise NotFound(f"The council {name!r} has no advisors.", "Add some to it.")
-            return [
-                _advised(tx, road, scope, visit, one, members, found.recipe) for one in members
-            ], True
+            return [_advised(tx, road, visit, one, members, found.recipe) for one in members], True
         return [_passed(road, visit)], False
 
-    return await road.database.read(read)
+    return await road.database.read(read, scope)
 
 
 def _check(road: Road, visit: Visit) -> None:
@@ -109,7 +107,6 @@ def _passed(road: Road, visit: Visit) -> Voice:
 def _advised(
     tx: Tx,
     road: Road,
-    scope: Scope,
     visit: Visit,
     advisor: Advisor,
     members: Sequence[Advisor] | None,
@@ -117,13 +114,13 @@ def _advised(
 ) -> Voice:
     """One advisor's call, compiled by the same road as everybody's. Without other members the
     answer has no label."""
-    recipe = council.find_recipe(tx, scope, road.settings, recipe_name)
+    recipe = council.find_recipe(tx, road.settings, recipe_name)
     model = model_for(road, recipe, advisor)
     facts = road.models.facts(model)
     params = visit.params.over(params_for(road, recipe, advisor, facts))
     called = {} if members is None else sections.labels(members)
     thread = _thread(visit, advisor, members or (), called)
-    thread = replace(thread, ratio=ratios.ratio(tx, scope, model))
+    thread = replace(thread, ratio=ratios.ratio(tx, model))
     voice = Voice(called.get(advisor.id, ""), model, None, advisor_id=advisor.id)
     try:
         compiled = compile_request(recipe, thread, road.settings.limits, facts, params)
@@ -139,11 +136,11 @@ def _thread(
 ) -> Thread:
     """The caller's history as this advisor may know it. Times are unknown, so nothing is stamped;
     texts without an id of ours are numbered."""
-    past: list[Said] = []
+    past: list[ThreadTurn] = []
     last: tuple[Other, ...] = ()
     for number, message in enumerate(visit.messages[:-1]):
         if message.role == "user":
-            past.append(Said(f"t{number}", f"m{number}", len(past) + 1, message.text, None))
+            past.append(ThreadTurn(f"t{number}", f"m{number}", len(past) + 1, message.text, None))
         elif past:
             parts = (
                 sections.taken_apart(message.text, called) if called else {advisor.id: message.text}
@@ -158,7 +155,7 @@ def _thread(
             if own:
                 said = replace(said, own=(*said.own, Own(f"a{number} {advisor.id}", own)))
             past[-1] = said
-    current = Said("now", "now", len(past) + 1, visit.messages[-1].text, None)
+    current = ThreadTurn("now", "now", len(past) + 1, visit.messages[-1].text, None)
     return Thread(
         advisor=advisor,
         current=current,
@@ -243,7 +240,6 @@ async def record(road: Road, scope: Scope, voices: Sequence[Voice]) -> None:
         for voice, used in spent:
             usage.record(
                 tx,
-                scope,
                 usage=used,
                 model=voice.tried.model or voice.model,
                 advisor_id=voice.advisor_id,
@@ -251,4 +247,4 @@ async def record(road: Road, scope: Scope, voices: Sequence[Voice]) -> None:
                 purpose=DOOR,
             )
 
-    await road.database.write(write)
+    await road.database.write(write, scope)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from polyvox.context.rebuild import Loaded, Receipt, needs, rebuild
+from polyvox.context.rebuild import Receipt, ReceiptSources, needs, rebuild
 from polyvox.models.wire import encode
-from polyvox.store import conversations, receipts, threads, turns
+from polyvox.shapes import shape
+from polyvox.store import conversations, receipts, sessions, threads, turns
 from polyvox.store.database import Tx
-from polyvox.values import Answer, Conversation, Scope, Turn
+from polyvox.store.sessions import Session
+from polyvox.values import Answer, Conversation, Turn
 
 PAGE = 200
 """Turns of a conversation that are shown at once."""
@@ -26,68 +29,33 @@ class View:
     more: bool
 
 
-def view(
-    tx: Tx, scope: Scope, conversation_id: str, before: int | None = None, limit: int = PAGE
-) -> View:
+def view(tx: Tx, conversation_id: str, before: int | None = None, limit: int = PAGE) -> View:
     """The newest turns of the current branch (or those before a depth)."""
-    conversation = conversations.get(tx, scope, conversation_id)
+    conversation = conversations.get(tx, conversation_id)
     if conversation.head_id is None:
         return View(conversation, (), {}, {}, more=False)
-    head = turns.get_turn(tx, scope, conversation.head_id)
+    head = turns.get_turn(tx, conversation.head_id)
     upto = head.depth if before is None else min(before - 1, head.depth)
     after = max(0, upto - limit)
-    segments = threads.path(tx, scope, head.branch_id, upto)
-    found = turns.on_path(tx, scope, conversation_id, segments, after)
-    branches = _branches(tx, scope, conversation_id)
+    segments = threads.path(tx, head.branch_id, upto)
+    found = turns.on_path(tx, conversation_id, segments, after)
+    branches = turns.forks(tx, conversation_id)
     forked = [one for ids in branches.values() for one in ids]
     return View(
         conversation,
-        tuple((turn, _live(tx, scope, turns.answers_of(tx, scope, turn.id))) for turn in found),
+        tuple((turn, _live(tx, turns.answers_of(tx, turn.id))) for turn in found),
         branches,
-        _tips(tx, scope, conversation_id, forked),
+        turns.tips(tx, forked),
         more=after > 0,
     )
 
 
-def _live(tx: Tx, scope: Scope, answers: list[Answer]) -> tuple[Answer, ...]:
+def _live(tx: Tx, answers: list[Answer]) -> tuple[Answer, ...]:
     """Answers with their text so far, where they are still being written."""
     return tuple(
-        turns.with_text_so_far(tx, scope, answer) if answer.state == "streaming" else answer
+        turns.with_text_so_far(tx, answer) if answer.state == "streaming" else answer
         for answer in answers
     )
-
-
-def _branches(tx: Tx, scope: Scope, conversation_id: str) -> dict[str, tuple[str, ...]]:
-    """Turns that share a parent, by that parent ("" for first turns), where there are several."""
-    forks = tx.all(
-        "SELECT DISTINCT fork_depth + 1 FROM branches WHERE user_id = ? AND conversation_id = ?"
-        " AND parent_id IS NOT NULL",
-        (scope.user, conversation_id),
-    )
-    shared: dict[str, list[str]] = {}
-    for (depth,) in forks:
-        rows = tx.all(
-            "SELECT parent_id, id FROM turns WHERE user_id = ? AND conversation_id = ?"
-            " AND depth = ? ORDER BY created_at, id",
-            (scope.user, conversation_id, depth),
-        )
-        for parent_id, turn_id in rows:
-            shared.setdefault(parent_id or "", []).append(turn_id)
-    return {parent: tuple(ids) for parent, ids in shared.items() if len(ids) > 1}
-
-
-def _tips(tx: Tx, scope: Scope, conversation_id: str, forked: Sequence[str]) -> dict[str, str]:
-    """For each of these turns the last turn of the branch it stands on."""
-    tips = {}
-    for turn_id in forked:
-        branch_id = turns.get_turn(tx, scope, turn_id).branch_id
-        last = tx.one(
-            "SELECT id FROM turns WHERE user_id = ? AND conversation_id = ? AND branch_id = ?"
-            " ORDER BY depth DESC LIMIT 1",
-            (scope.user, conversation_id, branch_id),
-        )
-        tips[turn_id] = last[0] if last else turn_id
-    return tips
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +69,18 @@ class Inspected:
     """Whether these bytes have the hash of those that went out."""
 
 
-def inspect(tx: Tx, scope: Scope, answer_id: str) -> Inspected:
+def inspect(tx: Tx, answer_id: str) -> Inspected:
     """What an advisor was sent for an answer, rebuilt from references."""
-    answer = turns.get_answer(tx, scope, answer_id)
-    receipts.get(tx, scope, answer_id)
-    chain = receipts.chain(tx, scope, answer_id)
+    answer = turns.get_answer(tx, answer_id)
+    receipts.get(tx, answer_id)
+    chain = receipts.chain(tx, answer_id)
     wanted = needs(answer_id, chain)
-    loaded = Loaded(
+    loaded = ReceiptSources(
         receipts=chain,
-        turns=receipts.messages(tx, scope, wanted.turns),
-        answers=receipts.answers(tx, scope, wanted.answers),
-        texts=receipts.spans(tx, scope, wanted.hashes),
-        marked=receipts.marked(tx, scope, wanted.answers),
+        turns=receipts.messages(tx, wanted.turns),
+        answers=receipts.answers(tx, wanted.answers),
+        texts=receipts.spans(tx, wanted.hashes),
+        marked=receipts.marked(tx, wanted.answers),
     )
     receipt = rebuild(answer_id, loaded)
     sent = receipt.sent
@@ -120,3 +88,52 @@ def inspect(tx: Tx, scope: Scope, answer_id: str) -> Inspected:
         return Inspected(receipt, answer, None, verified=False)
     encoded = encode(sent.dialect, sent.model, receipt.request)
     return Inspected(receipt, answer, encoded.body, verified=receipt.matches(encoded))
+
+
+FIRST_WORDS = 200
+"""Characters of a session's first message that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOut:
+    """A session beside its conversation."""
+
+    id: str
+    conversation_id: str
+    started_at: int
+    last_user_at: int
+    ended_at: int | None
+    ended_by: Literal["idle", "person"] | None
+    messages: int
+    """Messages that the person sent in it."""
+    title: str
+    """Of its conversation."""
+    recipe: str
+    first: str
+    """The beginning of its first message."""
+
+
+def list_sessions(
+    tx: Tx, conversation_id: str | None, limit: int = 50, after: str | None = None
+) -> list[SessionOut]:
+    """The newest sessions first, of one conversation or of all."""
+    return _sessions(tx, sessions.list_sessions(tx, conversation_id, limit, after))
+
+
+def get_session(tx: Tx, session_id: str) -> SessionOut:
+    """One session."""
+    return _sessions(tx, [sessions.counted(tx, session_id)])[0]
+
+
+def _sessions(tx: Tx, rows: Sequence[tuple[Session, int]]) -> list[SessionOut]:
+    ids = {session.conversation_id for session, _ in rows}
+    known = {id_: conversations.find(tx, id_) for id_ in ids}
+    first = sessions.first_words(tx, [session.id for session, _ in rows], FIRST_WORDS)
+    bodies = []
+    for session, messages in rows:
+        conversation = known[session.conversation_id]
+        title = conversation.title if conversation else ""
+        recipe = conversation.recipe if conversation else ""
+        given = {"messages": messages, "title": title, "recipe": recipe, "first": first[session.id]}
+        bodies.append(shape(SessionOut, session, **given))
+    return bodies

@@ -30,19 +30,17 @@ class Placed(NamedTuple):
     """Whether it closed another one."""
 
 
-def placed(
-    tx: Tx, scope: Scope, conversation_id: str, now: int, idle_minutes: float | None
-) -> Placed:
+def placed(tx: Tx, conversation_id: str, now: int, idle_minutes: float | None) -> Placed:
     """The session a message said now belongs to; an idle one is closed and a new one opened.
     `idle_minutes` None: the session is never cut by idleness."""
-    current = sessions.open_session(tx, scope, conversation_id)
+    current = sessions.open_session(tx, conversation_id)
     if current is not None:
         goes_on = idle_minutes is None or not is_over(current.last_user_at, now, idle_minutes)
         # Somebody else may be ending it right now: then a new one begins all the same.
-        if goes_on and sessions.touch(tx, scope, current.id, now):
+        if goes_on and sessions.touch(tx, current.id, now):
             return Placed(current.id, begins=False)
-        sessions.close(tx, scope, current, "idle", now)
-    begun = sessions.begin(tx, scope, conversation_id, now)
+        sessions.close(tx, current, "idle", now)
+    begun = sessions.begin(tx, conversation_id, now)
     return Placed(begun.id, begins=True, follows=current is not None)
 
 
@@ -50,12 +48,12 @@ async def end_session(database: Database, scope: Scope, session_id: str, clock: 
     """End a session because the person says so."""
 
     def write(tx: Tx) -> Session:
-        session = sessions.get(tx, scope, session_id)
-        if not sessions.close(tx, scope, session, "person", clock()):
+        session = sessions.get(tx, session_id)
+        if not sessions.close(tx, session, "person", clock()):
             raise Conflict("This session has ended.", "Your next message opens a new one.")
-        return sessions.get(tx, scope, session_id)
+        return sessions.get(tx, session_id)
 
-    return await database.write(write)
+    return await database.write(write, scope)
 
 
 async def sweep(database: Database, clock: Clock, idle_minutes: float) -> int:
@@ -67,9 +65,10 @@ async def sweep(database: Database, clock: Clock, idle_minutes: float) -> int:
     def write(tx: Tx) -> int:
         closed = 0
         for scope, session in over:
-            fresh = sessions.get(tx, scope, session.id)
+            own = tx.of(scope)
+            fresh = sessions.get(own, session.id)
             if fresh.ended_at is None and is_over(fresh.last_user_at, now, idle_minutes):
-                closed += sessions.close(tx, scope, fresh, "idle", now)
+                closed += sessions.close(own, fresh, "idle", now)
         return closed
 
     return await database.write(write) if over else 0

@@ -35,31 +35,31 @@ class Persona:
     conversation: Conversation | None = None
 
 
-def personas(tx: Tx, scope: Scope) -> list[Persona]:
+def personas(tx: Tx) -> list[Persona]:
     """Those that come with the program, then the advisors that somebody talks to alone."""
     ours = [*ABOUT, *(slug for slug in shipped() if slug not in ABOUT)]
-    found = [_persona(tx, scope, slug, advisors.find(tx, scope, slug)) for slug in ours]
+    found = [_persona(tx, slug, advisors.find(tx, slug)) for slug in ours]
     known = {one.advisor.id for one in found if one.advisor is not None}
-    for one in conversations.alone_with(tx, scope, RECIPE):
-        advisor = None if one in known else advisors.find(tx, scope, one)
+    for one in conversations.alone_with(tx, RECIPE):
+        advisor = None if one in known else advisors.find(tx, one)
         if advisor is not None:
-            found.append(_persona(tx, scope, advisor.slug, advisor))
+            found.append(_persona(tx, advisor.slug, advisor))
     return found
 
 
-def _persona(tx: Tx, scope: Scope, slug: str, advisor: Advisor | None) -> Persona:
+def _persona(tx: Tx, slug: str, advisor: Advisor | None) -> Persona:
     ours = slug in shipped()
     if advisor is None:
         return Persona(slug, slug.capitalize(), ABOUT.get(slug, ""), COLORS.get(slug, ""), ours)
     as_it_came = ours and kernel(advisor) == shipped()[slug]
     about = ABOUT.get(slug, "") if as_it_came else advisor.description
-    talk = _latest(tx, scope, advisor)
+    talk = _latest(tx, advisor)
     return Persona(advisor.slug, advisor.name, about, advisor.color, ours, advisor, talk)
 
 
-def find_or_make(tx: Tx, scope: Scope, key: str, now: int) -> Advisor:
+def find_or_make(tx: Tx, key: str, now: int) -> Advisor:
     """A persona by its id or slug; a shipped one is made where it is missing."""
-    found = advisors.find(tx, scope, key)
+    found = advisors.find(tx, key)
     if found is not None:
         return found
     slug = key.removeprefix("@").casefold()
@@ -70,7 +70,6 @@ def find_or_make(tx: Tx, scope: Scope, key: str, now: int) -> Advisor:
         )
     return advisors.create(
         tx,
-        scope,
         now,
         "companion",
         {
@@ -89,24 +88,21 @@ async def meet(
     """A persona, and the conversation with it alone that was spoken in last (or a new one)."""
 
     def look(tx: Tx) -> tuple[Advisor, Conversation] | None:
-        persona = advisors.find(tx, scope, key)
-        talk = None if persona is None else _latest(tx, scope, persona)
+        persona = advisors.find(tx, key)
+        talk = None if persona is None else _latest(tx, persona)
         return None if persona is None or talk is None else (persona, talk)
 
     def make(tx: Tx) -> tuple[Advisor, Conversation]:
         now = clock()
-        persona = find_or_make(tx, scope, key, now)
-        talk = _latest(tx, scope, persona) or conversations.create(
-            tx,
-            scope,
-            now,
-            {"title": persona.name, "recipe": RECIPE, "advisors": [persona.id]},
+        persona = find_or_make(tx, key, now)
+        talk = _latest(tx, persona) or conversations.create(
+            tx, now, {"title": persona.name, "recipe": RECIPE, "advisors": [persona.id]}
         )
         return persona, talk
 
-    found = await database.read(look)
-    return found if found is not None else await database.write(make)
+    found = await database.read(look, scope)
+    return found if found is not None else await database.write(make, scope)
 
 
-def _latest(tx: Tx, scope: Scope, persona: Advisor) -> Conversation | None:
-    return conversations.latest(tx, scope, recipe=RECIPE, advisor_id=persona.id)
+def _latest(tx: Tx, persona: Advisor) -> Conversation | None:
+    return conversations.latest(tx, recipe=RECIPE, advisor_id=persona.id)

@@ -27,7 +27,7 @@ from polyvox.memory.statements import plain
 from polyvox.memory.times import times_in
 from polyvox.memory.words import STOP, names_in, words_of
 from polyvox.session.remembering import RELEVANT, Lookup, MemoryService
-from polyvox.store.folding import fold
+from polyvox.store.fold import fold
 from polyvox.values import Scope
 
 EXPLICIT, AMBIENT = 0.55, 0.80

@@ -29,7 +29,7 @@ from polyvox.memory.running import Heard
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.models.base import ModelFacts
-from polyvox.quoting import quoted
+from polyvox.quote import quoted
 from polyvox.session import starting
 from polyvox.session.earlier import heard_of
 from polyvox.session.excerpts import brief_of
@@ -37,8 +37,8 @@ from polyvox.session.recalling import Librarian, Sought, words_for
 from polyvox.session.road import Job, Road
 from polyvox.session.starting import Opened
 from polyvox.store.database import Tx
-from polyvox.thread import Said, Thread
-from polyvox.values import Params, Scope, Turn
+from polyvox.thread import Thread, ThreadTurn
+from polyvox.values import Params, Turn
 
 LINE = 240
 """Characters of one line of the profile."""
@@ -73,11 +73,11 @@ class Remembered:
     kept: Kept
     traces: tuple[tuple[str, str], ...]
 
-    def store(self, tx: Tx, scope: Scope, turn: Turn, now: int) -> None:
+    def store(self, tx: Tx, turn: Turn, now: int) -> None:
         """Keep it."""
         talk, session = turn.conversation_id, turn.session_id or turn.id
-        companions.put_session(tx, scope, session, talk, self.kept, now)
-        companions.put_traces(tx, scope, turn.id, talk, self.traces, now)
+        companions.put_session(tx, session, talk, self.kept, now)
+        companions.put_traces(tx, turn.id, talk, self.traces, now)
 
 
 async def recollect(
@@ -86,7 +86,7 @@ async def recollect(
     seats: Sequence[Seated],
     drafts: Sequence[Compiled | None],
     kept: Kept | None,
-    unread: Sequence[tuple[Said, ...]],
+    unread: Sequence[tuple[ThreadTurn, ...]],
     number: int,
     *,
     look: bool,
@@ -188,7 +188,7 @@ async def _look_up(
     jobs: Sequence[Job],
     seats: Sequence[Seated],
     drafts: Sequence[Compiled | None],
-    unread: Sequence[tuple[Said, ...]],
+    unread: Sequence[tuple[ThreadTurn, ...]],
     opened: Opened | None,
     now: int,
 ) -> list[Sought]:
@@ -263,7 +263,9 @@ def _in_request(seat: Seated, compiled: Compiled | None) -> tuple[frozenset[str]
     return frozenset(known - cut), shown
 
 
-def _earlier(seat: Seated, compiled: Compiled | None, unread: Sequence[Said]) -> tuple[Heard, ...]:
+def _earlier(
+    seat: Seated, compiled: Compiled | None, unread: Sequence[ThreadTurn]
+) -> tuple[Heard, ...]:
     """What was said in this session and is not in the request, in order."""
     thread = seat.thread
     session = thread.current.session_id

@@ -21,9 +21,9 @@ async def recover(database: Database, runner: Runner, clock: Clock) -> int:
     def close(tx: Tx) -> int:
         closed = 0
         for scope, conversation_id, answer_id, _ in orphans:
-            now = clock()
-            ended, happened = endings.end(tx, scope, Ending(answer_id, "interrupted"), now)
-            events.append(tx, scope, conversation_id, happened, now)
+            own, now = tx.of(scope), clock()
+            ended, happened = endings.end(own, Ending(answer_id, "interrupted"), now)
+            events.append(own, conversation_id, happened, now)
             closed += ended is not None
         return closed
 

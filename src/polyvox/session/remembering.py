@@ -37,7 +37,7 @@ from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
 from polyvox.memory.startbrief import Known, startbrief
 from polyvox.memory.values import Item, Partition
 from polyvox.memory.veto import NO_VETO, Veto
-from polyvox.quoting import unstructured
+from polyvox.quote import unstructured
 from polyvox.store.database import Database, Tx
 from polyvox.values import Scope
 
@@ -190,18 +190,14 @@ class OwnMemory:
         away = cloud or (writer is not None and writer.cloud)
 
         def read(tx: Tx) -> tuple[Known, list[Loop], Profile]:
-            known, kept, who = past.read(
-                tx, scope, part, now, zone, session_id, cloud=away, whole=False
-            )
+            known, kept, who = past.read(tx, part, now, zone, session_id, cloud=away, whole=False)
             if away != cloud:  # the writer may be told less than those who answer
-                kept = past.live_loops(
-                    tx, scope, part, now, cloud=cloud, zone=zone, session_id=session_id
-                )
-                who = profile.read(tx, scope, part, now, cloud=cloud, without=session_id)
+                kept = past.live_loops(tx, part, now, cloud=cloud, zone=zone, session_id=session_id)
+                who = profile.read(tx, part, now, cloud=cloud, without=session_id)
             return known, kept[:LOOPS], who
 
         try:
-            known, kept, who = await self.database.read(read)
+            known, kept, who = await self.database.read(read, scope)
         except StoreError:
             return Start(degrades=(Degrade("startbrief", "unreachable", "database"),))
         left = vetoing.without(known, kept, who, veto)
@@ -224,7 +220,7 @@ class OwnMemory:
     async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:
         """Instructions, what to avoid, and how to call them."""
         part = Partition.own(scope)
-        who = await self.database.read(lambda tx: profile.lines(tx, scope, part, cloud=cloud))
+        who = await self.database.read(lambda tx: profile.lines(tx, part, cloud=cloud), scope)
         return tuple(
             vetoing.told_as(place, one.text)
             for place in vetoing.INSTRUCTIONS
@@ -264,13 +260,11 @@ class OwnMemory:
             found: dict[Lookup, Got[QueryReply]] = {}
             for (words, now), some in alike.items():
                 sense = senses[words]
-                found |= _looked(
-                    tx, scope, part, words, now, list(some), sense, named=named, zone=zone
-                )
+                found |= _looked(tx, part, words, now, list(some), sense, named=named, zone=zone)
             return [found[one] for one in wanted]
 
         try:
-            return await self.database.read(look)
+            return await self.database.read(look, scope)
         except StoreError:
             return [Got(None, Degrade("query", "unreachable", "database")) for _ in wanted]
 
@@ -338,7 +332,6 @@ def as_handover(start: Start) -> str:
 
 def _looked(
     tx: Tx,
-    scope: Scope,
     part: Partition,
     words: str,
     now: int,
@@ -354,14 +347,12 @@ def _looked(
             one.exclude,
             one.limit,
             one.stretches,
-            sense.also(tx, scope, part, one.reader),
+            sense.also(tx, part, one.reader),
         )
         for one in wanted
     ]
     sources = {facts.KIND: facts.tell}
-    found = recall_all(
-        tx, scope, part, words, wishes, reference_time=now, sources=sources, zone=zone
-    )
+    found = recall_all(tx, part, words, wishes, reference_time=now, sources=sources, zone=zone)
     degrade = Degrade("query", "words alone", sense.degrade) if sense.degrade else None
 
     def reply(items: Sequence[Item]) -> QueryReply:

@@ -23,7 +23,7 @@ INTERNAL = Failure(
 class Badges(Protocol):
     """Has new answers checked against what their advisors should do."""
 
-    def want_badges(self, tx: Tx, scope: Scope, answer_id: str) -> None:
+    def want_badges(self, tx: Tx, answer_id: str) -> None:
         """In the commit that ends an answer."""
         ...
 

@@ -20,12 +20,12 @@ from polyvox.context.window import NOTE_ABOVE, select
 from polyvox.errors import ProtocolError
 from polyvox.memory.asking import Asker, prompt, text_of
 from polyvox.memory.tables import companions
-from polyvox.store import conversations, jobs, running, turns
+from polyvox.store import conversations, jobs, summaries, turns
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
-from polyvox.store.running import KIND, Running
+from polyvox.store.summaries import KIND, RunningSummary
 from polyvox.store.threads import between
-from polyvox.thread import Said, Summary, Thread
+from polyvox.thread import Thread, ThreadSummary, ThreadTurn
 from polyvox.values import Scope, Turn
 from polyvox.work.worker import Handler
 
@@ -36,8 +36,8 @@ BATCH_CHARS = 16_000
 SHOWN_CHARS = 8_000
 """Characters of one message that it is shown."""
 
-RecipeOf = Callable[[Tx, Scope, str], Recipe]
-ThreadOf = Callable[[Tx, Scope, Turn, Recipe, str], Thread | None]
+RecipeOf = Callable[[Tx, str], Recipe]
+ThreadOf = Callable[[Tx, Turn, Recipe, str], Thread | None]
 """The thread of an advisor as it would be read for a turn; None: there is no such advisor."""
 
 
@@ -46,20 +46,22 @@ def leaves_out(recipe: Recipe, draft: Draft) -> bool:
     return _notes(recipe) and any(one.reason == "window" for one in draft.omitted)
 
 
-def want(tx: Tx, scope: Scope, turn: Turn, advisor_id: str, now: int) -> None:
+def want(tx: Tx, turn: Turn, advisor_id: str, now: int) -> None:
     """Want what left an advisor's window summed up."""
-    subject = running.subject(turn.conversation_id, turn.branch_id, advisor_id)
-    jobs.again(tx, scope, KIND, subject, now)
+    subject = summaries.subject(turn.conversation_id, turn.branch_id, advisor_id)
+    jobs.again(tx, KIND, subject, now)
 
 
-def find(tx: Tx, scope: Scope, turn: Turn, recipe: Recipe, advisor_id: str) -> Summary | None:
+def find(tx: Tx, turn: Turn, recipe: Recipe, advisor_id: str) -> ThreadSummary | None:
     """What is stored for an advisor's thread up to a turn; the compiler sees whether it fits."""
     if not _notes(recipe):
         return None
-    found = running.find(tx, scope, turn.conversation_id, turn.branch_id, advisor_id)
+    found = summaries.find(tx, turn.conversation_id, turn.branch_id, advisor_id)
     if found is None:
         return None
-    return Summary(found.text, found.after_id, found.before_id, len(found.covers), found.covers)
+    return ThreadSummary(
+        found.text, found.after_id, found.before_id, len(found.covers), found.covers
+    )
 
 
 def _notes(recipe: Recipe) -> bool:
@@ -70,8 +72,8 @@ def _notes(recipe: Recipe) -> bool:
 class _Plan:
     """What is to be told next: the summary so far, the turns behind it, and what is around them."""
 
-    before: Running | None
-    told: tuple[Said, ...]
+    before: RunningSummary | None
+    told: tuple[ThreadTurn, ...]
     """Turns to add now; none: the summary is whole."""
     covers: tuple[str, ...]
     """What the summary covers once they are in it."""
@@ -98,12 +100,12 @@ class RunningSummaries:
         name, database = self.asker.model, self.asker.database
         if name is None:
             return  # the plain note stands
-        while (plan := await database.read(lambda tx: self._plan(tx, scope, subject))) is not None:
+        while (plan := await database.read(lambda tx: self._plan(tx, subject), scope)) is not None:
             text = plan.before.text if plan.before is not None else ""
             if plan.told:
                 text = await self._tell(scope, name, text, plan.told)
-            made = Running(
-                *running.parse(subject),
+            made = RunningSummary(
+                *summaries.parse(subject),
                 text,
                 plan.covers,
                 plan.after_id,
@@ -112,23 +114,23 @@ class RunningSummaries:
                 self.asker.clock(),
             )
 
-            def write(tx: Tx, plan: _Plan = plan, made: Running = made) -> None:
+            def write(tx: Tx, plan: _Plan = plan, made: RunningSummary = made) -> None:
                 # What changed while the model was reading is looked at anew.
-                companions.drops_held(tx, scope)
-                if self._plan(tx, scope, subject) == plan:
-                    running.put(tx, scope, made)
+                companions.drops_held(tx)
+                if self._plan(tx, subject) == plan:
+                    summaries.put(tx, made)
 
-            await database.write(write)
+            await database.write(write, scope)
 
-    def _plan(self, tx: Tx, scope: Scope, subject: str) -> _Plan | None:
+    def _plan(self, tx: Tx, subject: str) -> _Plan | None:
         """What to do next; None: nothing."""
-        conversation_id, branch_id, advisor_id = running.parse(subject)
-        conversation = conversations.find(tx, scope, conversation_id)
-        tip = turns.tip(tx, scope, conversation_id, branch_id)
+        conversation_id, branch_id, advisor_id = summaries.parse(subject)
+        conversation = conversations.find(tx, conversation_id)
+        tip = turns.tip(tx, conversation_id, branch_id)
         if conversation is None or tip is None:
             return None
-        recipe = self.recipe_of(tx, scope, conversation.recipe)
-        thread = self.thread_of(tx, scope, _next(tip), recipe, advisor_id)
+        recipe = self.recipe_of(tx, conversation.recipe)
+        thread = self.thread_of(tx, _next(tip), recipe, advisor_id)
         if thread is None or not _notes(recipe):
             return None
         selected = select(recipe, thread)
@@ -137,10 +139,10 @@ class RunningSummaries:
         last = selected.units[selected.head - 1] if selected.head else None
         first = selected.units[selected.head]
         depth = last.depth if last else 0
-        gap = between(tx, scope, _next(tip), advisor_id, depth, first.depth)
+        gap = between(tx, _next(tip), advisor_id, depth, first.depth)
         after_id = last.turn_id if last else ""
         refs = _refs(gap)
-        known = running.of_advisor(tx, scope, conversation_id, advisor_id)
+        known = summaries.of_advisor(tx, conversation_id, advisor_id)
         fitting = [
             one
             for one in known
@@ -159,7 +161,7 @@ class RunningSummaries:
         following = left[len(told)].turn_id if len(left) > len(told) else first.turn_id
         return _Plan(before, told, refs[: done + len(_refs(told))], after_id, following)
 
-    async def _tell(self, scope: Scope, name: str, text: str, told: Sequence[Said]) -> str:
+    async def _tell(self, scope: Scope, name: str, text: str, told: Sequence[ThreadTurn]) -> str:
         lines = [{"so_far": text}] if text else []
         for one in told:
             lines.append({"who": "person", "text": one.text[:SHOWN_CHARS]})
@@ -194,7 +196,7 @@ def _next(tip: Turn) -> Turn:
     )
 
 
-def _refs(told: Sequence[Said]) -> tuple[str, ...]:
+def _refs(told: Sequence[ThreadTurn]) -> tuple[str, ...]:
     return tuple(
         ref
         for one in told
@@ -202,7 +204,7 @@ def _refs(told: Sequence[Said]) -> tuple[str, ...]:
     )
 
 
-def _behind(gap: Sequence[Said], done: int) -> tuple[Said, ...]:
+def _behind(gap: Sequence[ThreadTurn], done: int) -> tuple[ThreadTurn, ...]:
     """The turns behind so many messages; those were whole turns."""
     at = 0
     while done > 0:
@@ -211,7 +213,7 @@ def _behind(gap: Sequence[Said], done: int) -> tuple[Said, ...]:
     return tuple(gap[at:])
 
 
-def _some(left: Sequence[Said]) -> tuple[Said, ...]:
+def _some(left: Sequence[ThreadTurn]) -> tuple[ThreadTurn, ...]:
     """As many turns as a model is shown at once."""
     chars, count = 0, 0
     for one in left:

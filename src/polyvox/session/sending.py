@@ -24,7 +24,7 @@ from polyvox.session.turn import foresee, reach_of
 from polyvox.store import conversations, ratios, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
-from polyvox.thread import Said, Thread
+from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import Advisor, Conversation, Scope, Turn, Usage
 
 
@@ -41,7 +41,6 @@ class Plan:
 def plan(
     tx: Tx,
     road: Road,
-    scope: Scope,
     conversation_id: str,
     content: str,
     advisors: Sequence[str] | None,
@@ -51,25 +50,25 @@ def plan(
 ) -> Plan:
     """Check a message; what it says must fit at least one of its advisors."""
     limits = road.settings.limits
-    conversation = conversations.get(tx, scope, conversation_id)
-    known = council.everyone(tx, scope)
+    conversation = conversations.get(tx, conversation_id)
+    known = council.everyone(tx)
     message = receive(
         content, known=known, limit=limits.message_chars, advisors=advisors, idempotency_key=key
     )
-    recipe = council.find_recipe(tx, scope, road.settings, conversation.recipe)
+    recipe = council.find_recipe(tx, road.settings, conversation.recipe)
     asked = council.with_model(council.council_of(conversation, known, message.asked), model)
-    check_caps(tx, scope, limits, conversation_id, None, road.clock())
-    turn = next_turn(tx, scope, conversation, content, road.clock(), edits)
-    _refuse_too_long(tx, road, scope, recipe, asked, turn)
+    check_caps(tx, limits, conversation_id, None, road.clock())
+    turn = next_turn(tx, conversation, content, road.clock(), edits)
+    _refuse_too_long(tx, road, recipe, asked, turn)
     return Plan(conversation, message, recipe, asked)
 
 
 def _refuse_too_long(
-    tx: Tx, road: Road, scope: Scope, recipe: Recipe, asked: Sequence[Advisor], turn: Turn
+    tx: Tx, road: Road, recipe: Recipe, asked: Sequence[Advisor], turn: Turn
 ) -> None:
     """A message that fits none of its advisors is refused before anything is stored. All that
     bears on it is read, and no history: that can be dropped."""
-    said = Said(turn.id, turn.message_id, 1, turn.content, turn.said_at)
+    said = ThreadTurn(turn.id, turn.message_id, 1, turn.content, turn.said_at)
     enough = reach_of(recipe).count_upto
     refusal: TooLong | None = None
     for advisor in asked:
@@ -79,8 +78,8 @@ def _refuse_too_long(
         thread = Thread(
             council.voiced(recipe, advisor),
             said,
-            answers=threads.count_answers(tx, scope, turn, advisor.id, enough),
-            ratio=ratios.ratio(tx, scope, name),
+            answers=threads.count_answers(tx, turn, advisor.id, enough),
+            ratio=ratios.ratio(tx, name),
         )
         try:
             compile_request(recipe, thread, road.settings.limits, facts, params)
@@ -92,9 +91,7 @@ def _refuse_too_long(
         raise Invalid(refusal.message, refusal.hint, param="content")
 
 
-def begin(
-    tx: Tx, road: Road, scope: Scope, plan: Plan, edits: str | None, veto: Sequence[str]
-) -> Begun:
+def begin(tx: Tx, road: Road, plan: Plan, edits: str | None, veto: Sequence[str]) -> Begun:
     """Store a message and the answers that are to be written."""
     message = plan.message
     now = road.clock()
@@ -111,34 +108,26 @@ def begin(
     place: list[Placed] = []
 
     def session() -> str:
-        place.append(lifecycle.placed(tx, scope, plan.conversation.id, now, idle))
+        place.append(lifecycle.placed(tx, plan.conversation.id, now, idle))
         found = place[-1].session_id
         if veto:
-            starting.add_veto(tx, scope, found, plan.conversation.id, veto, now)
+            starting.add_veto(tx, found, plan.conversation.id, veto, now)
         return found
 
-    head = None if edits is None else conversations.get(tx, scope, plan.conversation.id).head_id
+    head = None if edits is None else conversations.get(tx, plan.conversation.id).head_id
     begun = turns.begin(
-        tx,
-        scope,
-        plan.conversation.id,
-        new,
-        session,
-        road.runner_id,
-        road.settings.limits.queue,
-        now,
+        tx, plan.conversation.id, new, session, road.runner_id, road.settings.limits.queue, now
     )
     if not place:  # it was stored before
         return begun
     if head is not None:
-        excluding.follow_head(tx, scope, plan.conversation.id, head, begun.turn.id, now)
+        excluding.follow_head(tx, plan.conversation.id, head, begun.turn.id, now)
     return replace(begun, begins=place[-1].begins, follows=place[-1].follows)
 
 
 def imagine(
     tx: Tx,
     road: Road,
-    scope: Scope,
     conversation_id: str | None,
     content: str,
     advisors: Sequence[str] | None,
@@ -146,24 +135,24 @@ def imagine(
 ) -> list[Job]:
     """The turn that a message would become, for each advisor it would go to."""
     conversation = (
-        conversations.get(tx, scope, conversation_id)
+        conversations.get(tx, conversation_id)
         if conversation_id is not None
         else Conversation("", "", recipe_name, None, None, None, 0, 0, 0)
     )
-    known = council.everyone(tx, scope)
+    known = council.everyone(tx)
     message = receive(
         content,
         known=known,
         limit=road.settings.limits.message_chars,
         advisors=advisors,
     )
-    recipe = council.find_recipe(tx, scope, road.settings, conversation.recipe)
+    recipe = council.find_recipe(tx, road.settings, conversation.recipe)
     asked = council.council_of(conversation, known, message.asked)
     now = road.clock()
-    turn = next_turn(tx, scope, conversation, content, now)
-    session = starting.running_session(tx, scope, road, conversation, now)
+    turn = next_turn(tx, conversation, content, now)
+    session = starting.running_session(tx, road, conversation, now)
     turn = replace(turn, session_id=turn.id if session is None else session.id)
-    return [Job(scope, turn, new_id(), advisor, recipe) for advisor in asked]
+    return [Job(tx.scope, turn, new_id(), advisor, recipe) for advisor in asked]
 
 
 async def estimate(
@@ -177,7 +166,7 @@ async def estimate(
     """What a message would take, for each advisor it would go to, with what they would be told of
     the past."""
     jobs = await road.database.read(
-        lambda tx: imagine(tx, road, scope, conversation_id, content, advisors, recipe_name)
+        lambda tx: imagine(tx, road, conversation_id, content, advisors, recipe_name), scope
     )
     found = []
     refused: list[ModelError] = []
@@ -195,18 +184,13 @@ async def estimate(
 
 
 def next_turn(
-    tx: Tx,
-    scope: Scope,
-    conversation: Conversation,
-    content: str,
-    now: int,
-    edits: str | None = None,
+    tx: Tx, conversation: Conversation, content: str, now: int, edits: str | None = None
 ) -> Turn:
     """The turn a message would become."""
     if edits is not None:
-        edited = turns.get_turn(tx, scope, edits)
+        edited = turns.get_turn(tx, edits)
         return replace(edited, id=new_id(), content=content, said_at=now)
-    head = turns.get_turn(tx, scope, conversation.head_id) if conversation.head_id else None
+    head = turns.get_turn(tx, conversation.head_id) if conversation.head_id else None
     return Turn(
         id=new_id(),
         conversation_id=conversation.id,

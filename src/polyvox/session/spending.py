@@ -14,7 +14,6 @@ from polyvox.events import NANO
 from polyvox.settings import Limits
 from polyvox.store import usage
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +30,21 @@ class Estimate:
     """Nano-dollars at most; None where the model's price is unknown."""
 
 
-def check_caps(
-    tx: Tx, scope: Scope, limits: Limits, conversation_id: str, turn_id: str | None, now: int
-) -> None:
+def check_caps(tx: Tx, limits: Limits, conversation_id: str, turn_id: str | None, now: int) -> None:
     """Raise CapReached when a cap of the user's own is used up."""
     day = usage.day_of(now)
     caps: tuple[tuple[str, float | None, Callable[[], int]], ...] = (
         (
             "cost_per_turn",
             limits.cost_per_turn if turn_id else None,
-            lambda: usage.spent(tx, scope, turn_id=turn_id),
+            lambda: usage.spent(tx, turn_id=turn_id),
         ),
         (
             "cost_per_conversation",
             limits.cost_per_conversation,
-            lambda: usage.spent(tx, scope, conversation_id=conversation_id),
+            lambda: usage.spent(tx, conversation_id=conversation_id),
         ),
-        ("cost_per_day", limits.cost_per_day, lambda: usage.spent(tx, scope, day=day)),
+        ("cost_per_day", limits.cost_per_day, lambda: usage.spent(tx, day=day)),
     )
     for name, cap, spend in caps:
         if cap is None:

@@ -23,7 +23,7 @@ from polyvox.memory.remote import Degrade
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.memory.veto import LINES, NO_VETO, Veto
-from polyvox.quoting import quoted
+from polyvox.quote import quoted
 from polyvox.session import council
 from polyvox.session.lifecycle import ENDLESS, is_over
 from polyvox.session.remembering import MemoryService, NoMemory, RemoteService, Start
@@ -288,7 +288,7 @@ async def strip(
 ) -> Strip:
     """What a person may look at before they speak. Nothing is stored, and no model is asked."""
     place = await road.database.read(
-        lambda tx: _place(tx, road, scope, recipe_name, conversation_id)
+        lambda tx: _place(tx, road, recipe_name, conversation_id), scope
     )
     recall = looks_up(road, place.recall)
     if not uses_memory(road, place.recipe):
@@ -301,7 +301,7 @@ async def strip(
     small = all(road.models.facts(one).prompts == "compact" for one in place.models)
     told = told_to(place.recipe, before.start, ids, small=small, look=recall)
     whence = {one.session_id for one, _ in told if one.session_id is not None}
-    here = await road.database.read(lambda tx: _known(tx, scope, whence))
+    here = await road.database.read(lambda tx: _known(tx, whence), scope)
     items = tuple(
         Shown(one, when, one.id in ids, one.session_id is not None and one.session_id not in here)
         for one, when in told
@@ -387,12 +387,12 @@ def _opens(start: Start, kind: ItemKind) -> bool:
     return bool(blocks.steering(note, sure, day.quality_flag or ""))
 
 
-def _known(tx: Tx, scope: Scope, ids: Iterable[str]) -> set[str]:
+def _known(tx: Tx, ids: Iterable[str]) -> set[str]:
     """Those of the sessions that are here."""
     found = set()
     for one in ids:
         with suppress(NotFound):
-            found.add(sessions.get(tx, scope, one).id)
+            found.add(sessions.get(tx, one).id)
     return found
 
 
@@ -408,25 +408,23 @@ async def set_veto(road: Road, scope: Scope, conversation_id: str, ids: Iterable
     now = road.clock()
 
     def write(tx: Tx) -> None:
-        conversation = conversations.get(tx, scope, conversation_id)
-        session = running_session(tx, scope, road, conversation, now)
+        conversation = conversations.get(tx, conversation_id)
+        session = running_session(tx, road, conversation, now)
         if session is None:
             raise Conflict(
                 "No session is running in this conversation.",
                 "Send `veto` with the message that opens the next one.",
             )
-        companions.veto(tx, scope, session.id, conversation_id, ids, now)
+        companions.veto(tx, session.id, conversation_id, ids, now)
 
-    await road.database.write(write)
+    await road.database.write(write, scope)
 
 
-def add_veto(
-    tx: Tx, scope: Scope, session_id: str, conversation_id: str, ids: Iterable[str], now: int
-) -> None:
+def add_veto(tx: Tx, session_id: str, conversation_id: str, ids: Iterable[str], now: int) -> None:
     """What a session shall not be told either."""
-    kept = companions.session(tx, scope, session_id)
+    kept = companions.session(tx, session_id)
     before = kept.vetoed if kept is not None else ()
-    companions.veto(tx, scope, session_id, conversation_id, (*before, *ids), now)
+    companions.veto(tx, session_id, conversation_id, (*before, *ids), now)
 
 
 async def _fresh(road: Road, scope: Scope, place: _Place, veto: Veto) -> Packet:
@@ -436,28 +434,24 @@ async def _fresh(road: Road, scope: Scope, place: _Place, veto: Veto) -> Packet:
     return Packet(await _within(road, road.memory, asked), cloud)
 
 
-def _place(
-    tx: Tx, road: Road, scope: Scope, recipe_name: str, conversation_id: str | None
-) -> _Place:
-    known = council.everyone(tx, scope)
+def _place(tx: Tx, road: Road, recipe_name: str, conversation_id: str | None) -> _Place:
+    known = council.everyone(tx)
     if conversation_id is None:
         talk = Conversation("", "", recipe_name, None, None, None, 0, 0, 0)
         session = None
     else:
-        talk = conversations.get(tx, scope, conversation_id)
-        session = running_session(tx, scope, road, talk, road.clock())
-    recipe = council.find_recipe(tx, scope, road.settings, talk.recipe)
+        talk = conversations.get(tx, conversation_id)
+        session = running_session(tx, road, talk, road.clock())
+    recipe = council.find_recipe(tx, road.settings, talk.recipe)
     asked = council.council_of(talk, known, None)
     models = tuple(one.model or recipe.model or road.models.default for one in asked)
-    kept = companions.session(tx, scope, session.id) if session is not None else None
+    kept = companions.session(tx, session.id) if session is not None else None
     return _Place(recipe, models, talk.recall, session, kept)
 
 
-def running_session(
-    tx: Tx, scope: Scope, road: Road, conversation: Conversation, now: int
-) -> Session | None:
+def running_session(tx: Tx, road: Road, conversation: Conversation, now: int) -> Session | None:
     """The session that a message sent now would belong to."""
-    found = sessions.open_session(tx, scope, conversation.id)
+    found = sessions.open_session(tx, conversation.id)
     if found is None or conversation.recipe in ENDLESS:
         return found
     idle = road.settings.sessions.idle_minutes

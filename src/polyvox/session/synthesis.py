@@ -21,7 +21,7 @@ from polyvox.session.conductor import Conductor
 from polyvox.session.road import Job, Road
 from polyvox.store import ratios, threads, turns
 from polyvox.store.database import Tx
-from polyvox.thread import Other, Said
+from polyvox.thread import Other, ThreadTurn
 from polyvox.values import SYNTHESIS_ID, Advisor, Answer, Params, Scope, Turn
 
 AUTHOR = Advisor(SYNTHESIS_ID, SYNTHESIS_ID, "Synthesis", "")
@@ -42,7 +42,7 @@ async def write(
     job = Job(scope, turn, made.id, AUTHOR, recipe)
 
     async def work() -> None:
-        call = await road.database.read(lambda tx: _call(tx, road, scope, turn))
+        call = await road.database.read(lambda tx: _call(tx, road, turn), scope)
 
         def act(tx: Tx) -> tuple[None, list[Event]]:
             seal(tx, job, call)
@@ -63,21 +63,19 @@ async def _place(road: Road, scope: Scope, turn: Turn, *, asked_for: bool) -> An
 
     def act(tx: Tx) -> tuple[Answer, list[Event]]:
         now = road.clock()
-        if asked_for and turns.get_turn(tx, scope, turn.id).state != "completed":
+        if asked_for and turns.get_turn(tx, turn.id).state != "completed":
             raise Conflict(
                 "This turn is still being answered.", "Wait until its answers have ended."
             )
-        olds = [a for a in turns.answers_of(tx, scope, turn.id) if a.kind == "synthesis"]
+        olds = [a for a in turns.answers_of(tx, turn.id) if a.kind == "synthesis"]
         old = olds[-1] if olds else None
-        answers, started = turns.add(
-            tx, scope, turn, [(AUTHOR, old)], "synthesis", 0, road.runner_id, now
-        )
+        answers, started = turns.add(tx, turn, [(AUTHOR, old)], "synthesis", 0, road.runner_id, now)
         return answers[0], started
 
     return (await road.journal.do(scope, turn.conversation_id, act, now=True)).value
 
 
-def _call(tx: Tx, road: Road, scope: Scope, turn: Turn) -> Call:
+def _call(tx: Tx, road: Road, turn: Turn) -> Call:
     """The request: the message and every answer to it, labelled."""
     name = road.settings.models.synthesis or road.models.default
     facts = road.models.facts(name)
@@ -85,12 +83,12 @@ def _call(tx: Tx, road: Road, scope: Scope, turn: Turn) -> Call:
     params = Params(max_tokens=facts.max_tokens or limits.max_tokens)
     words = [
         Other(answer_id, advisor_id, "", label, text)
-        for answer_id, advisor_id, label, text, _ in threads.words_of(tx, scope, turn.id)
+        for answer_id, advisor_id, label, text, _ in threads.words_of(tx, turn.id)
     ]
-    question = Said(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)
+    question = ThreadTurn(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)
     who = attributable(words)
     try:
-        ratio = ratios.ratio(tx, scope, name)
+        ratio = ratios.ratio(tx, name)
         compiled = compile_synthesis(question, words, limits, facts, params, ratio)
     except TooLong as refusal:
         return Call(name, None, refusal=refusal)

@@ -20,7 +20,7 @@ from polyvox.session.inspect import inspect
 from polyvox.session.road import Job, Road
 from polyvox.store import turns
 from polyvox.store.database import Tx
-from polyvox.values import Answer, Scope, Turn
+from polyvox.values import Answer, Turn
 
 log = logging.getLogger("polyvox.chat")
 PERSONA = "persona"
@@ -61,14 +61,14 @@ def undecided(turn: Turn) -> dict[str, Any]:
     }
 
 
-def trace_of(tx: Tx, scope: Scope, turn_id: str, answer_id: str | None = None) -> dict[str, Any]:
+def trace_of(tx: Tx, turn_id: str, answer_id: str | None = None) -> dict[str, Any]:
     """The trace of a turn: of the answer that is named, else of its first one as it is now."""
-    turn = turns.get_turn(tx, scope, turn_id)
-    stored = companions.traces(tx, scope, turn_id)
-    answer = _answer(turns.answers_of(tx, scope, turn_id), stored, answer_id)
+    turn = turns.get_turn(tx, turn_id)
+    stored = companions.traces(tx, turn_id)
+    answer = _answer(turns.answers_of(tx, turn_id), stored, answer_id)
     decided = stored.get(answer.id)
     data = undecided(turn) | (msgspec.json.decode(decided) if decided is not None else {})
-    draft = _draft(tx, scope, answer.id)
+    draft = _draft(tx, answer.id)
     if draft is not None:
         data = as_sent(data, left_out(draft)) | {"system_blocks": _blocks(draft)}
     return {
@@ -84,13 +84,13 @@ def trace_of(tx: Tx, scope: Scope, turn_id: str, answer_id: str | None = None) -
     }
 
 
-def decided_for(tx: Tx, scope: Scope, answer: Answer) -> dict[str, Any] | None:
+def decided_for(tx: Tx, answer: Answer) -> dict[str, Any] | None:
     """What was decided for an answer, less what was not sent; None: nothing is stored of it."""
-    stored = companions.traces(tx, scope, answer.turn_id).get(answer.id)
+    stored = companions.traces(tx, answer.turn_id).get(answer.id)
     if stored is None:
         return None
-    turn = turns.get_turn(tx, scope, answer.turn_id)
-    draft = _draft(tx, scope, answer.id)
+    turn = turns.get_turn(tx, answer.turn_id)
+    draft = _draft(tx, answer.id)
     gone = [] if draft is None else left_out(draft)
     return as_sent(undecided(turn) | msgspec.json.decode(stored), gone)
 
@@ -130,7 +130,8 @@ async def tell(road: Road, jobs: Sequence[Job]) -> None:
     for job in jobs:
         try:
             told = await road.database.read(
-                lambda tx, job=job: trace_of(tx, job.scope, job.turn.id, job.answer_id)  # type: ignore[misc]  # bound now
+                lambda tx, job=job: trace_of(tx, job.turn.id, job.answer_id),  # type: ignore[misc]  # bound now
+                job.scope,
             )
         except (NotFound, StoreError):  # deleted meanwhile, or the store is away
             continue
@@ -149,10 +150,10 @@ def _answer(found: Sequence[Answer], stored: dict[str, str], wanted: str | None)
     return found[0]
 
 
-def _draft(tx: Tx, scope: Scope, answer_id: str) -> Draft | None:
+def _draft(tx: Tx, answer_id: str) -> Draft | None:
     """The request as it was compiled; None: there is none."""
     try:
-        return inspect(tx, scope, answer_id).receipt.draft
+        return inspect(tx, answer_id).receipt.draft
     except NotFound:
         return None
 

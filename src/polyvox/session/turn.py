@@ -30,10 +30,10 @@ from polyvox.session.council import model_for, params_for, voiced
 from polyvox.session.earlier import unread_of
 from polyvox.session.recollecting import Remembered, Seated
 from polyvox.session.road import Job, Road
-from polyvox.store import conversations, ratios, receipts, turns
+from polyvox.store import advisors, conversations, ratios, receipts, turns
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, count_said, read_threads, words_of
-from polyvox.thread import Other, Own, Said, Thread
+from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Params, Recall, Scope, Turn
 
 log = logging.getLogger("polyvox.session")
@@ -51,7 +51,7 @@ class _Found:
     calls: list[Call] | None = None
     drafts: Sequence[Compiled | None] = ()
     """What each would be asked with without memory; none where nothing was said before."""
-    unread: Sequence[tuple[Said, ...]] = ()
+    unread: Sequence[tuple[ThreadTurn, ...]] = ()
     """What was said in this session before what was read for a request."""
     number: int = 1
     """Which message of its session it is."""
@@ -100,19 +100,19 @@ async def _read(road: Road, jobs: Sequence[Job], round_: int = 0) -> _Found:
 
     def read(tx: Tx) -> _Found:
         # It may have been deleted meanwhile.
-        recall = conversations.recall_of(tx, scope, turn.conversation_id)
-        kept = companions.session(tx, scope, turn.session_id or turn.id) if remembers else None
-        seats = seat(tx, road, jobs, _names(tx, scope), round_)
+        recall = conversations.recall_of(tx, turn.conversation_id)
+        kept = companions.session(tx, turn.session_id or turn.id) if remembers else None
+        seats = seat(tx, road, jobs, advisors.slugs(tx), round_)
         if not remembers:
             return _Found(seats, recall, None, compile_all(road, jobs, seats))
         # What memory has to tell depends on what is told anyway, but not where that is one message.
         alone = all(one.begins for one in seats)
         drafts = [] if alone else [_draft(road, *each) for each in zip(jobs, seats, strict=True)]
-        unread = [unread_of(tx, scope, turn, one.thread) for one in seats]
-        number = 1 + _said_before(tx, scope, turn, seats[0].thread)
+        unread = [unread_of(tx, turn, one.thread) for one in seats]
+        number = 1 + _said_before(tx, turn, seats[0].thread)
         return _Found(seats, recall, kept, None, drafts, unread, number)
 
-    return await road.database.read(read)
+    return await road.database.read(read, scope)
 
 
 async def _recollect(road: Road, jobs: Sequence[Job], found: _Found) -> Remembered:
@@ -135,18 +135,18 @@ async def _compile(road: Road, jobs: Sequence[Job], found: _Found) -> list[Call]
     return await asyncio.to_thread(compile_all, road, jobs, found.seats, found.drafts)
 
 
-def _said_before(tx: Tx, scope: Scope, turn: Turn, thread: Thread) -> int:
+def _said_before(tx: Tx, turn: Turn, thread: Thread) -> int:
     """How many answered messages of its session stand before a turn, in a thread or not."""
     mine = [one for one in thread.past if one.session_id == turn.session_id]
     if len(thread.past) == turn.depth - 1 and all(one.own for one in mine):  # all are there
         return len(mine)
-    return count_said(tx, scope, turn)
+    return count_said(tx, turn)
 
 
 async def _judge(road: Road, scope: Scope, session_id: str) -> None:
     """Have the turn remembered in the background now."""
     try:
-        await road.database.write(lambda tx: want_judged(tx, scope, session_id, road.clock()))
+        await road.database.write(lambda tx: want_judged(tx, session_id, road.clock()), scope)
     except StoreError as error:  # it is remembered when its session ends
         log.warning("a turn is not remembered at once: %s", error.message)
     else:
@@ -192,7 +192,7 @@ def seat(
 ) -> list[Seated]:
     """For every job: its thread, read from the newest end, and how its model is asked. Only
     reads."""
-    recipe, turn, scope = jobs[0].recipe, jobs[0].turn, jobs[0].scope
+    recipe, turn = jobs[0].recipe, jobs[0].turn
     limits = road.settings.limits
     asked: list[tuple[ModelFacts, Params]] = []
     needs: list[Need] = []
@@ -201,20 +201,20 @@ def seat(
         facts = road.models.facts(model_for(road, recipe, job.advisor))
         params = params_for(road, recipe, job.advisor, facts)
         if facts.id not in measured:
-            measured[facts.id] = ratios.ratio(tx, scope, facts.id)
+            measured[facts.id] = ratios.ratio(tx, facts.id)
         ratio = measured[facts.id]
         room = allowance_for(limits, facts, params, ratio, recipe.context)
         asked.append((facts, params))
         needs.append(Need(voiced(recipe, job.advisor), room.chars, ratio))
-    threads = read_threads(tx, scope, turn, reach_of(recipe), needs, slugs)
+    threads = read_threads(tx, turn, reach_of(recipe), needs, slugs)
     if round_:
-        threads = [_in_exchange(tx, scope, turn, thread, round_, slugs) for thread in threads]
+        threads = [_in_exchange(tx, turn, thread, round_, slugs) for thread in threads]
     found = []
     for job, thread, (facts, params) in zip(jobs, threads, asked, strict=True):
-        advisor, base = job.advisor, _base(tx, scope, thread)
+        advisor, base = job.advisor, _base(tx, thread)
         place = Seat(advisor.id, advisor.name, advisor.version_id, facts.id)
         cut = base.cut if base is not None else None
-        summary = None if round_ else running_summary.find(tx, scope, turn, recipe, advisor.id)
+        summary = None if round_ else running_summary.find(tx, turn, recipe, advisor.id)
         thread = replace(thread, cut=cut, summary=summary)
         found.append(Seated(thread, facts, params, base, place))
     return found
@@ -263,11 +263,6 @@ def _draft(road: Road, job: Job, one: Seated) -> Compiled | None:
         return None
 
 
-def _names(tx: Tx, scope: Scope) -> dict[str, str]:
-    rows = tx.all("SELECT id, slug FROM advisors WHERE user_id = ?", (scope.user,))
-    return {row[0]: row[1] for row in rows}
-
-
 def reach_of(recipe: Recipe) -> Reach:
     """How far back a recipe has to look."""
     levels = {recipe.visibility.default, *(pair.level for pair in recipe.visibility.pairs)}
@@ -280,19 +275,19 @@ def reach_of(recipe: Recipe) -> Reach:
     )
 
 
-def _base(tx: Tx, scope: Scope, thread: Thread) -> BaseHistory | None:
+def _base(tx: Tx, thread: Thread) -> BaseHistory | None:
     """The receipt of the advisor's newest answer in its thread: the next one builds on it."""
     spoken = next((said.own[0] for said in reversed(thread.past) if said.own), None)
-    stored = receipts.find(tx, scope, spoken.answer_id) if spoken is not None else None
+    stored = receipts.find(tx, spoken.answer_id) if spoken is not None else None
     return None if stored is None else base_of(stored.answer_id, stored.data)
 
 
 def _in_exchange(
-    tx: Tx, scope: Scope, turn: Turn, thread: Thread, round_: int, slugs: Mapping[str, str]
+    tx: Tx, turn: Turn, thread: Thread, round_: int, slugs: Mapping[str, str]
 ) -> Thread:
     """The thread as it stands inside a turn, before an exchange round."""
     me = thread.advisor.id
-    spoken = words_of(tx, scope, turn.id)
+    spoken = words_of(tx, turn.id)
     own = tuple(Own(i, text) for i, who, _, text, n in spoken if who == me and n < round_)
     words = tuple(
         Other(i, who, slugs.get(who, ""), name, text)
@@ -310,9 +305,9 @@ def _store_receipts(
     scope, turn, now = jobs[0].scope, jobs[0].turn, road.clock()
 
     def act(tx: Tx) -> tuple[None, list[Event]]:
-        turns.set_running(tx, scope, turn.id)
+        turns.set_running(tx, turn.id)
         if remembered is not None:
-            remembered.store(tx, scope, turn, now)
+            remembered.store(tx, turn, now)
         for job, call in zip(jobs, calls, strict=True):
             seal(tx, job, call)
         return None, []

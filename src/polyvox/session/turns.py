@@ -65,26 +65,26 @@ class Turns:
         if idempotency_key is not None:
             given, key = body_hash(content, advisors), idempotency_key
             repeat = await road.database.read(
-                lambda tx: turns.find_repeat(tx, scope, conversation_id, key, given)
+                lambda tx: turns.find_repeat(tx, conversation_id, key, given), scope
             )
             if repeat is not None:
                 return Begun(*repeat, existing=True)
 
         def check(tx: Tx) -> Plan:
             return sending.plan(
-                tx, road, scope, conversation_id, content, advisors, idempotency_key, model, edits
+                tx, road, conversation_id, content, advisors, idempotency_key, model, edits
             )
 
-        plan = await road.database.read(check)
+        plan = await road.database.read(check, scope)
         if await council.keep_persona(road, scope, plan.asked):
-            plan = await road.database.read(check)
+            plan = await road.database.read(check, scope)
         return await self.conductor.see_through(self._send(scope, plan, edits, veto))
 
     async def _send(
         self, scope: Scope, plan: Plan, edits: str | None, veto: Sequence[str]
     ) -> Begun:
         def act(tx: Tx) -> tuple[Begun, list[Event]]:
-            begun = sending.begin(tx, self._road, scope, plan, edits, veto)
+            begun = sending.begin(tx, self._road, plan, edits, veto)
             return begun, begun.opening
 
         begun, _ = await self._road.journal.do(scope, plan.conversation.id, act, now=True)
@@ -109,7 +109,7 @@ class Turns:
         self.conductor.in_turn(turn.conversation_id, jobs, work)
 
     async def _many_spoke(self, scope: Scope, turn_id: str) -> bool:
-        words = await self._road.database.read(lambda tx: threads.words_of(tx, scope, turn_id, 0))
+        words = await self._road.database.read(lambda tx: threads.words_of(tx, turn_id, 0), scope)
         return len(words) > 1
 
     # -- again -----------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class Turns:
     async def replay(self, scope: Scope, answer_id: str) -> Answer:
         """Send the very request of an answer again, rebuilt from its receipt, whatever prompts,
         history or exclusions have become since. The new answer is a further version."""
-        seen = await self._road.database.read(lambda tx: inspect(tx, scope, answer_id))
+        seen = await self._road.database.read(lambda tx: inspect(tx, answer_id), scope)
         receipt = seen.receipt
         if receipt.sent is None or not receipt.exact or seen.answer.kind == "synthesis":
             raise Conflict(
@@ -144,17 +144,17 @@ class Turns:
         road = self._road
 
         def act(tx: Tx) -> tuple[tuple[Turn, Answer, Advisor, Recipe], list[Event]]:
-            old = turns.get_answer(tx, scope, answer_id)
+            old = turns.get_answer(tx, answer_id)
             _check_again(old, retry)
-            turn = turns.get_turn(tx, scope, old.turn_id)
+            turn = turns.get_turn(tx, old.turn_id)
             changes.check_there(turn)
-            conversation = conversations.get(tx, scope, old.conversation_id)
-            recipe = council.find_recipe(tx, scope, road.settings, conversation.recipe)
-            advisor = self._advisor(tx, scope, old)
+            conversation = conversations.get(tx, old.conversation_id)
+            recipe = council.find_recipe(tx, road.settings, conversation.recipe)
+            advisor = self._advisor(tx, old)
             now = road.clock()
-            check_caps(tx, scope, road.settings.limits, conversation.id, turn.id, now)
+            check_caps(tx, road.settings.limits, conversation.id, turn.id, now)
             answers, started = turns.add(
-                tx, scope, turn, [(advisor, old)], old.kind, old.round, road.runner_id, now
+                tx, turn, [(advisor, old)], old.kind, old.round, road.runner_id, now
             )
             return (turn, answers[0], advisor, recipe), started
 
@@ -175,12 +175,12 @@ class Turns:
         self.conductor.beside(jobs, work, heard=True)
         return new
 
-    def _advisor(self, tx: Tx, scope: Scope, answer: Answer) -> Advisor:
+    def _advisor(self, tx: Tx, answer: Answer) -> Advisor:
         if answer.kind == "synthesis":
             return Advisor(SYNTHESIS_ID, SYNTHESIS_ID, "Synthesis", "")
         if answer.advisor_id == ASSISTANT_ID:
             return plain_assistant()
-        for advisor in council.everyone(tx, scope):
+        for advisor in council.everyone(tx):
             if advisor.id == answer.advisor_id:
                 return advisor
         raise NotFound(
@@ -215,14 +215,14 @@ class Turns:
 
     async def answer(self, scope: Scope, answer_id: str) -> Answer:
         """One answer as it is stored, with its text so far while it is being written."""
-        return await self._road.database.read(lambda tx: turns.seen_answer(tx, scope, answer_id))
+        return await self._road.database.read(lambda tx: turns.seen_answer(tx, answer_id), scope)
 
     async def _answers(self, scope: Scope, turn_id: str) -> list[Answer]:
         def read(tx: Tx) -> list[Answer]:
-            turns.get_turn(tx, scope, turn_id)
-            return turns.answers_of(tx, scope, turn_id)
+            turns.get_turn(tx, turn_id)
+            return turns.answers_of(tx, turn_id)
 
-        return await self._road.database.read(read)
+        return await self._road.database.read(read, scope)
 
     async def exclude_answer(self, scope: Scope, answer_id: str, excluded: bool) -> Answer:
         """Keep an answer out of every later request, or let it in again."""
@@ -235,9 +235,9 @@ class Turns:
     async def edit_message(self, scope: Scope, message_id: str, content: str) -> Begun:
         """Say something else instead: a branch with a new turn. The old one stays where it was."""
         turn = await self._road.database.read(
-            lambda tx: turns.turn_of_message(tx, scope, message_id)
+            lambda tx: turns.turn_of_message(tx, message_id), scope
         )
-        known = await self._road.database.read(lambda tx: council.everyone(tx, scope))
+        known = await self._road.database.read(lambda tx: council.everyone(tx), scope)
         ids = {ASSISTANT_ID, *(advisor.id for advisor in known)}
         asked = None
         if not mentioned(content, known):  # else they say themselves whom they ask now
@@ -251,28 +251,28 @@ class Turns:
         road = self._road
 
         def read(tx: Tx) -> tuple[Turn, Recipe]:
-            turn, recipe = self._turn(tx, scope, turn_id)
-            if not threads.words_of(tx, scope, turn_id):
+            turn, recipe = self._turn(tx, turn_id)
+            if not threads.words_of(tx, turn_id):
                 raise Conflict(
                     "There is no answer to bring together yet.", "Wait for an answer, or retry one."
                 )
-            check_caps(tx, scope, road.settings.limits, turn.conversation_id, turn_id, road.clock())
+            check_caps(tx, road.settings.limits, turn.conversation_id, turn_id, road.clock())
             return turn, recipe
 
-        turn, recipe = await road.database.read(read)
+        turn, recipe = await road.database.read(read, scope)
         return await self.conductor.see_through(
             synthesis.write(road, self.conductor, scope, turn, recipe, None, wait=False)
         )
 
-    def _turn(self, tx: Tx, scope: Scope, turn_id: str) -> tuple[Turn, Recipe]:
-        turn = turns.get_turn(tx, scope, turn_id)
+    def _turn(self, tx: Tx, turn_id: str) -> tuple[Turn, Recipe]:
+        turn = turns.get_turn(tx, turn_id)
         if turn.state != "completed":
             raise Conflict(
                 "This turn is still being answered.", "Wait until its answers have ended."
             )
         changes.check_there(turn)
-        conversation = conversations.get(tx, scope, turn.conversation_id)
-        return turn, council.find_recipe(tx, scope, self._road.settings, conversation.recipe)
+        conversation = conversations.get(tx, turn.conversation_id)
+        return turn, council.find_recipe(tx, self._road.settings, conversation.recipe)
 
     async def exchange(
         self, scope: Scope, turn_id: str, rounds: int, model: str | None = None
@@ -287,7 +287,7 @@ class Turns:
                 "limits.exchange_rounds sets the most.",
                 param="rounds",
             )
-        turn, recipe = await road.database.read(lambda tx: self._turn(tx, scope, turn_id))
+        turn, recipe = await road.database.read(lambda tx: self._turn(tx, turn_id), scope)
         answers = await self.conductor.see_through(
             exchange.hold(road, self.conductor, scope, turn, recipe, rounds, model)
         )

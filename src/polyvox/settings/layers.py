@@ -1,7 +1,6 @@
-"""Where a setting comes from. Each of these wins over those after it: the command line, the
-environment (`POLYVOX_LIMITS_MAX_TOKENS`), `polyvox.toml` (`[limits] max_tokens`), what people
-changed on the page, the default. Unknown keys are refused and the nearest known one is named.
-"""
+"""The layers of settings. Each of these wins over those after it: the command line, the environment
+(`POLYVOX_LIMITS_MAX_TOKENS`), `polyvox.toml` (`[limits] max_tokens`), what people changed on the
+page, the default. Unknown keys are refused and the nearest known one is named."""
 
 from __future__ import annotations
 
@@ -19,16 +18,16 @@ from polyvox.errors import ConfigError
 from polyvox.settings import stored
 from polyvox.settings.schema import (
     MAPS,
+    Decision,
     Fixed,
     ModelFactsSetting,
     Provider,
-    Said,
     Settings,
     changeable,
     known_keys,
 )
 from polyvox.settings.secret import StoredKey
-from polyvox.settings.stored import Kept
+from polyvox.settings.stored import StoredSettings
 
 RESERVED = {"POLYVOX_CONFIG", "POLYVOX_HOME"}
 PROVIDER_ON_PAGE = (
@@ -39,8 +38,9 @@ PROVIDER_ON_PAGE = (
     "min_delay",
     "models",
 )
-"""What the page may say of a provider. Not where its key is taken from, nor what else is sent."""
-PROGRAM = Said("program", "the program that runs Polyvox")
+"""Fields of a provider that the page may set: not where its key is taken from, nor what else is
+sent."""
+PROGRAM = Decision("program", "the program that runs Polyvox")
 
 
 def load(
@@ -53,25 +53,26 @@ def load(
     hint = "Correct that line, or move the file away."
     data: dict[str, Any] = stored.read_toml(path, hint) if path else {}
     _refuse_unknown(data, Settings, "", str(path))
-    said = {name: Said("file", str(path)) for name in leaves(data)}
+    decisions = {name: Decision("file", str(path)) for name in leaves(data)}
     for name, value in env.items():
         if name.startswith("POLYVOX_") and name not in RESERVED:
             place = _path_of(name)
             _place(data, place, value)
-            said[".".join(place)] = Said("environment", f"the environment ({name})")
+            decisions[".".join(place)] = Decision("environment", f"the environment ({name})")
     for dotted, value in (overrides or {}).items():
         if _field_of(dotted) is None:
             raise _unknown(dotted, list(known_keys()), "the command line")
         _place(data, dotted.split("."), value)
-        said[dotted] = Said("command line", "the command line")
+        decisions[dotted] = Decision("command line", "the command line")
     home = Path(env["POLYVOX_HOME"]) if env.get("POLYVOX_HOME") else _default_home()
     home = home.expanduser().absolute()
-    fixed = Fixed(data, _without_empty(data, said), home, str(path or ""))
+    fixed = Fixed(data, _without_empty(data, decisions), home, str(path or ""))
     return in_force(fixed, read_kept(home))
 
 
-def in_force(fixed: Fixed, kept: Kept, where: str | None = None) -> Settings:
-    """What is kept, under what the page cannot change. `where` names the page's part in errors."""
+def in_force(fixed: Fixed, kept: StoredSettings, where: str | None = None) -> Settings:
+    """Lay the stored settings under those that the page cannot change. `where` names the page's
+    part in errors."""
     where = str(fixed.home / stored.SETTINGS) if where is None else where
     try:
         return Settings(
@@ -87,12 +88,12 @@ def in_force(fixed: Fixed, kept: Kept, where: str | None = None) -> Settings:
 
 
 def fixed_of(settings: Settings) -> Fixed:
-    """What the page cannot change of these settings; of those that a program made, what it said."""
+    """The settings that the page cannot change; for settings made by a program, those it set."""
     if settings.fixed is not None:
         return settings.fixed
     data = settings.model_dump(exclude_unset=True)
-    said = dict.fromkeys(leaves(data), PROGRAM)
-    return Fixed(data, _without_empty(data, said), settings.home, settings.source)
+    decisions = dict.fromkeys(leaves(data), PROGRAM)
+    return Fixed(data, _without_empty(data, decisions), settings.home, settings.source)
 
 
 def with_kept(settings: Settings) -> Settings:
@@ -103,8 +104,8 @@ def with_kept(settings: Settings) -> Settings:
     return in_force(fixed_of(settings), kept) if kept.page or kept.keys else settings
 
 
-def read_kept(home: Path) -> Kept:
-    """What is kept in the home, if all of it may be there."""
+def read_kept(home: Path) -> StoredSettings:
+    """The settings stored in the home, if all of them may be there."""
     kept, where, free = stored.read(home), str(home / stored.SETTINGS), changeable()
     _refuse_unknown(kept.page, Settings, "", where)
     for name in leaves(kept.page):
@@ -119,15 +120,15 @@ def read_kept(home: Path) -> Kept:
     return kept
 
 
-def said_of(settings: Settings, name: str) -> Said:
-    """Who decided a setting (or a provider, as `providers.NAME`)."""
+def decision_of(settings: Settings, name: str) -> Decision:
+    """Find who decided a setting (or a provider, as `providers.NAME`)."""
     fixed = fixed_of(settings)
-    for key, said in fixed.said.items():
+    for key, decision in fixed.decisions.items():
         if _touches(key, name):
-            return said
+            return decision
     if any(_touches(key, name) for key in leaves(settings.page)):
-        return Said("page", str(settings.home / stored.SETTINGS))
-    return Said("default")
+        return Decision("page", str(settings.home / stored.SETTINGS))
+    return Decision("default")
 
 
 def value_of(settings: Settings, name: str) -> Any:  # noqa: ANN401 - of whatever type it is
@@ -151,26 +152,26 @@ def leaves(data: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 def laid_under(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Both, where they differ the second. A provider is the one's or the other's as a whole: a key
     of the configuration must not go to an address of the page."""
-    found = dict(over)
+    merged = dict(over)
     for key, value in under.items():
-        mine = found.get(key)
-        if key not in found:
-            found[key] = value
+        mine = merged.get(key)
+        if key not in merged:
+            merged[key] = value
         elif isinstance(mine, Mapping) and isinstance(value, Mapping):
-            found[key] = {**value, **mine} if key == "providers" else laid_under(value, mine)
-    return found
+            merged[key] = {**value, **mine} if key == "providers" else laid_under(value, mine)
+    return merged
 
 
 def _within(name: str, table: str) -> bool:
     return f"{name}.".startswith(f"{table}.")
 
 
-def _touches(one: str, other: str) -> bool:
-    """Whether one of them is the other, or lies in it."""
-    return _within(one, other) or _within(other, one)
+def _touches(name: str, other: str) -> bool:
+    """True if one of them is the other, or lies in it."""
+    return _within(name, other) or _within(other, name)
 
 
-def _without_empty(data: dict[str, Any], said: dict[str, Said]) -> dict[str, Said]:
+def _without_empty(data: dict[str, Any], decisions: dict[str, Decision]) -> dict[str, Decision]:
     """An empty text where empty is the default says nothing: the page may still decide."""
     for name, setting in changeable().items():
         *tables, last = name.split(".")
@@ -179,8 +180,8 @@ def _without_empty(data: dict[str, Any], said: dict[str, Said]) -> dict[str, Sai
             table = table.get(part) if isinstance(table, dict) else None
         if isinstance(table, dict) and table.get(last) == "" == setting.default:
             del table[last]
-            said.pop(name, None)
-    return said
+            decisions.pop(name, None)
+    return decisions
 
 
 def _default_home() -> Path:
@@ -262,7 +263,7 @@ def _field_of(dotted: str) -> Any:  # noqa: ANN401 - pydantic's own type
     return known_keys().get(dotted)
 
 
-def _unusable(error: ValidationError, fixed: Fixed, kept: Kept, page: str) -> ConfigError:
+def _unusable(error: ValidationError, fixed: Fixed, kept: StoredSettings, page: str) -> ConfigError:
     """The first thing that is wrong: which setting, where it was set, and what it is for."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
@@ -273,9 +274,11 @@ def _unusable(error: ValidationError, fixed: Fixed, kept: Kept, page: str) -> Co
         message = 'must be a number with its unit, such as "150000 chars" or "32000 tokens"'
     elif first["type"] == "value_error" and key == "providers":
         key = f"providers.{message.partition(' ')[0]}"
-    said = next((fixed.said[name] for name in fixed.said if _touches(key, name)), None)
-    mine = said is None and any(_touches(key, name) for name in leaves(kept.page))
-    where = page if mine else said.where if said else fixed.source or "the environment"
+    decision = next(
+        (fixed.decisions[name] for name in fixed.decisions if _touches(key, name)), None
+    )
+    mine = decision is None and any(_touches(key, name) for name in leaves(kept.page))
+    where = page if mine else decision.where if decision else fixed.source or "the environment"
     field = _field_of(key)
     hint = (field.description or "") if field is not None else ""
     if mine and page:

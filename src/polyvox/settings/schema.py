@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BaseModel, Field, InstanceOf, field_validator
 
-from polyvox.settings.evaluation import Evaluation
+from polyvox.settings.evaluation import EvaluationSettings
 from polyvox.settings.secret import Secret, StoredKey
 from polyvox.settings.section import DAY, MOST, ON_PAGE, Section
 
@@ -26,7 +26,7 @@ MAPS = ("providers", "recipes", "models.known")
 
 
 class ModelFactsSetting(Section):
-    """What to know of one model; everything here is optional."""
+    """Facts about one model; each is optional."""
 
     prompts: Literal["full", "compact"] | None = Field(
         None, description="Prompt set: full, or compact for small models."
@@ -40,8 +40,8 @@ class ModelFactsSetting(Section):
     min_delay: float = Field(0, ge=0, description="Seconds between two requests.")
 
 
-class Models(Section):
-    """Which models are used for what. A model is always `provider:name`."""
+class ModelSettings(Section):
+    """The models for each purpose. A model is always `provider:name`."""
 
     default: OptionalModel = Field(
         "",
@@ -98,7 +98,7 @@ class Models(Section):
 
 
 class Limits(Section):
-    """How much, how long, how dear."""
+    """Limits on size, time and cost."""
 
     context: str = Field(
         "150000 chars",
@@ -188,7 +188,7 @@ class Limits(Section):
 
     @property
     def capped(self) -> bool:
-        """Whether there is any cap on cost."""
+        """True if there is any cap on cost."""
         caps = (self.cost_per_turn, self.cost_per_conversation, self.cost_per_day)
         return any(cap is not None for cap in caps)
 
@@ -221,7 +221,7 @@ class Provider(Section):
 
 
 def _address(value: str) -> str:
-    """Where an API begins, without the slash at its end; or nothing."""
+    """Check the start of an API's address, without the slash at its end; empty is fine."""
     if value and not re.match(r"^https?://[^\s/]+", value):
         raise ValueError("must be an address that begins with http:// or https://")
     if not value.isprintable() or " " in value or not _has_host(value):
@@ -230,7 +230,7 @@ def _address(value: str) -> str:
 
 
 def _has_host(url: str) -> bool:
-    """Whether an address, if there is one, says which machine and port it means."""
+    """Require that an address, if there is one, names a machine and a port."""
     try:
         parts = urlsplit(url)
         return not url or (bool(parts.hostname) and parts.port != 0)
@@ -272,8 +272,8 @@ class Sessions(Section):
     )
 
 
-class Memory(Section):
-    """What is remembered, and how it is used."""
+class MemorySettings(Section):
+    """The use of memory."""
 
     url: str = Field(
         "",
@@ -337,12 +337,12 @@ class Memory(Section):
 
 
 Origin = Literal["default", "page", "file", "environment", "command line", "program"]
-"""Who decided a setting."""
+"""The layer that decided a setting."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Who decided a setting, and where, in words for people."""
+class Decision:
+    """The origin of a setting's value, in words for people."""
 
     origin: Origin
     where: str = ""
@@ -353,7 +353,7 @@ class Fixed:
     """The part of the settings that the page cannot change, as it was written."""
 
     data: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    said: Mapping[str, Said] = field(default_factory=dict)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
     """By dotted name."""
     home: Path = Path()
     source: str = ""
@@ -373,13 +373,15 @@ class Settings(Section):
     debug: Literal["off", "debug", "trace"] = Field(
         "off", description="One line per model call; trace adds texts."
     )
-    models: Models = Field(default_factory=lambda: Models(), description="")
+    models: ModelSettings = Field(default_factory=lambda: ModelSettings(), description="")
     limits: Limits = Field(default_factory=lambda: Limits(), description="")
     local: Local = Field(default_factory=lambda: Local(), description="")
     server: Server = Field(default_factory=lambda: Server(), description="")
     sessions: Sessions = Field(default_factory=lambda: Sessions(), description="")
-    memory: Memory = Field(default_factory=lambda: Memory(), description="")
-    evaluation: Evaluation = Field(default_factory=lambda: Evaluation(), description="")
+    memory: MemorySettings = Field(default_factory=lambda: MemorySettings(), description="")
+    evaluation: EvaluationSettings = Field(
+        default_factory=lambda: EvaluationSettings(), description=""
+    )
     providers: dict[str, Provider] = Field(default_factory=dict, description="")
     recipes: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="Changes to recipes, by name."
@@ -387,11 +389,11 @@ class Settings(Section):
     home: Path = Field(Path(), exclude=True, description="")
     source: str = Field("", exclude=True, description="")
     keys: dict[str, StoredKey] = Field(default_factory=dict, exclude=True, repr=False)
-    """What people put in on the page, by provider."""
+    """Keys that people put in on the page, by provider."""
     page: dict[str, Any] = Field(default_factory=dict, exclude=True, repr=False)
-    """What people changed on the page."""
+    """Settings that people changed on the page."""
     fixed: InstanceOf[Fixed] | None = Field(None, exclude=True, repr=False)
-    """What the page cannot change; None where a program made these settings itself."""
+    """Settings that the page cannot change; None where a program made these settings itself."""
 
     @field_validator("debug", mode="before")
     @classmethod
@@ -434,18 +436,22 @@ class Settings(Section):
 
 def known_keys(model: type[BaseModel] = Settings, prefix: str = "") -> dict[str, Any]:
     """Every plain setting by its dotted name; what is computed is left out."""
-    found: dict[str, Any] = {}
-    for name, one in model.model_fields.items():
-        if one.exclude:
+    keys: dict[str, Any] = {}
+    for name, setting in model.model_fields.items():
+        if setting.exclude:
             continue
         path = f"{prefix}{name}"
-        if isinstance(one.annotation, type) and issubclass(one.annotation, BaseModel):
-            found |= known_keys(one.annotation, f"{path}.")
+        if isinstance(setting.annotation, type) and issubclass(setting.annotation, BaseModel):
+            keys |= known_keys(setting.annotation, f"{path}.")
         else:
-            found[path] = one
-    return found
+            keys[path] = setting
+    return keys
 
 
 def changeable() -> dict[str, Any]:
     """The settings that people may change on the page, by dotted name."""
-    return {name: one for name, one in known_keys().items() if one.json_schema_extra == ON_PAGE}
+    return {
+        name: setting
+        for name, setting in known_keys().items()
+        if setting.json_schema_extra == ON_PAGE
+    }

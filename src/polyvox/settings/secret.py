@@ -1,4 +1,4 @@
-"""What must not be shown: keys and tokens, and the parts of addresses that may hold one."""
+"""Secrets: keys and tokens, and the parts of addresses that may hold one."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Secret:
 
     @property
     def literal(self) -> bool:
-        """Whether the secret itself stands in the configuration (worth a warning)."""
+        """True if the secret itself stands in the configuration (worth a warning)."""
         return bool(self._source) and not self._source.startswith(("env:", "keyring:"))
 
     @property
     def origin(self) -> str:
-        """Where the secret comes from, without telling it."""
+        """The source of the secret, without the secret."""
         if not self._source:
             return "not set"
         return "written in the configuration" if self.literal else self._source
@@ -79,12 +79,12 @@ def shown_url(text: str) -> str:
     """The text with every address in it as it may be shown: who logs in, and the values of its
     query, are starred, for a key may be among them."""
 
-    def starred(found: re.Match[str]) -> str:
-        query = re.sub(r"=[^&]*|(?<=[?&])[^&=]+(?=&|$)", _star, found[4] or "")
-        return f"{found[1]}{'***@' if found[2] else ''}{found[3]}{query}"
+    def starred(match: re.Match[str]) -> str:
+        query = re.sub(r"=[^&]*|(?<=[?&])[^&=]+(?=&|$)", _star, match[4] or "")
+        return f"{match[1]}{'***@' if match[2] else ''}{match[3]}{query}"
 
     return _URL.sub(starred, text)
 
 
-def _star(found: re.Match[str]) -> str:
-    return "=***" if found[0].startswith("=") else "***"
+def _star(match: re.Match[str]) -> str:
+    return "=***" if match[0].startswith("=") else "***"

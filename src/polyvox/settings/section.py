@@ -1,4 +1,4 @@
-"""What every table of the configuration has in common."""
+"""The base of every table of the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people change on the page, kept in two files of the home: `settings.toml`, of the shape of
+"""Settings made on the page, kept in two files of the home: `settings.toml`, of the shape of
 polyvox.toml, and `keys.toml`, a key for each provider. Both are the user's alone (0600).
 
 Invariant: a file is the old one or the new one, whole, whatever happens while it is written; and
@@ -32,21 +32,22 @@ _ABOUT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What is in the two files."""
+class StoredSettings:
+    """The contents of the two files."""
 
     page: Mapping[str, Any] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def read(home: Path) -> Kept:
-    """What is kept, or a `ConfigError` that names the file and says what to do."""
+def read(home: Path) -> StoredSettings:
+    """Read the two files; a `ConfigError` names the file that cannot be read and says what to
+    do."""
     page = _table(home / SETTINGS)
     keys = _keys(home / KEYS)
-    return Kept(page, keys)
+    return StoredSettings(page, keys)
 
 
-def write(home: Path, old: Kept, new: Kept) -> None:
+def write(home: Path, old: StoredSettings, new: StoredSettings) -> None:
     """Keep the new; of the files only what differs is written. A key that goes is gone before the
     address that it must not be sent to is there. `StoreError`: it is all as before."""
     if new.keys != old.keys:
@@ -84,14 +85,14 @@ def _keys(path: Path) -> dict[str, str]:
     """Its errors tell nothing of what is in it."""
     again = "Delete it, and put the keys in again on the settings page."
     try:
-        found = read_toml(path, again) if path.exists() else {}
+        keys = read_toml(path, again) if path.exists() else {}
     except ConfigError as error:
         if "TOML" not in error.message:
             raise
         raise ConfigError(f"{path} is not valid TOML.", again) from None
-    if not all(isinstance(key, str) for key in found.values()):
+    if not all(isinstance(key, str) for key in keys.values()):
         raise ConfigError(f"{path} must have one text for each provider.", again)
-    return found
+    return keys
 
 
 def read_toml(path: Path, hint: str) -> dict[str, Any]:

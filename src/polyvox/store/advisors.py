@@ -23,8 +23,8 @@ from polyvox.values import Advisor, Params, PromptVersion, Scope
 ADVISORS = Table("advisors", Advisor)
 
 
-class Details(TypedDict, total=False):
-    """What can be said of an advisor; what is left out stays as it is."""
+class AdvisorDetails(TypedDict, total=False):
+    """The fields of an advisor to set; those left out stay as they are."""
 
     slug: str
     name: str
@@ -37,19 +37,19 @@ class Details(TypedDict, total=False):
     params: Params
 
 
-def find(tx: Tx, scope: Scope, key: str) -> Advisor | None:
+def find(tx: Tx, key: str) -> Advisor | None:
     """The advisor with this id or slug (an @ before it is fine), unless it was removed."""
     key = key.removeprefix("@")
-    return ADVISORS.one(tx, scope, "AND id = ? AND removed_at IS NULL", key) or ADVISORS.one(
-        tx, scope, "AND slug = ? AND removed_at IS NULL", key.lower()
+    return ADVISORS.one(tx, "AND id = ? AND removed_at IS NULL", key) or ADVISORS.one(
+        tx, "AND slug = ? AND removed_at IS NULL", key.lower()
     )
 
 
-def get(tx: Tx, scope: Scope, key: str) -> Advisor:
+def get(tx: Tx, key: str) -> Advisor:
     """The advisor with this id or slug, or NotFound."""
-    advisor = find(tx, scope, key)
+    advisor = find(tx, key)
     if advisor is None:
-        slugs = ", ".join(known.slug for known in list_all(tx, scope))
+        slugs = ", ".join(known.slug for known in list_all(tx))
         raise NotFound(
             f"There is no advisor {key!r}.",
             f"Known advisors: {slugs}." if slugs else "There are no advisors yet.",
@@ -57,18 +57,28 @@ def get(tx: Tx, scope: Scope, key: str) -> Advisor:
     return advisor
 
 
-def even_removed(tx: Tx, scope: Scope, advisor_id: str) -> Advisor | None:
+def even_removed(tx: Tx, advisor_id: str) -> Advisor | None:
     """The advisor with this id, also one that was removed."""
-    return ADVISORS.one(tx, scope, "AND id = ?", advisor_id)
+    return ADVISORS.one(tx, "AND id = ?", advisor_id)
 
 
-def list_all(tx: Tx, scope: Scope, *, active: bool = False) -> list[Advisor]:
+def everyone(tx: Tx) -> list[Advisor]:
+    """Every advisor in its order, the removed ones too."""
+    return ADVISORS.all(tx, "ORDER BY position, id")
+
+
+def slugs(tx: Tx) -> dict[str, str]:
+    """Every advisor's slug by its id, the removed ones' too."""
+    return dict(tx.all("SELECT id, slug FROM advisors WHERE user_id = ?", (tx.user,)))
+
+
+def list_all(tx: Tx, *, active: bool = False) -> list[Advisor]:
     """Every advisor in its order (`active`: only those)."""
     only = " AND active = 1" if active else ""
-    return ADVISORS.all(tx, scope, f"AND removed_at IS NULL{only} ORDER BY position, id")
+    return ADVISORS.all(tx, f"AND removed_at IS NULL{only} ORDER BY position, id")
 
 
-def create(tx: Tx, scope: Scope, now: int, reason: str, details: Details) -> Advisor:
+def create(tx: Tx, now: int, reason: str, details: AdvisorDetails) -> Advisor:
     """A new advisor at the end of the list, with the first version of its identity."""
     advisor = Advisor(
         new_id(),
@@ -85,49 +95,49 @@ def create(tx: Tx, scope: Scope, now: int, reason: str, details: Details) -> Adv
         created_at=now,
         updated_at=now,
     )
-    last = tx.one("SELECT MAX(position) FROM advisors WHERE user_id = ?", (scope.user,))
+    last = tx.one("SELECT MAX(position) FROM advisors WHERE user_id = ?", (tx.user,))
     if last is not None and last[0] is not None:
         advisor = replace(advisor, position=last[0] + 1)
     if (wanted := details.get("slug")) is not None:
         advisor = replace(advisor, slug=check_slug(wanted))
-        if not ADVISORS.try_insert(tx, scope, advisor):
+        if not ADVISORS.try_insert(tx, advisor):
             raise _taken(wanted)
     else:
         for slug in candidates(advisor.name, "advisor"):
             advisor = replace(advisor, slug=slug)
-            if ADVISORS.try_insert(tx, scope, advisor):
+            if ADVISORS.try_insert(tx, advisor):
                 break
-    versions.add(tx, scope, advisor, None, reason, now)
+    versions.add(tx, advisor, None, reason, now)
     return advisor
 
 
-def update(tx: Tx, scope: Scope, key: str, now: int, reason: str, details: Details) -> Advisor:
+def update(tx: Tx, key: str, now: int, reason: str, details: AdvisorDetails) -> Advisor:
     """Change what `details` names. Another identity text makes a new version."""
-    return _change(tx, scope, key, now, reason, lambda old: replace(old, **details))
+    return _change(tx, key, now, reason, lambda old: replace(old, **details))
 
 
-def remove(tx: Tx, scope: Scope, key: str, now: int) -> None:
+def remove(tx: Tx, key: str, now: int) -> None:
     """Take an advisor off the list and out of every council. Its answers and versions stay."""
-    advisor = get(tx, scope, key)
+    advisor = get(tx, key)
     tx.run(
         "UPDATE advisors SET removed_at = ?, updated_at = ? WHERE user_id = ? AND id = ?",
-        (now, now, scope.user, advisor.id),
+        (now, now, tx.user, advisor.id),
     )
     for council_id, members in tx.all(
-        "SELECT id, advisors FROM councils WHERE user_id = ?", (scope.user,)
+        "SELECT id, advisors FROM councils WHERE user_id = ?", (tx.user,)
     ):
         left = [member for member in msgspec.json.decode(members) if member != advisor.id]
         tx.run(
             "UPDATE councils SET advisors = ? WHERE user_id = ? AND id = ? AND advisors <> ?",
-            (text := msgspec.json.encode(left).decode(), scope.user, council_id, text),
+            (text := msgspec.json.encode(left).decode(), tx.user, council_id, text),
         )
 
 
-def rollback(tx: Tx, scope: Scope, key: str, which: int | str, now: int) -> Advisor:
+def rollback(tx: Tx, key: str, which: int | str, now: int) -> Advisor:
     """Give an advisor an earlier identity again, as a new version."""
-    advisor = get(tx, scope, key)
+    advisor = get(tx, key)
     wanted = str(which)
-    for old in versions.list_all(tx, scope, advisor.id):
+    for old in versions.list_all(tx, advisor.id):
         if wanted in (old.id, str(old.number)):
             break
     else:
@@ -140,10 +150,10 @@ def rollback(tx: Tx, scope: Scope, key: str, which: int | str, now: int) -> Advi
             return replace(current, prompt=old.text)
         return replace(current, prompt=None, description=old.text)
 
-    return _change(tx, scope, advisor.id, now, f"rolled back to {old.number}", restored)
+    return _change(tx, advisor.id, now, f"rolled back to {old.number}", restored)
 
 
-def instruct(tx: Tx, scope: Scope, key: str, instruction: str, now: int) -> Advisor:
+def instruct(tx: Tx, key: str, instruction: str, now: int) -> Advisor:
     """Add an instruction to the end of an advisor's prompt, as a new version."""
     words = instruction.strip()
     if not words:
@@ -153,22 +163,22 @@ def instruct(tx: Tx, scope: Scope, key: str, instruction: str, now: int) -> Advi
         before = current.identity.rstrip()
         return replace(current, prompt=f"{before}\n\n{words}" if before else words)
 
-    return _change(tx, scope, key, now, "instructed", instructed)
+    return _change(tx, key, now, "instructed", instructed)
 
 
-def reorder(tx: Tx, scope: Scope, names: Sequence[str], now: int) -> list[Advisor]:
+def reorder(tx: Tx, names: Sequence[str], now: int) -> list[Advisor]:
     """Put the named advisors first, in this order; the others follow in the order they had."""
-    first = [get(tx, scope, name).id for name in names]
+    first = [get(tx, name).id for name in names]
     if len(set(first)) < len(first):
         raise Invalid("An advisor is named twice.", "Name each one once.")
-    rest = [advisor.id for advisor in list_all(tx, scope) if advisor.id not in first]
+    rest = [advisor.id for advisor in list_all(tx) if advisor.id not in first]
     for position, advisor_id in enumerate([*first, *rest]):
         tx.run(
             "UPDATE advisors SET position = ?, updated_at = ? WHERE user_id = ? AND id = ?"
             " AND position <> ?",
-            (position, now, scope.user, advisor_id, position),
+            (position, now, tx.user, advisor_id, position),
         )
-    return list_all(tx, scope)
+    return list_all(tx)
 
 
 class Advisors:
@@ -179,81 +189,76 @@ class Advisors:
         self._clock = clock
 
     async def create(
-        self, scope: Scope, *, reason: str = "created", **details: Unpack[Details]
+        self, scope: Scope, *, reason: str = "created", **details: Unpack[AdvisorDetails]
     ) -> Advisor:
         """A new advisor; `name` and `description` are needed."""
         now = self._clock()
-        return await self._database.write(lambda tx: create(tx, scope, now, reason, details))
+        return await self._database.write(lambda tx: create(tx, now, reason, details), scope)
 
     async def get(self, scope: Scope, key: str) -> Advisor:
         """The advisor with this id or slug, or NotFound."""
-        return await self._database.read(lambda tx: get(tx, scope, key))
+        return await self._database.read(lambda tx: get(tx, key), scope)
 
     async def list(self, scope: Scope, *, active: bool = False) -> list[Advisor]:
         """Every advisor in its order (`active`: only those)."""
-        return await self._database.read(lambda tx: list_all(tx, scope, active=active))
+        return await self._database.read(lambda tx: list_all(tx, active=active), scope)
 
     async def update(
-        self, scope: Scope, key: str, *, reason: str = "edited", **details: Unpack[Details]
+        self, scope: Scope, key: str, *, reason: str = "edited", **details: Unpack[AdvisorDetails]
     ) -> Advisor:
         """Change what is named. Another identity text makes a new version."""
         now = self._clock()
-        return await self._database.write(lambda tx: update(tx, scope, key, now, reason, details))
+        return await self._database.write(lambda tx: update(tx, key, now, reason, details), scope)
 
     async def remove(self, scope: Scope, key: str) -> None:
         """Take an advisor off the list. Its answers stay."""
         now = self._clock()
-        await self._database.write(lambda tx: remove(tx, scope, key, now))
+        await self._database.write(lambda tx: remove(tx, key, now), scope)
 
     async def versions(self, scope: Scope, key: str) -> Sequence[PromptVersion]:
         """Every text an advisor's identity has had, newest first."""
 
         def listed(tx: Tx) -> Sequence[PromptVersion]:
-            return versions.list_all(tx, scope, get(tx, scope, key).id)
+            return versions.list_all(tx, get(tx, key).id)
 
-        return await self._database.read(listed)
+        return await self._database.read(listed, scope)
 
     async def rollback(self, scope: Scope, key: str, which: int | str) -> Advisor:
         """Give an advisor an earlier identity (by number or id) again, as a new version."""
         now = self._clock()
-        return await self._database.write(lambda tx: rollback(tx, scope, key, which, now))
+        return await self._database.write(lambda tx: rollback(tx, key, which, now), scope)
 
     async def instruct(self, scope: Scope, key: str, instruction: str) -> Advisor:
         """Add an instruction to the end of an advisor's prompt, as a new version."""
         now = self._clock()
-        return await self._database.write(lambda tx: instruct(tx, scope, key, instruction, now))
+        return await self._database.write(lambda tx: instruct(tx, key, instruction, now), scope)
 
     async def reorder(self, scope: Scope, names: Sequence[str]) -> Sequence[Advisor]:
         """Put the named advisors first, in this order."""
         now = self._clock()
-        return await self._database.write(lambda tx: reorder(tx, scope, names, now))
+        return await self._database.write(lambda tx: reorder(tx, names, now), scope)
 
 
 def _change(
-    tx: Tx,
-    scope: Scope,
-    key: str,
-    now: int,
-    reason: str,
-    change: Callable[[Advisor], Advisor],
+    tx: Tx, key: str, now: int, reason: str, change: Callable[[Advisor], Advisor]
 ) -> Advisor:
-    advisor_id = get(tx, scope, key).id
+    advisor_id = get(tx, key).id
     # Touching the row first locks it: two changes at once make two versions, one after the other.
     tx.run(
         "UPDATE advisors SET updated_at = ? WHERE user_id = ? AND id = ?",
-        (now, scope.user, advisor_id),
+        (now, tx.user, advisor_id),
     )
-    old = get(tx, scope, advisor_id)
+    old = get(tx, advisor_id)
     new = replace(change(old), updated_at=now)
     if new.slug != old.slug:
-        other = find(tx, scope, check_slug(new.slug))
+        other = find(tx, check_slug(new.slug))
         if other is not None:
             raise _taken(new.slug)
     if new.identity != old.identity:
         new = replace(new, version_id=new_id())
-        versions.add(tx, scope, new, versions.get(tx, scope, old.version_id), reason, now)
+        versions.add(tx, new, versions.get(tx, old.version_id), reason, now)
     names = "slug name description prompt model color voice active params version_id"
-    ADVISORS.update(tx, scope, new, names)
+    ADVISORS.update(tx, new, names)
     return new
 
 

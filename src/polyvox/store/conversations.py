@@ -12,7 +12,7 @@ from polyvox.errors import NotFound
 from polyvox.ids import Clock, new_id, system_clock
 from polyvox.store import councils, search
 from polyvox.store.database import Database, Tx
-from polyvox.store.paging import Page, page_of, place_in
+from polyvox.store.pages import Page, page_of, place_in
 from polyvox.store.scrub import scrub
 from polyvox.store.table import Table
 from polyvox.values import Conversation, Recall, Scope
@@ -36,8 +36,8 @@ OWNED = (
 DEFAULT_RECIPE = "council"
 
 
-class Details(TypedDict, total=False):
-    """What can be said of a conversation; what is left out stays as it is."""
+class ConversationDetails(TypedDict, total=False):
+    """The fields of a conversation to set; those left out stay as they are."""
 
     title: str
     recipe: str
@@ -46,17 +46,17 @@ class Details(TypedDict, total=False):
     council: str | None
     """A council's id or slug: its advisors and its recipe, unless these are given too."""
     recall: Recall
-    """Whether its turns look up what was said before."""
+    """Recall in its turns."""
 
 
-def find(tx: Tx, scope: Scope, conversation_id: str) -> Conversation | None:
+def find(tx: Tx, conversation_id: str) -> Conversation | None:
     """One conversation, or None."""
-    return CONVERSATIONS.one(tx, scope, "AND id = ?", conversation_id)
+    return CONVERSATIONS.one(tx, "AND id = ?", conversation_id)
 
 
-def get(tx: Tx, scope: Scope, conversation_id: str) -> Conversation:
+def get(tx: Tx, conversation_id: str) -> Conversation:
     """One conversation, or NotFound."""
-    conversation = find(tx, scope, conversation_id)
+    conversation = find(tx, conversation_id)
     if conversation is None:
         raise NotFound(
             f"There is no conversation {conversation_id}.",
@@ -65,18 +65,16 @@ def get(tx: Tx, scope: Scope, conversation_id: str) -> Conversation:
     return conversation
 
 
-def recall_of(tx: Tx, scope: Scope, conversation_id: str) -> Recall:
-    """Whether the turns of a conversation look up what was said before; of one that is only thought
-    of (without an id): as the settings say."""
-    return get(tx, scope, conversation_id).recall if conversation_id else "inherit"
+def recall_of(tx: Tx, conversation_id: str) -> Recall:
+    """The recall setting of a conversation; "inherit" for one that has no id yet."""
+    return get(tx, conversation_id).recall if conversation_id else "inherit"
 
 
-def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Page[Conversation]:
+def list_page(tx: Tx, limit: int, after: str | None = None) -> Page[Conversation]:
     """Conversations by their newest message, newest first; `after` is a page's `next`."""
     where = "" if after is None else "AND (updated_at < ? OR (updated_at = ? AND id < ?))"
     conversations = CONVERSATIONS.all(
         tx,
-        scope,
         f"{where} ORDER BY updated_at DESC, id DESC LIMIT ?",
         *(() if after is None else place_in(after, "after")),
         limit + 1,
@@ -84,8 +82,13 @@ def list_page(tx: Tx, scope: Scope, limit: int, after: str | None = None) -> Pag
     return page_of(conversations, limit, lambda conversation: conversation.updated_at)
 
 
+def titles(tx: Tx) -> dict[str, str]:
+    """Every conversation's title by its id."""
+    return dict(tx.all("SELECT id, title FROM conversations WHERE user_id = ?", (tx.user,)))
+
+
 def latest(
-    tx: Tx, scope: Scope, *, recipe: str | None = None, advisor_id: str | None = None
+    tx: Tx, *, recipe: str | None = None, advisor_id: str | None = None
 ) -> Conversation | None:
     """The conversation spoken in last; of one recipe, or with one advisor alone, if given."""
     where, params = "", []
@@ -96,47 +99,47 @@ def latest(
         where += "AND advisors = ? "
         params.append(msgspec.json.encode((advisor_id,)).decode())
     order = "ORDER BY updated_at DESC, id DESC LIMIT 1"
-    return CONVERSATIONS.one(tx, scope, f"{where}{order}", *params)
+    return CONVERSATIONS.one(tx, f"{where}{order}", *params)
 
 
-def alone_with(tx: Tx, scope: Scope, recipe: str) -> list[str]:
+def alone_with(tx: Tx, recipe: str) -> list[str]:
     """The advisors who are the only one in some conversation of a recipe, the last spoken to
     first."""
     rows = tx.all(
         "SELECT advisors, MAX(updated_at) FROM conversations WHERE user_id = ? AND recipe = ?"
         " AND advisors IS NOT NULL GROUP BY advisors ORDER BY 2 DESC",
-        (scope.user, recipe),
+        (tx.user, recipe),
     )
     lists: list[list[str]] = [msgspec.json.decode(row[0]) for row in rows]
     return [ids[0] for ids in lists if len(ids) == 1]
 
 
-def create(tx: Tx, scope: Scope, now: int, details: Details) -> Conversation:
+def create(tx: Tx, now: int, details: ConversationDetails) -> Conversation:
     """A new, empty conversation."""
     empty = Conversation(new_id(), "", DEFAULT_RECIPE, None, None, None, 0, now, now)
-    conversation = _with(tx, scope, empty, details)
-    CONVERSATIONS.insert(tx, scope, conversation)
-    _index(tx, scope, conversation)
+    conversation = _with(tx, empty, details)
+    CONVERSATIONS.insert(tx, conversation)
+    _index(tx, conversation)
     return conversation
 
 
-def update(tx: Tx, scope: Scope, conversation_id: str, details: Details) -> Conversation:
+def update(tx: Tx, conversation_id: str, details: ConversationDetails) -> Conversation:
     """Change what `details` names. Its place in the list, by its newest message, stays."""
-    old = get(tx, scope, conversation_id)
-    new = _with(tx, scope, old, details)
+    old = get(tx, conversation_id)
+    new = _with(tx, old, details)
     # Only these columns: the head and the last number may be moving at this moment.
-    CONVERSATIONS.update(tx, scope, new, "title recipe advisors council_id recall")
+    CONVERSATIONS.update(tx, new, "title recipe advisors council_id recall")
     if new.title != old.title:
-        _index(tx, scope, new)
+        _index(tx, new)
     return new
 
 
-def delete(tx: Tx, scope: Scope, conversation_id: str) -> None:
+def delete(tx: Tx, conversation_id: str) -> None:
     """Delete a conversation with everything in it. What it cost stays in the sums of its day,
     advisors and models, without a trace of where it was spent."""
-    get(tx, scope, conversation_id)
-    where = (scope.user, conversation_id)
-    search.remove_conversation(tx, scope, conversation_id)
+    get(tx, conversation_id)
+    where = (tx.user, conversation_id)
+    search.remove_conversation(tx, conversation_id)
     tx.run(
         "UPDATE usage SET conversation_id = NULL, answer_id = NULL"
         " WHERE user_id = ? AND conversation_id = ?",
@@ -154,50 +157,48 @@ class Conversations:
         self._database = database
         self._clock = clock
 
-    async def create(self, scope: Scope, **details: Unpack[Details]) -> Conversation:
+    async def create(self, scope: Scope, **details: Unpack[ConversationDetails]) -> Conversation:
         """A new, empty conversation."""
         now = self._clock()
-        return await self._database.write(lambda tx: create(tx, scope, now, details))
+        return await self._database.write(lambda tx: create(tx, now, details), scope)
 
     async def get(self, scope: Scope, conversation_id: str) -> Conversation:
         """One conversation, or NotFound."""
-        return await self._database.read(lambda tx: get(tx, scope, conversation_id))
+        return await self._database.read(lambda tx: get(tx, conversation_id), scope)
 
     async def list(
         self, scope: Scope, *, limit: int = 50, after: str | None = None
     ) -> Page[Conversation]:
         """Conversations by their newest message, newest first."""
-        return await self._database.read(lambda tx: list_page(tx, scope, limit, after))
+        return await self._database.read(lambda tx: list_page(tx, limit, after), scope)
 
     async def latest(
         self, scope: Scope, *, recipe: str | None = None, advisor_id: str | None = None
     ) -> Conversation | None:
         """The conversation spoken in last; of one recipe, or with one advisor alone, if given."""
         return await self._database.read(
-            lambda tx: latest(tx, scope, recipe=recipe, advisor_id=advisor_id)
+            lambda tx: latest(tx, recipe=recipe, advisor_id=advisor_id), scope
         )
 
     async def delete(self, scope: Scope, conversation_id: str) -> bool:
         """Delete a conversation with everything in it; answers whether it is gone from the files
         too."""
-        await self._database.write(lambda tx: delete(tx, scope, conversation_id))
+        await self._database.write(lambda tx: delete(tx, conversation_id), scope)
         return await scrub(self._database)
 
 
-def _with(tx: Tx, scope: Scope, old: Conversation, details: Details) -> Conversation:
+def _with(tx: Tx, old: Conversation, details: ConversationDetails) -> Conversation:
     new = old
     if "council" in details:
         new = replace(new, council_id=None)
         if (named := details["council"]) is not None:
-            council = councils.get(tx, scope, named)
+            council = councils.get(tx, named)
             new = replace(
                 new, council_id=council.id, advisors=council.advisors, recipe=council.recipe
             )
     if "advisors" in details:
         chosen = details["advisors"]
-        new = replace(
-            new, advisors=None if chosen is None else _members(tx, scope, chosen, old.advisors)
-        )
+        new = replace(new, advisors=None if chosen is None else _members(tx, chosen, old.advisors))
     return replace(
         new,
         title=details.get("title", new.title),
@@ -206,19 +207,17 @@ def _with(tx: Tx, scope: Scope, old: Conversation, details: Details) -> Conversa
     )
 
 
-def _members(
-    tx: Tx, scope: Scope, chosen: Sequence[str], before: Sequence[str] | None
-) -> tuple[str, ...]:
+def _members(tx: Tx, chosen: Sequence[str], before: Sequence[str] | None) -> tuple[str, ...]:
     """Ids of the chosen; whoever is in already may have been removed from the list since."""
-    found: dict[str, None] = {}
+    members: dict[str, None] = {}
     for name in chosen:
-        ids = (name,) if before and name in before else councils.members(tx, scope, (name,))
-        found |= dict.fromkeys(ids)
-    return tuple(found)
+        ids = (name,) if before and name in before else councils.members(tx, (name,))
+        members |= dict.fromkeys(ids)
+    return tuple(members)
 
 
-def _index(tx: Tx, scope: Scope, conversation: Conversation) -> None:
+def _index(tx: Tx, conversation: Conversation) -> None:
     if conversation.title:
-        search.index(tx, scope, conversation.id, "title", conversation.id, conversation.title)
+        search.index(tx, conversation.id, "title", conversation.id, conversation.title)
     else:
-        search.remove(tx, scope, "title", conversation.id)
+        search.remove(tx, "title", conversation.id)

@@ -17,8 +17,8 @@ from polyvox.values import ASSISTANT_ID, Council, Scope
 COUNCILS = Table("councils", Council)
 
 
-class Details(TypedDict, total=False):
-    """What can be said of a council; what is left out stays as it is."""
+class CouncilDetails(TypedDict, total=False):
+    """The fields of a council to set; those left out stay as they are."""
 
     slug: str
     name: str
@@ -26,35 +26,33 @@ class Details(TypedDict, total=False):
     recipe: str
 
 
-def members(tx: Tx, scope: Scope, names: Sequence[str]) -> tuple[str, ...]:
+def members(tx: Tx, names: Sequence[str]) -> tuple[str, ...]:
     """Ids for the ids or slugs of advisors, each once; Invalid where one is unknown."""
-    found: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for name in names:
         if name.removeprefix("@") == ASSISTANT_ID:
-            found[ASSISTANT_ID] = None
+            ids[ASSISTANT_ID] = None
             continue
-        advisor = advisor_rows.find(tx, scope, name)
+        advisor = advisor_rows.find(tx, name)
         if advisor is None:
-            slugs = ", ".join(one.slug for one in advisor_rows.list_all(tx, scope)) or "none yet"
+            slugs = ", ".join(known.slug for known in advisor_rows.list_all(tx)) or "none yet"
             raise Invalid(
                 f"There is no advisor {name!r}.", f"Known advisors: {slugs}.", param="advisors"
             )
-        found[advisor.id] = None
-    return tuple(found)
+        ids[advisor.id] = None
+    return tuple(ids)
 
 
-def find(tx: Tx, scope: Scope, key: str) -> Council | None:
+def find(tx: Tx, key: str) -> Council | None:
     """The council with this id or slug."""
-    return COUNCILS.one(tx, scope, "AND id = ?", key) or COUNCILS.one(
-        tx, scope, "AND slug = ?", key.lower()
-    )
+    return COUNCILS.one(tx, "AND id = ?", key) or COUNCILS.one(tx, "AND slug = ?", key.lower())
 
 
-def get(tx: Tx, scope: Scope, key: str) -> Council:
+def get(tx: Tx, key: str) -> Council:
     """The council with this id or slug, or NotFound."""
-    council = find(tx, scope, key)
+    council = find(tx, key)
     if council is None:
-        slugs = ", ".join(known.slug for known in list_all(tx, scope))
+        slugs = ", ".join(known.slug for known in list_all(tx))
         raise NotFound(
             f"There is no council {key!r}.",
             f"Known councils: {slugs}." if slugs else "There are no councils yet.",
@@ -62,56 +60,56 @@ def get(tx: Tx, scope: Scope, key: str) -> Council:
     return council
 
 
-def list_all(tx: Tx, scope: Scope) -> list[Council]:
+def list_all(tx: Tx) -> list[Council]:
     """Every council, oldest first."""
-    return COUNCILS.all(tx, scope, "ORDER BY id")
+    return COUNCILS.all(tx, "ORDER BY id")
 
 
-def create(tx: Tx, scope: Scope, now: int, details: Details) -> Council:
+def create(tx: Tx, now: int, details: CouncilDetails) -> Council:
     """A new council."""
     council = Council(
         new_id(),
         slug="",
         name=details["name"],
-        advisors=members(tx, scope, details.get("advisors", ())),
+        advisors=members(tx, details.get("advisors", ())),
         recipe=details.get("recipe", "council"),
         created_at=now,
         updated_at=now,
     )
     if (wanted := details.get("slug")) is not None:
         council = replace(council, slug=check_slug(wanted))
-        if not COUNCILS.try_insert(tx, scope, council):
+        if not COUNCILS.try_insert(tx, council):
             raise _taken(wanted)
         return council
     for slug in candidates(council.name, "council"):
         council = replace(council, slug=slug)
-        if COUNCILS.try_insert(tx, scope, council):
+        if COUNCILS.try_insert(tx, council):
             break
     return council
 
 
-def update(tx: Tx, scope: Scope, key: str, now: int, details: Details) -> Council:
+def update(tx: Tx, key: str, now: int, details: CouncilDetails) -> Council:
     """Change what `details` names."""
-    old = get(tx, scope, key)
+    old = get(tx, key)
     new = replace(old, updated_at=now)
     if "advisors" in details:
-        new = replace(new, advisors=members(tx, scope, details["advisors"]))
+        new = replace(new, advisors=members(tx, details["advisors"]))
     if (slug := details.get("slug", old.slug)) != old.slug:
-        if find(tx, scope, check_slug(slug)) is not None:
+        if find(tx, check_slug(slug)) is not None:
             raise _taken(slug)
         new = replace(new, slug=slug)
     new = replace(new, name=details.get("name", old.name), recipe=details.get("recipe", old.recipe))
-    COUNCILS.update(tx, scope, new, "slug name recipe advisors updated_at")
+    COUNCILS.update(tx, new, "slug name recipe advisors updated_at")
     return new
 
 
-def remove(tx: Tx, scope: Scope, key: str) -> None:
+def remove(tx: Tx, key: str) -> None:
     """Delete a council. Conversations that began with it keep their advisors."""
-    council = get(tx, scope, key)
-    tx.run("DELETE FROM councils WHERE user_id = ? AND id = ?", (scope.user, council.id))
+    council = get(tx, key)
+    tx.run("DELETE FROM councils WHERE user_id = ? AND id = ?", (tx.user, council.id))
     tx.run(
         "UPDATE conversations SET council_id = NULL WHERE user_id = ? AND council_id = ?",
-        (scope.user, council.id),
+        (tx.user, council.id),
     )
 
 
@@ -122,27 +120,27 @@ class Councils:
         self._database = database
         self._clock = clock
 
-    async def create(self, scope: Scope, **details: Unpack[Details]) -> Council:
+    async def create(self, scope: Scope, **details: Unpack[CouncilDetails]) -> Council:
         """A new council; `name` is needed."""
         now = self._clock()
-        return await self._database.write(lambda tx: create(tx, scope, now, details))
+        return await self._database.write(lambda tx: create(tx, now, details), scope)
 
     async def get(self, scope: Scope, key: str) -> Council:
         """The council with this id or slug, or NotFound."""
-        return await self._database.read(lambda tx: get(tx, scope, key))
+        return await self._database.read(lambda tx: get(tx, key), scope)
 
     async def list(self, scope: Scope) -> list[Council]:
         """Every council, oldest first."""
-        return await self._database.read(lambda tx: list_all(tx, scope))
+        return await self._database.read(lambda tx: list_all(tx), scope)
 
-    async def update(self, scope: Scope, key: str, **details: Unpack[Details]) -> Council:
+    async def update(self, scope: Scope, key: str, **details: Unpack[CouncilDetails]) -> Council:
         """Change what is named."""
         now = self._clock()
-        return await self._database.write(lambda tx: update(tx, scope, key, now, details))
+        return await self._database.write(lambda tx: update(tx, key, now, details), scope)
 
     async def remove(self, scope: Scope, key: str) -> None:
         """Delete a council."""
-        await self._database.write(lambda tx: remove(tx, scope, key))
+        await self._database.write(lambda tx: remove(tx, key), scope)
 
 
 def _taken(slug: str) -> Conflict:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
+from polyvox.values import Scope
+
 T = TypeVar("T")
 Dialect = Literal["sqlite", "postgresql"]
 Value = str | int | float | bytes | None
@@ -18,11 +20,26 @@ Row = tuple[Any, ...]
 
 
 class Tx(Protocol):
-    """Statements of one transaction."""
+    """Statements of one transaction, bound to the user whose rows it may touch. Work that belongs
+    to no user (migrations, claiming jobs) has no `scope`; asking for it raises AttributeError."""
+
+    @property
+    def scope(self) -> Scope:
+        """The user as a value."""
+        ...
+
+    @property
+    def user(self) -> str:
+        """The user's id: the first condition of every statement."""
+        ...
+
+    def of(self, scope: Scope) -> Tx:
+        """The same transaction, bound to another user."""
+        ...
 
     @property
     def dialect(self) -> Dialect:
-        """Which database this is."""
+        """The kind of database."""
         ...
 
     def run(self, sql: str, params: Sequence[Value] = ()) -> int:
@@ -43,11 +60,11 @@ class Tx(Protocol):
 
 
 class Database(Protocol):
-    """Where rows live. `write` is durable against a killed process when it returns."""
+    """A store of rows. `write` is durable against a killed process when it returns."""
 
     @property
     def dialect(self) -> Dialect:
-        """Which database this is."""
+        """The kind of database."""
         ...
 
     @property
@@ -55,14 +72,15 @@ class Database(Protocol):
         """Transactions committed by `write` so far."""
         ...
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
-        """Run `work` in a transaction that may write. All of it is stored, or nothing.
+    async def write(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
+        """Run `work` in a transaction of this user that may write. All of it is stored, or nothing.
         Raises StoreFull / StoreError for a database that cannot take it; whatever `work` itself
         raises passes through after a rollback."""
         ...
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
-        """Run `work` in a snapshot that only reads. Readers never wait for the writer."""
+    async def read(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
+        """Run `work` in a snapshot of this user's rows that only reads. Readers never wait for the
+        writer."""
         ...
 
     async def close(self) -> None:

@@ -1,6 +1,5 @@
-"""How an answer ends, as rows: once, in the commit that holds its whole text and all that belongs
-to it. The turn is completed in the commit that ends its last open answer.
-"""
+"""The end of an answer, as rows: once, in the commit that holds its whole text and all that belongs
+to it. The turn is completed in the commit that ends its last open answer."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from polyvox.values import Answer, AnswerState, Attempt, Failure, Scope, Usage
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an answer ended, with all that is stored in the same commit."""
+    """The end of an answer, with all that is stored in the same commit."""
 
     answer_id: str
     state: AnswerState
@@ -35,13 +34,13 @@ class Ending:
     """A synthesis once it is read: its points and who they are attributed to, as JSON."""
 
 
-def end(tx: Tx, scope: Scope, ending: Ending, now: int) -> tuple[Answer | None, list[Event]]:
+def end(tx: Tx, ending: Ending, now: int) -> tuple[Answer | None, list[Event]]:
     """End an answer that is still open: fold its deltas, store everything, and complete the turn
     with its last one. Answers the events for the caller to append; (None, []) if it had ended."""
-    answer = get_answer(tx, scope, ending.answer_id)
+    answer = get_answer(tx, ending.answer_id)
     if answer.state not in ("pending", "streaming"):
         return None, []
-    folded = events.fold(tx, scope, answer.id)
+    folded = events.fold(tx, answer.id)
     spent = ending.usage
     ended = replace(
         answer,
@@ -57,18 +56,16 @@ def end(tx: Tx, scope: Scope, ending: Ending, now: int) -> tuple[Answer | None, 
     )
     ANSWERS.update(
         tx,
-        scope,
         ended,
         "state text thinking failure usage model attempts points ended_at",
         marks=folded.marks,
         last_number=folded.last,
     )
     if folded.text:
-        search.index(tx, scope, answer.conversation_id, "answer", answer.id, folded.text)
+        search.index(tx, answer.conversation_id, "answer", answer.id, folded.text)
     if spent is not None:
         usage.record(
             tx,
-            scope,
             usage=spent,
             model=ending.model,
             advisor_id=answer.advisor_id,
@@ -77,7 +74,7 @@ def end(tx: Tx, scope: Scope, ending: Ending, now: int) -> tuple[Answer | None, 
             purpose=answer.kind,
             at=now,
         )
-    return ended, [_ended_event(ended), *_completed(tx, scope, answer.turn_id, now)]
+    return ended, [_ended_event(ended), *_completed(tx, answer.turn_id, now)]
 
 
 def _ended_event(answer: Answer) -> AnswerEnded:
@@ -93,17 +90,17 @@ def _ended_event(answer: Answer) -> AnswerEnded:
             return AnswerInterrupted(answer.id)
 
 
-def _completed(tx: Tx, scope: Scope, turn_id: str, now: int) -> list[Event]:
+def _completed(tx: Tx, turn_id: str, now: int) -> list[Event]:
     still = tx.one(
         "SELECT 1 FROM answers WHERE user_id = ? AND turn_id = ?"
         " AND state IN ('pending', 'streaming') LIMIT 1",
-        (scope.user, turn_id),
+        (tx.user, turn_id),
     )
     if still is not None:
         return []
     tx.run(
         "UPDATE turns SET state = 'completed', completed_at = ? WHERE user_id = ? AND id = ?",
-        (now, scope.user, turn_id),
+        (now, tx.user, turn_id),
     )
     return [TurnCompleted(turn_id)]
 

@@ -27,16 +27,15 @@ from polyvox.events import (
     restored,
 )
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 EXACT_ROWS = 64
-"""Up to so many folded rows are replayed one by one; more are condensed to one per answer."""
+"""The most folded rows that are replayed one by one; more are condensed to one per answer."""
 PAGE = 4096
 """Numbers that one read of the log covers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class EventRange:
     """One event of a replay and the range of numbers that it stands for."""
 
     first: int
@@ -45,27 +44,25 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LogPage:
     """A part of the log: everything after `after` up to `upto`."""
 
-    stretches: list[Stretch]
+    stretches: list[EventRange]
     upto: int
     more: bool
 
 
-def append(
-    tx: Tx, scope: Scope, conversation_id: str, events: Sequence[Event], now: int
-) -> list[Numbered]:
+def append(tx: Tx, conversation_id: str, events: Sequence[Event], now: int) -> list[Numbered]:
     """Store events with the next numbers of their conversation. What is only changed about it
     leaves its place in the list: that is by what was said last."""
     if not events:
         return []
-    said = any(not isinstance(event, ConversationChanged) for event in events)
+    spoken = any(not isinstance(event, ConversationChanged) for event in events)
     row = tx.one(
         "UPDATE conversations SET last_number = last_number + ?,"
         " updated_at = CASE WHEN ? = 1 THEN ? ELSE updated_at END"
         " WHERE user_id = ? AND id = ? RETURNING last_number",
-        (len(events), int(said), now, scope.user, conversation_id),
+        (len(events), int(spoken), now, tx.user, conversation_id),
     )
     if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
@@ -74,7 +71,7 @@ def append(
     tx.many(
         "INSERT INTO events (user_id, conversation_id, number, kind, turn_id, answer_id, data,"
         " start) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(scope.user, conversation_id, *_row(item)) for item in numbered],
+        [(tx.user, conversation_id, *_row(item)) for item in numbered],
     )
     return numbered
 
@@ -92,15 +89,15 @@ def _row(item: Numbered) -> tuple[int, str, str | None, str | None, str, int]:
     return item.number, event.kind, turn_id, answer_id, payload(event).decode(), 0
 
 
-def holds(tx: Tx, scope: Scope, delta: Delta) -> bool:
-    """Whether this very delta is stored: as a row, or folded because its answer has ended."""
+def holds(tx: Tx, delta: Delta) -> bool:
+    """True if this very delta is stored: as a row, or folded because its answer has ended."""
     row = tx.one(
         "SELECT 1 FROM events WHERE user_id = ? AND answer_id = ? AND kind = ? AND start = ?",
-        (scope.user, delta.answer_id, delta.kind, delta.at),
+        (tx.user, delta.answer_id, delta.kind, delta.at),
     ) or tx.one(
         "SELECT 1 FROM answers WHERE user_id = ? AND id = ?"
         " AND state NOT IN ('pending', 'streaming')",
-        (scope.user, delta.answer_id),
+        (tx.user, delta.answer_id),
     )
     return row is not None
 
@@ -115,12 +112,12 @@ class Folded:
     last: int
 
 
-def fold(tx: Tx, scope: Scope, answer_id: str) -> Folded:
+def fold(tx: Tx, answer_id: str) -> Folded:
     """Take an answer's delta rows out of the log; give back what they said and the marks."""
     rows = tx.all(
         "SELECT number, kind, data FROM events WHERE user_id = ? AND answer_id = ?"
         " AND kind IN ('answer.delta', 'answer.thinking') ORDER BY number",
-        (scope.user, answer_id),
+        (tx.user, answer_id),
     )
     parts: dict[str, list[str]] = {TextDelta.kind: [], ThinkingDelta.kind: []}
     marks: dict[str, list[tuple[int, int]]] = {TextDelta.kind: [], ThinkingDelta.kind: []}
@@ -133,7 +130,7 @@ def fold(tx: Tx, scope: Scope, answer_id: str) -> Folded:
         tx.run(
             "DELETE FROM events WHERE user_id = ? AND answer_id = ?"
             " AND kind IN ('answer.delta', 'answer.thinking')",
-            (scope.user, answer_id),
+            (tx.user, answer_id),
         )
     return Folded(
         "".join(parts[TextDelta.kind]),
@@ -143,52 +140,54 @@ def fold(tx: Tx, scope: Scope, answer_id: str) -> Folded:
     )
 
 
-def since(tx: Tx, scope: Scope, conversation_id: str, after: int) -> Page:
-    """What came after a number, a page of it, in order."""
+def since(tx: Tx, conversation_id: str, after: int) -> LogPage:
+    """The events after a number, one page of them, in order."""
     row = tx.one(
         "SELECT last_number FROM conversations WHERE user_id = ? AND id = ?",
-        (scope.user, conversation_id),
+        (tx.user, conversation_id),
     )
     if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
     upto = min(int(row[0]), after + PAGE)
-    found = [
-        Stretch(number, number, restored(kind, data, answer_id, start))
+    ranges = [
+        EventRange(number, number, restored(kind, data, answer_id, start))
         for number, kind, answer_id, data, start in tx.all(
             "SELECT number, kind, answer_id, data, start FROM events"
             " WHERE user_id = ? AND conversation_id = ? AND number > ? AND number <= ?",
-            (scope.user, conversation_id, after, upto),
+            (tx.user, conversation_id, after, upto),
         )
     ]
     folded = tx.all(
         "SELECT id, text, thinking, marks FROM answers WHERE user_id = ? AND conversation_id = ?"
         " AND last_number > ? AND first_number <= ? AND marks IS NOT NULL",
-        (scope.user, conversation_id, after, upto),
+        (tx.user, conversation_id, after, upto),
     )
-    found += _unfolded(folded, after, upto)
-    found.sort(key=lambda item: item.last)
-    return Page(found, upto, upto < int(row[0]))
+    ranges += _unfolded(folded, after, upto)
+    ranges.sort(key=lambda item: item.last)
+    return LogPage(ranges, upto, upto < int(row[0]))
 
 
-def _unfolded(rows: Sequence[tuple[str, str, str, bytes]], after: int, upto: int) -> list[Stretch]:
+def _unfolded(
+    rows: Sequence[tuple[str, str, str, bytes]], after: int, upto: int
+) -> list[EventRange]:
     """The deltas of folded answers with numbers in (after, upto]."""
     channels: list[tuple[str, type[Delta], str, list[tuple[int, int]], int]] = []
     for answer_id, text, thinking, marks in rows:
-        said, thought = msgspec.msgpack.decode(bytes(marks))
-        for kind, whole, pairs in ((TextDelta, text, said), (ThinkingDelta, thinking, thought)):
+        spoken, thought = msgspec.msgpack.decode(bytes(marks))
+        for kind, whole, pairs in ((TextDelta, text, spoken), (ThinkingDelta, thinking, thought)):
             numbers = [number for number, _ in pairs]
             first, last = bisect.bisect_right(numbers, after), bisect.bisect_right(numbers, upto)
             if first < last:
                 begin = pairs[first - 1][1] if first else 0
                 channels.append((answer_id, kind, whole, pairs[first:last], begin))
     exact = sum(len(pairs) for *_, pairs, _ in channels) <= EXACT_ROWS
-    found = []
+    ranges = []
     for answer_id, kind, whole, pairs, begin in channels:
         if exact:
             for number, end in pairs:
-                found.append(Stretch(number, number, kind(answer_id, whole[begin:end], begin)))
+                ranges.append(EventRange(number, number, kind(answer_id, whole[begin:end], begin)))
                 begin = end
         else:
             delta = kind(answer_id, whole[begin : pairs[-1][1]], begin)
-            found.append(Stretch(pairs[0][0], pairs[-1][0], delta))
-    return found
+            ranges.append(EventRange(pairs[0][0], pairs[-1][0], delta))
+    return ranges

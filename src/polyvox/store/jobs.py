@@ -36,21 +36,19 @@ class Job:
     due_at: int
     runner_id: str | None
     failure: str | None
-    """Why its last attempt failed."""
+    """The reason its last attempt failed."""
     created_at: int
     updated_at: int
 
 
-def enqueue(
-    tx: Tx, scope: Scope, kind: str, subject: str, now: int, *, due_at: int | None = None
-) -> bool:
+def enqueue(tx: Tx, kind: str, subject: str, now: int, *, due_at: int | None = None) -> bool:
     """Want a job done, once; False where it was wanted already, done or not."""
     return bool(
         tx.run(
             "INSERT INTO jobs (user_id, id, kind, subject, state, attempts, due_at, created_at,"
             " updated_at) VALUES (?, ?, ?, ?, 'pending', 0, ?, ?, ?) ON CONFLICT DO NOTHING",
             (
-                scope.user,
+                tx.user,
                 f"{kind}:{subject}",
                 kind,
                 subject,
@@ -62,10 +60,10 @@ def enqueue(
     )
 
 
-def again(tx: Tx, scope: Scope, kind: str, subject: str, now: int) -> None:
+def again(tx: Tx, kind: str, subject: str, now: int) -> None:
     """Want a job done that may have been done before. One that runs right now may have looked
     already: it is done once more when it ends."""
-    if enqueue(tx, scope, kind, subject, now):
+    if enqueue(tx, kind, subject, now):
         return
     # One statement: between two, somebody might begin it.
     tx.run(
@@ -75,7 +73,7 @@ def again(tx: Tx, scope: Scope, kind: str, subject: str, now: int) -> None:
         " failure = CASE WHEN state = 'running' THEN failure ELSE NULL END,"
         " state = CASE WHEN state = 'running' THEN state ELSE 'pending' END,"
         " updated_at = ? WHERE user_id = ? AND id = ?",
-        (now, now, scope.user, f"{kind}:{subject}"),
+        (now, now, tx.user, f"{kind}:{subject}"),
     )
 
 
@@ -89,26 +87,26 @@ def claim(tx: Tx, kinds: Iterable[str], runner_id: str, now: int) -> Job | None:
         f" ORDER BY due_at, id LIMIT 1{lock}",
         (now, *wanted),
     )
-    return None if row is None else _claimed(tx, Scope(row[0]), row[1], runner_id, now)
+    return None if row is None else _claimed(tx.of(Scope(row[0])), row[1], runner_id, now)
 
 
-def claim_one(tx: Tx, scope: Scope, job_id: str, runner_id: str, now: int) -> Job | None:
+def claim_one(tx: Tx, job_id: str, runner_id: str, now: int) -> Job | None:
     """This one job, for this runner alone; None where it is not due or somebody has it."""
     touched = tx.run(
         "UPDATE jobs SET updated_at = ? WHERE user_id = ? AND id = ? AND state = 'pending'"
         " AND due_at <= ?",
-        (now, scope.user, job_id, now),
+        (now, tx.user, job_id, now),
     )
-    return _claimed(tx, scope, job_id, runner_id, now) if touched else None
+    return _claimed(tx, job_id, runner_id, now) if touched else None
 
 
-def _claimed(tx: Tx, scope: Scope, job_id: str, runner_id: str, now: int) -> Job:
+def _claimed(tx: Tx, job_id: str, runner_id: str, now: int) -> Job:
     tx.run(
         "UPDATE jobs SET state = 'running', runner_id = ?, attempts = attempts + 1, updated_at = ?"
         " WHERE user_id = ? AND id = ?",
-        (runner_id, now, scope.user, job_id),
+        (runner_id, now, tx.user, job_id),
     )
-    return get(tx, scope, job_id)
+    return get(tx, job_id)
 
 
 def next_due(tx: Tx, kinds: Iterable[str]) -> int | None:
@@ -122,14 +120,13 @@ def next_due(tx: Tx, kinds: Iterable[str]) -> int | None:
     return None if row is None or row[0] is None else int(row[0])
 
 
-def unfinished(tx: Tx, scope: Scope, kind: str, now: int) -> list[str]:
-    """What is to be done of a kind by now, in somebody's hands or not: the ids that it is about,
-    the longest due first."""
+def unfinished(tx: Tx, kind: str, now: int) -> list[str]:
+    """Subjects of the jobs of a kind that are due by now or running, the longest due first."""
     rows = tx.all(
         "SELECT subject, due_at FROM jobs WHERE user_id = ? AND kind = ? AND state = 'pending'"
         " AND due_at <= ? UNION ALL SELECT subject, due_at FROM jobs WHERE user_id = ?"
         " AND kind = ? AND state = 'running' ORDER BY 2, 1",
-        (scope.user, kind, now, scope.user, kind),
+        (tx.user, kind, now, tx.user, kind),
     )
     return [row[0] for row in rows]
 
@@ -178,13 +175,13 @@ def release(tx: Tx, job: Job, runner_id: str, now: int) -> None:
 
 
 def give_back(tx: Tx, runner_id: str, now: int, but: Iterable[tuple[str, str]] = ()) -> int:
-    """What a runner holds waits again, but for these jobs (user, id): it ended, or it died."""
+    """Let the jobs of a runner that ended or died wait again, except these (user, id)."""
     kept = tuple(but)
     without = " AND NOT (user_id = ? AND id = ?)" * len(kept)
     return tx.run(
         "UPDATE jobs SET state = 'pending', runner_id = NULL, updated_at = ?"
         f" WHERE state = 'running' AND runner_id = ?{without}",
-        (now, runner_id, *(part for one in kept for part in one)),
+        (now, runner_id, *(part for pair in kept for part in pair)),
     )
 
 
@@ -194,9 +191,9 @@ def holders(tx: Tx) -> set[str]:
     return {row[0] for row in rows if row[0] is not None}
 
 
-def get(tx: Tx, scope: Scope, job_id: str) -> Job:
+def get(tx: Tx, job_id: str) -> Job:
     """One job."""
-    row = tx.one(f"SELECT {_JOB} FROM jobs WHERE user_id = ? AND id = ?", (scope.user, job_id))
+    row = tx.one(f"SELECT {_JOB} FROM jobs WHERE user_id = ? AND id = ?", (tx.user, job_id))
     if row is None:
         raise NotFound(f"There is no job {job_id}.", "`polyvox jobs` lists them.")
     return _job(row)
@@ -204,7 +201,6 @@ def get(tx: Tx, scope: Scope, job_id: str) -> Job:
 
 def list_jobs(
     tx: Tx,
-    scope: Scope,
     states: Iterable[JobState] = ("pending", "running", "failed"),
     limit: int = 100,
     subjects: Iterable[str] | None = None,
@@ -216,23 +212,23 @@ def list_jobs(
     rows = tx.all(
         f"SELECT {_JOB} FROM jobs WHERE user_id = ? AND state IN ({', '.join('?' * len(wanted))})"
         f"{only} ORDER BY due_at, id LIMIT ?",
-        (scope.user, *wanted, *(about or ()), limit),
+        (tx.user, *wanted, *(about or ()), limit),
     )
     return [_job(row) for row in rows]
 
 
-def counts(tx: Tx, scope: Scope) -> dict[str, int]:
-    """How many jobs there are in each state but done."""
+def counts(tx: Tx) -> dict[str, int]:
+    """Count the jobs in each state but done."""
     rows = tx.all(
         "SELECT state, COUNT(*) FROM jobs WHERE user_id = ? AND state <> 'done' GROUP BY state",
-        (scope.user,),
+        (tx.user,),
     )
     return {"pending": 0, "running": 0, "failed": 0} | {row[0]: int(row[1]) for row in rows}
 
 
-def retry(tx: Tx, scope: Scope, job_id: str, now: int) -> Job:
+def retry(tx: Tx, job_id: str, now: int) -> Job:
     """Let a failed job be tried again now."""
-    job = get(tx, scope, job_id)
+    job = get(tx, job_id)
     if job.state not in ("failed", "pending"):
         raise Conflict(
             f"This job is {job.state}.", "Only a job that failed or waits is tried again."
@@ -240,32 +236,32 @@ def retry(tx: Tx, scope: Scope, job_id: str, now: int) -> Job:
     tx.run(
         "UPDATE jobs SET state = 'pending', attempts = 0, due_at = ?, updated_at = ?"
         " WHERE user_id = ? AND id = ?",
-        (now, now, scope.user, job_id),
+        (now, now, tx.user, job_id),
     )
-    return get(tx, scope, job_id)
+    return get(tx, job_id)
 
 
-def wanted(tx: Tx, scope: Scope, kind: str) -> bool:
-    """Whether a job of a kind is still to be done."""
+def wanted(tx: Tx, kind: str) -> bool:
+    """True if a job of a kind is still to be done."""
     row = tx.one(
         "SELECT 1 FROM jobs WHERE user_id = ? AND kind = ? AND state <> 'done' LIMIT 1",
-        (scope.user, kind),
+        (tx.user, kind),
     )
     return row is not None
 
 
-def settle(tx: Tx, scope: Scope, kind: str, now: int) -> None:
+def settle(tx: Tx, kind: str, now: int) -> None:
     """Somebody has done what these jobs were for."""
     tx.run(
         "UPDATE jobs SET state = 'done', failure = NULL, updated_at = ?"
         " WHERE user_id = ? AND kind = ? AND state IN ('pending', 'failed')",
-        (now, scope.user, kind),
+        (now, tx.user, kind),
     )
 
 
-def forget(tx: Tx, scope: Scope, subject: str) -> None:
+def forget(tx: Tx, subject: str) -> None:
     """Nothing is to be done about this any more."""
-    tx.run("DELETE FROM jobs WHERE user_id = ? AND subject = ?", (scope.user, subject))
+    tx.run("DELETE FROM jobs WHERE user_id = ? AND subject = ?", (tx.user, subject))
 
 
 def _job(row: Row) -> Job:

@@ -18,32 +18,36 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from polyvox.errors import StoreError
 from polyvox.store.database import Tx
+from polyvox.values import Scope
 
 T = TypeVar("T")
 
 
-class Job(Generic[T]):
+class WorkItem(Generic[T]):
     """Work on its way through a lane, and later its outcome."""
 
-    __slots__ = ("error", "future", "loop", "result", "work")
+    __slots__ = ("error", "future", "loop", "result", "scope", "work")
 
-    def __init__(self, work: Callable[[Tx], T], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, work: Callable[[Tx], T], scope: Scope | None, loop: asyncio.AbstractEventLoop
+    ) -> None:
         self.work = work
+        self.scope = scope
         self.loop = loop
         self.future: asyncio.Future[T] = loop.create_future()
         self.result: T | None = None
         self.error: BaseException | None = None
 
 
-class Worker(Protocol):
-    """What a thread of a lane works with: one connection."""
+class Connection(Protocol):
+    """One connection, owned by a thread of a lane."""
 
-    def run(self, jobs: list[Job[Any]]) -> None:
+    def run(self, jobs: list[WorkItem[Any]]) -> None:
         """Run every job and note its result or its error in it."""
         ...
 
     def rest(self) -> None:
-        """What can wait until the outcomes are delivered."""
+        """Do the work that can wait until the outcomes are delivered."""
         ...
 
     def close(self) -> None:
@@ -51,15 +55,15 @@ class Worker(Protocol):
         ...
 
 
-Mailbox = queue.SimpleQueue[Job[Any] | None]
-"""Where an idle thread waits; None: there will be nothing more."""
+Mailbox = queue.SimpleQueue[WorkItem[Any] | None]
+"""The inbox of an idle thread; None: there will be nothing more."""
 
 
 class Lane:
     """Jobs and the threads that serve them, started as they are needed."""
 
     def __init__(
-        self, name: str, connect: Callable[[], Worker], *, threads: int = 1, batch: int = 1
+        self, name: str, connect: Callable[[], Connection], *, threads: int = 1, batch: int = 1
     ) -> None:
         self._name = name
         self._connect = connect
@@ -69,16 +73,16 @@ class Lane:
         self._waiting = 0
         # Under the lock, for every thread has a hand in it:
         self._lock = threading.Lock()
-        self._backlog: deque[Job[Any]] = deque()
+        self._backlog: deque[WorkItem[Any]] = deque()
         self._idle: list[Mailbox] = []
         self._closed = False
 
-    async def run(self, work: Callable[[Tx], T]) -> T:
+    async def run(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         """Have `work` run on a thread of this lane; answers what it answers, raises what it
         raises. Work handed over by one task is begun in the order it was handed over."""
         if self._closed:
             raise StoreError("The database is closed.", "Start Polyvox again.")
-        job = Job(work, asyncio.get_running_loop())
+        job = WorkItem(work, scope, asyncio.get_running_loop())
         self._waiting += 1
         self._hand_over(job)
         if self._waiting > len(self._threads) and len(self._threads) < self._most:
@@ -100,7 +104,7 @@ class Lane:
             await asyncio.to_thread(thread.join)
         self._threads.clear()
 
-    def _hand_over(self, job: Job[Any]) -> None:
+    def _hand_over(self, job: WorkItem[Any]) -> None:
         with self._lock:
             if self._idle:
                 self._idle.pop().put(job)
@@ -116,7 +120,7 @@ class Lane:
         thread.start()
 
     def _serve(self) -> None:
-        worker: Worker | None = None
+        worker: Connection | None = None
         mailbox: Mailbox = queue.SimpleQueue()
         while jobs := self._take(mailbox):
             try:
@@ -133,8 +137,8 @@ class Lane:
         if worker is not None:
             worker.close()
 
-    def _take(self, mailbox: Mailbox) -> list[Job[Any]]:
-        """What is to be done next, as soon as there is something; nothing at the end."""
+    def _take(self, mailbox: Mailbox) -> list[WorkItem[Any]]:
+        """Wait for the next items; an empty list at the end."""
         with self._lock:
             if self._backlog:
                 return self._some()
@@ -147,8 +151,8 @@ class Lane:
         with self._lock:
             return [job, *self._some(1)]
 
-    def _some(self, taken: int = 0) -> list[Job[Any]]:
-        """As much of what waits as is done at once, when so many are taken already."""
+    def _some(self, taken: int = 0) -> list[WorkItem[Any]]:
+        """Take items of the backlog until a batch is full; `taken` counts those it has already."""
         count = min(len(self._backlog), self._batch - taken)
         return [self._backlog.popleft() for _ in range(count)]
 
@@ -170,13 +174,13 @@ class Lanes:
         """Count a commit (the writers call this)."""
         self._commits += 1
 
-    async def write(self, work: Callable[[Tx], T]) -> T:
+    async def write(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         """Run `work` in a transaction that may write. All of it is stored, or nothing."""
-        return await self._writers.run(work)
+        return await self._writers.run(work, scope)
 
-    async def read(self, work: Callable[[Tx], T]) -> T:
+    async def read(self, work: Callable[[Tx], T], scope: Scope | None = None) -> T:
         """Run `work` in a snapshot that only reads. Readers never wait for a writer."""
-        return await self._readers.run(work)
+        return await self._readers.run(work, scope)
 
     async def close(self) -> None:
         """Finish what is queued, then let go of every connection."""
@@ -184,7 +188,7 @@ class Lanes:
         await self._writers.close()
 
 
-def _deliver(jobs: list[Job[Any]]) -> None:
+def _deliver(jobs: list[WorkItem[Any]]) -> None:
     """Hand outcomes back, with one wake-up for each loop that waits (nearly always one)."""
     loops = {job.loop for job in jobs}
     for loop in loops:
@@ -196,7 +200,7 @@ def _deliver(jobs: list[Job[Any]]) -> None:
             continue
 
 
-def _settle(jobs: list[Job[Any]]) -> None:
+def _settle(jobs: list[WorkItem[Any]]) -> None:
     for job in jobs:
         if job.future.done():
             continue

@@ -35,8 +35,8 @@ class Migration:
     text: str
 
     def statements(self, dialect: Dialect) -> Sequence[str]:
-        """What to run on a database of this kind, statement by statement."""
-        found: list[str] = []
+        """The statements for a database of this kind, in order."""
+        statements: list[str] = []
         section = "both"
         pending = ""
         for line in self.text.splitlines():
@@ -46,20 +46,20 @@ class Migration:
                 pending += f"{line}\n"
                 # SQLite's own splitter knows strings and trigger bodies.
                 if pending.strip() and sqlite3.complete_statement(pending):
-                    found.append(_worded(pending, dialect))
+                    statements.append(_worded(pending, dialect))
                     pending = ""
         if pending.strip():
             raise ValueError(f"migration {self.version} ends in the middle of a statement")
-        return found
+        return statements
 
 
 def shipped(folder: Path = FOLDER) -> tuple[Migration, ...]:
     """The migrations of this program, in order."""
-    found = []
+    migrations = []
     for path in sorted(folder.glob("[0-9]*.sql")):
         number, _, name = path.stem.partition("_")
-        found.append(Migration(int(number), name, path.read_text(encoding="utf-8")))
-    return tuple(found)
+        migrations.append(Migration(int(number), name, path.read_text(encoding="utf-8")))
+    return tuple(migrations)
 
 
 def migrate(
@@ -79,7 +79,7 @@ def migrate(
             f"(its tables have version {version}, this program knows {latest}).",
             "Upgrade Polyvox, or choose another database with the setting `database`.",
         )
-    missing = [one for one in migrations if one.version > version]
+    missing = [migration for migration in migrations if migration.version > version]
     if missing and version:
         before(version)
     for migration in missing:
@@ -122,7 +122,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def not_migrated(where: str, error: Exception) -> StoreError:
-    """What to say when a step itself is wrong."""
+    """The error for a step that is wrong itself."""
     return StoreError(
         f"{where} could not be brought up to date: {error}.",
         "Nothing was changed. Go on with the version of Polyvox that you had, and report this.",

@@ -14,7 +14,7 @@ from polyvox.store.migrate import Migration, backup, migrate, not_migrated, ship
 from polyvox.store.sqlite import BUSY_SECONDS, SqliteDatabase, SqliteTx, connect, explain
 
 MIGRATION_SECONDS = 60.0
-"""How long to wait for another program that is migrating the same database."""
+"""Seconds to wait for another program that is migrating the same database."""
 
 
 async def open_database(
@@ -64,16 +64,18 @@ def _prepare(
         finally:
             connection.close()
     except sqlite3.Error as error:
-        found = explain(error, path)
-        raise not_migrated(f"The database {path}", error) if found is error else found from error
+        explained = explain(error, path)
+        raise (
+            not_migrated(f"The database {path}", error) if explained is error else explained
+        ) from error
 
 
 def _up_to_date(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> bool:
     tables = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'")
     if tables.fetchone() is None:
         return False
-    found = connection.execute("SELECT MAX(version) FROM schema_version").fetchone()
-    return bool(found[0] == migrations[-1].version)
+    row = connection.execute("SELECT MAX(version) FROM schema_version").fetchone()
+    return bool(row[0] == migrations[-1].version)
 
 
 def _migrate(

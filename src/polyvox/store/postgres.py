@@ -22,8 +22,9 @@ from psycopg.types.numeric import Int2Dumper
 from polyvox.errors import ConfigError, Conflict, PolyvoxError, StoreError, StoreFull
 from polyvox.ids import Clock
 from polyvox.store.database import Dialect, Row, Value
-from polyvox.store.lane import Job, Lane, Lanes
+from polyvox.store.lane import Lane, Lanes, WorkItem
 from polyvox.store.migrate import Migration, migrate, not_migrated
+from polyvox.values import Scope
 
 WRITERS = 4
 READERS = 4
@@ -74,22 +75,29 @@ _translated: dict[str, str] = {}
 
 def translate(sql: str) -> str:
     """Our `?` as psycopg's `%s`, worked out once for each statement."""
-    found = _translated.get(sql)
-    if found is None:
+    translated = _translated.get(sql)
+    if translated is None:
         if "%" in sql:
             raise ValueError(f"a percent sign in a statement belongs in a parameter: {sql}")
-        found = _translated[sql] = sql.replace("?", "%s")
-    return found
+        translated = _translated[sql] = sql.replace("?", "%s")
+    return translated
 
 
 class PostgresTx:
     """Statements on one connection."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "scope", "user")
     dialect: Dialect = "postgresql"
 
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], scope: Scope | None = None) -> None:
         self._connection = connection
+        if scope is not None:
+            self.scope = scope
+            self.user = scope.user
+
+    def of(self, scope: Scope) -> PostgresTx:
+        """The same transaction, bound to another user."""
+        return PostgresTx(self._connection, scope)
 
     def run(self, sql: str, params: Sequence[Value] = ()) -> int:
         """Run one statement; answers how many rows it touched."""
@@ -124,12 +132,12 @@ class PostgresDatabase(Lanes):
         self.url = url
         reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         super().__init__(
-            Lane("writer", lambda: _Worker(self, "BEGIN"), threads=WRITERS),
-            Lane("reader", lambda: _Worker(self, reading), threads=READERS),
+            Lane("writer", lambda: _Connection(self, "BEGIN"), threads=WRITERS),
+            Lane("reader", lambda: _Connection(self, reading), threads=READERS),
         )
 
 
-class _Worker:
+class _Connection:
     """A connection, made again where it broke."""
 
     def __init__(self, owner: PostgresDatabase, begin: str) -> None:
@@ -138,7 +146,7 @@ class _Worker:
         self._writes = begin == "BEGIN"
         self._connection = connect(owner.url)
 
-    def run(self, jobs: list[Job[Any]]) -> None:
+    def run(self, jobs: list[WorkItem[Any]]) -> None:
         for job in jobs:
             try:
                 job.result = self._try(job)
@@ -153,14 +161,14 @@ class _Worker:
     def close(self) -> None:
         self._connection.close()
 
-    def _try(self, job: Job[Any]) -> object:
+    def _try(self, job: WorkItem[Any]) -> object:
         for left in reversed(range(TRIES)):
             if self._connection.closed:
                 self._connection = connect(self._owner.url)
             sent = False
             try:
                 self._connection.execute(self._begin)
-                result: object = job.work(PostgresTx(self._connection))
+                result: object = job.work(PostgresTx(self._connection, job.scope))
                 if self._writes:
                     sent = True
                     self._connection.execute(b"COMMIT")
@@ -216,7 +224,7 @@ def connect(url: str, lock_seconds: int = LOCK_SECONDS) -> psycopg.Connection[Ro
 
 
 class _Context:
-    """How values travel on our connections."""
+    """Adapters for the values on our connections."""
 
     adapters = _adapters()
     connection = None
@@ -232,8 +240,8 @@ def prepare(url: str, migrations: Sequence[Migration], clock: Clock) -> None:
         migrate(PostgresTx(connection), migrations, clock, where, _no_backup)
         connection.execute(b"COMMIT")
     except psycopg.Error as error:
-        found = explain(error, url)
-        raise not_migrated(where, error) if found is error else found from error
+        explained = explain(error, url)
+        raise not_migrated(where, error) if explained is error else explained from error
     finally:
         connection.close()
 
@@ -244,22 +252,22 @@ def _no_backup(version: int) -> None:
 
 def shown(url: str) -> str:
     """The address without a password."""
-    found = URL.match(url)
-    if found is None:
+    match = URL.match(url)
+    if match is None:
         return "postgresql://…"
-    user = f"{found['user']}@" if found["user"] else ""
-    return f"postgresql://{user}{found['place']}"
+    user = f"{match['user']}@" if match["user"] else ""
+    return f"postgresql://{user}{match['place']}"
 
 
 def explain(error: BaseException, url: str) -> BaseException:
     """PostgreSQL's error in our words. What is not the database's fault stays what it is."""
     if not isinstance(error, psycopg.Error):
         return error
-    found = _explanation(error, url)
-    if found is None:
+    explained = _explanation(error, url)
+    if explained is None:
         return error
-    found.__cause__ = error
-    return found
+    explained.__cause__ = error
+    return explained
 
 
 def _explanation(error: psycopg.Error, url: str) -> PolyvoxError | None:

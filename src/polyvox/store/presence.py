@@ -30,14 +30,14 @@ def key_of(runner_id: str) -> int:
 
 
 def holders(tx: Tx, ids: Iterable[str]) -> set[str]:
-    """Which of these runners hold their lock."""
+    """The runners among these that hold their lock."""
     rows = tx.all(
         "SELECT classid, objid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
         " AND granted AND database ="
         " (SELECT oid FROM pg_database WHERE datname = current_database())"
     )
     held = {(int(row[0]) << 32) | int(row[1]) for row in rows}
-    return {one for one in ids if key_of(one) % (1 << 64) in held}
+    return {runner_id for runner_id in ids if key_of(runner_id) % (1 << 64) in held}
 
 
 class SessionHold:

@@ -1,4 +1,4 @@
-"""How many tokens a model really counts for one that we estimate, learned from its reports.
+"""Tokens that a model really counts for one that we estimate, learned from its reports.
 
 A running mean that forgets: each report halves the weight of all before it, so three alike outweigh
 any past (after a long past at 1 and three at 2 the ratio is 1.9), whatever their sizes.
@@ -7,14 +7,13 @@ any past (after a long past at 1 and three at 2 the ratio is 1.9), whatever thei
 from __future__ import annotations
 
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 KEEP = 0.5
 LOWEST, HIGHEST = 0.1, 10.0
 """A report beyond these says more about the report than about the model."""
 
 
-def observe(tx: Tx, scope: Scope, model: str, reported: float, estimated: float) -> None:
+def observe(tx: Tx, model: str, reported: float, estimated: float) -> None:
     """Learn from one answer: input tokens as reported and as estimated before (without ratio)."""
     if reported <= 0 or estimated <= 0:
         return
@@ -25,14 +24,14 @@ def observe(tx: Tx, scope: Scope, model: str, reported: float, estimated: float)
         f" reported = ratios.reported * {KEEP} + excluded.reported,"
         f" estimated = ratios.estimated * {KEEP} + excluded.estimated,"
         " samples = ratios.samples + 1",
-        (scope.user, model, seen, 1.0),
+        (tx.user, model, seen, 1.0),
     )
 
 
-def ratio(tx: Tx, scope: Scope, model: str) -> float:
+def ratio(tx: Tx, model: str) -> float:
     """Reported over estimated; 1.0 for a model that has reported nothing yet."""
     row = tx.one(
         "SELECT reported, estimated FROM ratios WHERE user_id = ? AND model = ?",
-        (scope.user, model),
+        (tx.user, model),
     )
     return 1.0 if row is None else float(row[0] / row[1])

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from polyvox.errors import NotFound
 from polyvox.store.database import Row, Tx
-from polyvox.store.table import Table
-from polyvox.values import Scope
+from polyvox.store.table import MANY, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,6 @@ _RECEIPTS = Table("receipts", StoredReceipt)
 
 def put(
     tx: Tx,
-    scope: Scope,
     answer_id: str,
     conversation_id: str,
     base_id: str | None,
@@ -36,39 +34,39 @@ def put(
     """Store a receipt (again, once it is sealed) and the texts that it is the first to use. What
     was forgotten of a stored one does not come back when it is sealed."""
     stored = tx.one(
-        "SELECT 1 FROM receipts WHERE user_id = ? AND answer_id = ?", (scope.user, answer_id)
+        "SELECT 1 FROM receipts WHERE user_id = ? AND answer_id = ?", (tx.user, answer_id)
     )
     if stored is None:
         tx.many(
             "INSERT INTO spans (user_id, hash, conversation_id, text) VALUES (?, ?, ?, ?)"
             " ON CONFLICT DO NOTHING",
-            [(scope.user, name, conversation_id, text) for name, text in spans.items()],
+            [(tx.user, name, conversation_id, text) for name, text in spans.items()],
         )
     tx.run(
         "INSERT INTO receipts (user_id, answer_id, conversation_id, base_id, data)"
         " VALUES (?, ?, ?, ?, ?) ON CONFLICT (user_id, answer_id) DO UPDATE SET"
         " base_id = excluded.base_id, data = excluded.data",
-        (scope.user, answer_id, conversation_id, base_id, data),
+        (tx.user, answer_id, conversation_id, base_id, data),
     )
 
 
-def find(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt | None:
+def find(tx: Tx, answer_id: str) -> StoredReceipt | None:
     """One receipt, or None."""
-    return _RECEIPTS.one(tx, scope, "AND answer_id = ?", answer_id)
+    return _RECEIPTS.one(tx, "AND answer_id = ?", answer_id)
 
 
-def get(tx: Tx, scope: Scope, answer_id: str) -> StoredReceipt:
+def get(tx: Tx, answer_id: str) -> StoredReceipt:
     """One receipt, or NotFound."""
-    found = find(tx, scope, answer_id)
-    if found is None:
+    receipt = find(tx, answer_id)
+    if receipt is None:
         raise NotFound(
             f"There is no receipt for the answer {answer_id}.",
             "Nothing was compiled for it: it ended before its model could be asked.",
         )
-    return found
+    return receipt
 
 
-def chain(tx: Tx, scope: Scope, answer_id: str) -> dict[str, str]:
+def chain(tx: Tx, answer_id: str) -> dict[str, str]:
     """A receipt and all that it is an append to, by answer id, in one query."""
     rows = tx.all(
         "WITH RECURSIVE link (answer_id, base_id, data) AS ("
@@ -76,38 +74,52 @@ def chain(tx: Tx, scope: Scope, answer_id: str) -> dict[str, str]:
         " UNION ALL SELECT r.answer_id, r.base_id, r.data FROM receipts r"
         " JOIN link ON r.answer_id = link.base_id WHERE r.user_id = ?)"
         " SELECT answer_id, data FROM link",
-        (scope.user, answer_id, scope.user),
+        (tx.user, answer_id, tx.user),
     )
     return {row[0]: row[1] for row in rows}
 
 
-def spans(tx: Tx, scope: Scope, hashes: Iterable[str]) -> dict[str, str]:
+def spans(tx: Tx, hashes: Iterable[str]) -> dict[str, str]:
     """Texts by their hash."""
-    return dict(_in(tx, scope, "SELECT hash, text FROM spans WHERE user_id = ? AND hash", hashes))
+    return dict(_in(tx, "SELECT hash, text FROM spans WHERE user_id = ? AND hash", hashes))
 
 
-def messages(tx: Tx, scope: Scope, turn_ids: Iterable[str]) -> dict[str, tuple[str, int | None]]:
+def of_conversation(tx: Tx, conversation_id: str) -> list[StoredReceipt]:
+    """Every receipt of a conversation."""
+    return _RECEIPTS.all(tx, "AND conversation_id = ? ORDER BY answer_id", conversation_id)
+
+
+def spans_of(tx: Tx, conversation_id: str) -> dict[str, str]:
+    """Texts of a conversation's receipts, by their hash."""
+    rows = tx.all(
+        "SELECT hash, text FROM spans WHERE user_id = ? AND conversation_id = ? ORDER BY hash",
+        (tx.user, conversation_id),
+    )
+    return dict(rows)
+
+
+def messages(tx: Tx, turn_ids: Iterable[str]) -> dict[str, tuple[str, int | None]]:
     """User messages by their turn: (content, said at). One that was forgotten is not there."""
     sql = "SELECT id, content, said_at FROM turns WHERE user_id = ? AND redacted = 0 AND id"
-    return {row[0]: (row[1], row[2]) for row in _in(tx, scope, sql, turn_ids)}
+    return {row[0]: (row[1], row[2]) for row in _in(tx, sql, turn_ids)}
 
 
-def marked(tx: Tx, scope: Scope, answer_ids: Iterable[str]) -> frozenset[str]:
-    """Which of these answers have lost some of their words."""
+def marked(tx: Tx, answer_ids: Iterable[str]) -> frozenset[str]:
+    """The answers among these that have lost some of their words."""
     sql = "SELECT id FROM answers WHERE user_id = ? AND redacted = 1 AND id"
-    return frozenset(row[0] for row in _in(tx, scope, sql, answer_ids))
+    return frozenset(row[0] for row in _in(tx, sql, answer_ids))
 
 
-def answers(tx: Tx, scope: Scope, answer_ids: Iterable[str]) -> dict[str, str]:
+def answers(tx: Tx, answer_ids: Iterable[str]) -> dict[str, str]:
     """Answers' texts by id."""
-    return dict(_in(tx, scope, "SELECT id, text FROM answers WHERE user_id = ? AND id", answer_ids))
+    return dict(_in(tx, "SELECT id, text FROM answers WHERE user_id = ? AND id", answer_ids))
 
 
-def _in(tx: Tx, scope: Scope, sql: str, keys: Iterable[str]) -> list[Row]:
-    """Rows for many keys, a few hundred at a time: both databases bound what one IN may list."""
+def _in(tx: Tx, sql: str, keys: Iterable[str]) -> list[Row]:
+    """Rows for many keys, some at a time."""
     wanted = sorted(set(keys))
     rows: list[Row] = []
-    for start in range(0, len(wanted), 400):
-        some = wanted[start : start + 400]
-        rows += tx.all(f"{sql} IN ({', '.join('?' * len(some))})", (scope.user, *some))
+    for start in range(0, len(wanted), MANY):
+        some = wanted[start : start + MANY]
+        rows += tx.all(f"{sql} IN ({', '.join('?' * len(some))})", (tx.user, *some))
     return rows

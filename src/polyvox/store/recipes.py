@@ -15,31 +15,31 @@ from polyvox.values import Scope
 Change = Mapping[str, Any]
 
 
-def get(tx: Tx, scope: Scope, name: str) -> Change | None:
+def get(tx: Tx, name: str) -> Change | None:
     """The change to one recipe, or None."""
-    row = tx.one("SELECT data FROM recipes WHERE user_id = ? AND name = ?", (scope.user, name))
+    row = tx.one("SELECT data FROM recipes WHERE user_id = ? AND name = ?", (tx.user, name))
     return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
 
 
-def list_all(tx: Tx, scope: Scope) -> dict[str, Change]:
+def list_all(tx: Tx) -> dict[str, Change]:
     """Every change, by the recipe's name."""
-    rows = tx.all("SELECT name, data FROM recipes WHERE user_id = ? ORDER BY name", (scope.user,))
+    rows = tx.all("SELECT name, data FROM recipes WHERE user_id = ? ORDER BY name", (tx.user,))
     return {row[0]: msgspec.json.decode(row[1], type=dict[str, Any]) for row in rows}
 
 
-def put(tx: Tx, scope: Scope, name: str, change: Change, now: int) -> None:
+def put(tx: Tx, name: str, change: Change, now: int) -> None:
     """Store the change to one recipe in place of any earlier one."""
     tx.run(
         "INSERT INTO recipes (user_id, name, data, updated_at) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (user_id, name) DO UPDATE SET data = excluded.data,"
         " updated_at = excluded.updated_at",
-        (scope.user, name, msgspec.json.encode(change).decode(), now),
+        (tx.user, name, msgspec.json.encode(change).decode(), now),
     )
 
 
-def delete(tx: Tx, scope: Scope, name: str) -> bool:
+def delete(tx: Tx, name: str) -> bool:
     """Go back to the recipe as it was; answers whether there was a change."""
-    return tx.run("DELETE FROM recipes WHERE user_id = ? AND name = ?", (scope.user, name)) > 0
+    return tx.run("DELETE FROM recipes WHERE user_id = ? AND name = ?", (tx.user, name)) > 0
 
 
 class Recipes:
@@ -51,17 +51,17 @@ class Recipes:
 
     async def get(self, scope: Scope, name: str) -> Change | None:
         """The change to one recipe, or None."""
-        return await self._database.read(lambda tx: get(tx, scope, name))
+        return await self._database.read(lambda tx: get(tx, name), scope)
 
     async def list(self, scope: Scope) -> dict[str, Change]:
         """Every change, by the recipe's name."""
-        return await self._database.read(lambda tx: list_all(tx, scope))
+        return await self._database.read(lambda tx: list_all(tx), scope)
 
     async def put(self, scope: Scope, name: str, change: Change) -> None:
         """Store the change to one recipe in place of any earlier one."""
         now = self._clock()
-        await self._database.write(lambda tx: put(tx, scope, name, change, now))
+        await self._database.write(lambda tx: put(tx, name, change, now), scope)
 
     async def delete(self, scope: Scope, name: str) -> bool:
         """Go back to the recipe as it was; answers whether there was a change."""
-        return await self._database.write(lambda tx: delete(tx, scope, name))
+        return await self._database.write(lambda tx: delete(tx, name), scope)

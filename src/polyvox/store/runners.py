@@ -1,4 +1,4 @@
-"""Who is alive: each process that runs turns holds a lock that ends with it, however it ends.
+"""Living processes: each process that runs turns holds a lock that ends with it, however it ends.
 
 Invariants: a runner's lock is held before its id is in any row, so an id found in a row whose lock
 nobody holds belongs to a process that is gone; asking never disturbs a runner, nor another asker.
@@ -39,7 +39,7 @@ class Runner:
         self._clock = clock
 
     async def dead(self, ids: Iterable[str]) -> set[str]:
-        """Which of these runners are not alive."""
+        """The runners among these that are not alive. An id nobody ever registered is not alive."""
         return await dead(self._database, ids)
 
     async def close(self) -> None:
@@ -66,13 +66,15 @@ async def register(database: Database, clock: Clock = system_clock) -> Runner:
 
 
 async def dead(database: Database, ids: Iterable[str]) -> set[str]:
-    """Which of these runners are not alive. An id nobody ever registered is not alive."""
+    """The runners among these that are not alive. An id nobody ever registered is not alive."""
     asked = set(ids)
     if not asked:
         return set()
     if isinstance(database, SqliteDatabase):
         folder = _folder(database)
-        return await asyncio.to_thread(lambda: {one for one in asked if not _held(folder / one)})
+        return await asyncio.to_thread(
+            lambda: {runner_id for runner_id in asked if not _held(folder / runner_id)}
+        )
 
     from polyvox.store.presence import holders
 
@@ -128,7 +130,7 @@ class FileHold:
 
 
 def _held(path: Path, *, sweep: bool = False) -> bool:
-    """Whether somebody holds the lock. Askers share it, so they do not see each other. A sweep
+    """True if somebody holds the lock. Askers share it, so they do not see each other. A sweep
     takes the file away while it has its share: whoever is about to lock it then sees that."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

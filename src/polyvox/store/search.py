@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.store.database import Database, Row, Tx
-from polyvox.store.folding import fold, places
+from polyvox.store.fold import fold, places
 from polyvox.values import Scope
 
 Kind = Literal["message", "answer", "title"]
 
 INDEXED_CHARS = 200_000
-"""Of a longer text, so much is found: a tsvector holds one megabyte."""
+"""Characters of a text that are indexed: a tsvector holds one megabyte."""
 MOST_PHRASES = 32
 LONGEST_WORD = 255
 SNIPPET = 160
@@ -49,16 +49,16 @@ class Hit:
 
     conversation_id: str
     title: str
-    """Of the conversation."""
+    """The conversation's title."""
     kind: Kind
     id: str
-    """Of the turn whose message it is, of the answer, or (a title) of the conversation."""
+    """Id of the turn whose message it is, of the answer, or (a title) of the conversation."""
     turn_id: str | None
     advisor_id: str | None
     advisor_name: str | None
     snippet: str
     marks: tuple[tuple[int, int], ...]
-    """Where in the snippet the words are: (start, end) each."""
+    """Places of the words in the snippet: (start, end) each."""
     at: int
 
     def marked(self, before: str, after: str) -> str:
@@ -70,60 +70,57 @@ class Hit:
         return text + self.snippet[done:]
 
 
-def index(tx: Tx, scope: Scope, conversation_id: str, kind: Kind, row_id: str, text: str) -> None:
+def index(tx: Tx, conversation_id: str, kind: Kind, row_id: str, text: str) -> None:
     """Make a text findable, in place of what this thing said before."""
-    remove(tx, scope, kind, row_id)
+    remove(tx, kind, row_id)
     words = fold(text[:INDEXED_CHARS])
     if tx.dialect == "sqlite":
         tx.run("INSERT INTO passage_words (words) VALUES (?)", (words,))
         tx.run(
             "INSERT INTO passages (user_id, kind, id, conversation_id, doc)"
             " VALUES (?, ?, ?, ?, last_insert_rowid())",
-            (scope.user, kind, row_id, conversation_id),
+            (tx.user, kind, row_id, conversation_id),
         )
     else:
         tx.run(
             "INSERT INTO passages (user_id, kind, id, conversation_id, words) VALUES (?, ?, ?, ?,"
             " to_tsvector('polyvox_words', CAST(? AS TEXT)) || CAST(? AS TSVECTOR))",
-            (scope.user, kind, row_id, conversation_id, words, _owner(scope)),
+            (tx.user, kind, row_id, conversation_id, words, _owner(tx.scope)),
         )
 
 
-def remove(tx: Tx, scope: Scope, kind: Kind, row_id: str) -> None:
+def remove(tx: Tx, kind: Kind, row_id: str) -> None:
     """Make a thing unfindable."""
-    _remove(tx, "user_id = ? AND kind = ? AND id = ?", (scope.user, kind, row_id))
+    _remove(tx, "user_id = ? AND kind = ? AND id = ?", (tx.user, kind, row_id))
 
 
-def remove_conversation(tx: Tx, scope: Scope, conversation_id: str) -> None:
+def remove_conversation(tx: Tx, conversation_id: str) -> None:
     """Make everything of a conversation unfindable."""
-    _remove(tx, "user_id = ? AND conversation_id = ?", (scope.user, conversation_id))
+    _remove(tx, "user_id = ? AND conversation_id = ?", (tx.user, conversation_id))
 
 
 async def search(database: Database, scope: Scope, query: str, limit: int = 20) -> list[Hit]:
-    """Where the query is found, best first."""
+    """Passages that match the query, best first."""
     phrases = phrases_of(query)
     if not phrases or limit < 1:
         return []
-    return await database.read(lambda tx: _search(tx, scope, phrases, limit))
+    return await database.read(lambda tx: _search(tx, phrases, limit), scope)
 
 
-def spoken(tx: Tx, scope: Scope, words: Sequence[str], limit: int) -> list[tuple[str, str]]:
+def spoken(tx: Tx, words: Sequence[str], limit: int) -> list[tuple[str, str]]:
     """Messages that have these words in this order, in some form of them: (id of the turn, text).
     Any of them, at most so many."""
-    return _having(tx, scope, words, "message", "t.id, t.content", "turns t", "", (), limit)
+    return _having(tx, words, "message", "t.id, t.content", "turns t", "", (), limit)
 
 
-def answered(
-    tx: Tx, scope: Scope, words: Sequence[str], before: int, limit: int
-) -> list[tuple[str, str, int]]:
+def answered(tx: Tx, words: Sequence[str], before: int, limit: int) -> list[tuple[str, str, int]]:
     """The same for answers from before a time: (id, conversation, depth)."""
     columns, older = "a.id, a.conversation_id, a.depth", " AND a.created_at < ?"
-    return _having(tx, scope, words, "answer", columns, "answers a", older, (before,), limit)
+    return _having(tx, words, "answer", columns, "answers a", older, (before,), limit)
 
 
 def _having(
     tx: Tx,
-    scope: Scope,
     words: Sequence[str],
     kind: Kind,
     columns: str,
@@ -142,23 +139,23 @@ def _having(
             f"SELECT {columns} FROM passage_words JOIN passages p"
             f" ON p.user_id = ? AND p.doc = passage_words.rowid{joined}"
             f" WHERE passage_words MATCH ?{rest}",
-            (scope.user, wanted, kind, *params, limit),
+            (tx.user, wanted, kind, *params, limit),
         )
     return tx.all(
         f"SELECT {columns} FROM passages p{joined} WHERE p.user_id = ? AND p.words @@"
         f" (CAST(? AS TSQUERY) && to_tsquery('polyvox_words', CAST(? AS TEXT))){rest}",
-        (scope.user, _owner(scope), " <-> ".join(phrase), kind, *params, limit),
+        (tx.user, _owner(tx.scope), " <-> ".join(phrase), kind, *params, limit),
     )
 
 
 def phrases_of(query: str) -> list[list[str]]:
-    """What a person typed, as phrases of bare words; most are one word long."""
+    """Split a typed query into phrases of bare words; most are one word long."""
     parts = [quoted or word for quoted, word in _PART.findall(query)]
     folded = [[word[:LONGEST_WORD] for word in fold(part).split()] for part in parts]
     return [words for words in folded if words][:MOST_PHRASES]
 
 
-def _search(tx: Tx, scope: Scope, phrases: list[list[str]], limit: int) -> list[Hit]:
+def _search(tx: Tx, phrases: list[list[str]], limit: int) -> list[Hit]:
     """The best are chosen by their words alone; only then are their texts read."""
     if tx.dialect == "sqlite":
         wanted = " AND ".join(f'"{" ".join(phrase)}"' for phrase in phrases)
@@ -168,7 +165,7 @@ def _search(tx: Tx, scope: Scope, phrases: list[list[str]], limit: int) -> list[
             " ON mine.user_id = ? AND mine.doc = passage_words.rowid"
             " WHERE passage_words MATCH ? ORDER BY 2, 1 DESC LIMIT ?)"
             f" {_FOUND} ON p.user_id = ? AND p.doc = best.doc{_JOINS}",
-            (scope.user, wanted, limit, scope.user),
+            (tx.user, wanted, limit, tx.user),
         )
     else:
         wanted = " & ".join(f"({' <-> '.join(phrase)})" for phrase in phrases)
@@ -179,7 +176,7 @@ def _search(tx: Tx, scope: Scope, phrases: list[list[str]], limit: int) -> list[
             " WHERE user_id = ? AND words @@ (CAST(? AS TSQUERY) && wanted)"
             " ORDER BY 4, 2 DESC LIMIT ?)"
             f" {_FOUND} ON p.user_id = ? AND p.kind = best.kind AND p.id = best.id{_JOINS}",
-            (wanted, scope.user, _owner(scope), limit, scope.user),
+            (wanted, tx.user, _owner(tx.scope), limit, tx.user),
         )
     return [_hit(row, _highlighted(tx, wanted, row[3], row[9])) for row in rows]
 
@@ -211,21 +208,21 @@ def _hit(row: Row, highlighted: str) -> Hit:
 
 
 def _spans(text: str, highlighted: str) -> list[tuple[int, int]]:
-    """Where in `text` the words are that stand in angle brackets in its folded form (which has
-    no brackets of its own)."""
+    """Places in `text` of the words that stand in angle brackets in its folded form (which has no
+    brackets of its own)."""
     origin = places(text[:INDEXED_CHARS])
     if len(highlighted.replace("<", "").replace(">", "")) != len(origin):
         return []  # the text has changed since it was indexed
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for count, mark in enumerate(_MARK.finditer(highlighted)):
         for word in _WORD.finditer(mark[1]):
             place = mark.start() - 2 * count + word.start()
             start, end = origin[place], origin[place + len(word[0]) - 1] + 1
-            if found and found[-1][1] == start:
-                found[-1] = (found[-1][0], end)
+            if merged and merged[-1][1] == start:
+                merged[-1] = (merged[-1][0], end)
             else:
-                found.append((start, end))
-    return found
+                merged.append((start, end))
+    return merged
 
 
 def _snippet(text: str, spans: list[tuple[int, int]]) -> tuple[str, tuple[tuple[int, int], ...]]:

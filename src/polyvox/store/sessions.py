@@ -36,33 +36,32 @@ class Session:
 SESSIONS = Table("sessions", Session)
 
 
-def open_session(tx: Tx, scope: Scope, conversation_id: str) -> Session | None:
+def open_session(tx: Tx, conversation_id: str) -> Session | None:
     """The session that is going on in a conversation."""
     return SESSIONS.one(
         tx,
-        scope,
         "AND conversation_id = ? AND ended_at IS NULL ORDER BY started_at DESC LIMIT 1",
         conversation_id,
     )
 
 
-def begin(tx: Tx, scope: Scope, conversation_id: str, now: int) -> Session:
+def begin(tx: Tx, conversation_id: str, now: int) -> Session:
     """A new session, which a message opens."""
     session = Session(new_id(), conversation_id, now, now, None, None)
-    SESSIONS.insert(tx, scope, session)
+    SESSIONS.insert(tx, session)
     return session
 
 
-def touch(tx: Tx, scope: Scope, session_id: str, now: int) -> bool:
+def touch(tx: Tx, session_id: str, now: int) -> bool:
     """The person says something in it; False where it was ended meanwhile."""
     touched = tx.run(
         "UPDATE sessions SET last_user_at = ? WHERE user_id = ? AND id = ? AND ended_at IS NULL",
-        (now, scope.user, session_id),
+        (now, tx.user, session_id),
     )
     return touched > 0
 
 
-def close(tx: Tx, scope: Scope, session: Session, by: EndedBy, now: int) -> bool:
+def close(tx: Tx, session: Session, by: EndedBy, now: int) -> bool:
     """End a session, and have it remembered; False where it has ended already, or where it is not
     idle after all: something was said in it since it was read."""
     idle = by == "idle"
@@ -72,19 +71,19 @@ def close(tx: Tx, scope: Scope, session: Session, by: EndedBy, now: int) -> bool
         (
             session.last_user_at if idle else now,
             by,
-            scope.user,
+            tx.user,
             session.id,
             *((session.last_user_at,) if idle else ()),
         ),
     )
     if closed:
-        jobs.enqueue(tx, scope, INGEST, session.id, now)
+        jobs.enqueue(tx, INGEST, session.id, now)
     return closed > 0
 
 
-def get(tx: Tx, scope: Scope, session_id: str) -> Session:
+def get(tx: Tx, session_id: str) -> Session:
     """One session."""
-    session = SESSIONS.one(tx, scope, "AND id = ?", session_id)
+    session = SESSIONS.one(tx, "AND id = ?", session_id)
     if session is None:
         raise NotFound(
             f"There is no session {session_id}." if session_id else "A session's id is needed.",
@@ -93,35 +92,36 @@ def get(tx: Tx, scope: Scope, session_id: str) -> Session:
     return session
 
 
-def counted(tx: Tx, scope: Scope, session_id: str) -> tuple[Session, int]:
+def counted(tx: Tx, session_id: str) -> tuple[Session, int]:
     """One session, with how many messages the person sent in it."""
-    rows = _counted(tx, " AND s.id = ?", (scope.user, session_id, 1))
-    return rows[0] if rows else (get(tx, scope, session_id), 0)
+    rows = _counted(tx, " AND s.id = ?", (tx.user, session_id, 1))
+    return rows[0] if rows else (get(tx, session_id), 0)
 
 
 def list_sessions(
-    tx: Tx,
-    scope: Scope,
-    conversation_id: str | None = None,
-    limit: int = 50,
-    after: str | None = None,
+    tx: Tx, conversation_id: str | None = None, limit: int = 50, after: str | None = None
 ) -> list[tuple[Session, int]]:
     """The newest sessions first, each with how many messages the person sent in it; `after` is the
     last one of the page before."""
-    only, params = "", (scope.user,)
+    only, params = "", (tx.user,)
     values: tuple[Value, ...] = params
     if conversation_id is not None:
         only, values = " AND s.conversation_id = ?", (*params, conversation_id)
     if after is not None:
-        last = get(tx, scope, after)
+        last = get(tx, after)
         only += " AND (s.started_at < ? OR (s.started_at = ? AND s.id < ?))"
         values = (*values, last.started_at, last.started_at, last.id)
     return _counted(tx, only, (*values, limit))
 
 
-def newest(tx: Tx, scope: Scope, limit: int) -> list[Session]:
+def of_conversation(tx: Tx, conversation_id: str) -> list[Session]:
+    """Every session of a conversation, oldest first."""
+    return SESSIONS.all(tx, "AND conversation_id = ? ORDER BY started_at, id", conversation_id)
+
+
+def newest(tx: Tx, limit: int) -> list[Session]:
     """The newest sessions first."""
-    return SESSIONS.all(tx, scope, "ORDER BY started_at DESC, id DESC LIMIT ?", limit)
+    return SESSIONS.all(tx, "ORDER BY started_at DESC, id DESC LIMIT ?", limit)
 
 
 def _counted(tx: Tx, only: str, params: tuple[Value, ...]) -> list[tuple[Session, int]]:
@@ -134,33 +134,33 @@ def _counted(tx: Tx, only: str, params: tuple[Value, ...]) -> list[tuple[Session
     return [(SESSIONS.value(row), int(row[-1])) for row in rows]
 
 
-def messages_in(tx: Tx, scope: Scope, session: Session) -> list[tuple[str, int | None, str]]:
-    """What the person said in a session, oldest first: (turn, when, text)."""
+def messages_in(tx: Tx, session: Session) -> list[tuple[str, int | None, str]]:
+    """The person's messages in a session, oldest first: (turn, when, text)."""
     rows = tx.all(
         "SELECT id, said_at, content FROM turns WHERE user_id = ? AND session_id = ?"
         " ORDER BY created_at, id",
-        (scope.user, session.id),
+        (tx.user, session.id),
     )
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-def first_words(tx: Tx, scope: Scope, ids: Collection[str], most: int) -> dict[str, str]:
-    """What sessions began with, by their ids: the beginning of the person's first message."""
+def first_words(tx: Tx, ids: Collection[str], most: int) -> dict[str, str]:
+    """The beginning of each session's first message, by session id."""
     rows = tx.all(
         "SELECT s.id, (SELECT SUBSTR(t.content, 1, ?) FROM turns t WHERE t.user_id = s.user_id"
         " AND t.session_id = s.id ORDER BY t.created_at, t.id LIMIT 1) FROM sessions s"
         f" WHERE s.user_id = ? AND s.id IN ({', '.join('?' * len(ids)) or 'NULL'})",
-        (most, scope.user, *ids),
+        (most, tx.user, *ids),
     )
     return {str(row[0]): str(row[1] or "") for row in rows}
 
 
-def turns_in(tx: Tx, scope: Scope, session: Session, limit: int) -> list[str]:
+def turns_in(tx: Tx, session: Session, limit: int) -> list[str]:
     """The turns of a session, the newest `limit` of them, oldest first."""
     rows = tx.all(
         "SELECT id FROM turns WHERE user_id = ? AND session_id = ?"
         " ORDER BY created_at DESC, id DESC LIMIT ?",
-        (scope.user, session.id, limit),
+        (tx.user, session.id, limit),
     )
     return [str(row[0]) for row in reversed(rows)]
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from polyvox.errors import ConfigError, Conflict, PolyvoxError, StoreError, StoreFull, TooLarge
 from polyvox.store.database import Dialect, Row, Value
-from polyvox.store.lane import Job, Lane, Lanes
+from polyvox.store.lane import Lane, Lanes, WorkItem
+from polyvox.values import Scope
 
 BUSY_SECONDS = 5.0
 READERS = 4
@@ -30,11 +31,18 @@ ALMOST_NOTHING = 1024 * 1024
 class SqliteTx:
     """Statements on one connection."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "scope", "user")
     dialect: Dialect = "sqlite"
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, scope: Scope | None = None) -> None:
         self._connection = connection
+        if scope is not None:
+            self.scope = scope
+            self.user = scope.user
+
+    def of(self, scope: Scope) -> SqliteTx:
+        """The same transaction, bound to another user."""
+        return SqliteTx(self._connection, scope)
 
     def run(self, sql: str, params: Sequence[Value] = ()) -> int:
         """Run one statement; answers how many rows it touched."""
@@ -62,20 +70,19 @@ class SqliteDatabase(Lanes):
     def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self.path = path
         super().__init__(
-            Lane("writer", lambda: _Writer(self, busy_seconds), batch=GROUP),
-            Lane("reader", lambda: _Reader(path, busy_seconds), threads=READERS),
+            Lane("writer", lambda: _WriteConnection(self, busy_seconds), batch=GROUP),
+            Lane("reader", lambda: _ReadConnection(path, busy_seconds), threads=READERS),
         )
 
 
-class _Writer:
+class _WriteConnection:
     """The connection that writes, for all tasks of this process."""
 
     def __init__(self, owner: SqliteDatabase, busy_seconds: float) -> None:
         self._owner = owner
         self._connection = connect(owner.path, busy_seconds)
-        self._tx = SqliteTx(self._connection)
 
-    def run(self, jobs: list[Job[Any]]) -> None:
+    def run(self, jobs: list[WorkItem[Any]]) -> None:
         if len(jobs) == 1 or not self._together(jobs):
             for job in jobs:
                 self._alone(job)
@@ -93,12 +100,12 @@ class _Writer:
         finally:
             self._connection.close()
 
-    def _alone(self, job: Job[Any]) -> None:
+    def _alone(self, job: WorkItem[Any]) -> None:
         connection = self._connection
         job.result = job.error = None
         try:
             connection.execute("BEGIN IMMEDIATE")
-            job.result = job.work(self._tx)
+            job.result = job.work(SqliteTx(self._connection, job.scope))
             connection.execute("COMMIT")
             self._owner.committed()
         except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
@@ -106,7 +113,7 @@ class _Writer:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
-    def _together(self, jobs: list[Job[Any]]) -> bool:
+    def _together(self, jobs: list[WorkItem[Any]]) -> bool:
         """All jobs in one transaction. False, with nothing stored, where that cannot be."""
         connection = self._connection
         try:
@@ -118,7 +125,7 @@ class _Writer:
             for job in jobs:
                 connection.execute("SAVEPOINT job")
                 try:
-                    job.result = job.work(self._tx)
+                    job.result = job.work(SqliteTx(self._connection, job.scope))
                 except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
                     job.error = explain(error, self._owner.path)
                     # A full disk or an I/O error may have rolled everything back already; then
@@ -134,22 +141,21 @@ class _Writer:
         return True
 
 
-class _Reader:
+class _ReadConnection:
     """A connection that cannot write."""
 
     def __init__(self, path: Path, busy_seconds: float) -> None:
         self._path = path
         self._connection = connect(path, busy_seconds, read_only=True)
-        self._tx = SqliteTx(self._connection)
 
-    def run(self, jobs: list[Job[Any]]) -> None:
+    def run(self, jobs: list[WorkItem[Any]]) -> None:
         connection = self._connection
         for job in jobs:
             if job.future.cancelled():
                 continue
             try:
                 connection.execute("BEGIN")
-                job.result = job.work(self._tx)
+                job.result = job.work(SqliteTx(self._connection, job.scope))
             except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
                 job.error = explain(error, self._path)
             finally:
@@ -195,8 +201,8 @@ def connect(
     return connection
 
 
-def _apart(one: bytes, other: bytes) -> int:
-    return (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).bit_count()
+def _apart(left: bytes, other: bytes) -> int:
+    return (int.from_bytes(left, "big") ^ int.from_bytes(other, "big")).bit_count()
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
@@ -225,11 +231,11 @@ def explain(error: BaseException, path: Path) -> BaseException:
     """SQLite's error in our words. What is not the database's fault stays what it is."""
     if not isinstance(error, sqlite3.Error):
         return error
-    found = _explanation(error, path)
-    if found is None:
+    explained = _explanation(error, path)
+    if explained is None:
         return error
-    found.__cause__ = error
-    return found
+    explained.__cause__ = error
+    return explained
 
 
 def _explanation(error: sqlite3.Error, path: Path) -> PolyvoxError | None:

@@ -7,7 +7,7 @@ Every statement stays within the rows of one user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import NoneType, UnionType
 from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -15,9 +15,10 @@ from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, 
 import msgspec
 
 from polyvox.store.database import Row, Tx, Value
-from polyvox.values import Scope
 
 T = TypeVar("T")
+MANY = 400
+"""Keys that one statement may list: both databases bound what one IN may hold."""
 
 
 class Table(Generic[T]):
@@ -57,39 +58,47 @@ class Table(Generic[T]):
             values.insert(self._place, part)
         return self._kind(*values)
 
-    def one(self, tx: Tx, scope: Scope, rest: str, *params: Value) -> T | None:
+    def one(self, tx: Tx, rest: str, *params: Value) -> T | None:
         """The first value that `rest` (the statement behind WHERE user_id = ?) leaves."""
-        row = tx.one(self._select(rest), (scope.user, *params))
+        row = tx.one(self._select(rest), (tx.user, *params))
         return None if row is None else self.value(row)
 
-    def all(self, tx: Tx, scope: Scope, rest: str, *params: Value) -> list[T]:
+    def all(self, tx: Tx, rest: str, *params: Value) -> list[T]:
         """Every value that `rest` leaves, in its order."""
-        return [self.value(row) for row in tx.all(self._select(rest), (scope.user, *params))]
+        return [self.value(row) for row in tx.all(self._select(rest), (tx.user, *params))]
 
-    def insert(self, tx: Tx, scope: Scope, value: T, **others: Value) -> None:
+    def holds(self, tx: Tx, column: str, keys: Sequence[str]) -> bool:
+        """True if a row has one of these keys in a column."""
+        for start in range(0, len(keys), MANY):
+            some = keys[start : start + MANY]
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT 1 FROM {self._name} WHERE user_id = ? AND {column} IN ({marks}) LIMIT 1"
+            if tx.one(sql, (tx.user, *some)) is not None:
+                return True
+        return False
+
+    def insert(self, tx: Tx, value: T, **others: Value) -> None:
         """Store a new row; `others` are columns that are no fields."""
-        self._insert(tx, scope, value, others)
+        self._insert(tx, value, others)
 
-    def try_insert(self, tx: Tx, scope: Scope, value: T, **others: Value) -> bool:
+    def try_insert(self, tx: Tx, value: T, **others: Value) -> bool:
         """Store a new row unless another one stands where it should go; True if it was stored."""
-        return self._insert(tx, scope, value, others, " ON CONFLICT DO NOTHING") > 0
+        return self._insert(tx, value, others, " ON CONFLICT DO NOTHING") > 0
 
-    def update(self, tx: Tx, scope: Scope, value: T, names: str, **others: Value) -> None:
+    def update(self, tx: Tx, value: T, names: str, **others: Value) -> None:
         """Store these fields (names parted by spaces) in the row that has the value's id."""
         row = {**self._row(value, names.split()), **others}
         changes = ", ".join(f"{column} = ?" for column in row)
         tx.run(
             f"UPDATE {self._name} SET {changes} WHERE user_id = ? AND id = ?",
-            (*row.values(), scope.user, value.id),  # type: ignore[attr-defined]
+            (*row.values(), tx.user, value.id),  # type: ignore[attr-defined]
         )
 
     def _select(self, rest: str) -> str:
         return f"SELECT {self.columns} FROM {self._name} WHERE user_id = ? {rest}"
 
-    def _insert(
-        self, tx: Tx, scope: Scope, value: T, others: Mapping[str, Value], rest: str = ""
-    ) -> int:
-        row = {"user_id": scope.user, **self._row(value, self._names), **others}
+    def _insert(self, tx: Tx, value: T, others: Mapping[str, Value], rest: str = "") -> int:
+        row = {"user_id": tx.user, **self._row(value, self._names), **others}
         marks = ", ".join("?" * len(row))
         return tx.run(
             f"INSERT INTO {self._name} ({', '.join(row)}) VALUES ({marks}){rest}",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from polyvox.store.database import Row, Tx
-from polyvox.thread import Other, Own, Said, Thread
+from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Advisor, Scope, Segment, Turn
 
 STRIDE = 48
@@ -27,12 +27,12 @@ ANSWERED = (
     "EXISTS (SELECT 1 FROM answers a WHERE a.user_id = t.user_id AND a.turn_id = t.id"
     f" AND (a.state IN ('pending', 'streaming') OR TRIM(a.text, '{BLANK}') <> ''))"
 )
-"""Whether a turn got a word of an answer, in any version of it, or may still get one."""
+"""True for a turn that got a word of an answer, in any version of it, or may still get one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one advisor's compiler may use: so many characters, at most."""
+    """The history that one advisor's compiler may use: at most so many characters."""
 
     advisor: Advisor
     chars: int
@@ -41,7 +41,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far a recipe looks: into earlier sessions, at the others' whole threads, at the first
+    """The reach of a recipe: into earlier sessions, at the others' whole threads, at the first
     turns, and how many of an advisor's own answers its phases have to count (None: all)."""
 
     session_only: bool = False
@@ -51,8 +51,8 @@ class Reach:
 
 
 @dataclass(slots=True)
-class _Walk:
-    """What has been read so far, newest first."""
+class _ThreadWalk:
+    """Rows read so far, newest first."""
 
     turns: list[Row] = field(default_factory=list)
     own: dict[str, dict[str, list[Own]]] = field(default_factory=dict)
@@ -60,13 +60,13 @@ class _Walk:
     size: dict[str, int] = field(default_factory=dict)
 
 
-def path(tx: Tx, scope: Scope, branch_id: str, depth: int) -> list[Segment]:
+def path(tx: Tx, branch_id: str, depth: int) -> list[Segment]:
     """The way from a turn back to the first one, as stretches of branches, newest first."""
     segments, upto, current = [], depth, branch_id
     while True:
         row = tx.one(
             "SELECT parent_id, fork_depth FROM branches WHERE user_id = ? AND id = ?",
-            (scope.user, current),
+            (tx.user, current),
         )
         after = int(row[1]) if row else 0
         if upto > after:
@@ -77,57 +77,53 @@ def path(tx: Tx, scope: Scope, branch_id: str, depth: int) -> list[Segment]:
         current = row[0]
 
 
-def path_to(tx: Tx, scope: Scope, turn_id: str | None) -> list[Segment]:
+def path_to(tx: Tx, turn_id: str | None) -> list[Segment]:
     """The same, from a turn of this id; nothing leads to none."""
     row = tx.one(
-        "SELECT branch_id, depth FROM turns WHERE user_id = ? AND id = ?", (scope.user, turn_id)
+        "SELECT branch_id, depth FROM turns WHERE user_id = ? AND id = ?", (tx.user, turn_id)
     )
-    return [] if row is None else path(tx, scope, row[0], row[1])
+    return [] if row is None else path(tx, row[0], row[1])
 
 
 def leads_by(way: Sequence[Segment], branch_id: str | None, depth: int | None) -> bool:
-    """Whether a turn at this place is on such a way."""
+    """True if a turn at this place is on the path."""
     return depth is not None and any(
-        one.branch_id == branch_id and one.after < depth <= one.upto for one in way
+        segment.branch_id == branch_id and segment.after < depth <= segment.upto for segment in way
     )
 
 
 def apart(way: Sequence[Segment], other: Sequence[Segment]) -> list[Segment]:
-    """What of a way is not on another, newest first."""
-    upto = {one.branch_id: one.upto for one in other}
-    cut = (replace(one, after=max(one.after, upto.get(one.branch_id, 0))) for one in way)
-    return [one for one in cut if one.after < one.upto]
+    """The segments of a path that are not on another, newest first."""
+    upto = {segment.branch_id: segment.upto for segment in other}
+    cut = (
+        replace(segment, after=max(segment.after, upto.get(segment.branch_id, 0)))
+        for segment in way
+    )
+    return [segment for segment in cut if segment.after < segment.upto]
 
 
 def read_threads(
-    tx: Tx,
-    scope: Scope,
-    turn: Turn,
-    reach: Reach,
-    needs: Sequence[Need],
-    slugs: Mapping[str, str],
+    tx: Tx, turn: Turn, reach: Reach, needs: Sequence[Need], slugs: Mapping[str, str]
 ) -> list[Thread]:
     """Each advisor's thread for a turn. `slugs` names every advisor for the visibility rules."""
-    segments = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
-    walk = _Walk(size={need.advisor.id: 0 for need in needs})
+    segments = path(tx, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
+    walk = _ThreadWalk(size={need.advisor.id: 0 for need in needs})
     session = turn.session_id if reach.session_only else None
     whole = reach.whole_threads
-    bottom = _walk_back(tx, scope, turn, segments, needs, walk, session, whole)
-    head = _head(tx, scope, turn, reach, segments, bottom, needs)
-    last = _last_words(tx, scope, turn, segments, slugs)
+    bottom = _walk_back(tx, turn, segments, needs, walk, session, whole)
+    head = _head(tx, turn, reach, segments, bottom, needs)
+    last = _last_words(tx, turn, segments, slugs)
     return [
         Thread(
             advisor=need.advisor,
-            current=Said(
+            current=ThreadTurn(
                 turn.id, turn.message_id, turn.depth, turn.content, turn.said_at, turn.session_id
             ),
             past=_past(walk, need.advisor.id, slugs, whole),
             unread=max(0, bottom - 1) if session is None else 0,
-            unread_messages=_unread(tx, scope, turn, reach, segments, bottom, need.advisor.id),
+            unread_messages=_unread(tx, turn, reach, segments, bottom, need.advisor.id),
             head=head.get(need.advisor.id, ()),
-            answers=_count(
-                tx, scope, turn, segments, reach.count_upto, need.advisor.id, "'advisor'"
-            ),
+            answers=_count(tx, turn, segments, reach.count_upto, need.advisor.id, "'advisor'"),
             last=tuple(other for other in last if other.advisor_id != need.advisor.id),
             ratio=need.ratio,
         )
@@ -137,26 +133,25 @@ def read_threads(
 
 def _walk_back(
     tx: Tx,
-    scope: Scope,
     turn: Turn,
     segments: Sequence[Segment],
     needs: Sequence[Need],
-    walk: _Walk,
+    walk: _ThreadWalk,
     session: str | None,
     whole: bool,
 ) -> int:
     """Fill `walk` newest first; answers the depth of the oldest turn read (1: all of them)."""
     wanted = [need.advisor.id for need in needs]
     for stretch in _stretches(segments):
-        rows = _turns(tx, scope, turn, stretch)
+        rows = _turns(tx, turn, stretch)
         ended = session is not None and any(row[5] != session for row in rows)
         if session is not None:
             rows = [row for row in rows if row[5] == session]
         walk.turns.extend(rows)
-        _answers(tx, scope, turn, stretch, wanted, walk, whole)
-        said = sum(len(row[3]) for row in rows if not row[6])
+        _answers(tx, turn, stretch, wanted, walk, whole)
+        length = sum(len(row[3]) for row in rows if not row[6])
         for advisor_id in wanted:
-            walk.size[advisor_id] += said
+            walk.size[advisor_id] += length
         if ended or all(_enough(need, walk) for need in needs):
             return stretch.after + 1
     return 1
@@ -170,12 +165,12 @@ def _stretches(segments: Sequence[Segment]) -> Iterator[Segment]:
             yield Segment(segment.branch_id, max(segment.after, upto - STRIDE), upto)
 
 
-def _turns(tx: Tx, scope: Scope, turn: Turn, stretch: Segment) -> list[Row]:
+def _turns(tx: Tx, turn: Turn, stretch: Segment) -> list[Row]:
     return tx.all(
         "SELECT id, message_id, depth, content, said_at, session_id, excluded FROM turns"
         " WHERE user_id = ? AND conversation_id = ? AND branch_id = ? AND depth > ?"
         " AND depth <= ? ORDER BY depth DESC",
-        _place(scope, turn, stretch),
+        _place(tx.scope, turn, stretch),
     )
 
 
@@ -184,18 +179,12 @@ def _place(scope: Scope, turn: Turn, stretch: Segment) -> tuple[str, str, str, i
     return scope.user, turn.conversation_id, stretch.branch_id, stretch.after, stretch.upto
 
 
-def _enough(need: Need, walk: _Walk) -> bool:
+def _enough(need: Need, walk: _ThreadWalk) -> bool:
     return walk.size[need.advisor.id] > need.chars
 
 
 def _answers(
-    tx: Tx,
-    scope: Scope,
-    turn: Turn,
-    stretch: Segment,
-    wanted: Sequence[str],
-    walk: _Walk,
-    whole: bool,
+    tx: Tx, turn: Turn, stretch: Segment, wanted: Sequence[str], walk: _ThreadWalk, whole: bool
 ) -> None:
     """Add what was answered in a stretch. The turns lead to it: asked for the answers of a
     conversation between two depths, PostgreSQL without statistics looks at all it has."""
@@ -205,7 +194,7 @@ def _answers(
         " JOIN answers a ON a.user_id = t.user_id AND a.turn_id = t.id"
         " WHERE t.user_id = ? AND t.conversation_id = ? AND t.branch_id = ? AND t.depth > ?"
         f" AND t.depth <= ? AND {SPEAKS}{only} ORDER BY t.depth, a.round, a.position, a.id",
-        (*_place(scope, turn, stretch), *(() if whole else wanted)),
+        (*_place(tx.scope, turn, stretch), *(() if whole else wanted)),
     )
     for turn_id, advisor_id, answer_id, text, name, round_ in rows:
         if advisor_id in walk.size:
@@ -216,10 +205,12 @@ def _answers(
             walk.others.setdefault(turn_id, []).append(entry)
 
 
-def _past(walk: _Walk, advisor_id: str, slugs: Mapping[str, str], whole: bool) -> tuple[Said, ...]:
+def _past(
+    walk: _ThreadWalk, advisor_id: str, slugs: Mapping[str, str], whole: bool
+) -> tuple[ThreadTurn, ...]:
     own = walk.own.get(advisor_id, {})
     return tuple(
-        Said(
+        ThreadTurn(
             turn_id,
             message_id,
             depth,
@@ -248,10 +239,10 @@ def _others(
 
 
 def _last_words(
-    tx: Tx, scope: Scope, turn: Turn, segments: Sequence[Segment], slugs: Mapping[str, str]
+    tx: Tx, turn: Turn, segments: Sequence[Segment], slugs: Mapping[str, str]
 ) -> tuple[Other, ...]:
-    """What everybody said last in the most recent completed turn before this one. A synthesis
-    that is being written does not make a turn less complete."""
+    """Everybody's last words in the most recent completed turn before this one. A synthesis that is
+    being written does not make a turn less complete."""
     for stretch in _stretches(segments):
         row = tx.one(
             "SELECT t.id FROM turns t WHERE t.user_id = ? AND t.conversation_id = ?"
@@ -259,108 +250,98 @@ def _last_words(
             " AND NOT EXISTS (SELECT 1 FROM answers a WHERE a.user_id = t.user_id"
             " AND a.turn_id = t.id AND a.state IN ('pending', 'streaming')"
             " AND a.kind <> 'synthesis') ORDER BY t.depth DESC LIMIT 1",
-            _place(scope, turn, stretch),
+            _place(tx.scope, turn, stretch),
         )
         if row is not None:
-            return _others(words_of(tx, scope, row[0]), "", slugs)
+            return _others(words_of(tx, row[0]), "", slugs)
     return ()
 
 
-def between(
-    tx: Tx, scope: Scope, turn: Turn, advisor_id: str, after: int, before: int
-) -> tuple[Said, ...]:
+def between(tx: Tx, turn: Turn, advisor_id: str, after: int, before: int) -> tuple[ThreadTurn, ...]:
     """An advisor's thread on the way to a turn, from behind one depth up to another, oldest first;
     what was excluded is left out."""
-    walk = _Walk(size={advisor_id: 0})
-    for segment in path(tx, scope, turn.branch_id, before - 1) if before > 1 else []:
+    walk = _ThreadWalk(size={advisor_id: 0})
+    for segment in path(tx, turn.branch_id, before - 1) if before > 1 else []:
         stretch = replace(segment, after=max(segment.after, after))
         if stretch.after < stretch.upto:
-            walk.turns.extend(_turns(tx, scope, turn, stretch))
-            _answers(tx, scope, turn, stretch, [advisor_id], walk, whole=False)
+            walk.turns.extend(_turns(tx, turn, stretch))
+            _answers(tx, turn, stretch, [advisor_id], walk, whole=False)
     return _past(walk, advisor_id, {}, whole=False)
 
 
 def words_of(
-    tx: Tx, scope: Scope, turn_id: str, round_: int | None = None
+    tx: Tx, turn_id: str, round_: int | None = None
 ) -> list[tuple[str, str, str, str, int]]:
-    """What may be quoted of a turn, oldest round first (or of one round alone):
-    (answer, advisor, name, text, round)."""
+    """Answers of a turn that may be quoted, oldest round first (or of one round alone): (answer,
+    advisor, name, text, round)."""
     only = "" if round_ is None else " AND a.round = ?"
     rows = tx.all(
         "SELECT a.id, a.advisor_id, a.advisor_name, a.text, a.round FROM answers a"
         f" WHERE a.user_id = ? AND a.turn_id = ? AND {SPEAKS}{only}"
         " ORDER BY a.round, a.position, a.id",
-        (scope.user, turn_id) if round_ is None else (scope.user, turn_id, round_),
+        (tx.user, turn_id) if round_ is None else (tx.user, turn_id, round_),
     )
     return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
 
 
-def count_answers(
-    tx: Tx, scope: Scope, turn: Turn, advisor_id: str, enough: int | None = None
-) -> int:
-    """How many answers an advisor has in its thread before a turn, exchange rounds not counted; no
-    further than is `enough`."""
-    segments = path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
-    return _count(tx, scope, turn, segments, enough, advisor_id, "'advisor'")
+def count_answers(tx: Tx, turn: Turn, advisor_id: str, enough: int | None = None) -> int:
+    """Count an advisor's answers in its thread before a turn, without exchange rounds, up to
+    `enough`."""
+    segments = path(tx, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
+    return _count(tx, turn, segments, enough, advisor_id, "'advisor'")
 
 
-def went_unanswered(tx: Tx, scope: Scope, turn_id: str) -> bool:
-    """Whether a turn is there that got no word of an answer, and will get none as it is."""
+def went_unanswered(tx: Tx, turn_id: str) -> bool:
+    """True if the turn exists, got no word of an answer, and will get none as it is."""
     row = tx.one(
         f"SELECT 1 FROM turns t WHERE t.user_id = ? AND t.id = ? AND NOT {ANSWERED}",
-        (scope.user, turn_id),
+        (tx.user, turn_id),
     )
     return row is not None
 
 
-def count_said(tx: Tx, scope: Scope, turn: Turn) -> int:
-    """How many messages of its session that were answered stand before a turn on its branch,
-    excluded or not. One whose answer never came began nothing."""
-    found = 0
-    for stretch in _stretches(_before(tx, scope, turn)):
+def count_said(tx: Tx, turn: Turn) -> int:
+    """Count the answered messages of its session before a turn on its branch, excluded or not. A
+    message that was never answered began nothing."""
+    total = 0
+    for stretch in _stretches(_before(tx, turn)):
         row = tx.one(
             "SELECT COUNT(*), COUNT(CASE WHEN COALESCE(t.session_id, '') = ? THEN 1 END),"
             f" COUNT(CASE WHEN COALESCE(t.session_id, '') = ? AND {ANSWERED} THEN 1 END)"
             " FROM turns t WHERE t.user_id = ? AND t.conversation_id = ? AND t.branch_id = ?"
             " AND t.depth > ? AND t.depth <= ?",
-            (*[turn.session_id or ""] * 2, *_place(scope, turn, stretch)),
+            (*[turn.session_id or ""] * 2, *_place(tx.scope, turn, stretch)),
         )
         read, mine, answered = map(int, row) if row else (0, 0, 0)
-        found += answered
+        total += answered
         if mine < read:  # the session began here
             break
-    return found
+    return total
 
 
-def last_said(tx: Tx, scope: Scope, turn: Turn) -> str | None:
+def last_said(tx: Tx, turn: Turn) -> str | None:
     """The last message of its session that was answered before a turn, excluded or not."""
-    for stretch in _stretches(_before(tx, scope, turn)):
+    for stretch in _stretches(_before(tx, turn)):
         row = tx.one(
             "SELECT t.content FROM turns t WHERE t.user_id = ? AND t.conversation_id = ?"
             " AND t.branch_id = ? AND t.depth > ? AND t.depth <= ?"
             f" AND COALESCE(t.session_id, '') = ? AND {ANSWERED} ORDER BY t.depth DESC LIMIT 1",
-            (*_place(scope, turn, stretch), turn.session_id or ""),
+            (*_place(tx.scope, turn, stretch), turn.session_id or ""),
         )
         if row is not None:
             return str(row[0])
     return None
 
 
-def _before(tx: Tx, scope: Scope, turn: Turn) -> list[Segment]:
-    return path(tx, scope, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
+def _before(tx: Tx, turn: Turn) -> list[Segment]:
+    return path(tx, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
 
 
 def _unread(
-    tx: Tx,
-    scope: Scope,
-    turn: Turn,
-    reach: Reach,
-    segments: Sequence[Segment],
-    bottom: int,
-    advisor_id: str,
+    tx: Tx, turn: Turn, reach: Reach, segments: Sequence[Segment], bottom: int, advisor_id: str
 ) -> int:
-    """How many messages there are before the oldest turn that was read; only a bookends window
-    says such a number."""
+    """Count the messages before the oldest turn that was read; only a bookends window shows this
+    number."""
     if not reach.first_turns or reach.session_only or bottom <= 1:
         return 0
     before = [
@@ -368,31 +349,25 @@ def _unread(
         for segment in segments
         if segment.after < bottom - 1
     ]
-    said = 0
+    messages = 0
     for segment in before:
         row = tx.one(
             "SELECT COUNT(*) FROM turns WHERE user_id = ? AND conversation_id = ?"
             " AND branch_id = ? AND depth > ? AND depth <= ? AND excluded = 0",
-            _place(scope, turn, segment),
+            _place(tx.scope, turn, segment),
         )
-        said += int(row[0]) if row else 0
-    return said + _count(tx, scope, turn, before, None, advisor_id, "'advisor', 'exchange'")
+        messages += int(row[0]) if row else 0
+    return messages + _count(tx, turn, before, None, advisor_id, "'advisor', 'exchange'")
 
 
 def _count(
-    tx: Tx,
-    scope: Scope,
-    turn: Turn,
-    segments: Sequence[Segment],
-    enough: int | None,
-    advisor_id: str,
-    kinds: str,
+    tx: Tx, turn: Turn, segments: Sequence[Segment], enough: int | None, advisor_id: str, kinds: str
 ) -> int:
-    """How many answers of these kinds an advisor has there, counting no further than `enough`. The
-    order keeps PostgreSQL at the index: for any few rows it would look through the whole table."""
-    found = 0
+    """Count an advisor's answers of these kinds on a path, up to `enough`. The order keeps
+    PostgreSQL at the index: for any few rows it would look through the whole table."""
+    count = 0
     for segment in segments:
-        limit = "" if enough is None else f" ORDER BY a.depth LIMIT {max(0, enough - found)}"
+        limit = "" if enough is None else f" ORDER BY a.depth LIMIT {max(0, enough - count)}"
         row = tx.one(
             "SELECT COUNT(*) FROM (SELECT 1 FROM answers a JOIN turns t"
             " ON t.user_id = a.user_id AND t.id = a.turn_id"
@@ -400,7 +375,7 @@ def _count(
             f" AND a.branch_id = ? AND a.depth > ? AND a.depth <= ? AND {SPEAKS}"
             f" AND a.kind IN ({kinds}) AND t.excluded = 0{limit}) AS counted",
             (
-                scope.user,
+                tx.user,
                 turn.conversation_id,
                 advisor_id,
                 segment.branch_id,
@@ -408,29 +383,28 @@ def _count(
                 segment.upto,
             ),
         )
-        found += int(row[0]) if row else 0
-        if enough is not None and found >= enough:
+        count += int(row[0]) if row else 0
+        if enough is not None and count >= enough:
             break
-    return found
+    return count
 
 
 def _head(
     tx: Tx,
-    scope: Scope,
     turn: Turn,
     reach: Reach,
     segments: Sequence[Segment],
     bottom: int,
     needs: Sequence[Need],
-) -> dict[str, tuple[Said, ...]]:
+) -> dict[str, tuple[ThreadTurn, ...]]:
     """The first turns of the conversation, where a bookends window wants them and the walk did
     not come so far."""
     if not reach.first_turns or bottom <= 1:
         return {}
     upto = min(bottom - 1, reach.first_turns)
-    walk = _Walk(size={need.advisor.id: 0 for need in needs})
-    for segment in (one for one in segments if one.after < upto):
+    walk = _ThreadWalk(size={need.advisor.id: 0 for need in needs})
+    for segment in (candidate for candidate in segments if candidate.after < upto):
         stretch = replace(segment, upto=min(upto, segment.upto))
-        walk.turns.extend(_turns(tx, scope, turn, stretch))
-        _answers(tx, scope, turn, stretch, list(walk.size), walk, whole=False)
+        walk.turns.extend(_turns(tx, turn, stretch))
+        _answers(tx, turn, stretch, list(walk.size), walk, whole=False)
     return {advisor_id: _past(walk, advisor_id, {}, whole=False) for advisor_id in walk.size}

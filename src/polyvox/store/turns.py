@@ -5,29 +5,27 @@ Invariant: a turn is stored before anyone is asked. How an answer ends is in `en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.events import AnswerStarted, ConversationChanged, Event, TurnStarted
 from polyvox.ids import new_id
-from polyvox.store import running, search
+from polyvox.store import search, summaries
 from polyvox.store.database import Tx
-from polyvox.store.table import Table
+from polyvox.store.table import MANY, Table
 from polyvox.values import (
     Advisor,
     Answer,
     AnswerKind,
-    Scope,
+    Branch,
     Segment,
     Turn,
 )
 
 TURNS = Table("turns", Turn)
 ANSWERS = Table("answers", Answer, flat="usage")
-
-MANY = 400
-"""So many ids are asked for by one statement."""
+BRANCHES = Table("branches", Branch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +51,14 @@ class Begun:
     """Its first events, for the caller to append in the same transaction."""
     existing: bool = False
     begins: bool = False
-    """Whether its session begins with it."""
+    """True if its session begins with it."""
     follows: bool = False
-    """Whether it closed another one."""
+    """True if it closed another session."""
 
 
-def get_turn(tx: Tx, scope: Scope, turn_id: str) -> Turn:
+def get_turn(tx: Tx, turn_id: str) -> Turn:
     """One turn, or NotFound."""
-    turn = TURNS.one(tx, scope, "AND id = ?", turn_id)
+    turn = TURNS.one(tx, "AND id = ?", turn_id)
     if turn is None:
         raise NotFound(
             f"There is no turn {turn_id}.", "`polyvox conversations show last --json` has the ids."
@@ -68,34 +66,30 @@ def get_turn(tx: Tx, scope: Scope, turn_id: str) -> Turn:
     return turn
 
 
-def turn_of_message(tx: Tx, scope: Scope, message_id: str) -> Turn:
+def turn_of_message(tx: Tx, message_id: str) -> Turn:
     """The turn that a user message opened, or NotFound."""
-    turn = TURNS.one(tx, scope, "AND message_id = ?", message_id)
+    turn = TURNS.one(tx, "AND message_id = ?", message_id)
     if turn is None:
         raise NotFound(f"There is no message {message_id}.")
     return turn
 
 
-def tip(tx: Tx, scope: Scope, conversation_id: str, branch_id: str) -> Turn | None:
+def tip(tx: Tx, conversation_id: str, branch_id: str) -> Turn | None:
     """The last turn of a branch, if it has any."""
     return TURNS.one(
         tx,
-        scope,
         "AND conversation_id = ? AND branch_id = ? ORDER BY depth DESC LIMIT 1",
         conversation_id,
         branch_id,
     )
 
 
-def on_path(
-    tx: Tx, scope: Scope, conversation_id: str, path: Sequence[Segment], after: int = 0
-) -> list[Turn]:
+def on_path(tx: Tx, conversation_id: str, path: Sequence[Segment], after: int = 0) -> list[Turn]:
     """The turns of a path that are deeper than `after`, oldest first."""
     turns = []
     for segment in reversed(path):
         turns += TURNS.all(
             tx,
-            scope,
             "AND conversation_id = ? AND branch_id = ? AND depth > ? AND depth <= ? ORDER BY depth",
             conversation_id,
             segment.branch_id,
@@ -105,9 +99,52 @@ def on_path(
     return turns
 
 
-def get_answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
+def branches_of(tx: Tx, conversation_id: str) -> list[Branch]:
+    """Every branch of a conversation, oldest first."""
+    return BRANCHES.all(tx, "AND conversation_id = ? ORDER BY created_at, id", conversation_id)
+
+
+def of_conversation(tx: Tx, conversation_id: str) -> list[tuple[Turn, str]]:
+    """Every turn of every branch with its body's hash, in the order in which they came to be."""
+    rows = tx.all(
+        f"SELECT {TURNS.columns}, body_hash FROM turns"
+        " WHERE user_id = ? AND conversation_id = ? ORDER BY created_at, id",
+        (tx.user, conversation_id),
+    )
+    return [(TURNS.value(row), str(row[-1])) for row in rows]
+
+
+def forks(tx: Tx, conversation_id: str) -> dict[str, tuple[str, ...]]:
+    """Turns that share a parent, by that parent ("" for first turns), where there are several."""
+    depths = tx.all(
+        "SELECT DISTINCT fork_depth + 1 FROM branches WHERE user_id = ? AND conversation_id = ?"
+        " AND parent_id IS NOT NULL",
+        (tx.user, conversation_id),
+    )
+    shared: dict[str, list[str]] = {}
+    for (depth,) in depths:
+        rows = tx.all(
+            "SELECT parent_id, id FROM turns WHERE user_id = ? AND conversation_id = ?"
+            " AND depth = ? ORDER BY created_at, id",
+            (tx.user, conversation_id, depth),
+        )
+        for parent_id, turn_id in rows:
+            shared.setdefault(parent_id or "", []).append(turn_id)
+    return {parent: tuple(ids) for parent, ids in shared.items() if len(ids) > 1}
+
+
+def tips(tx: Tx, turn_ids: Iterable[str]) -> dict[str, str]:
+    """For each of these turns the last turn of the branch it stands on."""
+    last = {}
+    for turn_id in turn_ids:
+        turn = get_turn(tx, turn_id)
+        last[turn_id] = (tip(tx, turn.conversation_id, turn.branch_id) or turn).id
+    return last
+
+
+def get_answer(tx: Tx, answer_id: str) -> Answer:
     """One answer, or NotFound."""
-    answer = ANSWERS.one(tx, scope, "AND id = ?", answer_id)
+    answer = ANSWERS.one(tx, "AND id = ?", answer_id)
     if answer is None:
         raise NotFound(
             f"There is no answer {answer_id}.", "`polyvox conversations show last` has the ids."
@@ -115,19 +152,18 @@ def get_answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
     return answer
 
 
-def answers_of(tx: Tx, scope: Scope, turn_id: str) -> list[Answer]:
+def answers_of(tx: Tx, turn_id: str) -> list[Answer]:
     """Every answer of a turn, older versions included, in the order they are shown."""
-    return answers_of_all(tx, scope, [turn_id])[turn_id]
+    return answers_of_all(tx, [turn_id])[turn_id]
 
 
-def answers_of_all(tx: Tx, scope: Scope, turn_ids: Sequence[str]) -> dict[str, list[Answer]]:
+def answers_of_all(tx: Tx, turn_ids: Sequence[str]) -> dict[str, list[Answer]]:
     """The same for several turns."""
     answers: dict[str, list[Answer]] = {turn_id: [] for turn_id in turn_ids}
     for start in range(0, len(turn_ids), MANY):
         some = turn_ids[start : start + MANY]
         for answer in ANSWERS.all(
             tx,
-            scope,
             f"AND turn_id IN ({', '.join('?' * len(some))})"
             " ORDER BY CASE kind WHEN 'synthesis' THEN 1 ELSE 0 END, round, position, version, id",
             *some,
@@ -136,12 +172,12 @@ def answers_of_all(tx: Tx, scope: Scope, turn_ids: Sequence[str]) -> dict[str, l
     return answers
 
 
-def with_text_so_far(tx: Tx, scope: Scope, answer: Answer) -> Answer:
+def with_text_so_far(tx: Tx, answer: Answer) -> Answer:
     """An answer under way with what is stored of it."""
     rows = tx.all(
         "SELECT kind, data FROM events WHERE user_id = ? AND answer_id = ?"
         " AND kind IN ('answer.delta', 'answer.thinking') ORDER BY number",
-        (scope.user, answer.id),
+        (tx.user, answer.id),
     )
     return replace(
         answer,
@@ -150,20 +186,20 @@ def with_text_so_far(tx: Tx, scope: Scope, answer: Answer) -> Answer:
     )
 
 
-def seen_answer(tx: Tx, scope: Scope, answer_id: str) -> Answer:
+def seen_answer(tx: Tx, answer_id: str) -> Answer:
     """One answer as a person sees it now, or NotFound."""
-    answer = get_answer(tx, scope, answer_id)
-    return with_text_so_far(tx, scope, answer) if answer.state == "streaming" else answer
+    answer = get_answer(tx, answer_id)
+    return with_text_so_far(tx, answer) if answer.state == "streaming" else answer
 
 
 def find_repeat(
-    tx: Tx, scope: Scope, conversation_id: str, key: str, body_hash: str
+    tx: Tx, conversation_id: str, key: str, body_hash: str
 ) -> tuple[Turn, tuple[Answer, ...]] | None:
     """The turn an idempotency key has already made; Conflict when its body was another."""
     row = tx.one(
         f"SELECT {TURNS.columns}, body_hash FROM turns"
         " WHERE user_id = ? AND conversation_id = ? AND idempotency_key = ?",
-        (scope.user, conversation_id, key),
+        (tx.user, conversation_id, key),
     )
     if row is None:
         return None
@@ -174,13 +210,12 @@ def find_repeat(
             param="idempotency_key",
         )
     turn = TURNS.value(row)
-    firsts = [a for a in answers_of(tx, scope, turn.id) if a.version == 1 and a.kind == "advisor"]
+    firsts = [a for a in answers_of(tx, turn.id) if a.version == 1 and a.kind == "advisor"]
     return turn, tuple(firsts)
 
 
 def begin(
     tx: Tx,
-    scope: Scope,
     conversation_id: str,
     new: NewTurn,
     session: Callable[[], str],
@@ -191,20 +226,20 @@ def begin(
     """Store a message and its pending answers; move the head. `session` names the session it
     belongs to, and is asked only when the message is new."""
     lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
-    found = tx.one(
+    row = tx.one(
         f"SELECT head_id, title FROM conversations WHERE user_id = ? AND id = ?{lock}",
-        (scope.user, conversation_id),
+        (tx.user, conversation_id),
     )
-    if found is None:
+    if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
     if new.idempotency_key is not None:
-        repeat = find_repeat(tx, scope, conversation_id, new.idempotency_key, new.body_hash)
+        repeat = find_repeat(tx, conversation_id, new.idempotency_key, new.body_hash)
         if repeat is not None:
             return Begun(*repeat, existing=True)
     waiting = tx.one(
         "SELECT COUNT(*) FROM turns WHERE user_id = ? AND conversation_id = ?"
         " AND state <> 'completed'",
-        (scope.user, conversation_id),
+        (tx.user, conversation_id),
     )
     busy = int(waiting[0]) if waiting else 0
     if busy > limit:
@@ -212,7 +247,7 @@ def begin(
             f"{busy} messages of this conversation are still being answered or waiting.",
             "Wait for answers to end, or stop them.",
         )
-    parent_id, branch_id, depth = _place(tx, scope, conversation_id, found[0], new.edits, now)
+    parent_id, branch_id, depth = _place(tx, conversation_id, row[0], new.edits, now)
     turn = Turn(
         id=new_id(),
         conversation_id=conversation_id,
@@ -229,15 +264,15 @@ def begin(
         created_at=now,
         idempotency_key=new.idempotency_key,
     )
-    TURNS.insert(tx, scope, turn, body_hash=new.body_hash, runner_id=runner_id)
+    TURNS.insert(tx, turn, body_hash=new.body_hash, runner_id=runner_id)
     tx.run(
         "UPDATE conversations SET head_id = ?, title = ?, updated_at = ?"
         " WHERE user_id = ? AND id = ?",
-        (turn.id, found[1] or short_title(new.content), now, scope.user, conversation_id),
+        (turn.id, row[1] or short_title(new.content), now, tx.user, conversation_id),
     )
-    search.index(tx, scope, conversation_id, "message", turn.id, new.content)
+    search.index(tx, conversation_id, "message", turn.id, new.content)
     answers, started = add(
-        tx, scope, turn, [(advisor, None) for advisor in new.asked], "advisor", 0, runner_id, now
+        tx, turn, [(advisor, None) for advisor in new.asked], "advisor", 0, runner_id, now
     )
     branched: list[Event] = [] if new.edits is None else [ConversationChanged("head", turn.id)]
     opening = [*branched, TurnStarted(turn.id, turn.message_id), *started]
@@ -245,50 +280,43 @@ def begin(
 
 
 def short_title(content: str) -> str:
-    """What a conversation is called until somebody names it: the start of its first message."""
+    """The title of a conversation until somebody names it: the start of its first message."""
     line = " ".join(content.split())
     return line if len(line) <= 64 else line[:64].rsplit(" ", 1)[0].rstrip(",;:.-– ") + "…"
 
 
 def _place(
-    tx: Tx, scope: Scope, conversation_id: str, head_id: str | None, edits: str | None, now: int
+    tx: Tx, conversation_id: str, head_id: str | None, edits: str | None, now: int
 ) -> tuple[str | None, str, int]:
-    """Where a new turn stands: (parent, branch, depth)."""
+    """The place of a new turn: (parent, branch, depth)."""
     if edits is not None:
-        edited = get_turn(tx, scope, edits)
+        edited = get_turn(tx, edits)
         if edited.conversation_id != conversation_id:
             raise NotFound(f"There is no turn {edits} in this conversation.")
-        branch = _branch(tx, scope, conversation_id, edited.branch_id, edited.depth - 1, now)
+        branch = _branch(tx, conversation_id, edited.branch_id, edited.depth - 1, now)
         return edited.parent_id, branch, edited.depth
     if head_id is not None:
-        head = get_turn(tx, scope, head_id)
+        head = get_turn(tx, head_id)
         taken = tx.one(
             "SELECT 1 FROM turns WHERE user_id = ? AND conversation_id = ? AND branch_id = ?"
             " AND depth = ?",
-            (scope.user, conversation_id, head.branch_id, head.depth + 1),
+            (tx.user, conversation_id, head.branch_id, head.depth + 1),
         )
         branch_id = head.branch_id
         if taken is not None:  # the head was moved back: what followed it stays, on its branch
-            branch_id = _branch(tx, scope, conversation_id, head.branch_id, head.depth, now)
+            branch_id = _branch(tx, conversation_id, head.branch_id, head.depth, now)
         return head.id, branch_id, head.depth + 1
-    return None, _branch(tx, scope, conversation_id, None, 0, now), 1
+    return None, _branch(tx, conversation_id, None, 0, now), 1
 
 
-def _branch(
-    tx: Tx, scope: Scope, conversation_id: str, parent: str | None, depth: int, now: int
-) -> str:
-    branch_id = new_id()
-    tx.run(
-        "INSERT INTO branches (user_id, id, conversation_id, parent_id, fork_depth, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (scope.user, branch_id, conversation_id, parent, depth, now),
-    )
-    return branch_id
+def _branch(tx: Tx, conversation_id: str, parent: str | None, depth: int, now: int) -> str:
+    branch = Branch(new_id(), parent, depth, now)
+    BRANCHES.insert(tx, branch, conversation_id=conversation_id)
+    return branch.id
 
 
 def add(
     tx: Tx,
-    scope: Scope,
     turn: Turn,
     who: Sequence[tuple[Advisor, Answer | None]],
     kind: AnswerKind,
@@ -321,15 +349,15 @@ def add(
             tx.run(
                 "UPDATE answers SET current = 0 WHERE user_id = ? AND turn_id = ?"
                 " AND advisor_id = ? AND kind = ? AND round = ?",
-                (scope.user, turn.id, advisor.id, kind, round_),
+                (tx.user, turn.id, advisor.id, kind, round_),
             )
-            running.touched(tx, scope, turn.conversation_id, {f"a{old.id}"}, now)
+            summaries.touched(tx, turn.conversation_id, {f"a{old.id}"}, now)
     for answer in answers:
-        insert_answer(tx, scope, turn, answer, runner_id)
+        insert_answer(tx, turn, answer, runner_id)
     tx.run(
         "UPDATE turns SET state = CASE WHEN state = 'completed' THEN 'running' ELSE state END,"
         " runner_id = ? WHERE user_id = ? AND id = ?",
-        (runner_id, scope.user, turn.id),
+        (runner_id, tx.user, turn.id),
     )
     started: list[Event] = [
         AnswerStarted(turn.id, a.id, a.advisor_id, a.advisor_name, kind, round_, a.replaces_id)
@@ -338,11 +366,10 @@ def add(
     return tuple(answers), started
 
 
-def insert_answer(tx: Tx, scope: Scope, turn: Turn, answer: Answer, runner_id: str | None) -> None:
+def insert_answer(tx: Tx, turn: Turn, answer: Answer, runner_id: str | None) -> None:
     """One row of answers (an imported one may already have ended)."""
     ANSWERS.insert(
         tx,
-        scope,
         answer,
         branch_id=turn.branch_id,
         depth=turn.depth,
@@ -352,38 +379,38 @@ def insert_answer(tx: Tx, scope: Scope, turn: Turn, answer: Answer, runner_id: s
     )
 
 
-def move_head(tx: Tx, scope: Scope, conversation_id: str, turn_id: str) -> None:
+def move_head(tx: Tx, conversation_id: str, turn_id: str) -> None:
     """Let the next message answer to this turn; it must be one of the conversation's."""
-    if get_turn(tx, scope, turn_id).conversation_id != conversation_id:
+    if get_turn(tx, turn_id).conversation_id != conversation_id:
         raise NotFound(f"There is no turn {turn_id} in this conversation.")
     tx.run(
         "UPDATE conversations SET head_id = ? WHERE user_id = ? AND id = ?",
-        (turn_id, scope.user, conversation_id),
+        (turn_id, tx.user, conversation_id),
     )
 
 
-def set_running(tx: Tx, scope: Scope, turn_id: str) -> None:
+def set_running(tx: Tx, turn_id: str) -> None:
     """A waiting turn is under way."""
     tx.run(
         "UPDATE turns SET state = 'running' WHERE user_id = ? AND id = ? AND state = 'queued'",
-        (scope.user, turn_id),
+        (tx.user, turn_id),
     )
 
 
-def set_streaming(tx: Tx, scope: Scope, answer_id: str, number: int, now: int) -> None:
+def set_streaming(tx: Tx, answer_id: str, number: int, now: int) -> None:
     """The first words of an answer are stored, under this number."""
     tx.run(
         "UPDATE answers SET state = 'streaming', first_at = ?, first_number = ?"
         " WHERE user_id = ? AND id = ? AND state = 'pending'",
-        (now, number, scope.user, answer_id),
+        (now, number, tx.user, answer_id),
     )
 
 
-def set_excluded(tx: Tx, scope: Scope, table: str, row_id: str, excluded: bool) -> None:
+def set_excluded(tx: Tx, table: str, row_id: str, excluded: bool) -> None:
     """Keep a message's turn or an answer out of later requests, or let it in again."""
     if table not in ("turns", "answers"):
         raise ValueError(table)
     tx.run(
         f"UPDATE {table} SET excluded = ? WHERE user_id = ? AND id = ?",
-        (int(excluded), scope.user, row_id),
+        (int(excluded), tx.user, row_id),
     )

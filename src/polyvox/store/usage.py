@@ -1,4 +1,4 @@
-"""What was consumed, one row per answer, and its sums.
+"""Usage, one row per answer, and its sums.
 
 Invariant: an unknown price is never summed as 0. It is left out of `cost` and counted in
 `unpriced`, so that whoever shows a sum can say that it is not all.
@@ -28,7 +28,7 @@ class Total:
     """A sum over answers."""
 
     key: str | None
-    """What the sum is of; None for everything, or for conversations that were deleted."""
+    """The thing that is summed; None for all, or for conversations that were deleted."""
     answers: int
     input_tokens: int
     output_tokens: int
@@ -42,7 +42,6 @@ class Total:
 
 def record(
     tx: Tx,
-    scope: Scope,
     *,
     usage: Usage,
     model: str,
@@ -58,7 +57,7 @@ def record(
         " purpose, input_tokens, output_tokens, cost, estimated)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            scope.user,
+            tx.user,
             new_id(),
             day_of(at),
             at,
@@ -82,7 +81,6 @@ def day_of(at: int) -> str:
 
 def spent(
     tx: Tx,
-    scope: Scope,
     *,
     turn_id: str | None = None,
     conversation_id: str | None = None,
@@ -90,17 +88,16 @@ def spent(
     since: int | None = None,
 ) -> int:
     """Nano-dollars known to be spent where all that is given holds."""
-    where, params = _where(scope, conversation_id, day, since)
+    where, params = _where(tx.scope, conversation_id, day, since)
     if turn_id is not None:
         where += " AND answer_id IN (SELECT id FROM answers WHERE user_id = ? AND turn_id = ?)"
-        params += (scope.user, turn_id)
+        params += (tx.user, turn_id)
     row = tx.one(f"SELECT COALESCE(SUM(cost), 0) FROM usage WHERE {where}", params)
     return int(row[0]) if row is not None else 0
 
 
 def totals(
     tx: Tx,
-    scope: Scope,
     by: Group | None = None,
     *,
     conversation_id: str | None = None,
@@ -109,7 +106,7 @@ def totals(
 ) -> list[Total]:
     """Sums of each conversation, advisor, model or day (days newest first, the rest dearest
     first); without `by` one sum of everything."""
-    where, params = _where(scope, conversation_id, day, since)
+    where, params = _where(tx.scope, conversation_id, day, since)
     key = "NULL" if by is None else _KEYS[by]
     group = "" if by is None else f" GROUP BY {key}"
     # The two databases sort NULL to different ends.
@@ -135,7 +132,7 @@ async def summary(
 ) -> list[Total]:
     """`totals` in a transaction of its own."""
     return await database.read(
-        lambda tx: totals(tx, scope, by, conversation_id=conversation_id, day=day, since=since)
+        lambda tx: totals(tx, by, conversation_id=conversation_id, day=day, since=since), scope
     )
 
 

@@ -10,27 +10,25 @@ from polyvox.errors import NotFound
 from polyvox.ids import content_hash
 from polyvox.store.database import Tx
 from polyvox.store.table import Table
-from polyvox.values import Advisor, PromptVersion, Scope
+from polyvox.values import Advisor, PromptVersion
 
 VERSIONS = Table("prompt_versions", PromptVersion)
 
 
-def get(tx: Tx, scope: Scope, version_id: str) -> PromptVersion:
+def get(tx: Tx, version_id: str) -> PromptVersion:
     """One version by its id, or NotFound."""
-    version = VERSIONS.one(tx, scope, "AND id = ?", version_id)
+    version = VERSIONS.one(tx, "AND id = ?", version_id)
     if version is None:
         raise NotFound(f"There is no prompt version {version_id}.")
     return version
 
 
-def list_all(tx: Tx, scope: Scope, advisor_id: str) -> list[PromptVersion]:
+def list_all(tx: Tx, advisor_id: str) -> list[PromptVersion]:
     """All versions of an advisor (also of a removed one), newest first."""
-    return VERSIONS.all(tx, scope, "AND advisor_id = ? ORDER BY number DESC", advisor_id)
+    return VERSIONS.all(tx, "AND advisor_id = ? ORDER BY number DESC", advisor_id)
 
 
-def add(
-    tx: Tx, scope: Scope, advisor: Advisor, parent: PromptVersion | None, reason: str, now: int
-) -> None:
+def add(tx: Tx, advisor: Advisor, parent: PromptVersion | None, reason: str, now: int) -> None:
     """Store the identity that `advisor` has now as the version that it names."""
     text = advisor.identity
     version = PromptVersion(
@@ -44,4 +42,4 @@ def add(
         reason=reason,
         created_at=now,
     )
-    VERSIONS.insert(tx, scope, version)
+    VERSIONS.insert(tx, version)

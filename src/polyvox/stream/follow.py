@@ -51,7 +51,7 @@ async def watch(
 
 async def _parts(
     database: Database, listener: Listener, scope: Scope, conversation: str, after: int
-) -> AsyncGenerator[events.Page | Batch, None]:
+) -> AsyncGenerator[events.LogPage | Batch, None]:
     try:
         last = after
         while not listener.ended:
@@ -82,8 +82,8 @@ async def stored(
         last, more = page.upto, page.more
 
 
-async def _page(database: Database, scope: Scope, conversation: str, after: int) -> events.Page:
-    return await database.read(lambda tx: events.since(tx, scope, conversation, after))
+async def _page(database: Database, scope: Scope, conversation: str, after: int) -> events.LogPage:
+    return await database.read(lambda tx: events.since(tx, conversation, after), scope)
 
 
 async def _next(listener: Listener, last: int) -> Batch | None:

@@ -248,7 +248,9 @@ class _Page:
         """The commit as it was stored, without deeds that turned out to be broken."""
         while True:
             try:
-                return await self._journal.database.write(lambda tx: self._write(tx, commit))
+                return await self._journal.database.write(
+                    lambda tx: self._write(tx, commit), self._scope
+                )
             except StoreError:
                 raise
             except Exception as error:
@@ -305,15 +307,15 @@ class _Page:
         refuses does so before it writes, and only for itself."""
         now, commit.current = self._journal.clock(), None
         if commit.again and commit.deltas:
-            commit.known = events.holds(tx, self._scope, commit.deltas[0])
+            commit.known = events.holds(tx, commit.deltas[0])
         if commit.known:
             return [[] for _ in range(1 + len(commit.deeds))]
-        first = events.append(tx, self._scope, self._conversation, commit.deltas, now)
+        first = events.append(tx, self._conversation, commit.deltas, now)
         for item in first:
             if isinstance(item.event, TextDelta | ThinkingDelta):
                 answer_id = item.event.answer_id
                 if answer_id in commit.fresh:
-                    turns.set_streaming(tx, self._scope, answer_id, item.number, now)
+                    turns.set_streaming(tx, answer_id, item.number, now)
         stored: list[list[Numbered] | PolyvoxError] = [first]
         for deed in commit.deeds:
             commit.current = deed
@@ -324,7 +326,7 @@ class _Page:
             except PolyvoxError as refusal:
                 stored.append(refusal)
             else:
-                stored.append(events.append(tx, self._scope, self._conversation, happened, now))
+                stored.append(events.append(tx, self._conversation, happened, now))
         commit.current = None
         return stored
 

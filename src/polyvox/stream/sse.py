@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from polyvox.events import Event, Numbered, payload
-from polyvox.store.events import Stretch
+from polyvox.store.events import EventRange
 
 COMMENT = b": still here\n\n"
 """Sent when nothing happens, so that neither side takes the silence for a lost connection."""
@@ -21,7 +21,7 @@ def frames(batch: Iterable[Numbered]) -> bytes:
     return b"".join(frame(item.number, item.event) for item in batch)
 
 
-def safe(stretches: Sequence[Stretch]) -> list[Numbered]:
+def safe(stretches: Sequence[EventRange]) -> list[Numbered]:
     """Stored events, each under the highest number that is safe to come back with.
 
     A condensed delta stands for a range of numbers, and the ranges of parallel answers overlap. So
@@ -39,6 +39,6 @@ def safe(stretches: Sequence[Stretch]) -> list[Numbered]:
     return found
 
 
-def replay(stretches: Sequence[Stretch]) -> bytes:
+def replay(stretches: Sequence[EventRange]) -> bytes:
     """Stored events as bytes, each under a number that is safe to come back with."""
     return frames(safe(stretches))

@@ -1,70 +1,131 @@
-"""Routes of advisors and councils."""
+"""Routes of advisors: list, make, change, suggest."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
+from pydantic import Field
 
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
-from polyvox.web.fields import Key
-from polyvox.web.schemas import (
-    AdvisorCreate,
-    AdvisorOut,
-    AdvisorPatch,
-    CouncilCreate,
-    CouncilOut,
-    CouncilPatch,
+from polyvox.fields import (
+    Body,
+    Color,
+    Filled,
+    Id,
+    Message,
+    ModelName,
+    Name,
     ParamsBody,
-    Reorder,
-    Rollback,
-    VersionOut,
+    Prompt,
+    Slug,
 )
+from polyvox.session.suggest import Suggested, suggest_advisors
+from polyvox.values import Advisor, PromptVersion
+from polyvox.web.dependencies import App, Key, Who, while_wanted
+from polyvox.web.errors import responses
 
 router = APIRouter(tags=["advisors"])
+Description = Annotated[Filled, Field(min_length=1, max_length=20_000)]
+
+
+class AdvisorCreate(Body):
+    """A new advisor."""
+
+    name: Name
+    description: Description
+    prompt: Prompt | None = None
+    model: ModelName | None = None
+    color: Color = ""
+    voice: Name | None = None
+    active: bool = True
+    params: ParamsBody | None = None
+    slug: Slug | None = None
+
+
+class AdvisorPatch(Body):
+    """Changes to an advisor; what is left out stays."""
+
+    name: Name | None = None
+    description: Description | None = None
+    prompt: Prompt | None = None
+    model: ModelName | None = None
+    color: Color | None = None
+    voice: Name | None = None
+    active: bool | None = None
+    params: ParamsBody | None = None
+    slug: Slug | None = None
+
+
+class Rollback(Body):
+    """The version to go back to, by number or id."""
+
+    version: Annotated[int, Field(ge=1, le=2**31)] | Id
+
+
+class Reorder(Body):
+    """Advisors in their new order; those not named follow."""
+
+    advisors: list[Id] = Field(max_length=1000)
+
+
+class SuggestBody(Body):
+    """A question that advisors are wanted for; without a model, the default one is asked."""
+
+    question: Message
+    count: int = Field(5, ge=2, le=8)
+    model: ModelName | None = None
 
 
 def _details(body: AdvisorCreate | AdvisorPatch) -> dict[str, Any]:
-    """What the body says; a null means "none" where a field can be empty, else nothing."""
-    said = body.model_dump(exclude_unset=True, exclude={"params"})
-    keep = {"prompt", "model", "voice"}
-    details = {key: value for key, value in said.items() if value is not None or key in keep}
+    """The fields that the body sets; null means "none" where a field can be empty, else nothing."""
+    values = body.model_dump(exclude_unset=True, exclude={"params"})
+    nullable = {"prompt", "model", "voice"}
+    details = {key: value for key, value in values.items() if value is not None or key in nullable}
     if "params" in body.model_fields_set:
         details["params"] = (body.params or ParamsBody()).value()
     return details
 
 
 @router.get("/api/advisors", responses=responses())
-async def list_advisors(app: App, who: Who, active: bool = False) -> list[AdvisorOut]:
+async def list_advisors(app: App, who: Who, active: bool = False) -> list[Advisor]:
     """Every advisor in its order."""
-    return [AdvisorOut.of(one) for one in await app.advisors.list(who, active=active)]
+    return await app.advisors.list(who, active=active)
 
 
 @router.post("/api/advisors", status_code=201, responses=responses(409))
-async def create_advisor(app: App, who: Who, body: AdvisorCreate) -> AdvisorOut:
+async def create_advisor(app: App, who: Who, body: AdvisorCreate) -> Advisor:
     """A new advisor."""
     app.check_model(body.model)
-    return AdvisorOut.of(await app.advisors.create(who, **_details(body)))
+    return await app.advisors.create(who, **_details(body))
+
+
+@router.post("/api/advisors/suggest", responses=responses(402, 404, 429, 502, 504))
+async def suggest_perspectives(
+    app: App, who: Who, body: SuggestBody, request: Request
+) -> Suggested:
+    """Have a model propose advisors for a question. Nothing is made; pick, then create them."""
+    work = suggest_advisors(app.road, who, body.question, body.count, body.model)
+    return await while_wanted(request, work)
 
 
 @router.post("/api/advisors/order", responses=responses(404))
-async def reorder_advisors(app: App, who: Who, body: Reorder) -> list[AdvisorOut]:
+async def reorder_advisors(app: App, who: Who, body: Reorder) -> Sequence[Advisor]:
     """Put the named advisors first, in this order."""
-    return [AdvisorOut.of(one) for one in await app.advisors.reorder(who, body.advisors)]
+    return await app.advisors.reorder(who, body.advisors)
 
 
 @router.get("/api/advisors/{advisor}", responses=responses(404))
-async def get_advisor(app: App, who: Who, advisor: Key) -> AdvisorOut:
+async def get_advisor(app: App, who: Who, advisor: Key) -> Advisor:
     """One advisor, by id or slug."""
-    return AdvisorOut.of(await app.advisors.get(who, advisor))
+    return await app.advisors.get(who, advisor)
 
 
 @router.patch("/api/advisors/{advisor}", responses=responses(404, 409))
-async def update_advisor(app: App, who: Who, advisor: Key, body: AdvisorPatch) -> AdvisorOut:
+async def update_advisor(app: App, who: Who, advisor: Key, body: AdvisorPatch) -> Advisor:
     """Change an advisor. Another prompt (or description) makes a new version."""
     app.check_model(body.model)
-    return AdvisorOut.of(await app.advisors.update(who, advisor, **_details(body)))
+    return await app.advisors.update(who, advisor, **_details(body))
 
 
 @router.delete("/api/advisors/{advisor}", status_code=204, responses=responses(404))
@@ -74,44 +135,12 @@ async def remove_advisor(app: App, who: Who, advisor: Key) -> None:
 
 
 @router.get("/api/advisors/{advisor}/versions", responses=responses(404))
-async def list_versions(app: App, who: Who, advisor: Key) -> list[VersionOut]:
+async def list_versions(app: App, who: Who, advisor: Key) -> Sequence[PromptVersion]:
     """Every text its identity has had, newest first."""
-    return [VersionOut.of(one) for one in await app.advisors.versions(who, advisor)]
+    return await app.advisors.versions(who, advisor)
 
 
 @router.post("/api/advisors/{advisor}/rollback", responses=responses(404))
-async def rollback_advisor(app: App, who: Who, advisor: Key, body: Rollback) -> AdvisorOut:
+async def rollback_advisor(app: App, who: Who, advisor: Key, body: Rollback) -> Advisor:
     """Give it an earlier identity again, as a new version."""
-    return AdvisorOut.of(await app.advisors.rollback(who, advisor, body.version))
-
-
-@router.get("/api/councils", responses=responses())
-async def list_councils(app: App, who: Who) -> list[CouncilOut]:
-    """Every council."""
-    return [CouncilOut.of(one) for one in await app.councils.list(who)]
-
-
-@router.post("/api/councils", status_code=201, responses=responses(404, 409))
-async def create_council(app: App, who: Who, body: CouncilCreate) -> CouncilOut:
-    """A new council."""
-    details = body.model_dump(exclude_none=True)
-    return CouncilOut.of(await app.councils.create(who, **details))
-
-
-@router.get("/api/councils/{council}", responses=responses(404))
-async def get_council(app: App, who: Who, council: Key) -> CouncilOut:
-    """One council, by id or slug."""
-    return CouncilOut.of(await app.councils.get(who, council))
-
-
-@router.patch("/api/councils/{council}", responses=responses(404, 409))
-async def update_council(app: App, who: Who, council: Key, body: CouncilPatch) -> CouncilOut:
-    """Change a council."""
-    details = body.model_dump(exclude_none=True)
-    return CouncilOut.of(await app.councils.update(who, council, **details))
-
-
-@router.delete("/api/councils/{council}", status_code=204, responses=responses(404))
-async def remove_council(app: App, who: Who, council: Key) -> None:
-    """Delete a council; its advisors stay."""
-    await app.councils.remove(who, council)
+    return await app.advisors.rollback(who, advisor, body.version)

@@ -1,48 +1,123 @@
-"""Routes of conversations: their lives, their messages, their events."""
+"""Routes of conversations: list, read, change, search, send, follow."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import BaseModel
+from pydantic import Field
 
 from polyvox.errors import Invalid
+from polyvox.fields import Body, Id, Message, RecipeName, Title, Vetoes
 from polyvox.session.spending import Estimate
-from polyvox.store.conversations import Details
+from polyvox.shapes import ConversationOut, MessageOut, shape, usd
+from polyvox.store.conversations import ConversationDetails
 from polyvox.stream import follow
-from polyvox.web.context import App, Who
-from polyvox.web.event_page import EVENTS
-from polyvox.web.failures import responses
-from polyvox.web.fields import Id, Key
-from polyvox.web.schemas import (
-    AnswerRef,
-    ConversationCreate,
-    ConversationOut,
-    ConversationPatch,
-    ConversationWhole,
-    EstimateBody,
-    EstimateOut,
-    EstimateRow,
-    FirstEstimateBody,
-    MessageOut,
-    TurnCreate,
-    TurnStartedOut,
-    usd,
-)
-from polyvox.web.streaming import EventStream
+from polyvox.values import Recall
+from polyvox.web.dependencies import App, Key, Who
+from polyvox.web.errors import responses
+from polyvox.web.openapi import EVENTS
+from polyvox.web.stream import EventStream
+from polyvox.web.turns import TurnStartedOut
 
 router = APIRouter(tags=["conversations"])
 
 Few = Annotated[int, Query(ge=1, le=200)]
+Advisors = Annotated[list[Id], Field(max_length=200)]
 
 
-class ConversationPage(BaseModel):
+class ConversationCreate(Body):
+    """A new conversation. Without advisors or a council, every active advisor is asked."""
+
+    title: Title = ""
+    recipe: RecipeName | None = None
+    advisors: Advisors | None = None
+    council: Id | None = None
+    recall: Recall | None = None
+
+
+class ConversationPatch(Body):
+    """Changes to a conversation."""
+
+    title: Title | None = None
+    recipe: RecipeName | None = None
+    advisors: Advisors | None = None
+    council: Id | None = None
+    head: Id | None = None
+    recall: Recall | None = None
+    """Recall of earlier conversations in its turns; inherit: as the settings say."""
+
+
+class TurnCreate(Body):
+    """A message to the council."""
+
+    content: Message
+    advisors: Advisors | None = None
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    veto: Vetoes = Field([])
+    """Memories that the session shall not be told, by the ids that GET /api/memory/start gives;
+    added to those it has."""
+
+
+class EstimateBody(Body):
+    """A message that might be sent."""
+
+    content: Message
+    advisors: Advisors | None = None
+
+
+class FirstEstimateBody(EstimateBody):
+    """A message that might open a conversation."""
+
+    recipe: RecipeName = "council"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationPage:
     """Conversations, newest first; `next` is the `after` of the next page."""
 
     items: list[ConversationOut]
     next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationWhole(ConversationOut):
+    """A conversation with the messages and answers of its current branch."""
+
+    messages: list[MessageOut]
+    branches: Mapping[str, tuple[str, ...]]
+    """Where a message was edited: the turns that share a parent, by that parent (or "")."""
+    tips: Mapping[str, str]
+    """For each of those turns the last one of its branch: the `head` that goes on from there."""
+    more: bool
+    """True if there are older messages than these."""
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateRow:
+    """The most that asking one advisor would take; a cost of null is unknown, not free."""
+
+    advisor_id: str
+    name: str
+    model: str
+    input_tokens: int
+    max_output_tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateOut:
+    """The most that a message would take."""
+
+    advisors: list[EstimateRow]
+    input_tokens: int
+    max_output_tokens: int
+    cost: float | None
+    """USD at most, of the models whose price is known; null when none is."""
+    unpriced: int
+    """Advisors whose model has no known price."""
 
 
 @router.get("/api/conversations", responses=responses())
@@ -51,7 +126,7 @@ async def list_conversations(
 ) -> ConversationPage:
     """Conversations by their newest message."""
     page = await app.conversations.list(who, limit=limit, after=after)
-    return ConversationPage(items=[ConversationOut.of(one) for one in page.items], next=page.next)
+    return ConversationPage([ConversationOut.of(item) for item in page.items], page.next)
 
 
 @router.post("/api/conversations", status_code=201, responses=responses(404))
@@ -71,11 +146,12 @@ async def get_conversation(
 ) -> ConversationWhole:
     """The newest messages of the current branch with their answers; `before` pages back."""
     seen = await app.view(who, conversation, before, limit)
-    return ConversationWhole(
-        **ConversationOut.of(seen.conversation).model_dump(),
-        messages=[MessageOut.of(turn, list(answers)) for turn, answers in seen.turns],
-        branches={parent: list(ids) for parent, ids in seen.branches.items()},
-        tips=dict(seen.tips),
+    return shape(
+        ConversationWhole,
+        ConversationOut.of(seen.conversation),
+        messages=[MessageOut.of(turn, answers) for turn, answers in seen.turns],
+        branches=seen.branches,
+        tips=seen.tips,
         more=seen.more,
     )
 
@@ -85,12 +161,12 @@ async def update_conversation(
     app: App, who: Who, conversation: Key, body: ConversationPatch
 ) -> ConversationOut:
     """Rename it, change its advisors (also while it goes on), or move its head to a branch."""
-    said = body.model_dump(exclude_unset=True)
-    head = said.pop("head", None)
-    keep = {"advisors", "council"}
-    details = {key: value for key, value in said.items() if value is not None or key in keep}
+    values = body.model_dump(exclude_unset=True)
+    head = values.pop("head", None)
+    nullable = {"advisors", "council"}
+    details = {key: value for key, value in values.items() if value is not None or key in nullable}
     return ConversationOut.of(
-        await app.change_conversation(who, conversation, cast("Details", details), head)
+        await app.change_conversation(who, conversation, cast("ConversationDetails", details), head)
     )
 
 
@@ -115,13 +191,7 @@ async def create_turn(app: App, who: Who, conversation: Key, body: TurnCreate) -
         idempotency_key=body.idempotency_key,
         veto=body.veto,
     )
-    return TurnStartedOut(
-        turn_id=begun.turn.id,
-        message_id=begun.turn.message_id,
-        session_id=begun.turn.session_id,
-        state=begun.turn.state,
-        answers=[AnswerRef(answer_id=a.id, advisor_id=a.advisor_id) for a in begun.answers],
-    )
+    return TurnStartedOut.of(begun.turn, begun.answers)
 
 
 @router.post("/api/conversations/{conversation}/estimate", responses=responses(404))
@@ -141,14 +211,7 @@ def _estimated(rows: Sequence[Estimate]) -> EstimateOut:
     known = [row.cost for row in rows if row.cost is not None]
     return EstimateOut(
         advisors=[
-            EstimateRow(
-                advisor_id=row.advisor_id,
-                name=row.name,
-                model=row.model,
-                input_tokens=row.input_tokens,
-                max_output_tokens=row.output_tokens,
-                cost=usd(row.cost),
-            )
+            shape(EstimateRow, row, max_output_tokens=row.output_tokens, cost=usd(row.cost))
             for row in rows
         ],
         input_tokens=sum(row.input_tokens for row in rows),

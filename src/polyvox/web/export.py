@@ -11,12 +11,12 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from polyvox.errors import Invalid, TooLarge
-from polyvox.interop import conversation_import, jsonl, markdown, page, telling
-from polyvox.interop.conversation import Whole, read_whole
+from polyvox.interop import jsonl
+from polyvox.interop.conversation import Whole, read_whole, store_whole
+from polyvox.interop.transcript import POLICY, as_html, as_markdown, transcript_of
 from polyvox.receive import mended_name
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
-from polyvox.web.fields import Key
+from polyvox.web.dependencies import App, Key, Who
+from polyvox.web.errors import responses
 
 router = APIRouter(tags=["conversations"])
 
@@ -30,7 +30,7 @@ KINDS: dict[Format, tuple[str, str]] = {
 """The type and the ending of each format."""
 
 SAFE = {
-    "Content-Security-Policy": f"{page.POLICY}; sandbox",
+    "Content-Security-Policy": f"{POLICY}; sandbox",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -61,9 +61,9 @@ def _written(whole: Whole, format_: Format) -> bytes:
     if format_ == "jsonl":
         text = "".join(f"{line}\n" for line in jsonl.lines(whole))
     elif format_ == "markdown":
-        text = markdown.as_markdown(telling.tell(whole))
+        text = as_markdown(transcript_of(whole))
     else:
-        text = page.as_html(telling.tell(whole))
+        text = as_html(transcript_of(whole))
     return text.encode("utf-8", "replace")
 
 
@@ -87,7 +87,7 @@ async def export_conversation(
     format: Format = "markdown",  # noqa: A002 - its name in the address
 ) -> Response:
     """Write it as a file: `jsonl` keeps everything, `markdown` and `html` are to read."""
-    whole = await app.database.read(lambda tx: read_whole(tx, who, conversation))
+    whole = await app.database.read(lambda tx: read_whole(tx, conversation), who)
     data = await asyncio.to_thread(_written, whole, format)
     kind, ending = KINDS[format]
     name = file_name(whole.conversation.title, whole.conversation.id)
@@ -124,7 +124,7 @@ async def import_conversation(app: App, who: Who, request: Request) -> Imported:
             param="Content-Type",
         )
     whole = await asyncio.to_thread(_read, await request.body())
-    report = await conversation_import.store(app.database, who, app.clock(), whole)
+    report = await store_whole(app.database, who, app.clock(), whole)
     return Imported(id=whole.conversation.id, new=bool(report.taken), report=report.lines())
 
 

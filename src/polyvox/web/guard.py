@@ -1,4 +1,4 @@
-"""What may come in: our own Host names, our own pages, a token where there is one, bounded bodies.
+"""The guard: own Host names, own pages, a token where there is one, bounded bodies.
 
 Without a login the only protection of a server on loopback is that no foreign page can talk to it.
 A page elsewhere can reach 127.0.0.1 in two ways: under its own name (DNS rebinding: the Host header
@@ -10,7 +10,6 @@ and it is given without the token, for which it then asks.
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import re
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -19,35 +18,24 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from polyvox.errors import Forbidden, NotAuthorized, PolyvoxError, TooLarge
+from polyvox.transport import is_loopback_host
 from polyvox.web import static
-from polyvox.web.failures import failed
+from polyvox.web.errors import failed
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Asgi = Callable[[Message, Receive, Send], Awaitable[None]]
 
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 OPEN = {"/healthz"}
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/?#@\[\]]+))(?::\d{0,5})?")
 
 
 @lru_cache(maxsize=256)
-def is_loopback(host: str) -> bool:
-    """Whether a name or address can only mean this machine."""
-    if host in LOOPBACK:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-@lru_cache(maxsize=256)
 def host_of(value: str) -> str:
     """The name in a Host header, without its port, in lower case; empty if it is not one."""
-    found = _HOST.fullmatch(value)
-    return (found[1] or found[2]).lower() if found else ""
+    match = _HOST.fullmatch(value)
+    return (match[1] or match[2]).lower() if match else ""
 
 
 class Guard:
@@ -101,7 +89,7 @@ class Guard:
             raise Forbidden("The request names no host.", "Send a Host header.")
         for value in values:
             host = host_of(value)
-            if not (is_loopback(host) or host in self._hosts):
+            if not (is_loopback_host(host) or host in self._hosts):
                 raise Forbidden(
                     f"This server does not answer to the name {host or value!r}.",
                     "Use http://127.0.0.1, or add the name to server.hosts.",
@@ -117,7 +105,7 @@ class Guard:
             )
 
     def _ours(self, origin: str, host: str) -> bool:
-        """Whether a page is this server's own (same name and port), or of a host we trust."""
+        """True if a page is this server's own (same name and port), or of a host we trust."""
         try:
             parts = urlsplit(origin)
             name = (parts.hostname or "").lower()
@@ -152,7 +140,7 @@ class Guard:
 
 
 def _navigates(headers: list[tuple[bytes, bytes]]) -> bool:
-    """Whether somebody followed a link: the answer becomes a page of ours, which whoever has the
+    """True if somebody followed a link: the answer becomes a page of ours, which whoever has the
     link cannot look into."""
     modes, kinds = _all(headers, b"sec-fetch-mode"), _all(headers, b"sec-fetch-dest")
     return modes == ["navigate"] and kinds == ["document"]

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from polyvox import __version__
 from polyvox.web import static
-from polyvox.web.context import App
-from polyvox.web.failures import responses
+from polyvox.web.dependencies import App
+from polyvox.web.errors import responses
 
 router = APIRouter(tags=["health"])
 

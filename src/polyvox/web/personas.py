@@ -6,10 +6,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from polyvox.session.personas import Persona, meet, personas
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
-from polyvox.web.fields import Key
-from polyvox.web.schemas import ConversationOut
+from polyvox.shapes import ConversationOut
+from polyvox.web.dependencies import App, Key, Who
+from polyvox.web.errors import responses
 
 router = APIRouter(tags=["companion"])
 
@@ -43,7 +42,7 @@ class PersonaOut(BaseModel):
 @router.get("/api/personas", responses=responses())
 async def list_personas(app: App, who: Who) -> list[PersonaOut]:
     """Those that come with the program, then the advisors that you talk to alone."""
-    found = await app.database.read(lambda tx: personas(tx, who))
+    found = await app.database.read(lambda tx: personas(tx), who)
     return [PersonaOut.of(one) for one in found]
 
 

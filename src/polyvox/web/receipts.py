@@ -10,10 +10,9 @@ from pydantic import BaseModel
 
 from polyvox.context.describe import describe
 from polyvox.errors import NotFound
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
-from polyvox.web.fields import Key
-from polyvox.web.schemas import AttemptOut, ParamsBody
+from polyvox.values import Attempt, Params
+from polyvox.web.dependencies import App, Key, Who
+from polyvox.web.errors import responses
 
 router = APIRouter(tags=["receipts"])
 
@@ -62,9 +61,9 @@ class SentOut(BaseModel):
     wire_hash: str
     """SHA-256 of the body's bytes."""
     wire_bytes: int
-    params: ParamsBody | None = None
+    params: Params | None = None
     """Where they differ from those that were compiled (a fallback with its own maximum)."""
-    attempts: list[AttemptOut] = []
+    attempts: list[Attempt] = []
 
 
 class DescriptionOut(BaseModel):

@@ -10,19 +10,17 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ValidationError
 
 from polyvox.app import Polyvox
-from polyvox.context.budget import Limit
+from polyvox.context.budget import ContextLimit
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
 from polyvox.errors import Invalid, NotFound
+from polyvox.fields import ParamsBody
 from polyvox.receive import clean
 from polyvox.session.council import find_recipe
 from polyvox.store import recipes
 from polyvox.store.database import Tx
-from polyvox.values import Scope
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
-from polyvox.web.fields import Key
-from polyvox.web.schemas import ParamsBody
+from polyvox.web.dependencies import App, Key, Who
+from polyvox.web.errors import responses
 
 router = APIRouter(tags=["recipes"])
 MOST = 1_000_000
@@ -46,14 +44,14 @@ class RecipeOut(BaseModel):
 @router.get("/api/recipes", responses=responses())
 async def list_recipes(app: App, who: Who) -> list[RecipeOut]:
     """Every recipe."""
-    return await app.database.read(lambda tx: [_recipe(tx, app, who, name) for name in BUILT_IN])
+    return await app.database.read(lambda tx: [_recipe(tx, app, name) for name in BUILT_IN], who)
 
 
 @router.get("/api/recipes/{name}", responses=responses(404))
 async def get_recipe(app: App, who: Who, name: Key) -> RecipeOut:
     """One recipe."""
     _known(name)
-    return await app.database.read(lambda tx: _recipe(tx, app, who, name))
+    return await app.database.read(lambda tx: _recipe(tx, app, name), who)
 
 
 @router.patch("/api/recipes/{name}", responses=responses(404))
@@ -65,12 +63,12 @@ async def change_recipe(app: App, who: Who, name: Key, body: dict[str, Any]) -> 
     _sound(body)
 
     def write(tx: Tx) -> RecipeOut:
-        change = _laid_over(recipes.get(tx, who, name) or {}, body)
+        change = _laid_over(recipes.get(tx, name) or {}, body)
         _check(app, changed(_standard(app, name), change))
-        recipes.put(tx, who, name, change, app.clock())
-        return _recipe(tx, app, who, name)
+        recipes.put(tx, name, change, app.clock())
+        return _recipe(tx, app, name)
 
-    return await app.database.write(write)
+    return await app.database.write(write, who)
 
 
 @router.delete("/api/recipes/{name}", status_code=204, responses=responses(404))
@@ -106,7 +104,7 @@ def _check(app: Polyvox, recipe: Recipe) -> None:
     """Refuse what would make every later message fail."""
     app.check_model(recipe.model or None)
     if recipe.context:
-        Limit.parse(recipe.context)
+        ContextLimit.parse(recipe.context)
     try:
         ParamsBody.model_validate(asdict(recipe.params))
     except ValidationError as error:
@@ -143,12 +141,12 @@ def _wording(*recipes: Recipe) -> dict[Literal["full", "compact"], dict[str, str
     }
 
 
-def _recipe(tx: Tx, app: Polyvox, who: Scope, name: str) -> RecipeOut:
-    recipe, standard = find_recipe(tx, who, app.settings, name), _standard(app, name)
+def _recipe(tx: Tx, app: Polyvox, name: str) -> RecipeOut:
+    recipe, standard = find_recipe(tx, app.settings, name), _standard(app, name)
     return RecipeOut(
         name=name,
         recipe=recipe,
-        changed=dict(recipes.get(tx, who, name) or {}),
+        changed=dict(recipes.get(tx, name) or {}),
         standard=standard,
         wording=_wording(recipe, standard),
     )

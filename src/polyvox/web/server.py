@@ -17,32 +17,30 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from polyvox import __version__
 from polyvox.app import Polyvox
 from polyvox.errors import ConfigError, PolyvoxError
+from polyvox.transport import is_loopback_host
 from polyvox.web import (
     advisors,
-    assertions,
-    briefs,
-    catalogue,
-    chat_api,
+    companion,
     conversations,
-    door,
-    evaluations,
+    councils,
+    errors,
     export,
-    failures,
     health,
-    memory,
-    memory_room,
-    optimizations,
+    openai,
     personas,
     receipts,
     recipes,
+    search,
     sessions,
     settings,
-    starting,
     static,
-    suggest,
     turns,
+    usage,
 )
-from polyvox.web.guard import Asgi, Guard, is_loopback
+from polyvox.web.evaluation import assertions, evaluations, optimizations
+from polyvox.web.guard import Asgi, Guard
+from polyvox.web.memory import browse, contract, own, start
+from polyvox.web.openapi import Api
 
 log = logging.getLogger("polyvox.web")
 
@@ -64,7 +62,7 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         finally:
             beating.cancel()
 
-    api = FastAPI(
+    api = Api(
         title="Polyvox",
         version=__version__,
         description="Several advisors at once, each in its own thread. Errors have one shape. "
@@ -79,29 +77,30 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         health,
         static,
         advisors,
-        suggest,
+        councils,
         assertions,
-        conversations,
         export,
+        conversations,
+        search,
         turns,
-        chat_api,
+        companion,
         personas,
         sessions,
         evaluations,
         optimizations,
-        briefs,
-        memory_room,
-        starting,
-        memory,
+        browse,
+        start,
+        own,
+        contract,
         receipts,
         recipes,
         settings,
-        catalogue,
-        door,
+        usage,
+        openai,
     )
     routers = [module.router for module in modules]
-    failures.install(api, [route for router in routers for route in router.routes])
-    api.router.routes.insert(0, door.lane)
+    errors.install(api, [route for router in routers for route in router.routes])
+    api.router.routes.insert(0, openai.lane)
     for router in routers:
         api.include_router(router)
     return api
@@ -235,7 +234,7 @@ async def running(polyvox: Polyvox, sock: socket.socket) -> AsyncIterator[asynci
 
 async def serve(polyvox: Polyvox, host: str, port: int, ready: Callable[[str], None]) -> None:
     """Serve until asked to stop; then drain and close. Calls `ready` with the address."""
-    if not is_loopback(host) and not polyvox.settings.server.token.reveal():
+    if not is_loopback_host(host) and not polyvox.settings.server.token.reveal():
         raise ConfigError(
             f"To listen on {host}, which other machines can reach, a token is needed.",
             "Set server.token (POLYVOX_SERVER_TOKEN), or listen on 127.0.0.1.",

@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from polyvox.app import Polyvox
 from polyvox.configure import LONGEST_KEY, check_reached
+from polyvox.fields import ModelName
 from polyvox.models.providers import BUILT_IN, OWN
 from polyvox.models.registry import ProviderRow
 from polyvox.settings import Secret, shown_url, stored
-from polyvox.settings.layers import said_of, value_of
+from polyvox.settings.layers import decision_of, value_of
 from polyvox.settings.schema import Origin, changeable
-from polyvox.web.context import App
-from polyvox.web.failures import responses
-from polyvox.web.fields import Key, ModelName
+from polyvox.web.dependencies import App, Key
+from polyvox.web.errors import responses
 from polyvox.web.setting_kinds import Kind, kind_of
 
 router = APIRouter(tags=["settings"])
@@ -100,7 +100,7 @@ def _page(app: Polyvox) -> SettingsPage:
 
 
 def _setting(app: Polyvox, name: str, one: Any) -> SettingOut:  # noqa: ANN401 - pydantic's own type
-    said, value = said_of(app.settings, name), value_of(app.settings, name)
+    said, value = decision_of(app.settings, name), value_of(app.settings, name)
     return SettingOut(
         name=name,
         help=one.description or "",
@@ -301,7 +301,7 @@ async def delete_provider(app: App, provider: Name) -> None:
 
 
 def _provider(app: Polyvox, row: ProviderRow) -> ProviderSetting:
-    said, built = said_of(app.settings, f"providers.{row.name}"), BUILT_IN.get(row.name)
+    said, built = decision_of(app.settings, f"providers.{row.name}"), BUILT_IN.get(row.name)
     given = app.settings.providers.get(row.name)
     return ProviderSetting(
         **_without_secrets(asdict(row)),

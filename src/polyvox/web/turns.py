@@ -1,28 +1,85 @@
-"""Routes of turns, answers, messages: stop, retry, regenerate, exclude, edit, inspect."""
+"""Routes of turns, answers and messages: stop, retry, regenerate, exclude, edit."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
+
 from fastapi import APIRouter
+from pydantic import Field
 
 from polyvox.errors import Invalid, NotFound
-from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID
-from polyvox.web.context import App, Who
-from polyvox.web.failures import responses
-from polyvox.web.fields import Key
-from polyvox.web.schemas import (
-    AdvisorOut,
-    AnswerOut,
-    AnswerRef,
-    ExchangeBody,
-    Instruct,
-    MessageOut,
-    MessagePatch,
-    MessagePatched,
-    TurnOut,
-    TurnStartedOut,
-)
+from polyvox.fields import Body, Filled, Message
+from polyvox.shapes import AnswerOut, MessageOut
+from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Answer, Turn, TurnState
+from polyvox.web.dependencies import App, Key, Who
+from polyvox.web.errors import responses
 
 router = APIRouter(tags=["turns"])
+
+
+class Instruct(Body):
+    """An instruction to append to the advisor's prompt."""
+
+    instruction: Annotated[Filled, Field(min_length=1, max_length=10_000)]
+
+
+class MessagePatch(Body):
+    """Another content makes a branch; `excluded` keeps the message out of later requests."""
+
+    content: Message | None = None
+    excluded: bool | None = None
+
+
+class ExchangeBody(Body):
+    """Rounds in which the advisors respond to each other."""
+
+    rounds: int = Field(1, ge=1, le=20)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRef:
+    """The place of an answer to come."""
+
+    answer_id: str
+    advisor_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStartedOut:
+    """The message is stored; its answers are on their way."""
+
+    turn_id: str
+    message_id: str
+    session_id: str | None
+    """The session that the message belongs to."""
+    state: TurnState
+    answers: list[AnswerRef]
+
+    @classmethod
+    def of(
+        cls, turn: Turn, answers: Iterable[Answer], state: TurnState | None = None
+    ) -> TurnStartedOut:
+        """From the values; `state` where the turn's own is older than its answers."""
+        references = [AnswerRef(answer.id, answer.advisor_id) for answer in answers]
+        return cls(turn.id, turn.message_id, turn.session_id, state or turn.state, references)
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePatched:
+    """The message as it is now, or the turn of the new branch."""
+
+    message: MessageOut
+    turn: TurnStartedOut | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOut:
+    """A turn and its answers."""
+
+    turn_id: str
+    answers: list[AnswerOut]
 
 
 @router.get("/api/answers/{answer}", responses=responses(404))
@@ -70,19 +127,19 @@ async def include_answer(app: App, who: Who, answer: Key) -> AnswerOut:
 
 
 @router.post("/api/answers/{answer}/instruct", responses=responses(404, 409))
-async def instruct_advisor(app: App, who: Who, answer: Key, body: Instruct) -> AdvisorOut:
+async def instruct_advisor(app: App, who: Who, answer: Key, body: Instruct) -> Advisor:
     """Add an instruction to the prompt of the advisor who gave this answer, as a new version."""
-    found = await app.turns.answer(who, answer)
-    if found.advisor_id in (ASSISTANT_ID, SYNTHESIS_ID):
+    advisor_id = (await app.turns.answer(who, answer)).advisor_id
+    if advisor_id in (ASSISTANT_ID, SYNTHESIS_ID):
         raise NotFound("This answer is not an advisor's.", "Instruct an advisor's answer.")
-    return AdvisorOut.of(await app.advisors.instruct(who, found.advisor_id, body.instruction))
+    return await app.advisors.instruct(who, advisor_id, body.instruction)
 
 
 @router.post("/api/turns/{turn}/stop", responses=responses(404))
 async def stop_turn(app: App, who: Who, turn: Key) -> TurnOut:
     """Stop every answer of a turn."""
     answers = await app.turns.stop_turn(who, turn)
-    return TurnOut(turn_id=turn, answers=[AnswerOut.of(one) for one in answers])
+    return TurnOut(turn, [AnswerOut.of(answer) for answer in answers])
 
 
 @router.post("/api/turns/{turn}/synthesize", status_code=202, responses=responses(402, 404, 409))
@@ -97,14 +154,7 @@ async def exchange_turn(
 ) -> TurnStartedOut:
     """Let the advisors respond to each other for some rounds."""
     rounds = body.rounds if body is not None else 1
-    found, answers = await app.turns.exchange(who, turn, rounds)
-    return TurnStartedOut(
-        turn_id=found.id,
-        message_id=found.message_id,
-        session_id=found.session_id,
-        state="running",
-        answers=[AnswerRef(answer_id=a.id, advisor_id=a.advisor_id) for a in answers],
-    )
+    return TurnStartedOut.of(*await app.turns.exchange(who, turn, rounds), state="running")
 
 
 @router.patch("/api/messages/{message}", responses=responses(402, 404, 409))
@@ -115,14 +165,7 @@ async def patch_message(app: App, who: Who, message: Key, body: MessagePatch) ->
     started = None
     if body.content is not None:
         begun = await app.turns.edit_message(who, message, body.content)
-        started = TurnStartedOut(
-            turn_id=begun.turn.id,
-            message_id=begun.turn.message_id,
-            session_id=begun.turn.session_id,
-            state=begun.turn.state,
-            answers=[AnswerRef(answer_id=a.id, advisor_id=a.advisor_id) for a in begun.answers],
-        )
+        started = TurnStartedOut.of(begun.turn, begun.answers)
     if body.excluded is not None:
         await app.turns.exclude_message(who, message, body.excluded)
-    turn, answers = await app.turn_of_message(who, message)
-    return MessagePatched(message=MessageOut.of(turn, answers), turn=started)
+    return MessagePatched(MessageOut.of(*await app.turn_of_message(who, message)), started)

@@ -72,7 +72,7 @@ class Worker:
         self._in_hand: set[tuple[str, str]] = set()
         self._claiming = asyncio.Lock()
         self._unsure = False
-        """Whether a job may be ours though it is in no hand: a write about one has failed."""
+        """True if a job may be ours though nobody works on it: a write about one has failed."""
         own = {kind: most for kind, most in (apart or {}).items() if kind in handlers}
         lanes = [(tuple(kind for kind in handlers if kind not in own), 1)]
         lanes += [((kind,), most) for kind, most in own.items()]
@@ -118,7 +118,7 @@ class Worker:
         await self._take_over()
         now = self._clock()
         job = await self._take(
-            lambda tx: jobs.claim_one(tx, scope, f"{kind}:{subject}", self._runner.id, now)
+            lambda tx: jobs.claim_one(tx, f"{kind}:{subject}", self._runner.id, now), scope
         )
         if job is not None:
             await self._do(job)
@@ -129,10 +129,10 @@ class Worker:
         what another has is waited for."""
         while True:
             now = self._clock()
-            left = await self._database.read(lambda tx, n=now: jobs.unfinished(tx, scope, kind, n))  # type: ignore[misc]  # bound now
+            left = await self._database.read(lambda tx, n=now: jobs.unfinished(tx, kind, n), scope)  # type: ignore[misc]  # bound now
             if not left:
                 return
-            if not any([await self.run_one(scope, kind, one) for one in left]):
+            if not any([await self.run_one(scope, kind, subject) for subject in left]):
                 await asyncio.sleep(WAIT)
 
     async def _work(self, hand: _Hand) -> None:
@@ -155,12 +155,14 @@ class Worker:
         return IDLE if due is None else min(IDLE, max(0.05, (due - self._clock()) / 1e6))
 
     async def _take_over(self) -> None:
-        """What runners that are gone had begun waits again, and what is ours in no hand."""
+        """Let jobs of runners that are gone wait again, and jobs of ours that nobody works on."""
         held = await self._database.read(jobs.holders)
         mine, now = self._runner.id, self._clock()
         gone = await self._runner.dead(held - {mine})
         if gone:
-            await self._database.write(lambda tx: [jobs.give_back(tx, one, now) for one in gone])
+            await self._database.write(
+                lambda tx: [jobs.give_back(tx, runner_id, now) for runner_id in gone]
+            )
         if self._unsure and mine in held:
             async with self._claiming:  # what is being claimed is in a hand only afterwards
                 kept = tuple(self._in_hand)
@@ -174,11 +176,13 @@ class Worker:
             return None  # reading disturbs nobody; only what is due is worth a write
         return await self._take(lambda tx: jobs.claim(tx, kinds, self._runner.id, now))
 
-    async def _take(self, claim: Callable[[Tx], Job | None]) -> Job | None:
+    async def _take(
+        self, claim: Callable[[Tx], Job | None], scope: Scope | None = None
+    ) -> Job | None:
         """Claim a job; it is in a hand from then on."""
         async with self._claiming:
             try:
-                job = await self._database.write(claim)
+                job = await self._database.write(claim, scope)
             except BaseException:
                 self._unsure = True  # it may have been stored all the same
                 raise

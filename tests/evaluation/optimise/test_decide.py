@@ -10,6 +10,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from tests.evaluation.optimise.simulate import simulated_plan
 
 from polyvox.evaluation.optimise.decide import (
     Compared,
@@ -21,7 +22,6 @@ from polyvox.evaluation.optimise.decide import (
     told,
     worth_confirming,
 )
-from polyvox.evaluation.optimise.simulate import simulated_plan
 from polyvox.evaluation.optimise.values import Case, Scores, Seen, Tally
 from polyvox.evaluation.values import Outcome
 

@@ -89,7 +89,7 @@ async def test_a_budget_without_prices_cannot_be_promised(tmp_path: Path) -> Non
             await shop.begun(budget=0.5)
 
 
-async def test_the_estimate_is_close_to_what_a_whole_run_takes(priced: Room) -> None:
+async def test_a_run_takes_no_more_than_its_estimate(priced: Room) -> None:
     dull = [f"Be {word}." for word in ("kind", "brave", "quick", "warm", "clear", "firm", "wry")]
     both = ("It speaks of the moon.", "It speaks of the stars.")
     sayings = ["Speak of the moon.", *dull]
@@ -100,9 +100,8 @@ async def test_the_estimate_is_close_to_what_a_whole_run_takes(priced: Room) -> 
     one = (await shop.run(iterations=6)).optimisation
     assert one.stage == "confirmation"
     assert expected.cost is not None
-    assert 0.7 < expected.total / one.calls < 1.5
-    assert 0.5 < expected.cost / one.spent < 2
-    assert expected.most_calls >= one.calls
+    assert one.calls <= expected.total == expected.most_calls
+    assert one.spent <= expected.cost == expected.most_cost
 
 
 async def test_a_cap_of_the_settings_ends_it_too(tmp_path: Path) -> None:

@@ -12,17 +12,16 @@ from tests.session.room import Hand, open_room
 pytestmark = pytest.mark.contract
 
 
-@pytest.mark.parametrize("engine", ["native", "gepa"])
-async def test_wherever_it_is_cut_off_one_call_is_made_again(tmp_path: Path, engine: str) -> None:
+async def test_wherever_it_is_cut_off_one_call_is_made_again(tmp_path: Path) -> None:
     async with ProviderServer() as provider:
-        run_id = await wanted(tmp_path / "calm", provider, engine)
+        run_id = await wanted(tmp_path / "calm", provider)
         calm = Breaking(provider)
         expected = said(await done(tmp_path / "calm", provider, run_id))
         assert expected[0][0] == "finished"
         assert calm.count > 50
         for number in range(6):
             home = tmp_path / str(number)
-            run_id = await wanted(home, provider, engine)
+            run_id = await wanted(home, provider)
             breaking = Breaking(provider, 1 + (calm.count - 1) * number // 5)
             async with open_room(home, provider=provider, clock=Hand(), **SETTINGS) as room:
                 room.polyvox.work()

@@ -7,15 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-
-from polyvox.errors import ModelError, Unavailable
-from polyvox.evaluation.bench import Prompt, Sample
-from polyvox.evaluation.optimise.engine import Native
-from polyvox.evaluation.optimise.gepa_engine import Gepa
-from polyvox.evaluation.optimise.loop import Result, optimise
-from polyvox.evaluation.optimise.rewrite import Ask, Proposal
-from polyvox.evaluation.optimise.score import measure
-from polyvox.evaluation.optimise.simulate import (
+from tests.evaluation.optimise.simulate import (
     ORIGINAL,
     SimulatedBench,
     SimulatedRewriter,
@@ -23,41 +15,38 @@ from polyvox.evaluation.optimise.simulate import (
     simulated_plan,
     unchanged,
 )
+
+from polyvox.errors import ModelError, Unavailable
+from polyvox.evaluation.optimise.loop import Result, optimise
+from polyvox.evaluation.optimise.rewrite import Ask, Proposal
+from polyvox.evaluation.optimise.score import measure
 from polyvox.evaluation.optimise.values import Attempt, Outage, Plan, Stage
+from polyvox.evaluation.replay import Prompt, Sample
 from polyvox.evaluation.values import Assertion, Judged
 
 
-async def run(
-    bench: SimulatedBench, plan: Plan | None = None, engine: Native | Gepa | None = None
-) -> Result:
-    found = plan or simulated_plan()
-    return await optimise(found, bench, SimulatedRewriter(bench), engine or Native())
+async def run(bench: SimulatedBench, plan: Plan | None = None) -> Result:
+    return await optimise(plan or simulated_plan(), bench, SimulatedRewriter(bench))
 
 
-ENGINES = pytest.mark.parametrize("engine", [Native(), Gepa()], ids=["native", "gepa"])
-
-
-@ENGINES
-async def test_a_true_change_is_found(engine: Native | Gepa) -> None:
-    found = await run(SimulatedBench(changed(0.1, 0.95), 1), simulated_plan(8), engine)
+async def test_a_true_change_is_found() -> None:
+    found = await run(SimulatedBench(changed(0.1, 0.95), 1), simulated_plan(8))
     assert (found.ending, found.ruling) == ("confirmed", "improved")
     assert found.best.number > 0
     assert found.confirmation is not None
     assert found.confirmation.compared.after > found.confirmation.compared.before + 0.5
 
 
-@ENGINES
-async def test_all_passing_already(engine: Native | Gepa) -> None:
+async def test_all_passing_already() -> None:
     bench = SimulatedBench(unchanged(1.0), 1)
-    found = await run(bench, None, engine)
+    found = await run(bench)
     assert (found.ending, found.ruling, found.best.number) == ("passing", None, 0)
     assert bench.calls == {"advisor": 15, "judge": 15}
 
 
-@ENGINES
-async def test_everything_passing_ends_the_search(engine: Native | Gepa) -> None:
+async def test_everything_passing_ends_the_search() -> None:
     bench = SimulatedBench(changed(0.0, 1.0), 1)
-    found = await run(bench, simulated_plan(6), engine)
+    found = await run(bench, simulated_plan(6))
     assert found.iterations == 1
     assert found.ruling == "improved"
 
@@ -68,20 +57,16 @@ async def test_one_assertion() -> None:
     assert "1 assertion," in found.message
 
 
-@ENGINES
-async def test_the_judge_down_half_way_is_an_outage(engine: Native | Gepa) -> None:
+async def test_the_judge_down_half_way_is_an_outage() -> None:
     bench = SimulatedBench(changed(0.3, 0.9), 1, judge_down_after=40)
     with pytest.raises(Outage, match="The judge is away"):
-        await run(bench, simulated_plan(8), engine)
+        await run(bench, simulated_plan(8))
     assert bench.calls["judge"] == 40
 
 
-@ENGINES
-async def test_the_budget_spent_in_the_search_ends_without_a_ruling(
-    engine: Native | Gepa,
-) -> None:
+async def test_the_budget_spent_in_the_search_ends_without_a_ruling() -> None:
     bench = SimulatedBench(unchanged(0.0), 1, most_calls=90)
-    found = await run(bench, simulated_plan(8), engine)
+    found = await run(bench, simulated_plan(8))
     assert (found.ending, found.ruling) == ("spent", None)
     assert "The budget of this simulation is spent." in found.message
 
@@ -106,11 +91,10 @@ class Silent(SimulatedRewriter):
         return Proposal(None, "It was no prompt.")
 
 
-@ENGINES
-async def test_a_rewriter_without_a_usable_text(engine: Native | Gepa) -> None:
+async def test_a_rewriter_without_a_usable_text() -> None:
     bench = SimulatedBench(unchanged(0.2), 1)
     plan = simulated_plan(6, iterations=3)
-    found = await optimise(plan, bench, Silent(bench), engine)
+    found = await optimise(plan, bench, Silent(bench))
     assert found.ruling == "not distinguishable"
     assert found.message == ("None of 3 attempts could be used. The last one: It was no prompt.")
 
@@ -120,19 +104,17 @@ class Away(SimulatedRewriter):
         raise Unavailable("nobody there")
 
 
-@ENGINES
-async def test_a_rewriter_that_is_away_is_told(engine: Native | Gepa) -> None:
+async def test_a_rewriter_that_is_away_is_told() -> None:
     bench = SimulatedBench(unchanged(0.2), 1)
     with pytest.raises(ModelError, match="nobody there"):
-        await optimise(simulated_plan(6), bench, Away(bench), engine)
+        await optimise(simulated_plan(6), bench, Away(bench))
 
 
-@ENGINES
-async def test_holdouts_are_kept_from_the_rewriter(engine: Native | Gepa) -> None:
+async def test_holdouts_are_kept_from_the_rewriter() -> None:
     bench = SimulatedBench(unchanged(0.3), 3)
     writer = SimulatedRewriter(bench)
     plan = replace(simulated_plan(8, iterations=4), holdouts=frozenset({"a2", "a5"}))
-    found = await optimise(plan, bench, writer, engine)
+    found = await optimise(plan, bench, writer)
     assert writer.asked
     for ask in writer.asked:
         said = {one.text for one in ask.failing} | set(ask.holding) | set(ask.allowed)
@@ -236,16 +218,14 @@ async def test_only_so_many_answers_are_under_way() -> None:
     assert bench.most == 3
 
 
-@ENGINES
-async def test_the_same_seed_is_the_same_run(engine: Native | Gepa) -> None:
+async def test_the_same_seed_is_the_same_run() -> None:
     plan = simulated_plan(6, seed=5)
-    one = await run(SimulatedBench(changed(0.4, 0.6), 9), plan, engine)
-    other = await run(SimulatedBench(changed(0.4, 0.6), 9), plan, engine)
+    one = await run(SimulatedBench(changed(0.4, 0.6), 9), plan)
+    other = await run(SimulatedBench(changed(0.4, 0.6), 9), plan)
     assert one == other
 
 
-@ENGINES
-async def test_a_cancelled_run_leaves_nothing_running(engine: Native | Gepa) -> None:
+async def test_a_cancelled_run_leaves_nothing_running() -> None:
     class Stuck(SimulatedBench):
         stuck = asyncio.Event()
         ended = 0
@@ -262,7 +242,7 @@ async def test_a_cancelled_run_leaves_nothing_running(engine: Native | Gepa) -> 
 
     Stuck.stuck, Stuck.ended = asyncio.Event(), 0
     before = asyncio.all_tasks()
-    task = asyncio.create_task(run(Stuck(unchanged(0.3), 1), simulated_plan(6), engine))
+    task = asyncio.create_task(run(Stuck(unchanged(0.3), 1), simulated_plan(6)))
     await Stuck.stuck.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -274,12 +254,11 @@ async def test_a_cancelled_run_leaves_nothing_running(engine: Native | Gepa) -> 
 async def test_whoever_watches_is_told_every_step() -> None:
     told: list[tuple[Stage, int, int]] = []
 
-    class Watching:
-        async def stage(self, stage: Stage, attempts: Sequence[Attempt], best: Attempt) -> None:
-            told.append((stage, len(attempts) - 1, best.number))
+    async def watching(stage: Stage, attempts: Sequence[Attempt], best: Attempt) -> None:
+        told.append((stage, len(attempts) - 1, best.number))
 
     bench = SimulatedBench(changed(0.0, 1.0, since=2), 1)
-    await optimise(simulated_plan(), bench, SimulatedRewriter(bench), Native(), Watching())
+    await optimise(simulated_plan(), bench, SimulatedRewriter(bench), watching)
     assert told == [
         ("baseline", 0, 0),
         ("search", 0, 0),

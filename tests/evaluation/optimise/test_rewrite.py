@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from polyvox.evaluation.bench import Prompt
 from polyvox.evaluation.optimise import rewrite as rewriting
 from polyvox.evaluation.optimise.rewrite import Ask, Failing, cap, question, read, wrong
+from polyvox.evaluation.replay import Prompt
 
 OLD = " ".join(["You are a careful advisor who has seen much and judges little."] * 4)
 ASK = Ask(

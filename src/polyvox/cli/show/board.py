@@ -1,4 +1,4 @@
-"""What is known of the answers that are being watched: events in, a picture's worth of facts out.
+"""The answers that are being watched: events in, a picture's worth of facts out.
 
 It draws nothing, and all words on it are printable: no layout has to see to that. Answers keep the
 order in which they began; an exchange's rounds and a synthesis come behind the answers that they
@@ -21,7 +21,7 @@ from polyvox.events import (
     TextDelta,
     ThinkingDelta,
 )
-from polyvox.interop.telling import readable
+from polyvox.interop.transcript import readable
 from polyvox.receive import printable
 from polyvox.values import Answer, AnswerState, Failure, Usage
 
@@ -71,17 +71,18 @@ class Board:
             if event.turn_id != self.turn_id:
                 return False
             who = self.people.get(event.advisor_id, event.name)
-            place = Place(event.answer_id, who, event.answer_kind, event.round)
-            self.places[event.answer_id] = place
+            self.places[event.answer_id] = Place(
+                event.answer_id, who, event.answer_kind, event.round
+            )
             return True
-        found = self.places.get(getattr(event, "answer_id", ""))
-        if found is None:
+        place = self.places.get(getattr(event, "answer_id", ""))
+        if place is None:
             return False
-        _change(found, event)
+        _change(place, event)
         return True
 
     def settle(self, answers: Sequence[Answer], turn: Sequence[Answer]) -> None:
-        """What is stored of these answers in the end, in place of what was seen on the way.
+        """Put the answers as they are stored in place of what was seen on the way.
         `turn` is all answers of the turn."""
         self.places = {answer.id: self._of(answer, turn) for answer in answers}
 
@@ -102,10 +103,10 @@ class Board:
 
     def groups(self) -> list[list[Place]]:
         """Answers that stand side by side: each round apart, the synthesis alone."""
-        found: dict[tuple[str, int], list[Place]] = {}
+        groups: dict[tuple[str, int], list[Place]] = {}
         for place in self.places.values():
-            found.setdefault((place.kind, place.round), []).append(place)
-        return list(found.values())
+            groups.setdefault((place.kind, place.round), []).append(place)
+        return list(groups.values())
 
 
 def _change(place: Place, event: Event) -> None:

@@ -11,14 +11,22 @@ from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
 from rich.text import Text
 
 from polyvox.cli import words
-from polyvox.cli.show import prose
+from polyvox.cli.output import printable, say
+from polyvox.cli.people import People
 from polyvox.cli.show.board import Board, Place
+from polyvox.cli.show.screen import console
+from polyvox.cli.show.views import View
+from polyvox.events import Event
+from polyvox.values import Answer
 
 WIDE = 100
 """Columns of the terminal from which answers stand side by side."""
+LONGEST = 60_000
+"""Characters; longer answers are not laid out in columns but written as they are."""
 NARROWEST = 46
 READABLE = 96
 """A single answer is not drawn wider than this: longer lines are hard to read."""
@@ -35,7 +43,7 @@ COLORS = {"failed": "red", "stopped": "yellow", "interrupted": "yellow"}
 
 
 class Picture:
-    """What is on the screen while answers come."""
+    """The picture on the screen while answers come."""
 
     def __init__(self, board: Board, waiting: Callable[[], str]) -> None:
         self._board = board
@@ -73,7 +81,7 @@ def draw(
 
 
 def columns_for(number: int, width: int) -> int:
-    """How many answers stand side by side."""
+    """Number of answers that stand side by side."""
     if width < WIDE or number == 1:
         return 1
     most = min(MOST, number, (width + GAP) // (NARROWEST + GAP))
@@ -108,7 +116,7 @@ def _one_line(place: Place, width: int, waiting: str) -> Text:
     line += Text("  ") + _state(place, waiting) + Text("  ")
     room = width - cell_len(line.plain)
     if room > 12:
-        line.append(" ".join(prose.tail(place.said, room, 0).split())[-room // 2 :])
+        line.append(" ".join(tail(place.said, room, 0).split())[-room // 2 :])
     line.truncate(width, overflow="ellipsis")
     return line
 
@@ -117,12 +125,12 @@ def _newest(lines: list[Text], most: int) -> list[Text]:
     """The last lines; where there are few, none of them is wasted on a gap."""
     if len(lines) <= most:
         return lines
-    told = [line for line in lines if line.plain.strip()] if most < 6 else lines
-    return told[-most:]
+    kept = [line for line in lines if line.plain.strip()] if most < 6 else lines
+    return kept[-most:]
 
 
 def share(wanted: Sequence[int], room: int) -> list[int]:
-    """How much of the room each gets: the modest what they want, the others equal parts."""
+    """Share the room: the modest get what they want, the others equal parts."""
     given = [0] * len(wanted)
     left = room
     for place, at in enumerate(sorted(range(len(wanted)), key=lambda i: wanted[i])):
@@ -166,20 +174,48 @@ def _state(place: Place, waiting: str) -> Text:
 def _body(console: Console, place: Place, width: int, limit: int | None) -> list[Text]:
     if place.kind == "synthesis" and place.state == "pending":
         return [Text("bringing the answers together", "dim")]
-    text = place.said if limit is None else prose.tail(place.said, width, limit)
-    found: list[Text] = []
+    text = place.said if limit is None else tail(place.said, width, limit)
+    lines: list[Text] = []
     if text:
-        found = prose.lines(console, text, width)
+        lines = markdown(console, text, width)
     elif place.thought and place.state == "streaming":
-        shown = prose.tail(place.thought, width, min(limit or 4, 4))
-        found = prose.lines(console, shown, width, "dim italic")[-4:]
+        shown = tail(place.thought, width, min(limit or 4, 4))
+        lines = _wrap(console, shown, width, "dim italic")[-4:]
     if place.failure is not None:
-        if found:
-            found.append(Text())
-        found += prose.lines(console, place.failure.message, width)
+        if lines:
+            lines.append(Text())
+        lines += _wrap(console, place.failure.message, width)
         if place.failure.hint:
-            found += prose.lines(console, place.failure.hint, width, "dim")
-    return found or [Text()]
+            lines += _wrap(console, place.failure.hint, width, "dim")
+    return lines or [Text()]
+
+
+def markdown(console: Console, text: str, width: int) -> list[Text]:
+    """An answer drawn by Rich. Addresses stay visible: a link could hide where it leads."""
+    from rich.markdown import Markdown  # 0.1 s, when the first words have come
+
+    drawn = Markdown(printable(text), code_theme="ansi_dark", hyperlinks=False)
+    rows = console.render_lines(drawn, console.options.update(width=width), pad=False)
+    lines = [Text.assemble(*((part.text, part.style or "") for part in row)) for row in rows]
+    for line in lines:
+        line.rstrip()
+    return lines
+
+
+def _wrap(console: Console, text: str, width: int, style: str = "") -> list[Text]:
+    """The text as it was written, wrapped."""
+    plain = Text(printable(text).expandtabs(4).strip("\n"), style)
+    return list(plain.wrap(console, width, overflow="fold")) or [Text()]
+
+
+def tail(text: str, width: int, height: int) -> str:
+    """Cut a text to the end that can be seen, so that a long one costs no more to draw."""
+    room = width * (height + 2)
+    if len(text) <= room:
+        return text
+    cut = text[-room:]
+    start = cut.find("\n")
+    return cut[start + 1 :] if 0 <= start < room // 2 else cut[cut.find(" ") + 1 :]
 
 
 def _beside(parts: Sequence[Sequence[Text]], width: int) -> list[Text]:
@@ -196,3 +232,56 @@ def _beside(parts: Sequence[Sequence[Text]], width: int) -> list[Text]:
                 line.append(" " * GAP)
         lines.append(line)
     return lines
+
+
+class Drawn(View):
+    """For a terminal: live columns, and in the end all of every answer, to stay."""
+
+    def __init__(self) -> None:
+        self._console = console()
+        self._live: Live | None = None
+
+    def begin(self, people: People, turn_id: str, waiting: Callable[[], str]) -> None:
+        """Put up an empty picture."""
+        self._board = Board(people, turn_id)
+        self._live = Live(
+            Picture(self._board, waiting),
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            vertical_overflow="crop",
+        )
+        self._live.start(refresh=True)
+
+    def see(self, event: Event) -> None:
+        """Remember it for the next picture."""
+        self._board.apply(event)
+
+    def tick(self) -> None:
+        """Draw it anew."""
+        if self._live is not None:
+            self._live.refresh()
+
+    def end(self, answers: Sequence[Answer], turn: Sequence[Answer]) -> None:
+        """Take the live picture away and leave the whole answers in its place."""
+        self.drop()
+        self._board.settle(answers, turn)
+        print_board(self._board)
+
+    def drop(self) -> None:
+        """Give the terminal back."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+def print_board(board: Board) -> None:
+    """All of every answer, side by side where there is room."""
+    if any(len(place.said) > LONGEST for place in board.places.values()):
+        for place in board.places.values():
+            say(f"{place.person.name}\n\n{place.said}\n")
+        return
+    screen = console()
+    for line in draw(screen, board, screen.width):
+        screen.print(line, no_wrap=True, overflow="ignore", crop=False)
+    screen.print()

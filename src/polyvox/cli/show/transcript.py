@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
+
 from polyvox.cli import words
-from polyvox.cli.output import console, is_terminal, printable, say
+from polyvox.cli.output import is_terminal, say, say_styled
 from polyvox.cli.people import People
 from polyvox.cli.show.board import Board
-from polyvox.cli.show.closing import total
 from polyvox.session.inspect import View
 from polyvox.values import Answer, Turn
 
@@ -40,14 +42,12 @@ def print_transcript(seen: View, people: People, zone: str) -> None:
 
 def _message(turn: Turn, zone: str) -> None:
     excluded = " · excluded" if turn.excluded else ""
-    said = words.when(turn.said_at, zone)
+    line = f"you · {words.when(turn.said_at, zone)}{excluded}"
     if is_terminal():
-        from rich.text import Text
-
-        console().print(Text(f"you · {said}{excluded}", "dim"))
-        console().print(Text.assemble(("› ", "dim"), (printable(turn.content), "bold")))
+        say_styled((line, "dim"))
+        say_styled(("› ", "dim"), (turn.content, "bold"))
     else:
-        say(f"# you · {said}{excluded}\n\n{turn.content}")
+        say(f"# {line}\n\n{turn.content}")
 
 
 def _answers(answers: tuple[Answer, ...], people: People) -> None:
@@ -55,7 +55,7 @@ def _answers(answers: tuple[Answer, ...], people: People) -> None:
     board = Board(people)
     board.settle(shown, answers)
     if is_terminal():
-        from polyvox.cli.show.views import print_board
+        from polyvox.cli.show.columns import print_board
 
         print_board(board)
         return
@@ -70,9 +70,32 @@ def _answers(answers: tuple[Answer, ...], people: People) -> None:
 
 
 def _dim(text: str) -> None:
-    if not text:
+    if text:
+        say_styled((text, "dim"), soft_wrap=True)
+
+
+def print_closing(conversation_id: str, answers: Sequence[Answer]) -> None:
+    """Print the last line under answers: tokens, cost, the conversation where its id is new.
+
+    A pipe gets the answers and nothing else.
+    """
+    if not is_terminal():
         return
-    if is_terminal():
-        console().print(printable(text), style="dim", soft_wrap=True)
-    else:
-        say(text)
+    named = f"conversation {conversation_id}" if conversation_id else ""
+    parts = [part for part in (total(answers), named) if part]
+    between = " · " if sum(map(len, parts)) + 3 <= shutil.get_terminal_size().columns else "\n"
+    say_styled((between.join(parts), "dim"), soft_wrap=True)
+
+
+def total(answers: Sequence[Answer]) -> str:
+    """Tokens and cost of all of them; what has no known price is counted apart."""
+    spent = [answer.usage for answer in answers if answer.usage is not None]
+    if not spent:
+        return ""
+    tokens = sum(usage.input_tokens + usage.output_tokens for usage in spent)
+    priced = [usage.cost for usage in spent if usage.cost is not None]
+    cost = words.money(sum(priced) if priced else None)
+    unknown = len(spent) - len(priced)
+    if priced and unknown:
+        cost += f" and {words.count(unknown, 'answer')} of unknown price"
+    return f"{words.count(len(answers), 'answer')} · {words.count(tokens, 'token')} · {cost}"

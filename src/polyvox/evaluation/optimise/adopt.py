@@ -13,7 +13,7 @@ from typing import Any
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import Recipe, as_data, changed
 from polyvox.errors import Conflict, NotFound
-from polyvox.evaluation.bench import PHASE, PROMPT
+from polyvox.evaluation.replay import PHASE, PROMPT
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation
 from polyvox.resources import Resources
@@ -22,35 +22,35 @@ from polyvox.store import advisors as advisor_rows
 from polyvox.store import recipes as recipe_rows
 from polyvox.store import versions
 from polyvox.store.database import Tx
-from polyvox.values import REDACTED, Scope
+from polyvox.values import REDACTED
 
 INSIST = "Insist with `force` to do it all the same."
 
 
 def accept(
-    tx: Tx, resources: Resources, scope: Scope, optimisation_id: str, *, force: bool = False
+    tx: Tx, resources: Resources, optimisation_id: str, *, force: bool = False
 ) -> Optimisation:
     """Make the best attempt the prompt."""
-    one = rows.get(tx, scope, optimisation_id)
+    one = rows.get(tx, optimisation_id)
     text = _acceptable(one, force)
     now = resources.clock()
     if one.target == PROMPT:
-        advisor = advisor_rows.get(tx, scope, one.advisor_id)
+        advisor = advisor_rows.get(tx, one.advisor_id)
         if advisor.identity != one.base_text and not force:
-            number = versions.get(tx, scope, advisor.version_id).number
+            number = versions.get(tx, advisor.version_id).number
             raise Conflict(
                 f"The prompt of {advisor.name} was changed since this optimisation began: it is"
                 f" at version {number} now.",
                 f"Optimise the prompt as it is now. {INSIST} That change is then replaced.",
             )
         reason = f"optimised ({one.verdict or 'not confirmed'})"
-        made = advisor_rows.update(tx, scope, one.advisor_id, now, reason, {"prompt": text})
-        rows.decide(tx, scope, one.id, "accepted", now, made.version_id)
+        made = advisor_rows.update(tx, one.advisor_id, now, reason, {"prompt": text})
+        rows.decide(tx, one.id, "accepted", now, made.version_id)
     else:
-        _check_phase(tx, resources, scope, one, one.base_text, force)
-        _write_phase(tx, resources, scope, one, text, now)
-        rows.decide(tx, scope, one.id, "accepted", now)
-    return rows.get(tx, scope, optimisation_id)
+        _check_phase(tx, resources, one, one.base_text, force)
+        _write_phase(tx, resources, one, text, now)
+        rows.decide(tx, one.id, "accepted", now)
+    return rows.get(tx, optimisation_id)
 
 
 def _acceptable(one: Optimisation, force: bool) -> str:
@@ -71,47 +71,47 @@ def _acceptable(one: Optimisation, force: bool) -> str:
     return one.final_text
 
 
-def reject(tx: Tx, resources: Resources, scope: Scope, optimisation_id: str) -> Optimisation:
+def reject(tx: Tx, resources: Resources, optimisation_id: str) -> Optimisation:
     """Keep the prompt as it is."""
-    one = rows.get(tx, scope, optimisation_id)
+    one = rows.get(tx, optimisation_id)
     if not one.ended:
         raise Conflict(f"This optimisation is {one.state}.", "Cancel it instead.")
     if one.decision == "accepted":
         raise Conflict("This result was accepted already.", "Its rollback undoes that.")
-    rows.decide(tx, scope, one.id, "rejected", resources.clock())
-    return rows.get(tx, scope, optimisation_id)
+    rows.decide(tx, one.id, "rejected", resources.clock())
+    return rows.get(tx, optimisation_id)
 
 
 def rollback(
-    tx: Tx, resources: Resources, scope: Scope, optimisation_id: str, *, force: bool = False
+    tx: Tx, resources: Resources, optimisation_id: str, *, force: bool = False
 ) -> Optimisation:
     """Undo an accepted result."""
-    one = rows.get(tx, scope, optimisation_id)
+    one = rows.get(tx, optimisation_id)
     if one.decision != "accepted" or one.final_text is None:
         raise Conflict("This result is not in force.", "Only an accepted one is rolled back.")
     now = resources.clock()
     if one.target == PROMPT:
-        advisor = advisor_rows.get(tx, scope, one.advisor_id)
+        advisor = advisor_rows.get(tx, one.advisor_id)
         if advisor.version_id != one.final_version and not force:
             raise Conflict(
                 f"The prompt of {advisor.name} was changed again since.",
                 f"Its history lists the versions to go back to. {INSIST}",
             )
-        made = advisor_rows.rollback(tx, scope, one.advisor_id, one.base_version, now)
-        rows.decide(tx, scope, one.id, "rolled back", now, made.version_id)
+        made = advisor_rows.rollback(tx, one.advisor_id, one.base_version, now)
+        rows.decide(tx, one.id, "rolled back", now, made.version_id)
     else:
-        _check_phase(tx, resources, scope, one, one.final_text, force)
-        _write_phase(tx, resources, scope, one, one.base_text, now)
-        rows.decide(tx, scope, one.id, "rolled back", now)
-    return rows.get(tx, scope, optimisation_id)
+        _check_phase(tx, resources, one, one.final_text, force)
+        _write_phase(tx, resources, one, one.base_text, now)
+        rows.decide(tx, one.id, "rolled back", now)
+    return rows.get(tx, optimisation_id)
 
 
 def _check_phase(
-    tx: Tx, resources: Resources, scope: Scope, one: Optimisation, expected: str, force: bool
+    tx: Tx, resources: Resources, one: Optimisation, expected: str, force: bool
 ) -> None:
     """Whether the phase still says what it is expected to."""
     name = one.target.removeprefix(PHASE)
-    recipe = find_recipe(tx, scope, resources.settings, one.recipe)
+    recipe = find_recipe(tx, resources.settings, one.recipe)
     if not any(phase.name == name for phase in recipe.phases):
         raise NotFound(f"The recipe {one.recipe} has no phase {name!r} any more.")
     if expected not in _says(recipe, name) and not force:
@@ -127,16 +127,14 @@ def _says(recipe: Recipe, name: str) -> Sequence[str]:
     return (own,) if own else tuple(prompt_set(one).text(name) for one in ("full", "compact"))
 
 
-def _write_phase(
-    tx: Tx, resources: Resources, scope: Scope, one: Optimisation, text: str, now: int
-) -> None:
+def _write_phase(tx: Tx, resources: Resources, one: Optimisation, text: str, now: int) -> None:
     name = one.target.removeprefix(PHASE)
-    recipe = find_recipe(tx, scope, resources.settings, one.recipe)
+    recipe = find_recipe(tx, resources.settings, one.recipe)
     ours = {prompt_set(each).text(name) for each in ("full", "compact")}
     phases: list[dict[str, Any]] = as_data(recipe)["phases"]
     for phase in phases:
         if phase["name"] == name:
             phase["text"] = "" if text in ours else text
-    change = {**(recipe_rows.get(tx, scope, one.recipe) or {}), "phases": phases}
+    change = {**(recipe_rows.get(tx, one.recipe) or {}), "phases": phases}
     changed(recipe, {"phases": phases})  # what cannot be used is refused before it is stored
-    recipe_rows.put(tx, scope, one.recipe, change, now)
+    recipe_rows.put(tx, one.recipe, change, now)

@@ -1,32 +1,39 @@
-"""How many calls a run makes and what they cost, before it begins.
+"""The most that a run takes, before it begins: an upper bound, no forecast.
 
-The run is played through by the loop's own rules with assumed pass rates, a few dozen times; the
-mean is the estimate. It is the estimate of a whole run: every iteration and the confirmation. A run
-that ends earlier (all pass, nothing better) costs less. Rewrites are assumed to change nothing,
-which is also what makes a run longest.
+Counted are the calls of a run in which nothing is decided early: every attempt is scored with all
+its repeats, on the chosen assertions and on the guards, and the winner is confirmed. A reply that
+cannot be used and is asked for again is not counted. Each call is taken at its expected size: an
+advisor's is as large as the request that it replays, and its answer as long as the one that the
+assertions were drawn from. Spend is counted while the run goes on, and its budget is a hard cap.
 """
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from polyvox.evaluation.optimise.score import hopeless, still_open
-from polyvox.evaluation.optimise.values import FRESH, Case, Plan, Scores, Tally, contexts_of
+from polyvox.context.budget import estimate as tokens
+from polyvox.evaluation import judge_prompt
+from polyvox.evaluation.judge_prompt import Subject
+from polyvox.evaluation.optimise import rewrite
+from polyvox.evaluation.optimise.plan import Prepared
+from polyvox.evaluation.optimise.rewrite import Ask, Failing
+from polyvox.evaluation.optimise.values import Case, Plan, contexts_of
+from polyvox.models.wire import estimated_tokens
+from polyvox.resources import Resources
+from polyvox.values import Usage
 
-PLAYS = 40
-FEWEST = 4
-ENOUGH = 4_000
-"""Cases played through: more make the mean no better."""
-UNKNOWN = 0.5
-"""The pass rate of an assertion that nothing is known of."""
-SEED = 7
+ANSWER_CHARS = 1_200
+"""Length of an answer of which nothing is known."""
+REASON_TOKENS = 60
+"""Length of one verdict with its reason."""
+EDIT_TOKENS = 120
+"""Length of the reason and the additions of a rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallKind:
     """A kind of call: who is asked, in which context, about which assertions."""
 
     role: str
@@ -36,8 +43,8 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
-    """What one call takes."""
+class CallSize:
+    """Tokens and price of one call."""
 
     input_tokens: int
     output_tokens: int
@@ -46,13 +53,13 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a whole run takes."""
+class RunEstimate:
+    """The most that a whole run takes. `calls` and `cost` are that bound too: stored runs and the
+    API had a forecast there once."""
 
     calls: Mapping[str, int]
     """By role."""
     most_calls: int
-    """If nothing is decided early."""
     input_tokens: int
     output_tokens: int
     cost: int | None
@@ -67,140 +74,96 @@ class Estimate:
         return sum(self.calls.values())
 
 
-def estimate(
-    plan: Plan,
-    size: Callable[[Call], Size],
-    known: Mapping[str, float] | None = None,
-    plays: int = PLAYS,
-) -> Estimate:
-    """What a run of this plan takes; `known` are pass rates by the case's key."""
-    rates = known or {}
-    cases = len(plan.targets) + len(plan.guards)
-    plays = max(FEWEST, min(plays, ENOUGH // max(1, cases)))  # many cases differ little as a whole
-    chance = random.Random(SEED)  # noqa: S311 - a simulation
-    search: Counter[Call] = Counter()
-    for _ in range(plays):
-        search.update(_Play(plan, rates, chance).search())
-    confirming = _Play(plan, rates, chance).confirmation()
-    mean = {call: count / plays for call, count in search.items()}
-    most = dict(_most(plan))
-    sizes = {call: size(call) for call in {*mean, *confirming, *most}}
-    every = {call: mean.get(call, 0) + confirming[call] for call in {*mean, *confirming}}
+def upper_bound(plan: Plan, size: Callable[[CallKind], CallSize]) -> RunEstimate:
+    """Sum up the calls of a run in which nothing is decided early."""
+    search: Counter[CallKind] = Counter({CallKind("rewriter"): plan.iterations})
+    confirmation: Counter[CallKind] = Counter()
+    scored = (plan.iterations + 1) * plan.repeats
+    fresh = 2 * plan.confirmations
+    for context, cases in contexts_of((*plan.targets, *plan.guards)).items():
+        search[CallKind("advisor", context)] += scored
+        confirmation[CallKind("advisor", context)] += fresh
+        for group in (plan.targets, plan.guards):
+            if judged := _judged([case for case in cases if case in group]):
+                search[CallKind("judge", context, judged)] += scored
+        if judged := _judged(cases):
+            confirmation[CallKind("judge", context, judged)] += fresh
+    every = search + confirmation
+    sizes = {kind: size(kind) for kind in every}
     roles: Counter[str] = Counter()
-    for call, count in every.items():
-        roles[call.role] += count  # type: ignore[assignment]  # a mean; rounded below
-    return Estimate(
-        calls={role: round(count) for role, count in sorted(roles.items())},
-        most_calls=sum(most.values()) + confirming.total(),
-        input_tokens=round(sum(sizes[call].input_tokens * n for call, n in every.items())),
-        output_tokens=round(sum(sizes[call].output_tokens * n for call, n in every.items())),
-        cost=_cost(every, sizes),
-        most_cost=_sum(_cost(most, sizes), _cost(confirming, sizes)),
-        confirmation=_cost(confirming, sizes),
+    for kind, count in every.items():
+        roles[kind.role] += count
+    cost = _cost(every, sizes)
+    return RunEstimate(
+        calls=dict(sorted(roles.items())),
+        most_calls=every.total(),
+        input_tokens=sum(sizes[kind].input_tokens * count for kind, count in every.items()),
+        output_tokens=sum(sizes[kind].output_tokens * count for kind, count in every.items()),
+        cost=cost,
+        most_cost=cost,
+        confirmation=_cost(confirmation, sizes),
     )
 
 
-def _cost(calls: Mapping[Call, float], sizes: Mapping[Call, Size]) -> int | None:
-    total = 0.0
-    for call, count in calls.items():
-        if (cost := sizes[call].cost) is None:
+def _judged(cases: list[Case]) -> tuple[str, ...]:
+    return tuple(case.assertion.id for case in cases if case.assertion.kind == "judge")
+
+
+def _cost(calls: Mapping[CallKind, int], sizes: Mapping[CallKind, CallSize]) -> int | None:
+    total = 0
+    for kind, count in calls.items():
+        if (cost := sizes[kind].cost) is None:
             return None
         total += cost * count
-    return round(total)
+    return total
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def estimate(resources: Resources, prepared: Prepared) -> RunEstimate:
+    """Bound what this run takes, with the models and texts that it would use."""
+    plan, contexts, models = prepared.plan, prepared.places.contexts, resources.models
+    cases = contexts_of((*plan.targets, *plan.guards))
 
+    def answer(context: str) -> str:
+        """The longest known answer in a context, or something as long as one."""
+        sources = (case.assertion.source for case in cases[context])
+        known = [source.answer for source in sources if source is not None and source.answer]
+        return max(known, key=len) if known else " " * ANSWER_CHARS
 
-def _most(plan: Plan) -> Counter[Call]:
-    """A search in which nothing is decided early and every attempt leads."""
-    found: Counter[Call] = Counter()
-    for prompt in range(plan.iterations + 1):
-        play = _Play(plan, {}, random.Random(SEED))  # noqa: S311 - a simulation
-        play.measured(prompt, plan.targets, every=True)
-        play.measured(prompt, plan.guards, every=True)
-        found.update(play.calls)
-    found[Call("rewriter")] += plan.iterations
-    return found
+    answers = {context: answer(context) for context in cases}
 
+    def priced(model: str, sent: int, answered: int) -> CallSize:
+        cost = models.cost(model, Usage(sent, answered)) if model else 0
+        return CallSize(sent, answered, cost)
 
-class _Play:
-    """One run by chance."""
+    def failing(case: Case) -> Failing:
+        question = contexts[case.context].asked
+        reason = " " * REASON_TOKENS * 3
+        return Failing(case.assertion.text, 1, 3, reason, question, answers[case.context])
 
-    def __init__(self, plan: Plan, rates: Mapping[str, float], chance: random.Random) -> None:
-        self.plan = plan
-        self.rates = rates
-        self.chance = chance
-        self.calls: Counter[Call] = Counter()
-        self._asked: set[tuple[int, str, int]] = set()
-
-    def search(self) -> Counter[Call]:
-        """Baseline and every iteration."""
-        plan, keys = self.plan, self.plan.keys
-        best = self.measured(0, plan.targets, every=True)
-        front = {key: best.rate(key) for key in keys}
-        guarded = False
-        for number in range(1, plan.iterations + 1):
-            self.calls[Call("rewriter")] += 1
-            scores = self.measured(number, plan.targets, reach=best.mean(keys), front=front)
-            if not scores.whole:
-                continue
-            front = {key: max(front[key], scores.rate(key)) for key in keys}
-            if scores.mean(keys) > best.mean(keys):
-                best = scores
-                if plan.guards:
-                    if not guarded:
-                        self.measured(0, plan.guards, every=True)
-                        guarded = True
-                    self.measured(number, plan.guards)
-        return self.calls
-
-    def confirmation(self) -> Counter[Call]:
-        """Fresh answers of two prompts."""
-        for prompt in (0, 1):
-            self.measured(
-                prompt,
-                (*self.plan.targets, *self.plan.guards),
-                every=True,
-                first=FRESH,
-                repeats=self.plan.confirmations,
+    def size(kind: CallKind) -> CallSize:
+        if kind.role == "rewriter":
+            half = plan.shown[: max(1, len(plan.shown) // 2)]
+            ask = Ask(
+                prepared.advisor.name,
+                plan.prompt,
+                plan.prompt.text,
+                tuple(failing(case) for case in half),
+                tuple(case.assertion.text for case in plan.shown[len(half) :]),
             )
-        return self.calls
+            sent = estimated_tokens(rewrite.request(ask, None))
+            answered = tokens(len(plan.prompt.text)) + EDIT_TOKENS
+            return priced(prepared.optimizer, sent, answered)
+        context = contexts[kind.context]
+        if kind.role == "advisor":
+            model = context.model_id or prepared.advisor.model or models.default
+            longest = context.params.max_tokens or models.facts(model).max_tokens
+            answered = tokens(len(answers[kind.context]))
+            answered = answered if longest is None else min(answered, longest)
+            return priced(model, estimated_tokens(context.request()), answered)
+        by_id = {case.assertion.id: case.assertion for case in cases[kind.context]}
+        subject = Subject(context.asked, answers[kind.context])
+        asked = judge_prompt.asked(subject, [by_id[name] for name in kind.assertions], 0)
+        sent = judge_prompt.size(subject, asked)
+        return priced(prepared.judge or "", sent, REASON_TOKENS * len(asked))
 
-    def measured(
-        self,
-        prompt: int,
-        cases: Sequence[Case],
-        *,
-        every: bool = False,
-        first: int = 0,
-        repeats: int | None = None,
-        reach: float | None = None,
-        front: Mapping[str, float] | None = None,
-    ) -> Scores:
-        """As `scoring.measure`, with outcomes by chance; notes the calls that it takes."""
-        repeats = repeats or self.plan.repeats
-        contexts = contexts_of(cases)
-        tallies = {case.key: Tally() for case in cases}
-        for done in range(repeats):
-            asked = list(contexts) if every else still_open(contexts, tallies, repeats)
-            for context in asked:
-                self._note(prompt, context, first + done, contexts[context])
-                for case in contexts[context]:
-                    passed = self.chance.random() < self.rates.get(case.key, UNKNOWN)
-                    tallies[case.key] = tallies[case.key].plus("pass" if passed else "fail")
-            if reach is not None:
-                open_ = still_open(contexts, tallies, repeats)
-                keys = frozenset(case.key for one in open_ for case in contexts[one])
-                if hopeless(tallies, keys, repeats - done - 1, reach, front or {}):
-                    return Scores(tallies, whole=False)
-        return Scores(tallies)
-
-    def _note(self, prompt: int, context: str, repeat: int, cases: Sequence[Case]) -> None:
-        if (prompt, context, repeat) not in self._asked:
-            self._asked.add((prompt, context, repeat))
-            self.calls[Call("advisor", context)] += 1
-        judged = tuple(case.assertion.id for case in cases if case.assertion.kind == "judge")
-        if judged:
-            self.calls[Call("judge", context, judged)] += 1
+    return upper_bound(plan, size)

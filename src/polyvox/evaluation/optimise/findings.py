@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from polyvox.evaluation.budget import Purse
+from polyvox.evaluation.budget import RunBudget
 from polyvox.evaluation.optimise.loop import Result
 from polyvox.evaluation.optimise.values import Attempt, Case, Plan, Scores, Stage, Tally
 from polyvox.evaluation.tables import assertions as assertion_rows
@@ -87,24 +87,24 @@ class Findings:
     estimate: Mapping[str, Any]
 
 
-def findings(tx: Tx, scope: Scope, optimisation_id: str) -> Findings:
+def findings(tx: Tx, optimisation_id: str) -> Findings:
     """A run with its attempts and, where it has ended, what it found."""
-    one = rows.get(tx, scope, optimisation_id)
+    one = rows.get(tx, optimisation_id)
     summary = msgspec.json.decode(one.results, type=Summary) if one.results else None
     texts: dict[str, str] = {}
     for row in summary.rows if summary else ():
         for name in (row.sample_before, row.sample_after):
-            if name and (kept := samples.find(tx, scope, name)) is not None:
+            if name and (kept := samples.find(tx, name)) is not None:
                 texts[name] = kept.text
     plan: dict[str, Any] = msgspec.json.decode(one.plan)
     said: dict[tuple[str, int], str] = {}
     for assertion_id, number, _ in (*plan["targets"], *plan["guards"]):
-        for version in assertion_rows.versions(tx, scope, assertion_id):
+        for version in assertion_rows.versions(tx, assertion_id):
             if version.number == number:
                 said[assertion_id, number] = version.text
     return Findings(
         one,
-        tuple(rows.attempts(tx, scope, optimisation_id)),
+        tuple(rows.attempts(tx, optimisation_id)),
         summary,
         texts,
         said,
@@ -204,28 +204,27 @@ class Progress:
     resources: Resources
     scope: Scope
     run_id: str
-    purse: Purse
+    budget: RunBudget
     _counted: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self._counted = self.purse.spent
+        self._counted = self.budget.spent
 
     async def stage(self, stage: Stage, attempts: Sequence[Attempt], best: Attempt) -> None:
-        """See `Watch`."""
+        """Write down the stage, the newest attempt and the best one (a `Watch`)."""
         if stage == "confirmation":
-            self.purse.release()
+            self.budget.kept_back = 0
         base = attempts[0].scores or Scores({})
         keys = [key for key, tally in base.tallies.items() if tally.known]
         last = attempts[-1]
-        cost = self.purse.spent - self._counted
-        self._counted = self.purse.spent
+        cost = self.budget.spent - self._counted
+        self._counted = self.budget.spent
 
         def write(tx: Tx) -> None:
             if last.number:
                 self._keep(tx, last, keys, base, cost)
             rows.progress(
                 tx,
-                self.scope,
                 self.run_id,
                 stage=stage,
                 iteration=len(attempts) - 1,
@@ -234,10 +233,10 @@ class Progress:
                 base_rate=base.mean(keys) if keys else None,
             )
 
-        await self.resources.database.write(write)
+        await self.resources.database.write(write, self.scope)
 
     def _keep(self, tx: Tx, last: Attempt, keys: Sequence[str], base: Scores, cost: int) -> None:
-        known = rows.find_attempt(tx, self.scope, self.run_id, last.number)
+        known = rows.find_attempt(tx, self.run_id, last.number)
         made = known or StoredAttempt(
             last.number, last.parent, "", None, "", "", None, "{}", 0, self.resources.clock()
         )
@@ -255,4 +254,4 @@ class Progress:
             scores=msgspec.json.encode(counts).decode(),
             spent=made.spent + cost,  # what was paid before a kill stays counted
         )
-        rows.put_attempt(tx, self.scope, self.run_id, made)
+        rows.put_attempt(tx, self.run_id, made)

@@ -1,6 +1,6 @@
 """An optimisation from its baseline to its ruling, over a bench and a rewriter.
 
-Baseline first; then an engine's search; then, if an attempt leads by enough to be worth it, the
+Baseline first; then the search; then, if an attempt leads by enough to be worth it, the
 winner and the prompt as it was are run again freshly and compared by one test. Best of ten is
 mostly noise, so nothing is called improved by the scores it was chosen by.
 
@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from polyvox.errors import CapReached
-from polyvox.evaluation.bench import Bench
-from polyvox.evaluation.calls import together
+from polyvox.evaluation.budget import together
 from polyvox.evaluation.optimise.decide import (
     LEVEL,
     Compared,
@@ -26,10 +25,11 @@ from polyvox.evaluation.optimise.decide import (
     told,
     worth_confirming,
 )
-from polyvox.evaluation.optimise.engine import Engine, Field, Nobody, Watch
 from polyvox.evaluation.optimise.rewrite import Rewriter
 from polyvox.evaluation.optimise.score import measure
+from polyvox.evaluation.optimise.search import Search, Watch, unwatched
 from polyvox.evaluation.optimise.values import FRESH, Attempt, Case, Plan, Ruling, Scores
+from polyvox.evaluation.replay import Bench
 
 Ending = Literal["passing", "nothing better", "confirmed", "spent"]
 
@@ -70,16 +70,14 @@ async def optimise(
     plan: Plan,
     bench: Bench,
     rewriter: Rewriter,
-    engine: Engine,
-    watch: Watch | None = None,
+    watch: Watch = unwatched,
     questions: Mapping[str, str] | None = None,
 ) -> Result:
     """Search for a better prompt and say what was found. Raises `Outage` where nothing can be
     found out any more."""
-    watch = watch or Nobody()
     gate = asyncio.Semaphore(plan.parallel)
     start = Attempt(0, 0, plan.prompt, "scored", Scores({}))
-    await watch.stage("baseline", [start], start)
+    await watch("baseline", [start], start)
     try:
         baseline = await measure(
             bench, plan.prompt, plan.targets, repeats=plan.repeats, every=True, gate=gate
@@ -92,40 +90,40 @@ async def optimise(
     start = replace(start, scores=baseline)
     if baseline.perfect(plan.keys):
         return Result("passing", None, _passing(plan), baseline, (start,), start, unjudged=dumb)
-    field = Field(plan, bench, rewriter, watch, baseline, questions or {}, gate, [start])
-    await watch.stage("search", field.attempts, start)
+    search = Search(plan, bench, rewriter, watch, baseline, questions or {}, gate, [start])
+    await watch("search", search.attempts, start)
     cut = ""
     try:
-        await engine.search(field)
+        await search.run()
     except CapReached as error:
         cut = error.message
-    result = await _confirmed(field, cut)
+    result = await _confirmed(search, cut)
     return replace(result, unjudged=dumb)
 
 
-async def _confirmed(field: Field, cut: str) -> Result:
-    plan, best, start = field.plan, field.best, field.attempts[0]
-    before, after = field.mean(start), field.mean(best)
-    made = tuple(field.attempts)
+async def _confirmed(search: Search, cut: str) -> Result:
+    plan, best, start = search.plan, search.best, search.attempts[0]
+    before, after = search.mean(start), search.mean(best)
+    made = tuple(search.attempts)
     if not worth_confirming(after - before, len(plan.targets) * plan.confirmations):
         if cut:
             said = f"{cut} No attempt was clearly better until then ({_tried(made)})."
-            return Result("spent", None, said, field.baseline, made, start)
+            return Result("spent", None, said, search.baseline, made, start)
         said = _nothing_better(made, before, after)
         ruling: Ruling = "not distinguishable"
-        return Result("nothing better", ruling, said, field.baseline, made, best)
-    await field.watch.stage("confirmation", field.attempts, best)
+        return Result("nothing better", ruling, said, search.baseline, made, best)
+    await search.watch("confirmation", search.attempts, best)
     cases = (*plan.targets, *plan.guards)
     try:
         old, new = await together(
             lambda prompt: measure(
-                field.bench,
+                search.bench,
                 prompt,
                 cases,
                 repeats=plan.confirmations,
                 first=FRESH,
                 every=True,
-                gate=field.gate,
+                gate=search.gate,
             ),
             (plan.prompt, best.tried),
         )
@@ -134,14 +132,14 @@ async def _confirmed(field: Field, cut: str) -> Result:
             f"{error.message} The best attempt, number {best.number}, passed {after:.0%} where the"
             f" prompt as it was passed {before:.0%}, but nothing was left to confirm it."
         )
-        return Result("spent", None, said, field.baseline, made, best)
+        return Result("spent", None, said, search.baseline, made, best)
     compared = compare(plan.targets, old, new)
     guards = compare(plan.guards, old, new) if plan.guards else None
     confirmation = Confirmation(old, new, compared, guards)
     ruling, said = _ruled(plan, confirmation)
     if cut:
         said = f"{said} {cut} The search ended there, after {_tried(made)}."
-    return Result("confirmed", ruling, said, field.baseline, made, best, confirmation)
+    return Result("confirmed", ruling, said, search.baseline, made, best, confirmation)
 
 
 def _ruled(plan: Plan, found: Confirmation) -> tuple[Ruling, str]:

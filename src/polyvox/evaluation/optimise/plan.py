@@ -6,7 +6,6 @@ whenever it is taken up.
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import random
 from collections.abc import Mapping, Sequence
@@ -17,13 +16,10 @@ import msgspec
 from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, Recipe
 from polyvox.errors import Conflict, Invalid
-from polyvox.evaluation.bench import PHASE, PROMPT, Prompt
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
-from polyvox.evaluation.optimise import gepa_engine
-from polyvox.evaluation.optimise.engine import EngineName
 from polyvox.evaluation.optimise.values import CONFIRMATIONS, REPEATS, Case, Plan
-from polyvox.evaluation.replay import Places, places
+from polyvox.evaluation.replay import PHASE, PROMPT, Places, Prompt, places
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.assertions import Wanted
@@ -34,8 +30,10 @@ from polyvox.resources import Resources
 from polyvox.session.council import find_recipe
 from polyvox.store import advisors as advisor_rows
 from polyvox.store.database import Tx
-from polyvox.values import Advisor, Scope
+from polyvox.values import Advisor
 
+ENGINE = "native"
+"""The only one there is; the field stays for clients that name it."""
 HOLDOUT = 0.25
 HOLDOUT_FROM = 8
 """Assertions: with fewer, each is needed to learn from."""
@@ -57,7 +55,7 @@ class Wish:
     assertion_ids: tuple[str, ...] | None = None
     """None: every active one."""
     target: str = PROMPT
-    engine: EngineName = "native"
+    engine: str = ENGINE
     iterations: int | None = None
     budget: float | None = None
     """USD; None: as the settings say."""
@@ -120,15 +118,15 @@ def read(written: str) -> Written:
     return msgspec.json.decode(written, type=Written)
 
 
-def prepare(tx: Tx, resources: Resources, scope: Scope, wish: Wish, seed: int = 0) -> Prepared:
+def prepare(tx: Tx, resources: Resources, wish: Wish, seed: int = 0) -> Prepared:
     """The run that is wished for. `Invalid` where there is nothing it could do, with the reason."""
-    advisor = advisor_rows.get(tx, scope, wish.advisor)
+    advisor = advisor_rows.get(tx, wish.advisor)
     iterations = wish.iterations or resources.settings.evaluation.iterations
     if not 1 <= iterations <= MOST_ITERATIONS:
         raise Invalid(f"iterations must be from 1 to {MOST_ITERATIONS}.", param="iterations")
     _check_engine(wish.engine)
-    chosen, others = _chosen(tx, scope, advisor, wish)
-    found = places(tx, resources, scope, [*chosen, *others])
+    chosen, others = _chosen(tx, advisor, wish)
+    found = places(tx, resources, [*chosen, *others])
     warnings: list[str] = []
     phase = _phase(wish.target)
     targets = _cases(chosen, found, phase, warnings)
@@ -147,7 +145,7 @@ def prepare(tx: Tx, resources: Resources, scope: Scope, wish: Wish, seed: int = 
         )
     recipe, text = "", advisor.identity
     if phase is not None:
-        recipe, text = _phase_text(tx, resources, scope, phase, targets, found)
+        recipe, text = _phase_text(tx, resources, phase, targets, found)
     judge, optimizer = _models(resources, [case.assertion for case in targets])
     if judge is None:
         guards = [case for case in guards if case.assertion.kind != "judge"]
@@ -155,11 +153,6 @@ def prepare(tx: Tx, resources: Resources, scope: Scope, wish: Wish, seed: int = 
     if judge and (own := own_model_warning(judge, asked)):
         warnings.append(own)
     holdouts = _holdouts(targets, wish.holdout, seed)
-    if wish.engine == "gepa" and len(targets) < gepa_engine.FEWEST:
-        warnings.append(
-            f"With fewer than {gepa_engine.FEWEST} assertions gepa compares rewrites at a cost that"
-            " it does not save again; the engine native is cheaper here."
-        )
     budget = wish.budget if wish.budget is not None else resources.settings.evaluation.budget
     if budget is not None and budget <= 0:
         raise Invalid("The budget must be more than nothing.", param="budget")
@@ -196,15 +189,15 @@ def price_warnings(
         told = f"{needed / NANO:.4f} USD: nothing could be confirmed."
         return (f"The budget of {prepared.budget:g} USD does not cover the confirmation, {told}",)
     if prepared.budget * NANO < cost:
-        told = f"the {cost / NANO:.4f} USD that a whole run would take: it will try less."
+        told = f"the {cost / NANO:.4f} USD that a run takes at most: it may try less."
         return (f"The budget of {prepared.budget:g} USD is less than {told}",)
     return ()
 
 
-def check_free(tx: Tx, scope: Scope, prepared: Prepared) -> None:
+def check_free(tx: Tx, prepared: Prepared) -> None:
     """Two runs for one prompt would undo each other."""
     target = prepared.plan.prompt.target
-    other = optimisations.under_way(tx, scope, prepared.advisor.id, target, prepared.recipe)
+    other = optimisations.under_way(tx, prepared.advisor.id, target, prepared.recipe)
     if other is not None:
         raise Conflict(
             f"An optimisation of the same text is under way: {other.id}.",
@@ -213,25 +206,21 @@ def check_free(tx: Tx, scope: Scope, prepared: Prepared) -> None:
 
 
 def _check_engine(engine: str) -> None:
-    if engine not in ("native", "gepa"):
-        raise Invalid(f"There is no engine {engine!r}.", "Use native or gepa.", param="engine")
-    if engine == "gepa" and importlib.util.find_spec("gepa") is None:
+    if engine != ENGINE:
         raise Invalid(
-            "The package gepa is not installed.",
-            "Install it (pip install gepa), or use the engine native.",
+            f"There is no engine {engine!r}.",
+            f"Leave it out: {ENGINE} is the only one.",
             param="engine",
         )
 
 
-def _chosen(
-    tx: Tx, scope: Scope, advisor: Advisor, wish: Wish
-) -> tuple[list[Assertion], list[Assertion]]:
+def _chosen(tx: Tx, advisor: Advisor, wish: Wish) -> tuple[list[Assertion], list[Assertion]]:
     """The assertions to improve, and the advisor's other active ones."""
-    active = assertion_rows.list_all(tx, scope, Wanted(advisor_id=advisor.id, active=True))
+    active = assertion_rows.list_all(tx, Wanted(advisor_id=advisor.id, active=True))
     if wish.assertion_ids is None:
         chosen = active
     else:
-        chosen = assertion_rows.get_many(tx, scope, list(dict.fromkeys(wish.assertion_ids)))
+        chosen = assertion_rows.get_many(tx, list(dict.fromkeys(wish.assertion_ids)))
         for one in chosen:
             if one.advisor_id != advisor.id:
                 raise Invalid(
@@ -292,7 +281,7 @@ def _phase(target: str) -> str | None:
 
 
 def _phase_text(
-    tx: Tx, resources: Resources, scope: Scope, phase: str, targets: Sequence[Case], found: Places
+    tx: Tx, resources: Resources, phase: str, targets: Sequence[Case], found: Places
 ) -> tuple[str, str]:
     """The recipe whose phase it is, and what it says now."""
     names = sorted({found.contexts[case.context].recipe[0] for case in targets})
@@ -302,7 +291,7 @@ def _phase_text(
             "Choose those of one recipe.",
             param="assertion_ids",
         )
-    recipe = find_recipe(tx, scope, resources.settings, names[0])
+    recipe = find_recipe(tx, resources.settings, names[0])
     sets = {found.contexts[case.context].prompts[0] for case in targets}
     return names[0], phase_text(recipe, phase, compact=sets == {"compact"})
 
@@ -348,18 +337,16 @@ def _holdouts(targets: Sequence[Case], part: float | None, seed: int) -> frozens
     return frozenset(chance.sample(sorted(ids), count))
 
 
-def loaded(
-    tx: Tx, resources: Resources, scope: Scope, one: optimisations.Optimisation
-) -> tuple[Plan, Places]:
+def loaded(tx: Tx, resources: Resources, one: optimisations.Optimisation) -> tuple[Plan, Places]:
     """What a stored run works with: the assertions in the versions it began with, and its
     advisor as it was."""
     written = read(one.plan)
     named = {(name, number) for name, number, _ in (*written.targets, *written.guards)}
     found: dict[tuple[str, int], Assertion] = {}
     for name, number in sorted(named):
-        if (assertion := _version(tx, scope, name, number)) is not None:
+        if (assertion := _version(tx, name, number)) is not None:
             found[name, number] = assertion
-    where = places(tx, resources, scope, list(found.values()))
+    where = places(tx, resources, list(found.values()))
     advisors = {
         key: _as_it_was(advisor, one) if key == one.advisor_id else advisor
         for key, advisor in where.advisors.items()
@@ -400,12 +387,12 @@ def _placed(
     return tuple(cases)
 
 
-def _version(tx: Tx, scope: Scope, assertion_id: str, number: int) -> Assertion | None:
+def _version(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
     """An assertion as it was in a version; None where it was removed."""
-    now = assertion_rows.find(tx, scope, assertion_id)
+    now = assertion_rows.find(tx, assertion_id)
     if now is None or now.number == number:
         return now
-    for version in assertion_rows.versions(tx, scope, assertion_id):
+    for version in assertion_rows.versions(tx, assertion_id):
         if version.number == number:
             return replace(
                 now, number=number, text=version.text, kind=version.kind, args=version.args

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from polyvox.evaluation.bench import Prompt
 from polyvox.evaluation.judge_prompt import prompt as text_of
 from polyvox.evaluation.judge_prompt import quoted
 from polyvox.evaluation.optimise.leaks import leaks
+from polyvox.evaluation.replay import Prompt
 from polyvox.ids import content_hash
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.models.wire import paired

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
-from polyvox.errors import ModelError, Refused
-from polyvox.evaluation.calls import Calls, Reply
+from polyvox.errors import ModelError
+from polyvox.evaluation.budget import Calls, ModelReply
 from polyvox.evaluation.contexts import Context
+from polyvox.evaluation.judge import asked_plainly
 from polyvox.evaluation.optimise import rewrite as rewriting
 from polyvox.evaluation.optimise.rewrite import Ask, Proposal
 from polyvox.evaluation.tables import optimisations
@@ -43,7 +44,7 @@ class RoadRewriter:
         first = rewriting.request(ask, limit)
         name = rewriting.ask_hash(first)
         kept = await self.resources.database.read(
-            lambda tx: optimisations.find_attempt(tx, self.scope, self.run_id, number)
+            lambda tx: optimisations.find_attempt(tx, self.run_id, number), self.scope
         )
         if kept is not None and kept.ask_hash == name:
             return Proposal(kept.text, kept.note)
@@ -61,7 +62,7 @@ class RoadRewriter:
             self.resources.clock(),
         )
         await self.resources.database.write(
-            lambda tx: optimisations.put_attempt(tx, self.scope, self.run_id, made)
+            lambda tx: optimisations.put_attempt(tx, self.run_id, made), self.scope
         )
         return Proposal(text, note)
 
@@ -74,21 +75,16 @@ class RoadRewriter:
             text, wrong = await asyncio.to_thread(self._read, reply, ask)
         return (None, rewriting.refusal(wrong)) if wrong else (text, "")
 
-    def _read(self, reply: Reply, ask: Ask) -> tuple[str | None, str]:
+    def _read(self, reply: ModelReply, ask: Ask) -> tuple[str | None, str]:
         """The text and what is wrong with it. Long conversations take a while to look through."""
         text = rewriting.read(reply.text)
         if text is None and reply.cut:
             return None, CUT
         return text, rewriting.wrong(text, ask)
 
-    async def _reply(self, request: Request) -> tuple[Reply, Request]:
+    async def _reply(self, request: Request) -> tuple[ModelReply, Request]:
         try:
-            return await self.calls.ask(self.model, request), request
-        except Refused:
-            if request.schema is None:
-                raise
-            plain = replace(request, schema=None)  # perhaps that is what this server does not take
-            return await self.calls.ask(self.model, plain), plain
+            return await asked_plainly(self.calls, self.model, request)
         except ModelError as error:
             raise type(error)(
                 f"The rewriter could not be asked: {error.message}", error.hint

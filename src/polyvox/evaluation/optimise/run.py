@@ -18,35 +18,30 @@ from typing import Literal
 import msgspec
 
 from polyvox.errors import CapReached, Conflict, ModelError, NotFound, StoreError
-from polyvox.evaluation.bench import PROMPT
-from polyvox.evaluation.budget import Purse, PursedCalls, counted
-from polyvox.evaluation.judge import Judge, judge_model
-from polyvox.evaluation.optimise import adopt as adopting
-from polyvox.evaluation.optimise import plan as improving
-from polyvox.evaluation.optimise.engine import Engine, Native
-from polyvox.evaluation.optimise.estimate import Estimate
+from polyvox.evaluation.budget import RunBudget
+from polyvox.evaluation.judge import judge_model
+from polyvox.evaluation.optimise import adopt
+from polyvox.evaluation.optimise import plan as plans
+from polyvox.evaluation.optimise.estimate import RunEstimate, estimate
 from polyvox.evaluation.optimise.findings import Findings, Progress, findings, summed
-from polyvox.evaluation.optimise.gepa_engine import Gepa
 from polyvox.evaluation.optimise.loop import Result, optimise
 from polyvox.evaluation.optimise.plan import Prepared, Wish
 from polyvox.evaluation.optimise.rewriter import RoadRewriter, texts_of
-from polyvox.evaluation.optimise.sizes import foresee, rates
 from polyvox.evaluation.optimise.values import Outage, Plan
-from polyvox.evaluation.replay import RoadBench
+from polyvox.evaluation.replay import PROMPT, road_bench
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation
 from polyvox.events import NANO
 from polyvox.ids import new_id
-from polyvox.models.base import Request
 from polyvox.resources import Resources
 from polyvox.session.spending import check_caps
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import jobs
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
-from polyvox.store.paging import Page
-from polyvox.values import Scope, Usage
-from polyvox.work.cancelling import Bells
+from polyvox.store.pages import Page
+from polyvox.values import Scope
+from polyvox.work.cancel import Bells
 from polyvox.work.worker import Handler
 
 KIND = "optimisation"
@@ -68,25 +63,25 @@ class Optimisations:
         """What the worker does for us."""
         return {KIND: self._do}
 
-    async def estimate(self, scope: Scope, wish: Wish) -> tuple[Prepared, Estimate]:
-        """What a run would do and take. Nothing is begun."""
-        prepared, known = await self._resources.database.read(
-            lambda tx: _prepared(tx, self._resources, scope, wish)
+    async def estimate(self, scope: Scope, wish: Wish) -> tuple[Prepared, RunEstimate]:
+        """Say what a run would do, and the most it would take. Nothing is begun."""
+        prepared = await self._resources.database.read(
+            lambda tx: plans.prepare(tx, self._resources, wish), scope
         )
-        return prepared, await asyncio.to_thread(foresee, self._resources, prepared, known)
+        return prepared, await asyncio.to_thread(estimate, self._resources, prepared)
 
     async def begin(self, scope: Scope, wish: Wish) -> Optimisation:
         """Want a run; somebody's worker does it."""
         _, expected = await self.estimate(scope, wish)
         made = await self._resources.database.write(
-            lambda tx: _begin(tx, self._resources, scope, wish, expected)
+            lambda tx: _begin(tx, self._resources, wish, expected), scope
         )
         self._ring()
         return made
 
     async def get(self, scope: Scope, optimisation_id: str) -> Findings:
         """A run with its attempts and what it has found."""
-        return await self._resources.database.read(lambda tx: findings(tx, scope, optimisation_id))
+        return await self._resources.database.read(lambda tx: findings(tx, optimisation_id), scope)
 
     async def list(
         self, scope: Scope, advisor: str | None = None, limit: int = 50, before: str | None = None
@@ -94,11 +89,11 @@ class Optimisations:
         """Runs, newest first."""
 
         def read(tx: Tx) -> Page[Optimisation]:
-            found = None if advisor is None else advisor_rows.find(tx, scope, advisor)
+            found = None if advisor is None else advisor_rows.find(tx, advisor)
             advisor_id = advisor if found is None else found.id
-            return rows.list_page(tx, scope, advisor_id=advisor_id, limit=limit, before=before)
+            return rows.list_page(tx, advisor_id=advisor_id, limit=limit, before=before)
 
-        return await self._resources.database.read(read)
+        return await self._resources.database.read(read, scope)
 
     async def cancel(self, scope: Scope, optimisation_id: str) -> Optimisation:
         """Call a run off: from now on nothing is spent on it; its attempts stay."""
@@ -106,12 +101,12 @@ class Optimisations:
         def write(tx: Tx) -> Optimisation:
             told = "It was called off; its attempts are kept."
             now = self._resources.clock()
-            if not rows.end(tx, scope, optimisation_id, "cancelled", now, told):
-                one = rows.get(tx, scope, optimisation_id)
+            if not rows.end(tx, optimisation_id, "cancelled", now, told):
+                one = rows.get(tx, optimisation_id)
                 raise Conflict(f"This optimisation is {one.state}.", "There is nothing to cancel.")
-            return rows.get(tx, scope, optimisation_id)
+            return rows.get(tx, optimisation_id)
 
-        ended = await self._resources.database.write(write)
+        ended = await self._resources.database.write(write, scope)
         self._bells.ring(optimisation_id)
         return ended
 
@@ -121,22 +116,22 @@ class Optimisations:
         """Let a run that failed, or ran out of money, go on behind what it has paid for."""
 
         def write(tx: Tx) -> Optimisation:
-            one = rows.get(tx, scope, optimisation_id)
+            one = rows.get(tx, optimisation_id)
             if one.state not in ("failed", "spent"):
                 raise Conflict(
                     f"This optimisation is {one.state}.",
                     "Only one that failed or is spent goes on.",
                 )
-            other = rows.under_way(tx, scope, one.advisor_id, one.target, one.recipe)
+            other = rows.under_way(tx, one.advisor_id, one.target, one.recipe)
             if other is not None:
                 raise Conflict(f"Another one of the same text is under way: {other.id}.")
             judge = judge_model(self._resources.settings, self._resources.models) or ""
             most = one.budget if budget is None else round(budget * NANO)
-            rows.take_up(tx, scope, optimisation_id, judge, most)
-            jobs.again(tx, scope, KIND, optimisation_id, self._resources.clock())
-            return rows.get(tx, scope, optimisation_id)
+            rows.take_up(tx, optimisation_id, judge, most)
+            jobs.again(tx, KIND, optimisation_id, self._resources.clock())
+            return rows.get(tx, optimisation_id)
 
-        taken = await self._resources.database.write(write)
+        taken = await self._resources.database.write(write, scope)
         self._ring()
         return taken
 
@@ -145,13 +140,13 @@ class Optimisations:
     ) -> Optimisation:
         """Make the best attempt the prompt: a new version."""
         return await self._resources.database.write(
-            lambda tx: adopting.accept(tx, self._resources, scope, optimisation_id, force=force)
+            lambda tx: adopt.accept(tx, self._resources, optimisation_id, force=force), scope
         )
 
     async def reject(self, scope: Scope, optimisation_id: str) -> Optimisation:
         """Keep the prompt as it is; the attempts are kept too."""
         return await self._resources.database.write(
-            lambda tx: adopting.reject(tx, self._resources, scope, optimisation_id)
+            lambda tx: adopt.reject(tx, self._resources, optimisation_id), scope
         )
 
     async def rollback(
@@ -159,7 +154,7 @@ class Optimisations:
     ) -> Optimisation:
         """Undo an accepted result: the prompt as it was, as a new version."""
         return await self._resources.database.write(
-            lambda tx: adopting.rollback(tx, self._resources, scope, optimisation_id, force=force)
+            lambda tx: adopt.rollback(tx, self._resources, optimisation_id, force=force), scope
         )
 
     # the work
@@ -168,74 +163,58 @@ class Optimisations:
         scope, run_id = job.scope, job.subject
         database, clock = self._resources.database, self._resources.clock
         try:
-            one = await database.write(lambda tx: rows.start(tx, scope, run_id, clock()))
+            one = await database.write(lambda tx: rows.start(tx, run_id, clock()), scope)
         except NotFound:
             return
         if one.ended:
             return
 
         async def wanted() -> bool:
-            return not (await database.read(lambda tx: rows.get(tx, scope, run_id))).ended
+            return not (await database.read(lambda tx: rows.get(tx, run_id), scope)).ended
 
         try:
             await self._bells.while_wanted(run_id, self._run(scope, one), wanted)
         except (Outage, ModelError) as error:
             told = f"{error.message} {error.hint}".strip()
-            await database.write(lambda tx: rows.end(tx, scope, run_id, "failed", clock(), told))
+            await database.write(lambda tx: rows.end(tx, run_id, "failed", clock(), told), scope)
         except CapReached as error:
             told = f"{error.message} {error.hint}".strip()
-            await database.write(lambda tx: rows.end(tx, scope, run_id, "spent", clock(), told))
+            await database.write(lambda tx: rows.end(tx, run_id, "spent", clock(), told), scope)
         except StoreError:
             raise  # it waits and is taken up again, as all work is
         except Exception:
             told = "Polyvox itself failed; the log says where. Resume the run to try again."
-            await database.write(lambda tx: rows.end(tx, scope, run_id, "failed", clock(), told))
+            await database.write(lambda tx: rows.end(tx, run_id, "failed", clock(), told), scope)
             raise
 
     async def _run(self, scope: Scope, one: Optimisation) -> None:
         """Look for a better prompt, and keep what was found."""
         resources = self._resources
         plan, places = await resources.database.read(
-            lambda tx: improving.loaded(tx, resources, scope, one)
+            lambda tx: plans.loaded(tx, resources, one), scope
         )
         if not plan.targets:
             raise Outage("Every assertion of this run was removed.", "Begin another one.")
         expected = msgspec.json.decode(one.estimate)
-        purse = Purse(one.budget, one.spent, held=expected.get("confirmation") or 0)
-
-        def note(tx: Tx, used: Usage) -> None:
-            rows.spend(tx, scope, one.id, used)
-            counted(purse, tx, used)
-
-        async def affordable(model: str, request: Request) -> None:
-            del model, request
-            limits = resources.settings.limits
-            if limits.capped:
-                await resources.database.read(
-                    lambda tx: check_caps(tx, scope, limits, "", None, resources.clock())
-                )
-
-        calls = PursedCalls(
-            scope,
-            resources.models,
-            resources.database,
-            resources.clock,
-            PURPOSE,
-            affordable,
-            note,
-            at_once=resources.settings.evaluation.concurrency,
-            purse=purse,
-        )
+        budget = RunBudget(one.budget, one.spent, expected.get("confirmation") or 0)
         # A fail is not asked about again here: the repeats are there for that.
-        judge = Judge(calls, one.judge or None)
-        bench = RoadBench(resources, scope, one.id, places, calls, judge)
+        bench = road_bench(
+            resources,
+            scope,
+            one.id,
+            places,
+            one.judge or None,
+            purpose=PURPOSE,
+            note=lambda tx, used: rows.spend(tx, one.id, used),
+            budget=budget,
+        )
         used = {case.context for case in (*plan.targets, *plan.guards)}
         contexts = [found for name, found in places.contexts.items() if name in used]
         said = texts_of(contexts)
-        rewriter = RoadRewriter(resources, scope, one.id, calls, one.optimizer, said)
-        watch = Progress(resources, scope, one.id, purse)
+        rewriter = RoadRewriter(resources, scope, one.id, bench.calls, one.optimizer, said)
+        progress = Progress(resources, scope, one.id, budget)
         questions = {name: found.asked for name, found in places.contexts.items()}
-        result = await optimise(plan, bench, rewriter, _engine(one), watch, questions)
+        result = await optimise(plan, bench, rewriter, progress.stage, questions)
         await self._keep(scope, one, plan, result)
 
     async def _keep(self, scope: Scope, one: Optimisation, plan: Plan, result: Result) -> None:
@@ -243,10 +222,9 @@ class Optimisations:
         better = result.best.prompt if result.best.number else None
 
         def write(tx: Tx) -> None:
-            rows.drop_attempts(tx, scope, one.id, result.iterations)
+            rows.drop_attempts(tx, one.id, result.iterations)
             rows.end(
                 tx,
-                scope,
                 one.id,
                 state,
                 self._resources.clock(),
@@ -256,27 +234,14 @@ class Optimisations:
                 final_text=None if better is None else better.text,
             )
 
-        await self._resources.database.write(write)
+        await self._resources.database.write(write, scope)
 
 
-def _engine(one: Optimisation) -> Engine:
-    return Gepa() if one.engine == "gepa" else Native()
-
-
-def _prepared(
-    tx: Tx, resources: Resources, scope: Scope, wish: Wish
-) -> tuple[Prepared, dict[str, float]]:
-    prepared = improving.prepare(tx, resources, scope, wish)
-    return prepared, rates(tx, scope, prepared)
-
-
-def _begin(
-    tx: Tx, resources: Resources, scope: Scope, wish: Wish, expected: Estimate
-) -> Optimisation:
+def _begin(tx: Tx, resources: Resources, wish: Wish, expected: RunEstimate) -> Optimisation:
     now = resources.clock()
-    prepared = improving.prepare(tx, resources, scope, wish, seed=now % 1_000_003)
-    improving.check_free(tx, scope, prepared)
-    check_caps(tx, scope, resources.settings.limits, "", None, now)
+    prepared = plans.prepare(tx, resources, wish, seed=now % 1_000_003)
+    plans.check_free(tx, prepared)
+    check_caps(tx, resources.settings.limits, "", None, now)
     one = Optimisation(
         id=new_id(),
         advisor_id=prepared.advisor.id,
@@ -290,7 +255,7 @@ def _begin(
         estimate=msgspec.json.encode(asdict(expected)).decode(),
         warnings=(
             *prepared.warnings,
-            *improving.price_warnings(wish, prepared, expected.cost, expected.confirmation),
+            *plans.price_warnings(wish, prepared, expected.cost, expected.confirmation),
         ),
         budget=None if prepared.budget is None else round(prepared.budget * NANO),
         base_version=prepared.advisor.version_id if prepared.plan.prompt.target == PROMPT else "",
@@ -298,6 +263,6 @@ def _begin(
         iterations=prepared.plan.iterations,
         created_at=now,
     )
-    rows.add(tx, scope, one)
-    jobs.enqueue(tx, scope, KIND, one.id, now)
+    rows.add(tx, one)
+    jobs.enqueue(tx, KIND, one.id, now)
     return one

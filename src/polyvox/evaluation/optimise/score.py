@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from polyvox.errors import Invalid, ModelError
-from polyvox.evaluation.bench import Bench, Prompt
-from polyvox.evaluation.calls import together
+from polyvox.evaluation.budget import together
 from polyvox.evaluation.optimise.values import (
     PARALLEL,
     Case,
@@ -24,6 +23,7 @@ from polyvox.evaluation.optimise.values import (
     Tally,
     contexts_of,
 )
+from polyvox.evaluation.replay import Bench, Prompt
 from polyvox.evaluation.statistics import decided
 
 

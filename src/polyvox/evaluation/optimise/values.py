@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from polyvox.errors import PolyvoxError
-from polyvox.evaluation.bench import Prompt
+from polyvox.evaluation.replay import Prompt
 from polyvox.evaluation.values import Assertion, Outcome
 
 Ruling = Literal["improved", "not distinguishable", "regressed"]

@@ -17,9 +17,9 @@ from polyvox.errors import Conflict, NotFound
 from polyvox.evaluation.tables import contexts, past_runs
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Row, Tx, Value
-from polyvox.store.folding import fold
-from polyvox.store.paging import Page, page_of, place_in
-from polyvox.values import REDACTED, Scope
+from polyvox.store.fold import fold
+from polyvox.store.pages import Page, page_of, place_in
+from polyvox.values import REDACTED
 
 Kind = Literal[
     "judge",
@@ -119,15 +119,15 @@ class Wanted:
     answer_id: str | None = None
 
 
-def find(tx: Tx, scope: Scope, assertion_id: str) -> Assertion | None:
+def find(tx: Tx, assertion_id: str) -> Assertion | None:
     """One assertion as it is now, unless it was removed."""
-    row = tx.one(f"{_JOINED} AND a.id = ? AND a.removed_at IS NULL", (scope.user, assertion_id))
+    row = tx.one(f"{_JOINED} AND a.id = ? AND a.removed_at IS NULL", (tx.user, assertion_id))
     return None if row is None else _assertion(row)
 
 
-def get(tx: Tx, scope: Scope, assertion_id: str) -> Assertion:
+def get(tx: Tx, assertion_id: str) -> Assertion:
     """One assertion as it is now, or NotFound."""
-    found = find(tx, scope, assertion_id)
+    found = find(tx, assertion_id)
     if found is None:
         raise NotFound(
             f"There is no assertion {assertion_id}.",
@@ -136,25 +136,25 @@ def get(tx: Tx, scope: Scope, assertion_id: str) -> Assertion:
     return found
 
 
-def get_many(tx: Tx, scope: Scope, ids: Sequence[str]) -> list[Assertion]:
+def get_many(tx: Tx, ids: Sequence[str]) -> list[Assertion]:
     """The named assertions, in that order; NotFound if one is not there."""
     found: dict[str, Assertion] = {}
     for start in range(0, len(ids), SOME):
         some = ids[start : start + SOME]
         rows = tx.all(
             f"{_JOINED} AND a.removed_at IS NULL AND a.id IN ({', '.join('?' * len(some))})",
-            (scope.user, *some),
+            (tx.user, *some),
         )
         found |= {row[0]: _assertion(row) for row in rows}
-    return [found[one] if one in found else get(tx, scope, one) for one in ids]
+    return [found[one] if one in found else get(tx, one) for one in ids]
 
 
-def versions(tx: Tx, scope: Scope, assertion_id: str) -> list[Version]:
+def versions(tx: Tx, assertion_id: str) -> list[Version]:
     """Everything an assertion (also a removed one) has said, newest first."""
     rows = tx.all(
         "SELECT assertion_id, number, text, kind, args, created_at FROM assertion_versions"
         " WHERE user_id = ? AND assertion_id = ? ORDER BY number DESC",
-        (scope.user, assertion_id),
+        (tx.user, assertion_id),
     )
     return [
         Version(one, number, text, kind, msgspec.json.decode(args), at)
@@ -163,7 +163,7 @@ def versions(tx: Tx, scope: Scope, assertion_id: str) -> list[Version]:
 
 
 def list_page(
-    tx: Tx, scope: Scope, wanted: Wanted, limit: int = 100, after: str | None = None
+    tx: Tx, wanted: Wanted, limit: int = 100, after: str | None = None
 ) -> Page[Assertion]:
     """Assertions in the order they were made; `after` is a page's `next`."""
     where, params = _where(wanted)
@@ -172,79 +172,79 @@ def list_page(
         params += place_in(after, "after")
     rows = tx.all(
         f"{_JOINED} AND a.removed_at IS NULL{where} ORDER BY a.created_at, a.id LIMIT ?",
-        (scope.user, *params, limit + 1),
+        (tx.user, *params, limit + 1),
     )
     return page_of([_assertion(row) for row in rows], limit, lambda one: one.created_at)
 
 
-def list_all(tx: Tx, scope: Scope, wanted: Wanted) -> list[Assertion]:
+def list_all(tx: Tx, wanted: Wanted) -> list[Assertion]:
     """Every assertion that is wanted, in the order they were made."""
     where, params = _where(wanted)
     rows = tx.all(
         f"{_JOINED} AND a.removed_at IS NULL{where} ORDER BY a.created_at, a.id",
-        (scope.user, *params),
+        (tx.user, *params),
     )
     return [_assertion(row) for row in rows]
 
 
-def context_hashes(tx: Tx, scope: Scope, advisor_id: str) -> list[str]:
+def context_hashes(tx: Tx, advisor_id: str) -> list[str]:
     """Every stored context of an advisor, oldest assertion first: where an assertion holds that has
     neither a source nor a question of its own."""
     rows = tx.all(
         "SELECT context_hash, MIN(created_at) FROM assertions WHERE user_id = ? AND advisor_id = ?"
         " AND removed_at IS NULL AND context_hash <> '' GROUP BY context_hash ORDER BY 2, 1",
-        (scope.user, advisor_id),
+        (tx.user, advisor_id),
     )
     return [row[0] for row in rows]
 
 
-def is_asked(tx: Tx, scope: Scope, question: str) -> bool:
+def is_asked(tx: Tx, question: str) -> bool:
     """Whether some assertion has this question of its own."""
     sql = "SELECT 1 FROM assertions WHERE user_id = ? AND user_input = ?"
-    return tx.one(sql, (scope.user, question)) is not None
+    return tx.one(sql, (tx.user, question)) is not None
 
 
-def tags_of(tx: Tx, scope: Scope, advisor_id: str) -> list[str]:
+def tags_of(tx: Tx, advisor_id: str) -> list[str]:
     """Every tag that an advisor's assertions have."""
     rows = tx.all(
         "SELECT DISTINCT tags FROM assertions WHERE user_id = ? AND advisor_id = ?"
         " AND removed_at IS NULL",
-        (scope.user, advisor_id),
+        (tx.user, advisor_id),
     )
     return sorted({tag for row in rows for tag in msgspec.json.decode(row[0])})
 
 
-def asserted(tx: Tx, scope: Scope, conversation_id: str) -> list[str]:
+def asserted(tx: Tx, conversation_id: str) -> list[str]:
     """The answers of a conversation that assertions were drawn from."""
     rows = tx.all(
         "SELECT DISTINCT source_answer FROM assertions WHERE user_id = ?"
         " AND source_conversation = ? AND removed_at IS NULL ORDER BY source_answer",
-        (scope.user, conversation_id),
+        (tx.user, conversation_id),
     )
     return [row[0] for row in rows]
 
 
-def name_of(tx: Tx, scope: Scope, advisor_id: str) -> str | None:
+def name_of(tx: Tx, advisor_id: str) -> str | None:
     """What an advisor was called by its newest assertion: it may be gone from everywhere else."""
     row = tx.one(
         "SELECT advisor_name FROM assertions WHERE user_id = ? AND advisor_id = ?"
         " AND removed_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1",
-        (scope.user, advisor_id),
+        (tx.user, advisor_id),
     )
     return None if row is None else str(row[0])
 
 
-def owners(tx: Tx, scope: Scope) -> list[tuple[str, str]]:
+def owners(tx: Tx) -> list[tuple[str, str]]:
     """Id and name of everybody who has assertions, by their first one."""
     rows = tx.all(
         "SELECT advisor_id, MAX(advisor_name), MIN(created_at) FROM assertions WHERE user_id = ?"
         " AND removed_at IS NULL GROUP BY advisor_id ORDER BY 3, 1",
-        (scope.user,),
+        (tx.user,),
     )
     return [(row[0], row[1]) for row in rows]
 
 
-def add(tx: Tx, scope: Scope, one: Assertion) -> Assertion:
+def add(tx: Tx, one: Assertion) -> Assertion:
     """A new assertion in its first version. An id that was ever given is a Conflict."""
     source = one.source or Source("", "", "", "", "", "")
     touched = tx.run(
@@ -253,7 +253,7 @@ def add(tx: Tx, scope: Scope, one: Assertion) -> Assertion:
         " user_input, words, created_at, updated_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
-            scope.user,
+            tx.user,
             one.id,
             one.advisor_id,
             one.advisor_name,
@@ -274,17 +274,17 @@ def add(tx: Tx, scope: Scope, one: Assertion) -> Assertion:
     )
     if not touched:
         raise Conflict(f"There was an assertion {one.id} before.", "Ids are never used again.")
-    _add_version(tx, scope, one, one.created_at if one.number == 1 else one.updated_at)
+    _add_version(tx, one, one.created_at if one.number == 1 else one.updated_at)
     return one
 
 
-def add_version(tx: Tx, scope: Scope, one: Version) -> None:
+def add_version(tx: Tx, one: Version) -> None:
     """An earlier version that a file tells of; one that is there stays as it is."""
     tx.run(
         "INSERT INTO assertion_versions (user_id, assertion_id, number, text, kind, args,"
         " created_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
-            scope.user,
+            tx.user,
             one.assertion_id,
             one.number,
             one.text,
@@ -295,18 +295,18 @@ def add_version(tx: Tx, scope: Scope, one: Version) -> None:
     )
 
 
-def change(tx: Tx, scope: Scope, assertion_id: str, now: int, details: Details) -> Assertion:
+def change(tx: Tx, assertion_id: str, now: int, details: Details) -> Assertion:
     """Change what `details` names. Saying something else makes a new version."""
     # Touching the row first locks it: two changes at once make two versions, one after the other.
     tx.run(
         "UPDATE assertions SET updated_at = ? WHERE user_id = ? AND id = ? AND removed_at IS NULL",
-        (now, scope.user, assertion_id),
+        (now, tx.user, assertion_id),
     )
-    old = get(tx, scope, assertion_id)
+    old = get(tx, assertion_id)
     new = replace(old, **details, updated_at=now)
     if (new.text, new.kind, dict(new.args)) != (old.text, old.kind, dict(old.args)):
         new = replace(new, number=old.number + 1)
-        _add_version(tx, scope, new, now)
+        _add_version(tx, new, now)
     tx.run(
         "UPDATE assertions SET number = ?, tags = ?, active = ?, user_input = ?, words = ?"
         " WHERE user_id = ? AND id = ?",
@@ -316,40 +316,40 @@ def change(tx: Tx, scope: Scope, assertion_id: str, now: int, details: Details) 
             int(new.active),
             new.user_input,
             _words(new),
-            scope.user,
+            tx.user,
             assertion_id,
         ),
     )
     return new
 
 
-def remove(tx: Tx, scope: Scope, assertion_id: str, now: int) -> None:
+def remove(tx: Tx, assertion_id: str, now: int) -> None:
     """Take an assertion off the list, with everything of the conversation it was drawn from."""
-    old = get(tx, scope, assertion_id)
+    old = get(tx, assertion_id)
     tx.run(
         "UPDATE assertions SET removed_at = ?, updated_at = ?, source_input = '', source_text = '',"
         " context_hash = '', user_input = NULL, words = '' WHERE user_id = ? AND id = ?",
-        (now, now, scope.user, assertion_id),
+        (now, now, tx.user, assertion_id),
     )
     if old.source is None:
         return
-    contexts.drop_unused(tx, scope, old.source.context_hash)
+    contexts.drop_unused(tx, old.source.context_hash)
     left = tx.one(
         "SELECT 1 FROM assertions WHERE user_id = ? AND source_answer = ? AND removed_at IS NULL",
-        (scope.user, old.source.answer_id),
+        (tx.user, old.source.answer_id),
     )
     if left is None:
-        past_runs.drop(tx, scope, old.source.answer_id)
+        past_runs.drop(tx, old.source.answer_id)
 
 
-def restore(tx: Tx, scope: Scope, one: Assertion, now: int) -> bool:
+def restore(tx: Tx, one: Assertion, now: int) -> bool:
     """Bring a removed assertion back as it is given; answers whether that id was this one's: of
     the same advisor, from the same answer."""
     source = one.source or Source("", "", "", "", "", "")
     row = tx.one(
         "SELECT number FROM assertions WHERE user_id = ? AND id = ? AND advisor_id = ?"
         " AND COALESCE(source_answer, '') = ? AND removed_at IS NOT NULL",
-        (scope.user, one.id, one.advisor_id, source.answer_id),
+        (tx.user, one.id, one.advisor_id, source.answer_id),
     )
     if row is None:
         return False
@@ -362,29 +362,29 @@ def restore(tx: Tx, scope: Scope, one: Assertion, now: int) -> bool:
             source.answer,
             source.context_hash,
             one.user_input,
-            scope.user,
+            tx.user,
             one.id,
         ),
     )
     said: Details = {"text": one.text, "kind": one.kind, "args": one.args}
-    change(tx, scope, one.id, now, {**said, "tags": one.tags, "active": one.active})
+    change(tx, one.id, now, {**said, "tags": one.tags, "active": one.active})
     return True
 
 
-def is_known(tx: Tx, scope: Scope, assertion_id: str) -> bool:
+def is_known(tx: Tx, assertion_id: str) -> bool:
     """Whether this id was ever given."""
     return (
-        tx.one("SELECT 1 FROM assertions WHERE user_id = ? AND id = ?", (scope.user, assertion_id))
+        tx.one("SELECT 1 FROM assertions WHERE user_id = ? AND id = ?", (tx.user, assertion_id))
         is not None
     )
 
 
 @place("assertion", tables=("assertions", "assertion_versions"))
-def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Forgetting reaches what an assertion says and where it came from, its versions included. One
     whose conversation is only deleted keeps what it was drawn from: it works on."""
     found: list[Found] = []
-    rows = tx.all(f"{_JOINED} AND a.updated_at >= ?", (scope.user, needles.since))
+    rows = tx.all(f"{_JOINED} AND a.updated_at >= ?", (tx.user, needles.since))
     for one in map(_assertion, rows):
         source, asked = one.source, one.user_input
         if source is not None and source.conversation_id == needles.leaving:
@@ -400,7 +400,7 @@ def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]
         new = replace(one, source=source, user_input=asked and _clean(asked, needles), tags=tags)
         said = [
             (old, _clean(old.text, needles), needles.redacted_json(_json(old.args)))
-            for old in versions(tx, scope, one.id)
+            for old in versions(tx, one.id)
         ]
         spoken = [row for row in said if row[1] != row[0].text or row[2] is not None]
         if new == one and not spoken:
@@ -412,7 +412,7 @@ def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]
             tx.run(
                 "UPDATE assertion_versions SET text = ?, args = ? WHERE user_id = ?"
                 " AND assertion_id = ? AND number = ?",
-                (text, args or _json(old.args), scope.user, one.id, old.number),
+                (text, args or _json(old.args), tx.user, one.id, old.number),
             )
         new = replace(new, text=_clean(one.text, needles))
         tx.run(
@@ -424,7 +424,7 @@ def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]
                 new.user_input,
                 _json(tags),
                 _words(new),
-                scope.user,
+                tx.user,
                 one.id,
             ),
         )
@@ -466,8 +466,8 @@ def _words(one: Assertion) -> str:
     return " " + " ".join(fold(text).split())
 
 
-def _add_version(tx: Tx, scope: Scope, one: Assertion, now: int) -> None:
-    add_version(tx, scope, Version(one.id, one.number, one.text, one.kind, one.args, now))
+def _add_version(tx: Tx, one: Assertion, now: int) -> None:
+    add_version(tx, Version(one.id, one.number, one.text, one.kind, one.args, now))
 
 
 def _assertion(row: Row) -> Assertion:

@@ -15,7 +15,7 @@ from polyvox.errors import NotFound
 from polyvox.ids import content_hash
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Tx
-from polyvox.values import REDACTED, Scope
+from polyvox.values import REDACTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,29 +29,29 @@ class StoredContext:
     created_at: int
 
 
-def put(tx: Tx, scope: Scope, data: str, now: int, *, redacted: bool = False) -> str:
+def put(tx: Tx, data: str, now: int, *, redacted: bool = False) -> str:
     """Store a context; one that is there stays as it is. Answers its name."""
     name = content_hash(data)
     tx.run(
         "INSERT INTO contexts (user_id, hash, data, redacted, created_at) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
-        (scope.user, name, data, int(redacted), now),
+        (tx.user, name, data, int(redacted), now),
     )
     return name
 
 
-def find(tx: Tx, scope: Scope, name: str) -> StoredContext | None:
+def find(tx: Tx, name: str) -> StoredContext | None:
     """One context, or None."""
     row = tx.one(
         "SELECT hash, data, redacted, created_at FROM contexts WHERE user_id = ? AND hash = ?",
-        (scope.user, name),
+        (tx.user, name),
     )
     return None if row is None else StoredContext(row[0], row[1], bool(row[2]), row[3])
 
 
-def get(tx: Tx, scope: Scope, name: str) -> StoredContext:
+def get(tx: Tx, name: str) -> StoredContext:
     """One context, or NotFound."""
-    found = find(tx, scope, name)
+    found = find(tx, name)
     if found is None:
         raise NotFound(
             f"There is no stored context {name}.",
@@ -60,18 +60,18 @@ def get(tx: Tx, scope: Scope, name: str) -> StoredContext:
     return found
 
 
-def drop_unused(tx: Tx, scope: Scope, name: str) -> bool:
+def drop_unused(tx: Tx, name: str) -> bool:
     """Delete a context that no assertion needs any more; answers whether it went."""
     gone = tx.run(
         "DELETE FROM contexts WHERE user_id = ? AND hash = ? AND NOT EXISTS (SELECT 1"
         " FROM assertions WHERE assertions.user_id = ? AND context_hash = ?)",
-        (scope.user, name, scope.user, name),
+        (tx.user, name, tx.user, name),
     )
     return gone > 0
 
 
 @place("context", tables=("contexts",))
-def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Forgetting reaches what an advisor was sent: a message goes whole where its words are, and so
     does what was remembered, where it tells of them. A conversation that is only deleted leaves
     the contexts that assertions took from it."""
@@ -80,7 +80,7 @@ def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]
         "SELECT hash, data FROM contexts WHERE user_id = ? AND created_at >= ? AND NOT EXISTS"
         " (SELECT 1 FROM assertions a WHERE a.user_id = contexts.user_id"
         " AND a.context_hash = contexts.hash AND a.source_conversation = ?)",
-        (scope.user, needles.since, needles.leaving),
+        (tx.user, needles.since, needles.leaving),
     )
     for name, data in rows:
         content: dict[str, Any] = msgspec.json.decode(data)
@@ -92,7 +92,7 @@ def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]
         if not dry:
             tx.run(
                 "UPDATE contexts SET data = ?, redacted = 1 WHERE user_id = ? AND hash = ?",
-                (new, scope.user, name),
+                (new, tx.user, name),
             )
     return found
 

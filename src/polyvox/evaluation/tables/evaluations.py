@@ -13,8 +13,8 @@ import msgspec
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.store.database import Row, Tx, Value
-from polyvox.store.paging import Page, page_of, place_in
-from polyvox.values import Scope, Usage
+from polyvox.store.pages import Page, page_of, place_in
+from polyvox.values import Usage
 
 EvaluationState = Literal["waiting", "running", "finished", "cancelled", "failed"]
 Origin = Literal["person", "suite", "badge"]
@@ -74,12 +74,12 @@ class Evaluation:
         return self.state in ENDED
 
 
-def add(tx: Tx, scope: Scope, one: Evaluation) -> None:
+def add(tx: Tx, one: Evaluation) -> None:
     """A new run."""
     tx.run(
         f"INSERT INTO evaluations (user_id, {_COLUMNS}) VALUES (?, {', '.join('?' * 25)})",
         (
-            scope.user,
+            tx.user,
             one.id,
             one.advisor_id,
             one.mode,
@@ -109,11 +109,11 @@ def add(tx: Tx, scope: Scope, one: Evaluation) -> None:
     )
 
 
-def get(tx: Tx, scope: Scope, evaluation_id: str) -> Evaluation:
+def get(tx: Tx, evaluation_id: str) -> Evaluation:
     """One run, or NotFound."""
     row = tx.one(
         f"SELECT {_COLUMNS} FROM evaluations WHERE user_id = ? AND id = ?",
-        (scope.user, evaluation_id),
+        (tx.user, evaluation_id),
     )
     if row is None:
         raise NotFound(
@@ -124,7 +124,6 @@ def get(tx: Tx, scope: Scope, evaluation_id: str) -> Evaluation:
 
 def list_page(
     tx: Tx,
-    scope: Scope,
     *,
     advisor_id: str | None = None,
     badges: bool = False,
@@ -145,14 +144,13 @@ def list_page(
     rows = tx.all(
         f"SELECT {_COLUMNS} FROM evaluations WHERE user_id = ?{where}"
         " ORDER BY created_at DESC, id DESC LIMIT ?",
-        (scope.user, *params, limit + 1),
+        (tx.user, *params, limit + 1),
     )
     return page_of([_evaluation(row) for row in rows], limit, lambda one: one.created_at)
 
 
 def latest(
     tx: Tx,
-    scope: Scope,
     advisor_id: str | None,
     *,
     blessed: bool = False,
@@ -177,51 +175,50 @@ def latest(
     row = tx.one(
         f"SELECT {_COLUMNS} FROM evaluations WHERE user_id = ?{where} AND state = 'finished'"
         f" AND answer_id IS NULL ORDER BY {order} DESC, id DESC LIMIT 1",
-        (scope.user, *params),
+        (tx.user, *params),
     )
     return None if row is None else _evaluation(row)
 
 
-def under_way(tx: Tx, scope: Scope, answer_id: str) -> bool:
+def under_way(tx: Tx, answer_id: str) -> bool:
     """Whether a stored answer is being judged, or waits for it."""
     row = tx.one(
         "SELECT 1 FROM evaluations WHERE user_id = ? AND answer_id = ?"
         " AND state IN ('waiting', 'running')",
-        (scope.user, answer_id),
+        (tx.user, answer_id),
     )
     return row is not None
 
 
-def start(tx: Tx, scope: Scope, evaluation_id: str, now: int) -> Evaluation:
+def start(tx: Tx, evaluation_id: str, now: int) -> Evaluation:
     """It is being worked on, unless it has ended meanwhile."""
     tx.run(
         "UPDATE evaluations SET state = 'running', started_at = COALESCE(started_at, ?)"
         " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
-        (now, scope.user, evaluation_id),
+        (now, tx.user, evaluation_id),
     )
-    return get(tx, scope, evaluation_id)
+    return get(tx, evaluation_id)
 
 
-def progress(tx: Tx, scope: Scope, evaluation_id: str, done: int) -> None:
+def progress(tx: Tx, evaluation_id: str, done: int) -> None:
     """So many verdicts there are by now."""
     tx.run(
         "UPDATE evaluations SET done = ? WHERE user_id = ? AND id = ?",
-        (done, scope.user, evaluation_id),
+        (done, tx.user, evaluation_id),
     )
 
 
-def spend(tx: Tx, scope: Scope, evaluation_id: str, used: Usage) -> None:
+def spend(tx: Tx, evaluation_id: str, used: Usage) -> None:
     """A call was made for it."""
     tx.run(
         "UPDATE evaluations SET calls = calls + 1, spent = spent + ?, unpriced = unpriced + ?"
         " WHERE user_id = ? AND id = ?",
-        (used.cost or 0, int(used.cost is None), scope.user, evaluation_id),
+        (used.cost or 0, int(used.cost is None), tx.user, evaluation_id),
     )
 
 
 def end(
     tx: Tx,
-    scope: Scope,
     evaluation_id: str,
     state: Literal["finished", "cancelled", "failed"],
     now: int,
@@ -232,40 +229,40 @@ def end(
         tx.run(
             "UPDATE evaluations SET state = ?, ended_at = ?, message = ?"
             " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
-            (state, now, message, scope.user, evaluation_id),
+            (state, now, message, tx.user, evaluation_id),
         )
     )
 
 
-def take_up(tx: Tx, scope: Scope, evaluation_id: str, judge: str, judge_hash: str) -> None:
+def take_up(tx: Tx, evaluation_id: str, judge: str, judge_hash: str) -> None:
     """An ended run goes on, with this judge: what could not be found out is tried again."""
     tx.run(
         "UPDATE evaluations SET state = 'waiting', ended_at = NULL, message = '', judge = ?,"
         " judge_hash = ? WHERE user_id = ? AND id = ?",
-        (judge, judge_hash, scope.user, evaluation_id),
+        (judge, judge_hash, tx.user, evaluation_id),
     )
 
 
-def keep_results(tx: Tx, scope: Scope, evaluation_id: str, results: str) -> None:
+def keep_results(tx: Tx, evaluation_id: str, results: str) -> None:
     """What it has found, as JSON."""
     tx.run(
         "UPDATE evaluations SET results = ? WHERE user_id = ? AND id = ?",
-        (results, scope.user, evaluation_id),
+        (results, tx.user, evaluation_id),
     )
 
 
-def bless(tx: Tx, scope: Scope, evaluation_id: str, now: int | None) -> Evaluation:
+def bless(tx: Tx, evaluation_id: str, now: int | None) -> Evaluation:
     """Make a finished run the one that later ones are compared with (None: not any more)."""
-    one = get(tx, scope, evaluation_id)
+    one = get(tx, evaluation_id)
     if one.state != "finished":
         raise Conflict(
             f"This evaluation is {one.state}.", "Only a finished run can be compared with."
         )
     tx.run(
         "UPDATE evaluations SET blessed_at = ? WHERE user_id = ? AND id = ?",
-        (now, scope.user, evaluation_id),
+        (now, tx.user, evaluation_id),
     )
-    return get(tx, scope, evaluation_id)
+    return get(tx, evaluation_id)
 
 
 def _evaluation(row: Row) -> Evaluation:

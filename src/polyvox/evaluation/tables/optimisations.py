@@ -15,8 +15,8 @@ import msgspec
 from polyvox.errors import NotFound
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Row, Tx, Value
-from polyvox.store.paging import Page, page_of, place_in
-from polyvox.values import Scope, Usage
+from polyvox.store.pages import Page, page_of, place_in
+from polyvox.values import Usage
 
 OptimisationState = Literal["waiting", "running", "finished", "cancelled", "failed", "spent"]
 Decision = Literal["", "accepted", "rejected", "rolled back"]
@@ -113,22 +113,22 @@ class StoredAttempt:
     created_at: int
 
 
-def add(tx: Tx, scope: Scope, one: Optimisation) -> None:
+def add(tx: Tx, one: Optimisation) -> None:
     """A new run."""
     values = [getattr(one, name.strip()) for name in _COLUMNS.split(",")]
     values[_WARNINGS] = msgspec.json.encode(one.warnings).decode()
     marks = ", ".join("?" * len(values))
     tx.run(
         f"INSERT INTO optimisations (user_id, {_COLUMNS}) VALUES (?, {marks})",
-        (scope.user, *values),
+        (tx.user, *values),
     )
 
 
-def get(tx: Tx, scope: Scope, optimisation_id: str) -> Optimisation:
+def get(tx: Tx, optimisation_id: str) -> Optimisation:
     """One run, or NotFound."""
     row = tx.one(
         f"SELECT {_COLUMNS} FROM optimisations WHERE user_id = ? AND id = ?",
-        (scope.user, optimisation_id),
+        (tx.user, optimisation_id),
     )
     if row is None:
         raise NotFound(
@@ -138,12 +138,7 @@ def get(tx: Tx, scope: Scope, optimisation_id: str) -> Optimisation:
 
 
 def list_page(
-    tx: Tx,
-    scope: Scope,
-    *,
-    advisor_id: str | None = None,
-    limit: int = 50,
-    before: str | None = None,
+    tx: Tx, *, advisor_id: str | None = None, limit: int = 50, before: str | None = None
 ) -> Page[Optimisation]:
     """Runs, newest first; `before` is a page's `next`."""
     where, params = "", list[Value]()
@@ -156,14 +151,12 @@ def list_page(
     rows = tx.all(
         f"SELECT {_COLUMNS} FROM optimisations WHERE user_id = ?{where}"
         " ORDER BY created_at DESC, id DESC LIMIT ?",
-        (scope.user, *params, limit + 1),
+        (tx.user, *params, limit + 1),
     )
     return page_of([_optimisation(row) for row in rows], limit, lambda one: one.created_at)
 
 
-def under_way(
-    tx: Tx, scope: Scope, advisor_id: str, target: str, recipe: str
-) -> Optimisation | None:
+def under_way(tx: Tx, advisor_id: str, target: str, recipe: str) -> Optimisation | None:
     """The run that is looking for the same prompt right now: a phase is shared by all advisors."""
     whose, params = " AND recipe = ?", list[Value]([recipe])
     if not recipe:
@@ -171,24 +164,23 @@ def under_way(
     row = tx.one(
         f"SELECT {_COLUMNS} FROM optimisations WHERE user_id = ? AND target = ?{whose}"
         " AND state IN ('waiting', 'running') ORDER BY created_at, id LIMIT 1",
-        (scope.user, target, *params),
+        (tx.user, target, *params),
     )
     return None if row is None else _optimisation(row)
 
 
-def start(tx: Tx, scope: Scope, optimisation_id: str, now: int) -> Optimisation:
+def start(tx: Tx, optimisation_id: str, now: int) -> Optimisation:
     """It is being worked on, unless it has ended meanwhile."""
     tx.run(
         "UPDATE optimisations SET state = 'running', started_at = COALESCE(started_at, ?)"
         " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
-        (now, scope.user, optimisation_id),
+        (now, tx.user, optimisation_id),
     )
-    return get(tx, scope, optimisation_id)
+    return get(tx, optimisation_id)
 
 
 def progress(
     tx: Tx,
-    scope: Scope,
     optimisation_id: str,
     *,
     stage: str,
@@ -201,22 +193,21 @@ def progress(
     tx.run(
         "UPDATE optimisations SET stage = ?, iteration = ?, best = ?, best_rate = ?, base_rate = ?"
         " WHERE user_id = ? AND id = ? AND state = 'running'",
-        (stage, iteration, best, best_rate, base_rate, scope.user, optimisation_id),
+        (stage, iteration, best, best_rate, base_rate, tx.user, optimisation_id),
     )
 
 
-def spend(tx: Tx, scope: Scope, optimisation_id: str, used: Usage) -> None:
+def spend(tx: Tx, optimisation_id: str, used: Usage) -> None:
     """A call was made for it."""
     tx.run(
         "UPDATE optimisations SET calls = calls + 1, spent = spent + ?, unpriced = unpriced + ?"
         " WHERE user_id = ? AND id = ?",
-        (used.cost or 0, int(used.cost is None), scope.user, optimisation_id),
+        (used.cost or 0, int(used.cost is None), tx.user, optimisation_id),
     )
 
 
 def end(
     tx: Tx,
-    scope: Scope,
     optimisation_id: str,
     state: Literal["finished", "cancelled", "failed", "spent"],
     now: int,
@@ -232,35 +223,33 @@ def end(
             "UPDATE optimisations SET state = ?, ended_at = ?, message = ?, verdict = ?,"
             " results = ?, final_text = ?"
             " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
-            (state, now, message, verdict, results, final_text, scope.user, optimisation_id),
+            (state, now, message, verdict, results, final_text, tx.user, optimisation_id),
         )
     )
 
 
-def take_up(tx: Tx, scope: Scope, optimisation_id: str, judge: str, budget: int | None) -> None:
+def take_up(tx: Tx, optimisation_id: str, judge: str, budget: int | None) -> None:
     """A failed or spent run goes on, with this judge and this budget."""
     tx.run(
         "UPDATE optimisations SET state = 'waiting', ended_at = NULL, message = '', verdict = NULL,"
         " results = NULL, final_text = NULL, judge = ?, budget = ? WHERE user_id = ? AND id = ?",
-        (judge, budget, scope.user, optimisation_id),
+        (judge, budget, tx.user, optimisation_id),
     )
 
 
-def decide(
-    tx: Tx, scope: Scope, optimisation_id: str, decision: Decision, now: int, version: str = ""
-) -> None:
+def decide(tx: Tx, optimisation_id: str, decision: Decision, now: int, version: str = "") -> None:
     """What became of its result; `version` is the prompt version that accepting it made."""
     tx.run(
         "UPDATE optimisations SET decision = ?, decided_at = ?, final_version = ?"
         " WHERE user_id = ? AND id = ?",
-        (decision, now, version, scope.user, optimisation_id),
+        (decision, now, version, tx.user, optimisation_id),
     )
 
 
 # attempts
 
 
-def put_attempt(tx: Tx, scope: Scope, optimisation_id: str, one: StoredAttempt) -> None:
+def put_attempt(tx: Tx, optimisation_id: str, one: StoredAttempt) -> None:
     """Keep an attempt, in place of what was known of it before."""
     tx.run(
         f"INSERT INTO attempts (user_id, optimisation_id, {_ATTEMPT})"
@@ -270,7 +259,7 @@ def put_attempt(tx: Tx, scope: Scope, optimisation_id: str, one: StoredAttempt) 
         " note = excluded.note, rate = excluded.rate, scores = excluded.scores,"
         " spent = excluded.spent",
         (
-            scope.user,
+            tx.user,
             optimisation_id,
             one.number,
             one.parent,
@@ -286,35 +275,35 @@ def put_attempt(tx: Tx, scope: Scope, optimisation_id: str, one: StoredAttempt) 
     )
 
 
-def find_attempt(tx: Tx, scope: Scope, optimisation_id: str, number: int) -> StoredAttempt | None:
+def find_attempt(tx: Tx, optimisation_id: str, number: int) -> StoredAttempt | None:
     """One attempt, or None."""
     row = tx.one(
         f"SELECT {_ATTEMPT} FROM attempts WHERE user_id = ? AND optimisation_id = ? AND number = ?",
-        (scope.user, optimisation_id, number),
+        (tx.user, optimisation_id, number),
     )
     return None if row is None else StoredAttempt(*row)
 
 
-def attempts(tx: Tx, scope: Scope, optimisation_id: str) -> list[StoredAttempt]:
+def attempts(tx: Tx, optimisation_id: str) -> list[StoredAttempt]:
     """Every attempt of a run, in their order."""
     rows = tx.all(
         f"SELECT {_ATTEMPT} FROM attempts WHERE user_id = ? AND optimisation_id = ?"
         " ORDER BY number",
-        (scope.user, optimisation_id),
+        (tx.user, optimisation_id),
     )
     return [StoredAttempt(*row) for row in rows]
 
 
-def drop_attempts(tx: Tx, scope: Scope, optimisation_id: str, after: int) -> None:
+def drop_attempts(tx: Tx, optimisation_id: str, after: int) -> None:
     """Forget attempts beyond a number: a run that was taken up again went another way."""
     tx.run(
         "DELETE FROM attempts WHERE user_id = ? AND optimisation_id = ? AND number > ?",
-        (scope.user, optimisation_id, after),
+        (tx.user, optimisation_id, after),
     )
 
 
 @place("optimisation", tables=("optimisations", "attempts"))
-def _told(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _told(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Rewritten prompts carry nothing over, as far as code can tell; here is the rest of it."""
     found: list[Found] = []
     for table, key, columns in (
@@ -325,7 +314,7 @@ def _told(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
             rows = tx.all(
                 f"SELECT {key}, {column} FROM {table} WHERE user_id = ? AND created_at >= ?"
                 f" AND {column} IS NOT NULL AND {column} <> ''",
-                (scope.user, needles.since),
+                (tx.user, needles.since),
             )
             for row_id, text in rows:
                 if (clean := needles.redacted(text)) is None:
@@ -334,7 +323,7 @@ def _told(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
                 if not dry:
                     tx.run(
                         f"UPDATE {table} SET {column} = ? WHERE user_id = ? AND {key} = ?",
-                        (clean, scope.user, row_id),
+                        (clean, tx.user, row_id),
                     )
     return found
 

@@ -10,7 +10,6 @@ import msgspec
 
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 RunKind = Literal["evaluation", "optimisation", "record"]
 """A record is whatever else was told beside them."""
@@ -28,38 +27,36 @@ class PastRun:
     data: Mapping[str, Any]
 
 
-def add(tx: Tx, scope: Scope, one: PastRun) -> bool:
+def add(tx: Tx, one: PastRun) -> bool:
     """Keep a run; answers whether it was new."""
     touched = tx.run(
         "INSERT INTO past_runs (user_id, answer_id, kind, id, at, data) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
-        (scope.user, one.answer_id, one.kind, one.id, one.at, _json(one.data)),
+        (tx.user, one.answer_id, one.kind, one.id, one.at, _json(one.data)),
     )
     return touched > 0
 
 
-def of_answer(tx: Tx, scope: Scope, answer_id: str) -> list[PastRun]:
+def of_answer(tx: Tx, answer_id: str) -> list[PastRun]:
     """Every run that is known of an answer, oldest first."""
     rows = tx.all(
         "SELECT answer_id, kind, id, at, data FROM past_runs WHERE user_id = ? AND answer_id = ?"
         " ORDER BY COALESCE(at, 0), kind, id",
-        (scope.user, answer_id),
+        (tx.user, answer_id),
     )
     return [PastRun(a, kind, id_, at, msgspec.json.decode(data)) for a, kind, id_, at, data in rows]
 
 
-def drop(tx: Tx, scope: Scope, answer_id: str) -> None:
+def drop(tx: Tx, answer_id: str) -> None:
     """Forget the runs over an answer: their reasons quote it."""
-    tx.run("DELETE FROM past_runs WHERE user_id = ? AND answer_id = ?", (scope.user, answer_id))
+    tx.run("DELETE FROM past_runs WHERE user_id = ? AND answer_id = ?", (tx.user, answer_id))
 
 
 @place("past_run", tables=("past_runs",))
-def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Forgetting reaches the reasons that were given in runs."""
     found = []
-    rows = tx.all(
-        "SELECT answer_id, kind, id, data FROM past_runs WHERE user_id = ?", (scope.user,)
-    )
+    rows = tx.all("SELECT answer_id, kind, id, data FROM past_runs WHERE user_id = ?", (tx.user,))
     for answer_id, kind, name, data in rows:
         if (new := needles.redacted_json(data)) is None:
             continue
@@ -68,7 +65,7 @@ def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]
             tx.run(
                 "UPDATE past_runs SET data = ? WHERE user_id = ? AND answer_id = ? AND kind = ?"
                 " AND id = ?",
-                (new, scope.user, answer_id, kind, name),
+                (new, tx.user, answer_id, kind, name),
             )
     return found
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 _COLUMNS = "key, run_id, context_hash, prompt_hash, model, repeat, text, created_at"
 
@@ -29,13 +28,13 @@ class StoredSample:
     created_at: int
 
 
-def put(tx: Tx, scope: Scope, one: StoredSample) -> None:
+def put(tx: Tx, one: StoredSample) -> None:
     """Keep a sample; one that is there stays as it is."""
     tx.run(
         f"INSERT INTO samples (user_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
         (
-            scope.user,
+            tx.user,
             one.key,
             one.run_id,
             one.context_hash,
@@ -48,28 +47,28 @@ def put(tx: Tx, scope: Scope, one: StoredSample) -> None:
     )
 
 
-def find(tx: Tx, scope: Scope, key: str) -> StoredSample | None:
+def find(tx: Tx, key: str) -> StoredSample | None:
     """One sample, or None."""
-    row = tx.one(f"SELECT {_COLUMNS} FROM samples WHERE user_id = ? AND key = ?", (scope.user, key))
+    row = tx.one(f"SELECT {_COLUMNS} FROM samples WHERE user_id = ? AND key = ?", (tx.user, key))
     return None if row is None else StoredSample(*row)
 
 
-def of_run(tx: Tx, scope: Scope, run_id: str) -> list[StoredSample]:
+def of_run(tx: Tx, run_id: str) -> list[StoredSample]:
     """Every sample of a run."""
     rows = tx.all(
         f"SELECT {_COLUMNS} FROM samples WHERE user_id = ? AND run_id = ? ORDER BY repeat, key",
-        (scope.user, run_id),
+        (tx.user, run_id),
     )
     return [StoredSample(*row) for row in rows]
 
 
 @place("sample", tables=("samples",))
-def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Forgetting reaches what was answered anew: it may repeat what its context held."""
     found = []
     rows = tx.all(
         "SELECT key, text FROM samples WHERE user_id = ? AND created_at >= ?",
-        (scope.user, needles.since),
+        (tx.user, needles.since),
     )
     for key, text in rows:
         if (clean := needles.redacted(text)) is not None:
@@ -77,6 +76,6 @@ def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]
             if not dry:
                 tx.run(
                     "UPDATE samples SET text = ? WHERE user_id = ? AND key = ?",
-                    (clean, scope.user, key),
+                    (clean, tx.user, key),
                 )
     return found

@@ -14,7 +14,6 @@ from typing import Literal
 from polyvox.errors import Conflict, NotFound
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Row, Tx, Value
-from polyvox.values import Scope
 
 Outcome = Literal["pass", "fail", "error"]
 CODE = "code"
@@ -59,7 +58,7 @@ class Verdict:
         return self.sample or self.answer_id or ""
 
 
-def put(tx: Tx, scope: Scope, verdicts: Iterable[Verdict]) -> None:
+def put(tx: Tx, verdicts: Iterable[Verdict]) -> None:
     """Store what was found out; what was an `error` before is found out now."""
     tx.many(
         f"INSERT INTO verdicts (user_id, subject, {_COLUMNS})"
@@ -70,7 +69,7 @@ def put(tx: Tx, scope: Scope, verdicts: Iterable[Verdict]) -> None:
         " created_at = excluded.created_at WHERE verdicts.outcome = 'error'",
         [
             (
-                scope.user,
+                tx.user,
                 one.subject,
                 one.id,
                 one.evaluation_id,
@@ -94,9 +93,9 @@ def put(tx: Tx, scope: Scope, verdicts: Iterable[Verdict]) -> None:
     )
 
 
-def get(tx: Tx, scope: Scope, verdict_id: str) -> Verdict:
+def get(tx: Tx, verdict_id: str) -> Verdict:
     """One verdict, or NotFound."""
-    found = _some(tx, scope, "id = ?", (verdict_id,))
+    found = _some(tx, "id = ?", (verdict_id,))
     if not found:
         raise NotFound(
             f"There is no verdict {verdict_id}.",
@@ -105,49 +104,43 @@ def get(tx: Tx, scope: Scope, verdict_id: str) -> Verdict:
     return found[0]
 
 
-def of_evaluation(tx: Tx, scope: Scope, evaluation_id: str) -> list[Verdict]:
+def of_evaluation(tx: Tx, evaluation_id: str) -> list[Verdict]:
     """Every verdict of a run, in the order of their repeats."""
-    return _some(tx, scope, "evaluation_id = ?", (evaluation_id,), "repeat, created_at, id")
+    return _some(tx, "evaluation_id = ?", (evaluation_id,), "repeat, created_at, id")
 
 
-def of_subject(
-    tx: Tx, scope: Scope, evaluation_id: str, subject: str, repeat: int
-) -> list[Verdict]:
+def of_subject(tx: Tx, evaluation_id: str, subject: str, repeat: int) -> list[Verdict]:
     """What a run has found out about one text in one repeat."""
     where = "evaluation_id = ? AND subject = ? AND repeat = ?"
-    return _some(tx, scope, where, (evaluation_id, subject, repeat))
+    return _some(tx, where, (evaluation_id, subject, repeat))
 
 
-def of_answer(tx: Tx, scope: Scope, answer_id: str) -> list[Verdict]:
+def of_answer(tx: Tx, answer_id: str) -> list[Verdict]:
     """Everything that was found out about a stored answer, newest first."""
-    return _some(tx, scope, "answer_id = ?", (answer_id,), "created_at DESC, id DESC")
+    return _some(tx, "answer_id = ?", (answer_id,), "created_at DESC, id DESC")
 
 
-def of_assertion(tx: Tx, scope: Scope, assertion_id: str, limit: int = 200) -> list[Verdict]:
+def of_assertion(tx: Tx, assertion_id: str, limit: int = 200) -> list[Verdict]:
     """The newest verdicts on an assertion, of all its versions."""
-    return _some(
-        tx, scope, "assertion_id = ?", (assertion_id,), "created_at DESC, id DESC", limit=limit
-    )
+    return _some(tx, "assertion_id = ?", (assertion_id,), "created_at DESC, id DESC", limit=limit)
 
 
-def overrule(
-    tx: Tx, scope: Scope, verdict_id: str, outcome: Literal["pass", "fail"] | None, now: int
-) -> Verdict:
+def overrule(tx: Tx, verdict_id: str, outcome: Literal["pass", "fail"] | None, now: int) -> Verdict:
     """Note what the person says this verdict should have been; None: nothing any more."""
-    if get(tx, scope, verdict_id).outcome == "error" and outcome is not None:
+    if get(tx, verdict_id).outcome == "error" and outcome is not None:
         raise Conflict(
             "This verdict is an error: nothing was found out that could be overruled.",
             "Run the evaluation again for what could not be judged.",
         )
     tx.run(
         "UPDATE verdicts SET overruled = ?, overruled_at = ? WHERE user_id = ? AND id = ?",
-        (outcome, None if outcome is None else now, scope.user, verdict_id),
+        (outcome, None if outcome is None else now, tx.user, verdict_id),
     )
-    return get(tx, scope, verdict_id)
+    return get(tx, verdict_id)
 
 
 def overruled(
-    tx: Tx, scope: Scope, *, judge: str | None = None, assertion_id: str | None = None
+    tx: Tx, *, judge: str | None = None, assertion_id: str | None = None
 ) -> list[Verdict]:
     """Every verdict on which a person has had a say."""
     where, params = "overruled IS NOT NULL", list[Value]()
@@ -155,16 +148,16 @@ def overruled(
         if value is not None:
             where += f" AND {column} = ?"
             params.append(value)
-    return _some(tx, scope, where, params, "created_at, id")
+    return _some(tx, where, params, "created_at, id")
 
 
 @place("verdict", tables=("verdicts",))
-def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Forgetting reaches reasons: they quote what they judge."""
     found = []
     rows = tx.all(
         "SELECT id, reason FROM verdicts WHERE user_id = ? AND created_at >= ?",
-        (scope.user, needles.since),
+        (tx.user, needles.since),
     )
     for verdict_id, reason in rows:
         if (clean := needles.redacted(reason)) is not None:
@@ -172,23 +165,18 @@ def _forgotten(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]
             if not dry:
                 tx.run(
                     "UPDATE verdicts SET reason = ? WHERE user_id = ? AND id = ?",
-                    (clean, scope.user, verdict_id),
+                    (clean, tx.user, verdict_id),
                 )
     return found
 
 
 def _some(
-    tx: Tx,
-    scope: Scope,
-    where: str,
-    params: Sequence[Value],
-    order: str = "id",
-    limit: int | None = None,
+    tx: Tx, where: str, params: Sequence[Value], order: str = "id", limit: int | None = None
 ) -> list[Verdict]:
     rows = tx.all(
         f"SELECT {_COLUMNS} FROM verdicts WHERE user_id = ? AND {where} ORDER BY {order}"
         f"{'' if limit is None else ' LIMIT ?'}",
-        (scope.user, *params, *(() if limit is None else (limit,))),
+        (tx.user, *params, *(() if limit is None else (limit,))),
     )
     return [_verdict(row) for row in rows]
 

@@ -13,7 +13,6 @@ from polyvox.memory.tables import shelves
 from polyvox.memory.tables.episodes import Partition
 from polyvox.memory.tables.shelves import SHARED, Doc, Shelf
 from polyvox.store.database import Row, Tx, Value
-from polyvox.values import Scope
 
 ROLE = shelves.CLAIM
 """The role of a claim's shelf."""
@@ -40,30 +39,30 @@ class Claim:
         return Shelf(partition.key, self.advisor_id or SHARED, ROLE, self.cloud)
 
 
-def put(tx: Tx, scope: Scope, partition: Partition, claims: Sequence[Claim]) -> None:
+def put(tx: Tx, partition: Partition, claims: Sequence[Claim]) -> None:
     """Make claims findable, each in place of what had its kind and id. Where the words are the same
     they stay where they are, and so does what was made of them (a vector)."""
     for claim in claims:
-        old = _find(tx, scope, partition, claim.kind, claim.id)
+        old = _find(tx, partition, claim.kind, claim.id)
         if old is None:
-            _insert(tx, scope, partition, claim)
+            _insert(tx, partition, claim)
         elif (old[1].terms, old[1].shelf(partition)) != (claim.terms, claim.shelf(partition)):
-            _delete(tx, scope, partition, [old])
-            _insert(tx, scope, partition, claim)
+            _delete(tx, partition, [old])
+            _insert(tx, partition, claim)
         elif old[1] != claim:
             tx.run(
                 "UPDATE claims SET at = ?, retired_at = ?, pinned = ?"
                 " WHERE user_id = ? AND number = ?",
-                (claim.at, claim.retired_at, int(claim.pinned), scope.user, old[0]),
+                (claim.at, claim.retired_at, int(claim.pinned), tx.user, old[0]),
             )
 
 
-def _insert(tx: Tx, scope: Scope, partition: Partition, claim: Claim) -> None:
+def _insert(tx: Tx, partition: Partition, claim: Claim) -> None:
     postgres = tx.dialect == "postgresql"
     shelf = claim.shelf(partition)
-    vector = shelves.vector(scope, Doc(0, shelf, claim.terms))
+    vector = shelves.vector(tx.scope, Doc(0, shelf, claim.terms))
     values: tuple[Value, ...] = (
-        scope.user,
+        tx.user,
         partition.key,
         claim.kind,
         claim.id,
@@ -83,29 +82,25 @@ def _insert(tx: Tx, scope: Scope, partition: Partition, claim: Claim) -> None:
         values,
     )
     if row is not None:
-        shelves.place(tx, scope, [Doc(-row[0], shelf, claim.terms)])
+        shelves.place(tx, [Doc(-row[0], shelf, claim.terms)])
 
 
-def remove(tx: Tx, scope: Scope, partition: Partition, kind: str, ids: Sequence[str]) -> None:
+def remove(tx: Tx, partition: Partition, kind: str, ids: Sequence[str]) -> None:
     """Make claims unfindable."""
-    found = [_find(tx, scope, partition, kind, one) for one in ids]
-    _delete(tx, scope, partition, [one for one in found if one is not None])
+    found = [_find(tx, partition, kind, one) for one in ids]
+    _delete(tx, partition, [one for one in found if one is not None])
 
 
-def _find(
-    tx: Tx, scope: Scope, partition: Partition, kind: str, claim_id: str
-) -> tuple[int, Claim] | None:
+def _find(tx: Tx, partition: Partition, kind: str, claim_id: str) -> tuple[int, Claim] | None:
     """A claim and its number."""
     row = tx.one(
         f"SELECT {_CLAIM} FROM claims WHERE user_id = ? AND part = ? AND kind = ? AND id = ?",
-        (scope.user, partition.key, kind, claim_id),
+        (tx.user, partition.key, kind, claim_id),
     )
     return None if row is None else (row[0], _claim(row))
 
 
-def read(
-    tx: Tx, scope: Scope, partition: Partition, docs: Sequence[int]
-) -> list[tuple[int, Claim]]:
+def read(tx: Tx, partition: Partition, docs: Sequence[int]) -> list[tuple[int, Claim]]:
     """The claims with these (negative) index numbers."""
     found: list[tuple[int, Claim]] = []
     for start in range(0, len(docs), 400):
@@ -113,21 +108,19 @@ def read(
         rows = tx.all(
             f"SELECT {_CLAIM} FROM claims WHERE user_id = ? AND part = ?"
             f" AND number IN ({', '.join('?' * len(numbers))})",
-            (scope.user, partition.key, *numbers),
+            (tx.user, partition.key, *numbers),
         )
         found += [(-row[0], _claim(row)) for row in rows]
     return found
 
 
-def _delete(
-    tx: Tx, scope: Scope, partition: Partition, claims: Sequence[tuple[int, Claim]]
-) -> None:
+def _delete(tx: Tx, partition: Partition, claims: Sequence[tuple[int, Claim]]) -> None:
     shelves.take(
-        tx, scope, [Doc(-number, claim.shelf(partition), claim.terms) for number, claim in claims]
+        tx, [Doc(-number, claim.shelf(partition), claim.terms) for number, claim in claims]
     )
     tx.many(
         "DELETE FROM claims WHERE user_id = ? AND number = ?",
-        [(scope.user, number) for number, _ in claims],
+        [(tx.user, number) for number, _ in claims],
     )
 
 

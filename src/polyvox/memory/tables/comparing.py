@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from polyvox.memory.tables.regrouping import Regrouped
 from polyvox.memory.tables.wording import parts_of, unparted
-from polyvox.store.folding import fold
+from polyvox.store.fold import fold
 
 SHORTEST_WORD = 3
 SHORTEST_NUMBER = 3

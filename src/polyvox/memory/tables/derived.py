@@ -10,7 +10,6 @@ import msgspec
 
 from polyvox.memory.tables.remembered import Partition
 from polyvox.store.database import Row, Tx, Value
-from polyvox.values import Scope
 
 Quality = Literal["ok", "needs_review", "insufficient_data"]
 SummaryKind = Literal["session", "running"]
@@ -51,13 +50,13 @@ class Daily:
     made_at: int
 
 
-def extracted(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> int:
+def extracted(tx: Tx, partition: Partition, session_id: str) -> int:
     """The index of the first message of a session that was not worked through, or is to be once
     more: what follows it may have been."""
     rows = tx.all(
         "SELECT first_index, last_index FROM extractions"
         " WHERE user_id = ? AND part = ? AND session_id = ? ORDER BY first_index",
-        (scope.user, partition.key, session_id),
+        (tx.user, partition.key, session_id),
     )
     upto = 0
     for first, last in rows:
@@ -68,7 +67,7 @@ def extracted(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> in
 
 
 def unread(
-    tx: Tx, scope: Scope, partition: Partition, places: Collection[tuple[str, int]]
+    tx: Tx, partition: Partition, places: Collection[tuple[str, int]]
 ) -> set[tuple[str, int]]:
     """Those of these messages (session, index) that nobody has worked through yet."""
     sessions = sorted({session_id for session_id, _ in places})
@@ -77,7 +76,7 @@ def unread(
     rows = tx.all(
         "SELECT session_id, first_index, last_index FROM extractions WHERE user_id = ? AND part = ?"
         f" AND session_id IN ({', '.join('?' * len(sessions))})",
-        (scope.user, partition.key, *sessions),
+        (tx.user, partition.key, *sessions),
     )
     done: dict[str, list[range]] = {}
     for session_id, first, last in rows:
@@ -90,56 +89,47 @@ def unread(
 
 
 def keep_extraction(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    session_id: str,
-    first: int,
-    last: int,
-    model: str,
-    now: int,
+    tx: Tx, partition: Partition, session_id: str, first: int, last: int, model: str, now: int
 ) -> bool:
     """A batch was worked through; False where somebody else has done it meanwhile."""
-    if extracted(tx, scope, partition, session_id) > first:
+    if extracted(tx, partition, session_id) > first:
         return False
     return bool(
         tx.run(
             "INSERT INTO extractions (user_id, part, session_id, first_index, last_index, model,"
             " made_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (scope.user, partition.key, session_id, first, last, model, now),
+            (tx.user, partition.key, session_id, first, last, model, now),
         )
     )
 
 
-def take_back_extraction(
-    tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int
-) -> bool:
+def take_back_extraction(tx: Tx, partition: Partition, session_id: str, index: int) -> bool:
     """Let a message count as not worked through, with those that were together with it; False
     where it does not count as that anyway."""
     return bool(
         tx.run(
             "DELETE FROM extractions WHERE user_id = ? AND part = ? AND session_id = ?"
             " AND first_index <= ? AND last_index >= ?",
-            (scope.user, partition.key, session_id, index, index),
+            (tx.user, partition.key, session_id, index, index),
         )
     )
 
 
-def drop_extractions(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> None:
+def drop_extractions(tx: Tx, partition: Partition, session_id: str) -> None:
     """A session is gone, and with it how far it was worked through."""
     tx.run(
         "DELETE FROM extractions WHERE user_id = ? AND part = ? AND session_id = ?",
-        (scope.user, partition.key, session_id),
+        (tx.user, partition.key, session_id),
     )
 
 
-def put_summary(tx: Tx, scope: Scope, partition: Partition, one: Summary) -> None:
+def put_summary(tx: Tx, partition: Partition, one: Summary) -> None:
     """Keep a summary in place of the one before."""
-    drop_summaries(tx, scope, partition, one.kind, (one.subject,))
+    drop_summaries(tx, partition, one.kind, (one.subject,))
     tx.run(
         f"INSERT INTO summaries (user_id, part, {_SUMMARY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            scope.user,
+            tx.user,
             partition.key,
             one.kind,
             one.subject,
@@ -153,54 +143,47 @@ def put_summary(tx: Tx, scope: Scope, partition: Partition, one: Summary) -> Non
     )
 
 
-def find_summary(
-    tx: Tx, scope: Scope, partition: Partition, kind: SummaryKind, subject: str
-) -> Summary | None:
+def find_summary(tx: Tx, partition: Partition, kind: SummaryKind, subject: str) -> Summary | None:
     """One summary, or None."""
     row = tx.one(
         f"SELECT {_SUMMARY} FROM summaries"
         " WHERE user_id = ? AND part = ? AND kind = ? AND subject = ?",
-        (scope.user, partition.key, kind, subject),
+        (tx.user, partition.key, kind, subject),
     )
     return None if row is None else _summary(row)
 
 
 def list_summaries(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    kind: SummaryKind,
-    limit: int,
-    told_by: int | None = None,
+    tx: Tx, partition: Partition, kind: SummaryKind, limit: int, told_by: int | None = None
 ) -> list[Summary]:
     """Summaries, the last told first; only of what was told by a time."""
     time: tuple[Value, ...] = () if told_by is None else (told_by,)
     rows = tx.all(
         f"SELECT {_SUMMARY} FROM summaries WHERE user_id = ? AND part = ? AND kind = ?"
         f"{'' if told_by is None else ' AND told_at <= ?'} ORDER BY told_at DESC, subject LIMIT ?",
-        (scope.user, partition.key, kind, *time, limit),
+        (tx.user, partition.key, kind, *time, limit),
     )
     return [_summary(row) for row in rows]
 
 
 def drop_summaries(
-    tx: Tx, scope: Scope, partition: Partition, kind: SummaryKind, subjects: Sequence[str]
+    tx: Tx, partition: Partition, kind: SummaryKind, subjects: Sequence[str]
 ) -> None:
     """Delete summaries."""
     tx.many(
         "DELETE FROM summaries WHERE user_id = ? AND part = ? AND kind = ? AND subject = ?",
-        [(scope.user, partition.key, kind, one) for one in subjects],
+        [(tx.user, partition.key, kind, one) for one in subjects],
     )
 
 
-def put_daily(tx: Tx, scope: Scope, partition: Partition, one: Daily) -> None:
+def put_daily(tx: Tx, partition: Partition, one: Daily) -> None:
     """Keep a day's analysis in place of the one before."""
-    drop_daily(tx, scope, partition, (one.day,))
+    drop_daily(tx, partition, (one.day,))
     tx.run(
         f"INSERT INTO daily_analyses (user_id, part, {_DAILY})"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            scope.user,
+            tx.user,
             partition.key,
             one.day,
             msgspec.json.encode(one.themes).decode(),
@@ -215,67 +198,63 @@ def put_daily(tx: Tx, scope: Scope, partition: Partition, one: Daily) -> None:
     )
 
 
-def find_daily(tx: Tx, scope: Scope, partition: Partition, day: str) -> Daily | None:
+def find_daily(tx: Tx, partition: Partition, day: str) -> Daily | None:
     """A day's analysis, or None."""
     row = tx.one(
         f"SELECT {_DAILY} FROM daily_analyses WHERE user_id = ? AND part = ? AND day = ?",
-        (scope.user, partition.key, day),
+        (tx.user, partition.key, day),
     )
     return None if row is None else _daily(row)
 
 
-def list_daily(tx: Tx, scope: Scope, partition: Partition) -> list[Daily]:
+def list_daily(tx: Tx, partition: Partition) -> list[Daily]:
     """Every day's analysis."""
     rows = tx.all(
         f"SELECT {_DAILY} FROM daily_analyses WHERE user_id = ? AND part = ? ORDER BY day",
-        (scope.user, partition.key),
+        (tx.user, partition.key),
     )
     return [_daily(row) for row in rows]
 
 
-def days_of(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> list[str]:
+def days_of(tx: Tx, partition: Partition, session_id: str) -> list[str]:
     """The days whose analysis draws on a session."""
     name = msgspec.json.encode(session_id).decode()
     rows = tx.all(
         "SELECT day, sessions FROM daily_analyses WHERE user_id = ? AND part = ?"
         " AND sessions LIKE ? ORDER BY day",
-        (scope.user, partition.key, f"%{name.replace(chr(92), '_')}%"),
+        (tx.user, partition.key, f"%{name.replace(chr(92), '_')}%"),
     )
     # A wildcard in a name may have found more.
     return [day for day, named in rows if session_id in msgspec.json.decode(named)]
 
 
-def daily_before(
-    tx: Tx, scope: Scope, partition: Partition, before: str | None, limit: int
-) -> list[Daily]:
+def daily_before(tx: Tx, partition: Partition, before: str | None, limit: int) -> list[Daily]:
     """The analyses of the last days, or of those before a day, the last first."""
     earlier, values = ("", ()) if before is None else (" AND day < ?", (before,))
     rows = tx.all(
         f"SELECT {_DAILY} FROM daily_analyses WHERE user_id = ? AND part = ?{earlier}"
         " ORDER BY day DESC LIMIT ?",
-        (scope.user, partition.key, *values, limit),
+        (tx.user, partition.key, *values, limit),
     )
     return [_daily(row) for row in rows]
 
 
-def summaries_before(
-    tx: Tx, scope: Scope, partition: Partition, before: int | None, limit: int
-) -> list[Summary]:
+def summaries_before(tx: Tx, partition: Partition, before: int | None, limit: int) -> list[Summary]:
     """Summaries of sessions whose last message was said before a time, the last first."""
     earlier, values = ("", ()) if before is None else (" AND told_at < ?", (before,))
     rows = tx.all(
         f"SELECT {_SUMMARY} FROM summaries WHERE user_id = ? AND part = ? AND kind = 'session'"
         f"{earlier} ORDER BY told_at DESC, subject LIMIT ?",
-        (scope.user, partition.key, *values, limit),
+        (tx.user, partition.key, *values, limit),
     )
     return [_summary(row) for row in rows]
 
 
-def drop_daily(tx: Tx, scope: Scope, partition: Partition, days: Sequence[str]) -> None:
+def drop_daily(tx: Tx, partition: Partition, days: Sequence[str]) -> None:
     """Delete analyses."""
     tx.many(
         "DELETE FROM daily_analyses WHERE user_id = ? AND part = ? AND day = ?",
-        [(scope.user, partition.key, day) for day in days],
+        [(tx.user, partition.key, day) for day in days],
     )
 
 

@@ -10,7 +10,6 @@ from polyvox.memory.tables import at_once
 from polyvox.memory.tables.remembered import SESSION_BITS, Episode, Partition, Stored
 from polyvox.memory.tables.shelves import OWNER
 from polyvox.store.database import Row, Tx, Value
-from polyvox.values import Scope
 
 EPISODE = (
     "e.doc, (SELECT t.session_id FROM transcripts t WHERE t.user_id = e.user_id"
@@ -47,7 +46,6 @@ class View(NamedTuple):
 
 def in_views(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     views: Sequence[View],
     columns: str,
@@ -68,7 +66,7 @@ def in_views(
             " WHERE doc BETWEEN spans.low AND spans.high AND user_id = ? OFFSET 0) AS e"
             " WHERE e.part = ? AND (spans.whose IS NULL OR"
             f" strpos(spans.whose, ',' || {OWNER} || ',') > 0) {more}",
-            (spans, scope.user, partition.key, *params),
+            (spans, tx.user, partition.key, *params),
         )
     return tx.all(
         "WITH spans (low, high, whose) AS MATERIALIZED (SELECT json_extract(value, '$[0]'),"
@@ -76,7 +74,7 @@ def in_views(
         f" SELECT {columns} FROM spans CROSS JOIN episodes e NOT INDEXED"
         " WHERE e.doc BETWEEN spans.low AND spans.high AND e.user_id = ? AND e.part = ?"
         f" AND (spans.whose IS NULL OR instr(spans.whose, ',' || {OWNER} || ',')) {more}",
-        (spans, scope.user, partition.key, *params),
+        (spans, tx.user, partition.key, *params),
     )
 
 
@@ -84,9 +82,7 @@ def _list(owners: Collection[str] | None) -> str | None:
     return None if owners is None else f",{','.join(sorted(owners))},"
 
 
-def glances(
-    tx: Tx, scope: Scope, partition: Partition, views: Sequence[View], until: int | None
-) -> list[Row]:
+def glances(tx: Tx, partition: Partition, views: Sequence[View], until: int | None) -> list[Row]:
     """As much as it takes to rank them of the episodes in these ranges that may be told, those said
     by `until`: number, time, words, whose, role, cloud, pinned."""
     if not views:
@@ -95,11 +91,11 @@ def glances(
     more, params = "AND e.excluded = 0", list[Value]()
     if until is not None:
         more, params = f"{more} AND e.at <= ?", [until]
-    return in_views(tx, scope, partition, views, columns, more, params)
+    return in_views(tx, partition, views, columns, more, params)
 
 
 def persons_words(
-    tx: Tx, scope: Scope, partition: Partition, before: int, most: int
+    tx: Tx, partition: Partition, before: int, most: int
 ) -> list[tuple[Episode, int, bool]]:
     """What the person said, of the last so many messages before a time, the latest first; each with
     its time and whether it may go to a cloud model."""
@@ -107,7 +103,7 @@ def persons_words(
         f"SELECT {EPISODE} FROM (SELECT * FROM episodes WHERE user_id = ? AND part = ?"
         " AND at < ? AND excluded = 0 ORDER BY at DESC, doc DESC LIMIT ?) AS e"
         " WHERE e.role = 'user' AND e.advisor_id IS NULL ORDER BY e.at DESC, e.doc DESC",
-        (scope.user, partition.key, before, most),
+        (tx.user, partition.key, before, most),
     )
     return [(one.episode, one.at, one.cloud) for one in map(stored_of, rows)]
 
@@ -122,14 +118,12 @@ def stored_of(row: Row) -> Stored:
     return Stored(doc, episode, at, bool(cloud), tuple(terms.split()))
 
 
-def insert(
-    tx: Tx, scope: Scope, partition: Partition, rows: Sequence[Stored], vectors: Sequence[str]
-) -> None:
+def insert(tx: Tx, partition: Partition, rows: Sequence[Stored], vectors: Sequence[str]) -> None:
     """Store episodes, on PostgreSQL with the words they are found by (`vectors`)."""
     postgres = tx.dialect == "postgresql"
     values: list[tuple[Value, ...]] = [
         (
-            scope.user,
+            tx.user,
             one.doc,
             partition.key,
             one.episode.index,

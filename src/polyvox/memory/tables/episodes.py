@@ -29,7 +29,7 @@ from polyvox.memory.tables.remembered import (
 )
 from polyvox.memory.tables.shelves import Doc, Shelf
 from polyvox.store.database import Row, Tx, Value
-from polyvox.values import REDACTED, Scope
+from polyvox.values import REDACTED
 
 __all__ = ["Episode", "Message", "New", "Partition", "Role", "Stored", "Transcript"]
 
@@ -38,18 +38,16 @@ IDS = 400
 _TRANSCRIPT = "session_id, persona_id, started_at, ended_at, messages"
 
 
-def forgotten(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> bool:
+def forgotten(tx: Tx, partition: Partition, session_id: str) -> bool:
     """Whether a session of this id was removed."""
     row = tx.one(
         "SELECT 1 FROM forgotten_sessions WHERE user_id = ? AND part = ? AND hash = ?",
-        (scope.user, partition.key, content_hash(session_id)),
+        (tx.user, partition.key, content_hash(session_id)),
     )
     return row is not None
 
 
-def forgotten_of(
-    tx: Tx, scope: Scope, partition: Partition, session_ids: Sequence[str]
-) -> set[str]:
+def forgotten_of(tx: Tx, partition: Partition, session_ids: Sequence[str]) -> set[str]:
     """Which of these sessions were removed."""
     if not session_ids:
         return set()
@@ -57,31 +55,21 @@ def forgotten_of(
     rows = tx.all(
         "SELECT hash FROM forgotten_sessions WHERE user_id = ? AND part = ?"
         f" AND hash IN ({', '.join('?' * len(hashes))})",
-        (scope.user, partition.key, *hashes),
+        (tx.user, partition.key, *hashes),
     )
     return {hashes[row[0]] for row in rows}
 
 
 def add(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    transcript: Transcript,
-    messages: Sequence[New],
-    cloud: bool,
+    tx: Tx, partition: Partition, transcript: Transcript, messages: Sequence[New], cloud: bool
 ) -> int:
     """Store what is new of a session's messages; answers how many are. What is there already must
     be the same. The session's times grow to hold those given."""
-    return _grow(tx, scope, partition, transcript, cloud, lambda known: messages[known:], messages)
+    return _grow(tx, partition, transcript, cloud, lambda known: messages[known:], messages)
 
 
 def append(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    transcript: Transcript,
-    fresh: Sequence[New],
-    cloud: bool,
+    tx: Tx, partition: Partition, transcript: Transcript, fresh: Sequence[New], cloud: bool
 ) -> int:
     """Store further messages of a session, behind those that it has; answers the index of the
     first."""
@@ -91,13 +79,12 @@ def append(
         first.append(known)
         return fresh
 
-    _grow(tx, scope, partition, transcript, cloud, all_of_it, ())
+    _grow(tx, partition, transcript, cloud, all_of_it, ())
     return first[0]
 
 
 def _grow(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     transcript: Transcript,
     cloud: bool,
@@ -105,7 +92,7 @@ def _grow(
     same: Sequence[New],
 ) -> int:
     """Store what `fresh_of` says is new behind so many messages."""
-    key = (scope.user, partition.key, transcript.session_id)
+    key = (tx.user, partition.key, transcript.session_id)
     # On PostgreSQL a second ingest of this session waits here for the first one.
     row = tx.one(
         f"INSERT INTO transcripts (user_id, part, {_TRANSCRIPT}) VALUES (?, ?, ?, ?, ?, ?, 0)"
@@ -118,16 +105,16 @@ def _grow(
     if row is None:
         raise Conflict("This session is being forgotten right now.", "Send it again.")
     number, known, started_at = row
-    stored = _session(tx, scope, partition, number) if known else []
+    stored = _session(tx, partition, number) if known else []
     _same(stored, same)
     undated = [one.doc for one in stored if one.episode.said_at is None and one.at > started_at]
     tx.many(
         "UPDATE episodes SET at = ? WHERE user_id = ? AND doc = ?",
-        [(started_at, scope.user, doc) for doc in undated],
+        [(started_at, tx.user, doc) for doc in undated],
     )
     fresh = fresh_of(known)
     rows = placed(number, known, stored, fresh, transcript.session_id, started_at, cloud)
-    _insert(tx, scope, partition, rows)
+    _insert(tx, partition, rows)
     if fresh:
         tx.run(
             "UPDATE transcripts SET messages = ? WHERE user_id = ? AND part = ? AND session_id = ?",
@@ -142,19 +129,17 @@ def _either(column: str, is_: str) -> str:
     return f"CASE WHEN {old} {is_} {new} THEN {old} ELSE {new} END"
 
 
-def find_transcript(
-    tx: Tx, scope: Scope, partition: Partition, session_id: str
-) -> Transcript | None:
+def find_transcript(tx: Tx, partition: Partition, session_id: str) -> Transcript | None:
     """One ingested session, or None."""
     row = tx.one(
         f"SELECT {_TRANSCRIPT} FROM transcripts WHERE user_id = ? AND part = ? AND session_id = ?",
-        (scope.user, partition.key, session_id),
+        (tx.user, partition.key, session_id),
     )
     return None if row is None else Transcript(*row)
 
 
 def list_transcripts(
-    tx: Tx, scope: Scope, partition: Partition, limit: int, before: int | None = None
+    tx: Tx, partition: Partition, limit: int, before: int | None = None
 ) -> list[Transcript]:
     """Ingested sessions, the last ended first; `before`, only those that ended earlier."""
     time: tuple[Value, ...] = () if before is None else (before,)
@@ -162,21 +147,20 @@ def list_transcripts(
         f"SELECT {_TRANSCRIPT} FROM transcripts WHERE user_id = ? AND part = ?"
         f"{'' if before is None else ' AND ended_at < ?'}"
         " ORDER BY ended_at DESC, session_id LIMIT ?",
-        (scope.user, partition.key, *time, limit),
+        (tx.user, partition.key, *time, limit),
     )
     return [Transcript(*row) for row in rows]
 
 
-def episodes_of(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> list[Episode]:
+def episodes_of(tx: Tx, partition: Partition, session_id: str) -> list[Episode]:
     """Everything that is remembered of a session, in order."""
-    number = _number(tx, scope, partition, session_id)
-    stored = [] if number is None else _session(tx, scope, partition, number)
+    number = _number(tx, partition, session_id)
+    stored = [] if number is None else _session(tx, partition, number)
     return [one.episode for one in stored]
 
 
 def visible_of(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     session_id: str,
     sees: Callable[[Shelf], bool],
@@ -185,8 +169,8 @@ def visible_of(
 ) -> list[Episode]:
     """What somebody who sees only some shelves may be told of these messages of a session, in
     order."""
-    number = _number(tx, scope, partition, session_id)
-    stored = [] if number is None else _in_session(tx, scope, partition, number, indexes)
+    number = _number(tx, partition, session_id)
+    stored = [] if number is None else _in_session(tx, partition, number, indexes)
     return [
         one.episode
         for one in sorted(stored, key=lambda one: one.doc)
@@ -196,17 +180,14 @@ def visible_of(
     ]
 
 
-def read(
-    tx: Tx, scope: Scope, partition: Partition, ranges: Sequence[tuple[int, int]]
-) -> list[Stored]:
+def read(tx: Tx, partition: Partition, ranges: Sequence[tuple[int, int]]) -> list[Stored]:
     """The episodes whose numbers are in these ranges (first, last)."""
     views = [View(first, last) for first, last in ranges]
-    return [stored_of(row) for row in in_views(tx, scope, partition, views, EPISODE)]
+    return [stored_of(row) for row in in_views(tx, partition, views, EPISODE)]
 
 
 def marked(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     mark: Literal["pinned", "excluded"],
     limit: int,
@@ -218,73 +199,68 @@ def marked(
     rows = tx.all(
         f"SELECT {EPISODE} FROM episodes e WHERE e.user_id = ? AND e.part = ? AND e.{mark} = 1"
         f"{behind} ORDER BY e.at DESC, e.doc DESC LIMIT ?",
-        (scope.user, partition.key, *(() if after is None else (after[0], *after)), limit),
+        (tx.user, partition.key, *(() if after is None else (after[0], *after)), limit),
     )
     return [stored_of(row) for row in rows]
 
 
 def at_places(
-    tx: Tx, scope: Scope, partition: Partition, places: Sequence[tuple[str, int]]
+    tx: Tx, partition: Partition, places: Sequence[tuple[str, int]]
 ) -> dict[tuple[str, int], Episode]:
     """The messages at these places (session, index), as far as they are remembered."""
     found: dict[tuple[str, int], Episode] = {}
     for session_id in dict.fromkeys(name for name, _ in places):
-        number = _number(tx, scope, partition, session_id)
+        number = _number(tx, partition, session_id)
         indexes = {index for name, index in places if name == session_id}
-        for one in [] if number is None else _in_session(tx, scope, partition, number, indexes):
+        for one in [] if number is None else _in_session(tx, partition, number, indexes):
             found[session_id, one.episode.index] = one.episode
     return found
 
 
-def kept_out(tx: Tx, scope: Scope, partition: Partition) -> set[tuple[str, int]]:
+def kept_out(tx: Tx, partition: Partition) -> set[tuple[str, int]]:
     """The messages that are excluded: (session, index)."""
     rows = tx.all(
         "SELECT t.session_id, e.message_index FROM episodes e JOIN transcripts t"
         f" ON t.user_id = e.user_id AND t.number = e.doc >> {SESSION_BITS}"
         " WHERE e.user_id = ? AND e.part = ? AND e.excluded = 1",
-        (scope.user, partition.key),
+        (tx.user, partition.key),
     )
     return {(row[0], row[1]) for row in rows}
 
 
-def count_sessions(tx: Tx, scope: Scope, partition: Partition) -> int:
+def count_sessions(tx: Tx, partition: Partition) -> int:
     """How many sessions are remembered."""
     row = tx.one(
         "SELECT COUNT(*) FROM transcripts WHERE user_id = ? AND part = ?",
-        (scope.user, partition.key),
+        (tx.user, partition.key),
     )
     return 0 if row is None else int(row[0])
 
 
-def said_between(
-    tx: Tx, scope: Scope, partition: Partition, start: int, end: int, most: int
-) -> list[Stored]:
+def said_between(tx: Tx, partition: Partition, start: int, end: int, most: int) -> list[Stored]:
     """What was said in a stretch of time, the latest first, at most so many."""
     rows = tx.all(
         f"SELECT {EPISODE} FROM episodes e WHERE e.user_id = ? AND e.part = ?"
         " AND e.at >= ? AND e.at < ? AND e.excluded = 0 ORDER BY e.at DESC, e.doc DESC LIMIT ?",
-        (scope.user, partition.key, start, end, most),
+        (tx.user, partition.key, start, end, most),
     )
     return [stored_of(row) for row in rows]
 
 
-def session_numbers(
-    tx: Tx, scope: Scope, partition: Partition, session_ids: Sequence[str]
-) -> set[int]:
+def session_numbers(tx: Tx, partition: Partition, session_ids: Sequence[str]) -> set[int]:
     """By which numbers the index knows these sessions."""
     if not session_ids:
         return set()
     rows = tx.all(
         "SELECT number FROM transcripts WHERE user_id = ? AND part = ?"
         f" AND session_id IN ({', '.join('?' * len(session_ids))})",
-        (scope.user, partition.key, *session_ids),
+        (tx.user, partition.key, *session_ids),
     )
     return {row[0] for row in rows}
 
 
 def mark(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     session_id: str,
     index: int,
@@ -293,7 +269,7 @@ def mark(
     pinned: bool | None = None,
 ) -> Episode:
     """Exclude an episode from recall (it leaves the index) or take it back; pin it or not."""
-    old = _one(tx, scope, partition, session_id, index)
+    old = _one(tx, partition, session_id, index)
     was = old.episode
     new = replace(
         was,
@@ -302,55 +278,53 @@ def mark(
     )
     tx.run(
         "UPDATE episodes SET excluded = ?, pinned = ? WHERE user_id = ? AND doc = ?",
-        (new.excluded, new.pinned, scope.user, old.doc),
+        (new.excluded, new.pinned, tx.user, old.doc),
     )
     doc = _doc(old, partition)
     if new.excluded and not was.excluded:
-        shelves.take(tx, scope, [doc])
-        _set_vector(tx, scope, old.doc, "")
+        shelves.take(tx, [doc])
+        _set_vector(tx, old.doc, "")
     elif was.excluded and not new.excluded:
-        shelves.place(tx, scope, [doc])
-        _set_vector(tx, scope, old.doc, shelves.vector(scope, doc))
+        shelves.place(tx, [doc])
+        _set_vector(tx, old.doc, shelves.vector(tx.scope, doc))
     return new
 
 
-def rewrite(
-    tx: Tx, scope: Scope, partition: Partition, old: Stored, text: str, terms: tuple[str, ...]
-) -> None:
+def rewrite(tx: Tx, partition: Partition, old: Stored, text: str, terms: tuple[str, ...]) -> None:
     """Put other words in the place of an episode's: what repeated something forgotten."""
     new = replace(old, episode=replace(old.episode, text=text), terms=terms)
     if not old.episode.excluded:
-        shelves.take(tx, scope, [_doc(old, partition)])
-        shelves.place(tx, scope, [_doc(new, partition)])
-        _set_vector(tx, scope, old.doc, shelves.vector(scope, _doc(new, partition)))
+        shelves.take(tx, [_doc(old, partition)])
+        shelves.place(tx, [_doc(new, partition)])
+        _set_vector(tx, old.doc, shelves.vector(tx.scope, _doc(new, partition)))
     tx.run(
         "UPDATE episodes SET text = ?, terms = ? WHERE user_id = ? AND doc = ?",
-        (text, " ".join(terms), scope.user, old.doc),
+        (text, " ".join(terms), tx.user, old.doc),
     )
 
 
-def answered_since(tx: Tx, scope: Scope, partition: Partition, since: int) -> list[Stored]:
+def answered_since(tx: Tx, partition: Partition, since: int) -> list[Stored]:
     """What was answered since a time, in order."""
     rows = tx.all(
         f"SELECT {EPISODE} FROM episodes e WHERE e.user_id = ? AND e.part = ? AND e.at >= ?"
         " AND e.role = 'assistant' ORDER BY e.doc",
-        (scope.user, partition.key, since),
+        (tx.user, partition.key, since),
     )
     return [stored_of(row) for row in rows]
 
 
-def remove_message(tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int) -> None:
+def remove_message(tx: Tx, partition: Partition, session_id: str, index: int) -> None:
     """Forget one message. Its place stays empty."""
-    _delete(tx, scope, partition, [_one(tx, scope, partition, session_id, index)])
+    _delete(tx, partition, [_one(tx, partition, session_id, index)])
 
 
-def remove_session(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> int:
+def remove_session(tx: Tx, partition: Partition, session_id: str) -> int:
     """Forget a session; answers how many episodes went. It does not come back when sent again,
     and that holds for one that was never here too: it may be on its way."""
-    number = _number(tx, scope, partition, session_id)
-    gone = [] if number is None else _session(tx, scope, partition, number)
-    _delete(tx, scope, partition, gone)
-    where = (scope.user, partition.key)
+    number = _number(tx, partition, session_id)
+    gone = [] if number is None else _session(tx, partition, number)
+    _delete(tx, partition, gone)
+    where = (tx.user, partition.key)
     for table in ("transcripts", "episode_sources"):
         tx.run(
             f"DELETE FROM {table} WHERE user_id = ? AND part = ? AND session_id = ?",
@@ -380,35 +354,35 @@ def _same(stored: Sequence[Stored], messages: Sequence[New]) -> None:
             )
 
 
-def _insert(tx: Tx, scope: Scope, partition: Partition, rows: Sequence[Stored]) -> None:
+def _insert(tx: Tx, partition: Partition, rows: Sequence[Stored]) -> None:
     docs = [_doc(one, partition) for one in rows]
-    found_by = [shelves.vector(scope, doc) if tx.dialect == "postgresql" else "" for doc in docs]
-    insert(tx, scope, partition, rows, found_by)
-    shelves.place(tx, scope, docs)
+    found_by = [shelves.vector(tx.scope, doc) if tx.dialect == "postgresql" else "" for doc in docs]
+    insert(tx, partition, rows, found_by)
+    shelves.place(tx, docs)
 
 
-def _delete(tx: Tx, scope: Scope, partition: Partition, rows: Sequence[Stored]) -> None:
-    shelves.take(tx, scope, [_doc(one, partition) for one in rows if not one.episode.excluded])
+def _delete(tx: Tx, partition: Partition, rows: Sequence[Stored]) -> None:
+    shelves.take(tx, [_doc(one, partition) for one in rows if not one.episode.excluded])
     tx.many(
         "DELETE FROM episodes WHERE user_id = ? AND doc = ?",
-        [(scope.user, one.doc) for one in rows],
+        [(tx.user, one.doc) for one in rows],
     )
 
 
-def _set_vector(tx: Tx, scope: Scope, doc: int, vector: str) -> None:
+def _set_vector(tx: Tx, doc: int, vector: str) -> None:
     if tx.dialect == "postgresql":
         tx.run(
             "UPDATE episodes SET words = CAST(? AS TSVECTOR) WHERE user_id = ? AND doc = ?",
-            (vector, scope.user, doc),
+            (vector, tx.user, doc),
         )
 
 
-def _session(tx: Tx, scope: Scope, partition: Partition, number: int) -> list[Stored]:
-    return sorted(read(tx, scope, partition, [_span(number)]), key=lambda one: one.doc)
+def _session(tx: Tx, partition: Partition, number: int) -> list[Stored]:
+    return sorted(read(tx, partition, [_span(number)]), key=lambda one: one.doc)
 
 
 def _in_session(
-    tx: Tx, scope: Scope, partition: Partition, number: int, indexes: Collection[int]
+    tx: Tx, partition: Partition, number: int, indexes: Collection[int]
 ) -> list[Stored]:
     """The messages of a session that have these indexes."""
     found: list[Row] = []
@@ -417,7 +391,7 @@ def _in_session(
         some = wanted[start : start + IDS]
         more = f"AND e.message_index IN ({', '.join('?' * len(some))})"
         views = [View(*_span(number))]
-        found += in_views(tx, scope, partition, views, EPISODE, more, some)
+        found += in_views(tx, partition, views, EPISODE, more, some)
     return [stored_of(row) for row in found]
 
 
@@ -426,9 +400,9 @@ def _span(number: int) -> tuple[int, int]:
     return number << SESSION_BITS, ((number + 1) << SESSION_BITS) - 1
 
 
-def _one(tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int) -> Stored:
-    number = _number(tx, scope, partition, session_id)
-    if number is not None and (found := _in_session(tx, scope, partition, number, (index,))):
+def _one(tx: Tx, partition: Partition, session_id: str, index: int) -> Stored:
+    number = _number(tx, partition, session_id)
+    if number is not None and (found := _in_session(tx, partition, number, (index,))):
         return found[0]
     raise NotFound(
         f"Nothing is remembered of message {index} of session {session_id}.",
@@ -436,8 +410,8 @@ def _one(tx: Tx, scope: Scope, partition: Partition, session_id: str, index: int
     )
 
 
-def _number(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> int | None:
-    numbers = session_numbers(tx, scope, partition, (session_id,))
+def _number(tx: Tx, partition: Partition, session_id: str) -> int | None:
+    numbers = session_numbers(tx, partition, (session_id,))
     return numbers.pop() if numbers else None
 
 

@@ -14,7 +14,6 @@ from polyvox.errors import NotFound
 from polyvox.memory.tables import episodes
 from polyvox.memory.tables.remembered import Partition, Role
 from polyvox.store.database import Row, Tx, Value
-from polyvox.values import Scope
 
 Source = Literal["user_stated", "manual", "inferred"]
 Precision = Literal["day", "week", "month", "year"]
@@ -61,7 +60,7 @@ class Fact:
     of a line."""
 
 
-def add(tx: Tx, scope: Scope, partition: Partition, facts: Sequence[Fact]) -> list[Fact]:
+def add(tx: Tx, partition: Partition, facts: Sequence[Fact]) -> list[Fact]:
     """Store what is not there yet; answers what was new."""
     fresh = []
     for fact in facts:
@@ -91,16 +90,16 @@ def add(tx: Tx, scope: Scope, partition: Partition, facts: Sequence[Fact]) -> li
         new = tx.run(
             f"INSERT INTO facts (user_id, part, {_FACT}) VALUES"
             f" (?, ?, {', '.join('?' * len(values))}) ON CONFLICT DO NOTHING",
-            (scope.user, partition.key, *values),
+            (tx.user, partition.key, *values),
         )
         if new:
             fresh.append(fact)
     return fresh
 
 
-def get(tx: Tx, scope: Scope, partition: Partition, fact_id: str) -> Fact:
+def get(tx: Tx, partition: Partition, fact_id: str) -> Fact:
     """One fact."""
-    found = by_ids(tx, scope, partition, (fact_id,))
+    found = by_ids(tx, partition, (fact_id,))
     if not found:
         raise NotFound(
             f"There is no fact {fact_id}.", "It may have been forgotten; search for it again."
@@ -108,38 +107,37 @@ def get(tx: Tx, scope: Scope, partition: Partition, fact_id: str) -> Fact:
     return found[0]
 
 
-def by_ids(tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str]) -> list[Fact]:
+def by_ids(tx: Tx, partition: Partition, ids: Sequence[str]) -> list[Fact]:
     """The facts of these ids that there are."""
-    return _among(tx, scope, partition, "id", ids)
+    return _among(tx, partition, "id", ids)
 
 
-def of_lines(tx: Tx, scope: Scope, partition: Partition, lines: Sequence[str]) -> list[Fact]:
+def of_lines(tx: Tx, partition: Partition, lines: Sequence[str]) -> list[Fact]:
     """Every statement of these lines."""
-    return _among(tx, scope, partition, "line", lines)
+    return _among(tx, partition, "line", lines)
 
 
-def of_session(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> list[Fact]:
+def of_session(tx: Tx, partition: Partition, session_id: str) -> list[Fact]:
     """Every statement whose evidence is in a session."""
-    return _among(tx, scope, partition, "session_id", (session_id,))
+    return _among(tx, partition, "session_id", (session_id,))
 
 
-def corrections(tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str]) -> list[Fact]:
+def corrections(tx: Tx, partition: Partition, ids: Sequence[str]) -> list[Fact]:
     """What was put in place of these facts by hand."""
-    return _among(tx, scope, partition, "corrects", ids)
+    return _among(tx, partition, "corrects", ids)
 
 
-def every(tx: Tx, scope: Scope, partition: Partition) -> list[Fact]:
+def every(tx: Tx, partition: Partition) -> list[Fact]:
     """Every statement there is, the newest first."""
     rows = tx.all(
         f"SELECT {_FACT} FROM facts WHERE user_id = ? AND part = ? ORDER BY said_at DESC, id",
-        (scope.user, partition.key),
+        (tx.user, partition.key),
     )
-    return _placed(tx, scope, partition, [_fact(row) for row in rows])
+    return _placed(tx, partition, [_fact(row) for row in rows])
 
 
 def some(
     tx: Tx,
-    scope: Scope,
     partition: Partition,
     limit: int,
     *,
@@ -159,52 +157,50 @@ def some(
     rows = tx.all(
         f"SELECT {_FACT} FROM facts WHERE user_id = ? AND part = ?{only}"
         " ORDER BY said_at DESC, id DESC LIMIT ?",
-        (scope.user, partition.key, *values, limit),
+        (tx.user, partition.key, *values, limit),
     )
     return [_fact(row) for row in rows]
 
 
-def count(tx: Tx, scope: Scope, partition: Partition) -> int:
+def count(tx: Tx, partition: Partition) -> int:
     """How many statements there are."""
     row = tx.one(
-        "SELECT COUNT(*) FROM facts WHERE user_id = ? AND part = ?", (scope.user, partition.key)
+        "SELECT COUNT(*) FROM facts WHERE user_id = ? AND part = ?", (tx.user, partition.key)
     )
     return 0 if row is None else int(row[0])
 
 
-def mark(tx: Tx, scope: Scope, partition: Partition, fact: Fact) -> None:
+def mark(tx: Tx, partition: Partition, fact: Fact) -> None:
     """Keep whether a fact is pinned and excluded."""
     tx.run(
         "UPDATE facts SET pinned = ?, excluded = ? WHERE user_id = ? AND part = ? AND id = ?",
-        (int(fact.pinned), int(fact.excluded), scope.user, partition.key, fact.id),
+        (int(fact.pinned), int(fact.excluded), tx.user, partition.key, fact.id),
     )
 
 
-def remove(tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str]) -> None:
+def remove(tx: Tx, partition: Partition, ids: Sequence[str]) -> None:
     """Delete facts."""
     tx.many(
         "DELETE FROM facts WHERE user_id = ? AND part = ? AND id = ?",
-        [(scope.user, partition.key, one) for one in ids],
+        [(tx.user, partition.key, one) for one in ids],
     )
 
 
-def _among(
-    tx: Tx, scope: Scope, partition: Partition, column: str, values: Sequence[str]
-) -> list[Fact]:
+def _among(tx: Tx, partition: Partition, column: str, values: Sequence[str]) -> list[Fact]:
     found: list[Row] = []
     for start in range(0, len(values), SOME):
         some = values[start : start + SOME]
         found += tx.all(
             f"SELECT {_FACT} FROM facts WHERE user_id = ? AND part = ?"
             f" AND {column} IN ({', '.join('?' * len(some))})",
-            (scope.user, partition.key, *some),
+            (tx.user, partition.key, *some),
         )
     # Put in order here: a database without statistics would walk the partition to spare sorting.
     facts = sorted(map(_fact, found), key=lambda one: (one.said_at, one.id))
-    return _placed(tx, scope, partition, facts)
+    return _placed(tx, partition, facts)
 
 
-def _placed(tx: Tx, scope: Scope, partition: Partition, facts: list[Fact]) -> list[Fact]:
+def _placed(tx: Tx, partition: Partition, facts: list[Fact]) -> list[Fact]:
     """Facts of which it is known what a message says first, where it says several of a line."""
     said = Counter((one.line, one.session_id, one.index) for one in facts)
     several = {
@@ -215,7 +211,7 @@ def _placed(tx: Tx, scope: Scope, partition: Partition, facts: list[Fact]) -> li
     }
     if not several:
         return facts
-    messages = episodes.at_places(tx, scope, partition, list(several.values()))
+    messages = episodes.at_places(tx, partition, list(several.values()))
 
     def place(one: Fact) -> int:
         message = messages.get(several.get(one.id, ("", 0)))

@@ -11,7 +11,6 @@ from typing import Literal, TypeVar
 
 from polyvox.memory.tables.remembered import Partition
 from polyvox.store.database import Row, Tx
-from polyvox.values import Scope
 
 LoopType = Literal["commitment", "decision", "friction", "habit", "thread"]
 Horizon = Literal["today", "this_week", "ongoing"]
@@ -69,11 +68,7 @@ Said = TypeVar("Said", Sighting, Ended)
 
 
 def add(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    sightings: Sequence[Sighting],
-    endings: Sequence[Ended] = (),
+    tx: Tx, partition: Partition, sightings: Sequence[Sighting], endings: Sequence[Ended] = ()
 ) -> int:
     """Store what is not there yet; answers how much was new."""
     new = 0
@@ -82,7 +77,7 @@ def add(
             f"INSERT INTO loop_sightings (user_id, part, {_SIGHTING}) VALUES"
             " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (
-                scope.user,
+                tx.user,
                 partition.key,
                 one.id,
                 one.topic,
@@ -108,7 +103,7 @@ def add(
             f"INSERT INTO loop_endings (user_id, part, {_ENDING}) VALUES"
             " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (
-                scope.user,
+                tx.user,
                 partition.key,
                 end.id,
                 end.status,
@@ -123,25 +118,18 @@ def add(
     return new
 
 
-def sightings(
-    tx: Tx, scope: Scope, partition: Partition, *, session_id: str | None = None
-) -> list[Sighting]:
+def sightings(tx: Tx, partition: Partition, *, session_id: str | None = None) -> list[Sighting]:
     """Every sighting, or those of one session."""
     only = "" if session_id is None else " AND session_id = ?"
     rows = tx.all(
         f"SELECT {_SIGHTING} FROM loop_sightings WHERE user_id = ? AND part = ?{only}",
-        (scope.user, partition.key, *(() if session_id is None else (session_id,))),
+        (tx.user, partition.key, *(() if session_id is None else (session_id,))),
     )
     return _in_order([_sighting(row) for row in rows])
 
 
 def endings(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    *,
-    since: int | None = None,
-    session_id: str | None = None,
+    tx: Tx, partition: Partition, *, since: int | None = None, session_id: str | None = None
 ) -> list[Ended]:
     """What was said of the end of loops, since a time, or in one session."""
     where, values = "", []
@@ -151,36 +139,34 @@ def endings(
     rows = tx.all(
         f"SELECT {_ENDING} FROM loop_endings WHERE user_id = ? AND part = ?{where}"
         f"{' AND session_id = ?' if only else ''}",
-        (scope.user, partition.key, *values, *only),
+        (tx.user, partition.key, *values, *only),
     )
     return _in_order([_ended(row) for row in rows])
 
 
-def mark(tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str], *, pinned: bool) -> None:
+def mark(tx: Tx, partition: Partition, ids: Sequence[str], *, pinned: bool) -> None:
     """Keep whether these sightings are of a pinned loop."""
     tx.many(
         "UPDATE loop_sightings SET pinned = ? WHERE user_id = ? AND part = ? AND id = ?",
-        [(int(pinned), scope.user, partition.key, one) for one in ids],
+        [(int(pinned), tx.user, partition.key, one) for one in ids],
     )
 
 
-def any_pinned(tx: Tx, scope: Scope, partition: Partition) -> bool:
+def any_pinned(tx: Tx, partition: Partition) -> bool:
     """Whether some loop is pinned."""
     row = tx.one(
         "SELECT 1 FROM loop_sightings WHERE user_id = ? AND part = ? AND pinned = 1 LIMIT 1",
-        (scope.user, partition.key),
+        (tx.user, partition.key),
     )
     return row is not None
 
 
-def remove(
-    tx: Tx, scope: Scope, partition: Partition, sighted: Sequence[str], ended: Sequence[str]
-) -> None:
+def remove(tx: Tx, partition: Partition, sighted: Sequence[str], ended: Sequence[str]) -> None:
     """Delete sightings and endings."""
     for table, ids in (("loop_sightings", sighted), ("loop_endings", ended)):
         tx.many(
             f"DELETE FROM {table} WHERE user_id = ? AND part = ? AND id = ?",
-            [(scope.user, partition.key, one) for one in ids],
+            [(tx.user, partition.key, one) for one in ids],
         )
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from polyvox.memory.tables.facts import Source
 from polyvox.memory.tables.remembered import Partition
 from polyvox.store.database import Row, Tx
-from polyvox.values import Scope
 
 _ENTRY = (
     "id, field, item, value, said_at, source, confidence, retracts, session_id, message_index,"
@@ -36,7 +35,7 @@ class Entry:
     cloud: bool = True
 
 
-def add(tx: Tx, scope: Scope, partition: Partition, entries: Sequence[Entry], now: int) -> int:
+def add(tx: Tx, partition: Partition, entries: Sequence[Entry], now: int) -> int:
     """Store what is not there yet; answers how much was new."""
     new = 0
     for one in entries:
@@ -44,7 +43,7 @@ def add(tx: Tx, scope: Scope, partition: Partition, entries: Sequence[Entry], no
             f"INSERT INTO profile_entries (user_id, part, {_ENTRY}) VALUES"
             " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (
-                scope.user,
+                tx.user,
                 partition.key,
                 one.id,
                 one.field,
@@ -61,48 +60,46 @@ def add(tx: Tx, scope: Scope, partition: Partition, entries: Sequence[Entry], no
             ),
         )
     if new:
-        _changed(tx, scope, partition, now)
+        _changed(tx, partition, now)
     return new
 
 
-def entries(
-    tx: Tx, scope: Scope, partition: Partition, *, session_id: str | None = None
-) -> list[Entry]:
+def entries(tx: Tx, partition: Partition, *, session_id: str | None = None) -> list[Entry]:
     """Every entry, or those of one session."""
     only = "" if session_id is None else " AND session_id = ?"
     rows = tx.all(
         f"SELECT {_ENTRY} FROM profile_entries WHERE user_id = ? AND part = ?{only}"
         " ORDER BY said_at, id",
-        (scope.user, partition.key, *(() if session_id is None else (session_id,))),
+        (tx.user, partition.key, *(() if session_id is None else (session_id,))),
     )
     return [_entry(row) for row in rows]
 
 
-def remove(tx: Tx, scope: Scope, partition: Partition, ids: Sequence[str], now: int) -> None:
+def remove(tx: Tx, partition: Partition, ids: Sequence[str], now: int) -> None:
     """Delete entries."""
     tx.many(
         "DELETE FROM profile_entries WHERE user_id = ? AND part = ? AND id = ?",
-        [(scope.user, partition.key, one) for one in ids],
+        [(tx.user, partition.key, one) for one in ids],
     )
     if ids:
-        _changed(tx, scope, partition, now)
+        _changed(tx, partition, now)
 
 
-def version(tx: Tx, scope: Scope, partition: Partition) -> tuple[int, int | None]:
+def version(tx: Tx, partition: Partition) -> tuple[int, int | None]:
     """How often the profile was changed, and when last."""
     row = tx.one(
         "SELECT version, updated_at FROM profiles WHERE user_id = ? AND part = ?",
-        (scope.user, partition.key),
+        (tx.user, partition.key),
     )
     return (0, None) if row is None else (int(row[0]), int(row[1]))
 
 
-def _changed(tx: Tx, scope: Scope, partition: Partition, now: int) -> None:
+def _changed(tx: Tx, partition: Partition, now: int) -> None:
     tx.run(
         "INSERT INTO profiles (user_id, part, version, updated_at) VALUES (?, ?, 1, ?)"
         " ON CONFLICT (user_id, part) DO UPDATE SET version = profiles.version + 1,"
         " updated_at = excluded.updated_at",
-        (scope.user, partition.key, now),
+        (tx.user, partition.key, now),
     )
 
 

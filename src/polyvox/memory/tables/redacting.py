@@ -22,27 +22,27 @@ from polyvox.events import ConversationChanged
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, marked, moved, place
 from polyvox.memory.tables.told import Shown, Told, listed, shown
-from polyvox.store import events, running, search, turns
+from polyvox.store import events, search, summaries, turns
 from polyvox.store.database import Row, Tx
-from polyvox.values import REDACTED, Scope
+from polyvox.values import REDACTED
 
 _ANSWER = "id, text, thinking, points, failure, attempts, marks, excluded"
 
 
-def check_rest(tx: Tx, scope: Scope, needles: Needles) -> None:
+def check_rest(tx: Tx, needles: Needles) -> None:
     """Refuse while an answer is being written that was told the words, or may have been: it would
     bring them back when it ends. From here on nothing is stored that was made of what memory or a
     context told (see `companions.drops_held`)."""
-    companions.drop_packets(tx, scope)
+    companions.drop_packets(tx)
     rows = tx.all(
         "SELECT a.conversation_id, r.data FROM answers a LEFT JOIN receipts r"
         " ON r.user_id = a.user_id AND r.answer_id = a.id"
         " WHERE a.user_id = ? AND a.state IN ('pending', 'streaming')",
-        (scope.user,),
+        (tx.user,),
     )
     if not rows:
         return
-    touched, told = _depths(tx, scope, needles), _told(tx, scope, needles)
+    touched, told = _depths(tx, needles), _told(tx, needles)
     for conversation_id, data in rows:
         if conversation_id == needles.leaving:
             continue
@@ -57,11 +57,10 @@ def check_rest(tx: Tx, scope: Scope, needles: Needles) -> None:
 
 
 @place("message", tables=("turns",))
-def _messages(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _messages(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     found = []
     for turn_id, conversation_id, message_id, content in listed(
         tx,
-        scope,
         "SELECT id, conversation_id, message_id, content FROM turns"
         " WHERE user_id = ? AND redacted = 0 AND id",
         needles.turns,
@@ -75,32 +74,30 @@ def _messages(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
         tx.run(
             "UPDATE turns SET content = ?, body_hash = '', excluded = 1, redacted = 1"
             " WHERE user_id = ? AND id = ?",
-            (REDACTED, scope.user, turn_id),
+            (REDACTED, tx.user, turn_id),
         )
-        search.remove(tx, scope, "message", turn_id)
-        running.touched(tx, scope, conversation_id, {f"u{turn_id}"}, needles.now)
+        search.remove(tx, "message", turn_id)
+        summaries.touched(tx, conversation_id, {f"u{turn_id}"}, needles.now)
         told = ConversationChanged("message", message_id)
-        events.append(tx, scope, conversation_id, [told], needles.now)
+        events.append(tx, conversation_id, [told], needles.now)
     return found
 
 
 @place("answer", tables=("answers", "events", "passages"))
-def _answers(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _answers(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     return [
         found
-        for conversation_id, since in sorted(_heard(tx, scope, needles).items())
+        for conversation_id, since in sorted(_heard(tx, needles).items())
         for row in tx.all(
             f"SELECT {_ANSWER} FROM answers"
             " WHERE user_id = ? AND conversation_id = ? AND created_at >= ? ORDER BY id",
-            (scope.user, conversation_id, since),
+            (tx.user, conversation_id, since),
         )
-        if (found := _answer(tx, scope, needles, conversation_id, row, dry)) is not None
+        if (found := _answer(tx, needles, conversation_id, row, dry)) is not None
     ]
 
 
-def _answer(
-    tx: Tx, scope: Scope, needles: Needles, conversation_id: str, row: Row, dry: bool
-) -> Found | None:
+def _answer(tx: Tx, needles: Needles, conversation_id: str, row: Row, dry: bool) -> Found | None:
     answer_id, text, thinking, points, failure, attempts, marks, excluded = row
     whole = answer_id in needles.answers
     said, thought = (
@@ -124,29 +121,29 @@ def _answer(
                 *after,
                 None if marks is None else _moved_marks(bytes(marks), said, thought),
                 1 if whole else excluded,
-                scope.user,
+                tx.user,
                 answer_id,
             ),
         )
         if whole:
-            search.remove(tx, scope, "answer", answer_id)
+            search.remove(tx, "answer", answer_id)
         elif said:
-            search.index(tx, scope, conversation_id, "answer", answer_id, new)
-        _log(tx, scope, answer_id, needles)
-        running.touched(tx, scope, conversation_id, {f"a{answer_id}"}, needles.now)
+            search.index(tx, conversation_id, "answer", answer_id, new)
+        _log(tx, answer_id, needles)
+        summaries.touched(tx, conversation_id, {f"a{answer_id}"}, needles.now)
         told = ConversationChanged("answer", answer_id)
-        events.append(tx, scope, conversation_id, [told], needles.now)
+        events.append(tx, conversation_id, [told], needles.now)
     return Found("answer", answer_id, excerpt(text or thinking), conversation_id)
 
 
 @place("title", tables=("conversations",))
-def _titles(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _titles(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     found = []
-    heard, said = _heard(tx, scope, needles), _depths(tx, scope, needles)
+    heard, said = _heard(tx, needles), _depths(tx, needles)
     sql = "SELECT id, title FROM conversations WHERE user_id = ? AND title <> '' AND id"
-    for conversation_id, title in listed(tx, scope, sql, frozenset(heard)):
+    for conversation_id, title in listed(tx, sql, frozenset(heard)):
         new = needles.redacted(title)
-        if conversation_id in said and _is_named_by(tx, scope, conversation_id, title, needles):
+        if conversation_id in said and _is_named_by(tx, conversation_id, title, needles):
             new = ""
         if new is None:
             continue
@@ -157,24 +154,24 @@ def _titles(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
             new = ""  # the next message names it
         tx.run(
             "UPDATE conversations SET title = ? WHERE user_id = ? AND id = ?",
-            (new, scope.user, conversation_id),
+            (new, tx.user, conversation_id),
         )
         if new:
-            search.index(tx, scope, conversation_id, "title", conversation_id, new)
+            search.index(tx, conversation_id, "title", conversation_id, new)
         else:
-            search.remove(tx, scope, "title", conversation_id)
+            search.remove(tx, "title", conversation_id)
         told = ConversationChanged("details", conversation_id)
-        events.append(tx, scope, conversation_id, [told], needles.now)
+        events.append(tx, conversation_id, [told], needles.now)
     return found
 
 
-def _is_named_by(tx: Tx, scope: Scope, conversation_id: str, title: str, needles: Needles) -> bool:
+def _is_named_by(tx: Tx, conversation_id: str, title: str, needles: Needles) -> bool:
     """Whether a conversation has its title from a forgotten message, and from no other."""
     if title not in {turns.short_title(text) for text in needles.texts}:
         return False
     rows = tx.all(
         "SELECT id, content FROM turns WHERE user_id = ? AND conversation_id = ? AND redacted = 0",
-        (scope.user, conversation_id),
+        (tx.user, conversation_id),
     )
     return not any(
         name not in needles.turns and turns.short_title(content) == title for name, content in rows
@@ -182,21 +179,21 @@ def _is_named_by(tx: Tx, scope: Scope, conversation_id: str, title: str, needles
 
 
 @place("receipt", tables=("receipts", "spans"))
-def _receipts(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _receipts(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     found = []
-    for one in _telling(tx, scope, needles):
+    for one in _telling(tx, needles):
         text = next(iter(one.texts.values()), "")
         found.append(Found("receipt", one.answer_id, excerpt(text), one.conversation_id))
         if dry:
             continue
         tx.many(
             "DELETE FROM spans WHERE user_id = ? AND hash = ?",
-            [(scope.user, name) for name in sorted(one.texts)],
+            [(tx.user, name) for name in sorted(one.texts)],
         )
         if one.clean is not None:
             tx.run(
                 "UPDATE receipts SET data = ? WHERE user_id = ? AND answer_id = ?",
-                (one.clean, scope.user, one.answer_id),
+                (one.clean, tx.user, one.answer_id),
             )
     return found
 
@@ -212,14 +209,14 @@ def _receipts(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
         "companion_drops",
     ),
 )
-def _traces(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _traces(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """What was decided. What a session was told at its start is a cache, which is gone already (see
     `check_rest`); the standing of a persona holds no words."""
     found = []
     for turn_id, answer_id, conversation_id, data in tx.all(
         "SELECT turn_id, answer_id, conversation_id, data FROM companion_traces"
         " WHERE user_id = ? AND made_at >= ? ORDER BY turn_id, answer_id",
-        (scope.user, needles.since),
+        (tx.user, needles.since),
     ):
         if (clean := needles.redacted_json(data)) is None:
             continue
@@ -228,20 +225,20 @@ def _traces(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
             tx.run(
                 "UPDATE companion_traces SET data = ?"
                 " WHERE user_id = ? AND turn_id = ? AND answer_id = ?",
-                (clean, scope.user, turn_id, answer_id),
+                (clean, tx.user, turn_id, answer_id),
             )
     return found
 
 
 @place("job", tables=("jobs",))
-def _jobs(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _jobs(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Jobs hold ids; but why one failed may be told in a provider's own words. What was said in
     another partition is looked for in the jobs of that one alone."""
     found = []
     rows = tx.all(
         "SELECT id, subject, failure FROM jobs WHERE user_id = ? AND failure IS NOT NULL"
         " ORDER BY id",
-        (scope.user,),
+        (tx.user,),
     )
     for job_id, failure in ((one, text) for one, about, text in rows if _is_of(about, needles)):
         if (clean := needles.redacted(failure)) is not None:
@@ -249,7 +246,7 @@ def _jobs(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
             if not dry:
                 tx.run(
                     "UPDATE jobs SET failure = ? WHERE user_id = ? AND id = ?",
-                    (clean, scope.user, job_id),
+                    (clean, tx.user, job_id),
                 )
     return found
 
@@ -261,15 +258,15 @@ def _is_of(subject: str, needles: Needles) -> bool:
 
 
 @place("summary", tables=("running_summaries",))
-def _summaries(tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+def _summaries(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Running summaries go when a message in them does (see `_messages`); one whose words tell of
     it all the same goes here."""
     found = []
-    for one in running.every(tx, scope):
+    for one in summaries.every(tx):
         if needles.tells(one.text):
             found.append(Found("summary", one.conversation_id, "", one.conversation_id))
             if not dry:
-                running.drop(tx, scope, one, needles.now)
+                summaries.drop(tx, one, needles.now)
     return found
 
 
@@ -284,7 +281,7 @@ class _Telling:
     clean: str | None
 
 
-def _telling(tx: Tx, scope: Scope, needles: Needles) -> list[_Telling]:
+def _telling(tx: Tx, needles: Needles) -> list[_Telling]:
     """What was sent since then that tells of it, as memory or in a summary."""
     if "telling" in needles.memo:
         return cast("list[_Telling]", needles.memo["telling"])
@@ -293,11 +290,11 @@ def _telling(tx: Tx, scope: Scope, needles: Needles) -> list[_Telling]:
         " JOIN answers a ON a.user_id = r.user_id AND a.id = r.answer_id"
         # What was imported has no runner, and the times that its file says.
         " WHERE r.user_id = ? AND (a.created_at >= ? OR a.runner_id IS NULL) ORDER BY r.answer_id",
-        (scope.user, needles.since),
+        (tx.user, needles.since),
     )
-    depths = _depths(tx, scope, needles)
+    depths = _depths(tx, needles)
     read = [shown(row[3]) for row in rows]
-    texts = _told(tx, scope, needles).texts(name for one in read for name in one.hashes())
+    texts = _told(tx, needles).texts(name for one in read for name in one.hashes())
     tells = {name for name, text in texts.items() if needles.tells(text)}
     found = []
     for (answer_id, conversation_id, at, data), one in zip(rows, read, strict=True):
@@ -313,19 +310,19 @@ def _telling(tx: Tx, scope: Scope, needles: Needles) -> list[_Telling]:
     return found
 
 
-def _heard(tx: Tx, scope: Scope, needles: Needles) -> dict[str, int]:
+def _heard(tx: Tx, needles: Needles) -> dict[str, int]:
     """Where an answer may repeat it, and from when on: anywhere in the conversations in which it
     was said, in those that were told of it since then, and behind what was forgotten before: it
     may have said the same, and left what repeats it because this still said it."""
     found = dict(needles.earlier)
-    for one in _telling(tx, scope, needles):
+    for one in _telling(tx, needles):
         found[one.conversation_id] = min(one.at, found.get(one.conversation_id, one.at))
-    found |= dict.fromkeys(_depths(tx, scope, needles), 0)
+    found |= dict.fromkeys(_depths(tx, needles), 0)
     found.pop(needles.leaving or "", None)
     return found
 
 
-def forgotten_before(tx: Tx, scope: Scope) -> dict[str, tuple[int, int]]:
+def forgotten_before(tx: Tx) -> dict[str, tuple[int, int]]:
     """The conversations in which a message is forgotten already: at which depth the first is, and
     when it came, 0 where only a file says that."""
     found: dict[str, tuple[int, int]] = {}
@@ -334,19 +331,19 @@ def forgotten_before(tx: Tx, scope: Scope) -> dict[str, tuple[int, int]]:
         " FROM answers a WHERE a.user_id = turns.user_id AND a.turn_id = turns.id"
         " AND a.runner_id IS NULL) THEN 0 ELSE created_at END"
         " FROM turns WHERE user_id = ? AND redacted = 1",
-        (scope.user,),
+        (tx.user,),
     ):
         old = found.get(conversation_id, (depth, at))
         found[conversation_id] = (min(depth, old[0]), min(at, old[1]))
     return found
 
 
-def _depths(tx: Tx, scope: Scope, needles: Needles) -> dict[str, list[int]]:
+def _depths(tx: Tx, needles: Needles) -> dict[str, list[int]]:
     """At which depths of which conversations something is forgotten."""
     found: dict[str, list[int]] = {}
     for table, ids in (("turns", needles.turns), ("answers", needles.answers)):
         sql = f"SELECT conversation_id, depth FROM {table} WHERE user_id = ? AND id"
-        for conversation_id, depth in listed(tx, scope, sql, ids):
+        for conversation_id, depth in listed(tx, sql, ids):
             found.setdefault(conversation_id, []).append(depth)
     return found
 
@@ -357,8 +354,8 @@ def _noted(one: Shown, depths: Sequence[int], texts: Mapping[str, str]) -> set[s
     return set(one.noted()).intersection(texts) if inside else set()
 
 
-def _told(tx: Tx, scope: Scope, needles: Needles) -> Told:
-    found: Told = needles.memo.setdefault("told", Told(tx, scope))
+def _told(tx: Tx, needles: Needles) -> Told:
+    found: Told = needles.memo.setdefault("told", Told(tx))
     return found
 
 
@@ -372,18 +369,18 @@ def _without_words(data: str, needles: Needles) -> str | None:
     return msgspec.json.encode(stored).decode() if hit else None
 
 
-def _log(tx: Tx, scope: Scope, answer_id: str, needles: Needles) -> None:
+def _log(tx: Tx, answer_id: str, needles: Needles) -> None:
     """How an answer failed is told in the log too."""
     for number, conversation_id, data in tx.all(
         "SELECT number, conversation_id, data FROM events WHERE user_id = ? AND answer_id = ?"
         " AND kind = 'answer.failed'",
-        (scope.user, answer_id),
+        (tx.user, answer_id),
     ):
         if (clean := needles.redacted_json(data)) is not None:
             tx.run(
                 "UPDATE events SET data = ?"
                 " WHERE user_id = ? AND conversation_id = ? AND number = ?",
-                (clean, scope.user, conversation_id, number),
+                (clean, tx.user, conversation_id, number),
             )
 
 

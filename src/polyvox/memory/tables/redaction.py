@@ -38,7 +38,7 @@ from polyvox.memory.tables.comparing import (
 )
 from polyvox.memory.tables.wording import Part, names_in, parts_of, unparted
 from polyvox.store.database import Tx
-from polyvox.values import REDACTED, Scope
+from polyvox.values import REDACTED
 
 SHORTEST_RUN = 3
 LETTERS = 10
@@ -96,7 +96,7 @@ class Place(Protocol):
     """Finds what repeats forgotten words in the tables it answers for; unless `dry`, puts the mark
     in their place."""
 
-    def __call__(self, tx: Tx, scope: Scope, needles: Needles, dry: bool) -> list[Found]:
+    def __call__(self, tx: Tx, needles: Needles, dry: bool) -> list[Found]:
         """What was found."""
         ...
 
@@ -118,11 +118,11 @@ def place(name: str, *, tables: Sequence[str]) -> Callable[[Place], Place]:
 
 
 def redact(
-    tx: Tx, scope: Scope, needles: Needles, *, dry: bool, only: Collection[str] | None = None
+    tx: Tx, needles: Needles, *, dry: bool, only: Collection[str] | None = None
 ) -> list[Found]:
     """Everything that repeats the words, in every place or `only` these; unless `dry`, marked."""
     names = [name for name in PLACES if only is None or name in only]
-    return [one for name in names for one in PLACES[name](tx, scope, needles, dry)]
+    return [one for name in names for one in PLACES[name](tx, needles, dry)]
 
 
 class Needles:

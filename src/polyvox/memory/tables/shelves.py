@@ -94,45 +94,45 @@ def vector(scope: Scope, doc: Doc) -> str:
     return " ".join(f"'{word}'" for word in marked(scope, doc))
 
 
-def place(tx: Tx, scope: Scope, docs: Sequence[Doc]) -> None:
+def place(tx: Tx, docs: Sequence[Doc]) -> None:
     """Put texts on their shelves. (On PostgreSQL their vectors are columns of their own rows.)"""
     if tx.dialect == "sqlite":
         tx.many(
             "INSERT INTO episode_words (rowid, words) VALUES (?, ?)",
-            [(doc.number, " ".join(marked(scope, doc))) for doc in docs],
+            [(doc.number, " ".join(marked(tx.scope, doc))) for doc in docs],
         )
-    _count(tx, scope, docs, 1)
+    _count(tx, docs, 1)
 
 
-def take(tx: Tx, scope: Scope, docs: Sequence[Doc]) -> None:
+def take(tx: Tx, docs: Sequence[Doc]) -> None:
     """Take texts off their shelves, their vectors too; `terms` must be what was placed."""
-    drop_vectors(tx, scope, [(doc.shelf.mark(scope), doc.number) for doc in docs])
+    drop_vectors(tx, [(doc.shelf.mark(tx.scope), doc.number) for doc in docs])
     if tx.dialect == "sqlite":
         tx.many(
             "INSERT INTO episode_words (episode_words, rowid, words) VALUES ('delete', ?, ?)",
-            [(doc.number, " ".join(marked(scope, doc))) for doc in docs],
+            [(doc.number, " ".join(marked(tx.scope, doc))) for doc in docs],
         )
-    _count(tx, scope, docs, -1)
+    _count(tx, docs, -1)
 
 
-def drop_vectors(tx: Tx, scope: Scope, places: Sequence[tuple[str, int]]) -> None:
+def drop_vectors(tx: Tx, places: Sequence[tuple[str, int]]) -> None:
     """Delete the vectors of texts, by the mark of their shelf and their number."""
     tx.many(
         "DELETE FROM vectors WHERE user_id = ? AND doc = ?",
-        [(scope.user, number) for _, number in places],
+        [(tx.user, number) for _, number in places],
     )
     tx.many(
         "DELETE FROM vector_bits WHERE user_id = ? AND mark = ? AND doc = ?",
-        [(scope.user, mark, number) for mark, number in places],
+        [(tx.user, mark, number) for mark, number in places],
     )
 
 
-def stocks(tx: Tx, scope: Scope, part: str) -> list[Stock]:
+def stocks(tx: Tx, part: str) -> list[Stock]:
     """Every shelf of a partition on which something stands."""
     rows = tx.all(
         "SELECT owner, role, cloud, docs, words FROM shelves"
         " WHERE user_id = ? AND part = ? AND docs > 0",
-        (scope.user, part),
+        (tx.user, part),
     )
     return [
         Stock(Shelf(part, owner, role, bool(cloud)), docs, words)
@@ -140,20 +140,18 @@ def stocks(tx: Tx, scope: Scope, part: str) -> list[Stock]:
     ]
 
 
-def occurrences(
-    tx: Tx, scope: Scope, shelves: Iterable[Shelf], words: Sequence[str]
-) -> dict[str, int]:
+def occurrences(tx: Tx, shelves: Iterable[Shelf], words: Sequence[str]) -> dict[str, int]:
     """In how many texts on these shelves each word occurs; a word that occurs in none is left
     out."""
-    counted = occurrences_on(tx, scope, shelves, words)
+    counted = occurrences_on(tx, shelves, words)
     return {word: sum(docs.values()) for word, docs in counted.items()}
 
 
 def occurrences_on(
-    tx: Tx, scope: Scope, shelves: Iterable[Shelf], words: Sequence[str]
+    tx: Tx, shelves: Iterable[Shelf], words: Sequence[str]
 ) -> dict[str, dict[Shelf, int]]:
     """The same for each of these shelves; those without the word are left out."""
-    by_mark = {shelf.mark(scope): shelf for shelf in shelves}
+    by_mark = {shelf.mark(tx.scope): shelf for shelf in shelves}
     if not by_mark or not words:
         return {}
     query = "SELECT word, mark, docs FROM shelf_words WHERE user_id = ?"
@@ -161,11 +159,11 @@ def occurrences_on(
         # One text for any number of them, so that it is planned once.
         some = "ANY(ARRAY(SELECT json_array_elements_text(CAST(? AS JSON))))"
         lists = json.dumps(list(by_mark)), json.dumps(list(words))
-        rows = tx.all(f"{query} AND mark = {some} AND word = {some}", (scope.user, *lists))
+        rows = tx.all(f"{query} AND mark = {some} AND word = {some}", (tx.user, *lists))
     else:
         rows = tx.all(
             f"{query} AND mark IN ({_marks(by_mark)}) AND word IN ({_marks(words)})",
-            (scope.user, *by_mark, *words),
+            (tx.user, *by_mark, *words),
         )
     found: dict[str, dict[Shelf, int]] = {}
     for word, mark, docs in rows:
@@ -174,18 +172,13 @@ def occurrences_on(
 
 
 def postings(
-    tx: Tx,
-    scope: Scope,
-    shelves: Sequence[Shelf],
-    word: str,
-    most: int,
-    until: int | None = None,
+    tx: Tx, shelves: Sequence[Shelf], word: str, most: int, until: int | None = None
 ) -> list[int]:
     """The numbers of the texts on these shelves that hold a word, the last stored first, at most
     so many; with `until`, only what was said by then."""
     part = _part(shelves)
     if tx.dialect == "sqlite":
-        wanted = _match(scope, shelves, word)
+        wanted = _match(tx.scope, shelves, word)
         found = "SELECT rowid FROM episode_words WHERE episode_words MATCH ?"
         params: tuple[Value, ...] = (wanted,)
         if until is not None:
@@ -199,14 +192,13 @@ def postings(
         rows = tx.all(f"{found} ORDER BY 1 DESC LIMIT ?", (*params, most))
     else:
         found = _named("CAST(? AS TSQUERY)", until)
-        each = (_query(scope, shelves, word), *_place_of(scope, part, until))
+        each = (_query(tx.scope, shelves, word), *_place_of(tx.scope, part, until))
         rows = tx.all(f"{found} ORDER BY 1 DESC LIMIT ?", (*each, *each, most))
     return [row[0] for row in rows]
 
 
 def postings_apart(
     tx: Tx,
-    scope: Scope,
     wanted: Mapping[str, Sequence[Sequence[Shelf]]],
     most: int,
     until: int | None = None,
@@ -217,7 +209,7 @@ def postings_apart(
     word is in more than `most` texts of all of them, so that everything can be read at once."""
     if not few or (tx.dialect == "sqlite" and until is not None):
         return {
-            word: [postings(tx, scope, shelves, word, most, until) for shelves in groups]
+            word: [postings(tx, shelves, word, most, until) for shelves in groups]
             for word, groups in wanted.items()
         }
     asked = [(word, shelves) for word, groups in wanted.items() for shelves in groups]
@@ -225,20 +217,20 @@ def postings_apart(
     if not asked:
         rows = []
     elif tx.dialect == "sqlite":
-        match = [_match(scope, shelves, word) for word, shelves in asked]
+        match = [_match(tx.scope, shelves, word) for word, shelves in asked]
         rows = tx.all(
             "SELECT (SELECT json_group_array(rowid) FROM episode_words"
             " WHERE episode_words MATCH value) FROM json_each(?) ORDER BY key",
             (json.dumps(match),),
         )
     else:
-        queries = [_query(scope, shelves, word) for word, shelves in asked]
+        queries = [_query(tx.scope, shelves, word) for word, shelves in asked]
         part = _part(shelf for _, shelves in asked for shelf in shelves)
         rows = tx.all(
             f"SELECT (SELECT json_agg(number) FROM ({_named('CAST(one AS TSQUERY)', until)}) AS it)"
             " FROM json_array_elements_text(CAST(? AS JSON)) WITH ORDINALITY AS asked (one, n)"
             " ORDER BY n",
-            (*_place_of(scope, part, until) * 2, json.dumps(queries)),
+            (*_place_of(tx.scope, part, until) * 2, json.dumps(queries)),
         )
     found = iter(rows)
     return {word: [_newest(next(found)[0]) for _ in groups] for word, groups in wanted.items()}
@@ -284,7 +276,7 @@ def _named(wanted: str, until: int | None) -> str:
     )
 
 
-def _count(tx: Tx, scope: Scope, docs: Sequence[Doc], sign: int) -> None:
+def _count(tx: Tx, docs: Sequence[Doc], sign: int) -> None:
     """Keep the counts true. In a fixed order, so that two writers never wait for each other."""
     sizes: dict[Shelf, list[int]] = {}
     words: Counter[tuple[str, str]] = Counter()
@@ -292,14 +284,14 @@ def _count(tx: Tx, scope: Scope, docs: Sequence[Doc], sign: int) -> None:
         size = sizes.setdefault(doc.shelf, [0, 0])
         size[0] += 1
         size[1] += len(doc.terms)
-        mark = doc.shelf.mark(scope)
+        mark = doc.shelf.mark(tx.scope)
         words.update((mark, word) for word in doc.words)
     _add(
         tx,
         "shelves",
         "user_id, part, owner, role, cloud",
         {
-            (scope.user, s.part, s.owner, s.role, int(s.cloud)): (sign * n, sign * length)
+            (tx.user, s.part, s.owner, s.role, int(s.cloud)): (sign * n, sign * length)
             for s, (n, length) in sizes.items()
         },
         ("docs", "words"),
@@ -308,18 +300,18 @@ def _count(tx: Tx, scope: Scope, docs: Sequence[Doc], sign: int) -> None:
         tx,
         "shelf_words",
         "user_id, mark, word",
-        {(scope.user, mark, word): (sign * n,) for (mark, word), n in words.items()},
+        {(tx.user, mark, word): (sign * n,) for (mark, word), n in words.items()},
         ("docs",),
     )
     if sign < 0:
         tx.many(
             "DELETE FROM shelf_words WHERE user_id = ? AND mark = ? AND word = ? AND docs <= 0",
-            [(scope.user, mark, word) for mark, word in sorted(words)],
+            [(tx.user, mark, word) for mark, word in sorted(words)],
         )
         tx.many(
             "DELETE FROM shelves WHERE user_id = ? AND part = ? AND owner = ? AND role = ?"
             " AND cloud = ? AND docs <= 0",
-            [(scope.user, s.part, s.owner, s.role, int(s.cloud)) for s in sizes],
+            [(tx.user, s.part, s.owner, s.role, int(s.cloud)) for s in sizes],
         )
 
 

@@ -10,35 +10,30 @@ from collections.abc import Iterable, Mapping
 
 from polyvox.memory.tables.remembered import Partition
 from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 MANY = 400
 
 
-def of_session(tx: Tx, scope: Scope, partition: Partition, session_id: str) -> dict[int, str]:
+def of_session(tx: Tx, partition: Partition, session_id: str) -> dict[int, str]:
     """References by the index of the message; what was forgotten is still listed."""
     rows = tx.all(
         "SELECT message_index, ref FROM episode_sources"
         " WHERE user_id = ? AND part = ? AND session_id = ?",
-        (scope.user, partition.key, session_id),
+        (tx.user, partition.key, session_id),
     )
     return dict(rows)
 
 
-def keep(
-    tx: Tx, scope: Scope, partition: Partition, session_id: str, refs: Mapping[int, str]
-) -> None:
+def keep(tx: Tx, partition: Partition, session_id: str, refs: Mapping[int, str]) -> None:
     """These messages came from there."""
     tx.many(
         "INSERT INTO episode_sources (user_id, part, session_id, message_index, ref)"
         " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [(scope.user, partition.key, session_id, index, ref) for index, ref in refs.items()],
+        [(tx.user, partition.key, session_id, index, ref) for index, ref in refs.items()],
     )
 
 
-def places(
-    tx: Tx, scope: Scope, partition: Partition, refs: Iterable[str]
-) -> list[tuple[str, int, str]]:
+def places(tx: Tx, partition: Partition, refs: Iterable[str]) -> list[tuple[str, int, str]]:
     """Under which session and index each of these was ingested, as far as it was: (session, index,
     reference)."""
     wanted = sorted(set(refs))
@@ -49,6 +44,6 @@ def places(
             "SELECT session_id, message_index, ref FROM episode_sources"
             " WHERE user_id = ? AND part = ?"
             f" AND ref IN ({', '.join('?' * len(some))}) ORDER BY session_id, message_index",
-            (scope.user, partition.key, *some),
+            (tx.user, partition.key, *some),
         )
     return found

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from polyvox.store.database import Row, Tx
-from polyvox.store.folding import fold
-from polyvox.values import Scope
+from polyvox.store.fold import fold
 
 MANY = 400
 """Ids that one statement lists."""
@@ -47,8 +46,8 @@ def shown(data: str) -> Shown:
 class Told:
     """The texts that receipts name, and who was told which word."""
 
-    def __init__(self, tx: Tx, scope: Scope) -> None:
-        self._tx, self._scope = tx, scope
+    def __init__(self, tx: Tx) -> None:
+        self._tx, self._scope = tx, tx.scope
         self._texts: dict[str, str | None] = {}
         self._first: dict[str, Mapping[str, int]] = {}
 
@@ -58,7 +57,7 @@ class Told:
         new = [name for name in wanted if name not in self._texts]
         self._texts |= dict.fromkeys(new)
         sql = "SELECT hash, text FROM spans WHERE user_id = ? AND hash"
-        self._texts.update(dict(listed(self._tx, self._scope, sql, new)))
+        self._texts.update(dict(listed(self._tx, sql, new)))
         return {name: text for name in wanted if (text := self._texts[name]) is not None}
 
     def knew(self, conversation_id: str, depth: int, words: Sequence[str]) -> bool:
@@ -92,11 +91,11 @@ class Told:
         return first
 
 
-def listed(tx: Tx, scope: Scope, sql: str, ids: Iterable[str]) -> list[Row]:
+def listed(tx: Tx, sql: str, ids: Iterable[str]) -> list[Row]:
     """The rows of a statement that ends in the column these ids are of."""
     wanted = sorted(set(ids))
     rows: list[Row] = []
     for start in range(0, len(wanted), MANY):
         some = wanted[start : start + MANY]
-        rows += tx.all(f"{sql} IN ({', '.join('?' * len(some))})", (scope.user, *some))
+        rows += tx.all(f"{sql} IN ({', '.join('?' * len(some))})", (tx.user, *some))
     return rows

@@ -103,52 +103,52 @@ def partitions(tx: Tx) -> list[tuple[Scope, str]]:
     return [(Scope(user), part) for user, part in rows]
 
 
-def scale(tx: Tx, scope: Scope, model: str) -> Scale | None:
+def scale(tx: Tx, model: str) -> Scale | None:
     """How to read a model's cosines, if that is known."""
     row = tx.one(
         "SELECT size, near, far, spread FROM vector_models WHERE user_id = ? AND model = ?",
-        (scope.user, model),
+        (tx.user, model),
     )
     return None if row is None else Scale(*row)
 
 
-def keep_scale(tx: Tx, scope: Scope, model: str, found: Scale, now: int) -> None:
+def keep_scale(tx: Tx, model: str, found: Scale, now: int) -> None:
     """From now on, this is how they are read."""
     tx.run(
         "INSERT INTO vector_models (user_id, model, size, near, far, spread, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (user_id, model) DO UPDATE SET size = excluded.size, near = excluded.near,"
         " far = excluded.far, spread = excluded.spread, at = excluded.at",
-        (scope.user, model, found.size, found.near, found.far, found.spread, now),
+        (tx.user, model, found.size, found.near, found.far, found.spread, now),
     )
 
 
-def drop_model(tx: Tx, scope: Scope, model: str) -> None:
+def drop_model(tx: Tx, model: str) -> None:
     """Forget everything that a model made."""
     for table in ("vector_models", "vectors", "vector_bits"):
-        tx.run(f"DELETE FROM {table} WHERE user_id = ? AND model = ?", (scope.user, model))
+        tx.run(f"DELETE FROM {table} WHERE user_id = ? AND model = ?", (tx.user, model))
 
 
-def keep_only(tx: Tx, scope: Scope, partition: Partition, model: str) -> None:
+def keep_only(tx: Tx, partition: Partition, model: str) -> None:
     """Drop what other models made of a partition."""
     where = "user_id = ? AND part = ? AND model <> ?"
-    old = (scope.user, partition.key, model)
+    old = (tx.user, partition.key, model)
     marks = [row[0] for row in tx.all(f"SELECT DISTINCT mark FROM vectors WHERE {where}", old)]
     for mark in marks:
         tx.run(
             "DELETE FROM vector_bits WHERE user_id = ? AND mark = ? AND model <> ?",
-            (scope.user, mark, model),
+            (tx.user, mark, model),
         )
     if marks:
         tx.run(f"DELETE FROM vectors WHERE {where}", old)
 
 
 def waiting(
-    tx: Tx, scope: Scope, partition: Partition, model: str, cloud: bool, before: int, most: int
+    tx: Tx, partition: Partition, model: str, cloud: bool, before: int, most: int
 ) -> list[Waiting]:
     """Texts that have no vector of this model, those with the highest numbers below `before` first:
     the newest messages, then the facts. `cloud`: only what may leave this machine."""
-    find = _Find(tx, scope, partition, model, cloud)
+    find = _Find(tx, tx.scope, partition, model, cloud)
     return find.episodes((0, before - 1), most) or find.facts((-LAST, min(before, 0) - 1), most)
 
 
@@ -197,30 +197,24 @@ class _Find:
         return Shelf(self.partition.key, owner, role, bool(cloud)).mark(self.scope)
 
 
-def keep(
-    tx: Tx,
-    scope: Scope,
-    partition: Partition,
-    model: str,
-    made: Sequence[tuple[Waiting, Vector]],
-) -> int:
+def keep(tx: Tx, partition: Partition, model: str, made: Sequence[tuple[Waiting, Vector]]) -> int:
     """Store vectors, of those texts that are still there as they were read; answers how many. What
     was forgotten or excluded meanwhile leaves nothing, even where its number was given anew."""
-    companions.drops_held(tx, scope)
-    find = _Find(tx, scope, partition, model)
+    companions.drops_held(tx)
+    find = _Find(tx, tx.scope, partition, model)
     kept = []
     for one, vector in made:
         look = find.episodes if one.doc >= 0 else find.facts
         if look((one.doc, one.doc), 1) == [one]:
             kept.append((one, vector))
     places = [(one.mark, one.doc) for one, _ in kept]
-    drop_vectors(tx, scope, places)  # of another model
+    drop_vectors(tx, places)  # of another model
     postgres = tx.dialect == "postgresql"
     wholes: list[tuple[Value, ...]] = []
     for one, vector in kept:
         numbers = _bytes(vector)
         stored = (f"{{{_listed(numbers)}}}",) if postgres else (numbers.tobytes(), _length(numbers))
-        wholes.append((scope.user, one.doc, partition.key, one.mark, model, *stored))
+        wholes.append((tx.user, one.doc, partition.key, one.mark, model, *stored))
     columns, marks = ("", "CAST(? AS SMALLINT[])") if postgres else (", length", "?, ?")
     tx.many(
         f"INSERT INTO vectors (user_id, doc, part, mark, model, whole{columns})"
@@ -231,37 +225,35 @@ def keep(
     tx.many(
         "INSERT INTO vector_bits (user_id, mark, doc, model, bits) VALUES (?, ?, ?, ?, "
         f"{'CAST(? AS BIT VARYING)' if postgres else '?'})",
-        [(scope.user, one.mark, one.doc, model, signs(vector)) for one, vector in kept],
+        [(tx.user, one.mark, one.doc, model, signs(vector)) for one, vector in kept],
     )
     return len(kept)
 
 
 def nearest(
-    tx: Tx, scope: Scope, shelves: Sequence[Shelf], model: str, vector: Vector
+    tx: Tx, shelves: Sequence[Shelf], model: str, vector: Vector
 ) -> list[tuple[int, float]]:
     """What is nearest to a vector on these shelves, the nearest first: number and cosine."""
-    marks = [shelf.mark(scope) for shelf in shelves]
+    marks = [shelf.mark(tx.scope) for shelf in shelves]
     if not marks:
         return []
-    found = (_compared if tx.dialect == "sqlite" else _asked)(tx, scope, marks, model, vector)
+    found = (_compared if tx.dialect == "sqlite" else _asked)(tx, marks, model, vector)
     return sorted(found, key=lambda one: (-one[1], -one[0]))
 
 
-def _compared(
-    tx: Tx, scope: Scope, marks: Sequence[str], model: str, vector: Vector
-) -> list[tuple[int, float]]:
+def _compared(tx: Tx, marks: Sequence[str], model: str, vector: Vector) -> list[tuple[int, float]]:
     rows = tx.all(
         "SELECT doc FROM vector_bits WHERE user_id = ?"
         f" AND mark IN ({', '.join('?' * len(marks))}) AND model = ?"
         " ORDER BY apart(bits, ?), doc DESC LIMIT ?",
-        (scope.user, *marks, model, _packed(vector), COMPARED),
+        (tx.user, *marks, model, _packed(vector), COMPARED),
     )
     docs = [row[0] for row in rows]
     wanted = vector.tolist()
     wholes = tx.all(
         "SELECT doc, whole, length FROM vectors WHERE user_id = ? AND model = ?"
         f" AND doc IN ({', '.join('?' * len(docs))})",
-        (scope.user, model, *docs),
+        (tx.user, model, *docs),
     )
     return [
         (doc, sum(map(mul, wanted, memoryview(whole).cast("b"))) / length)
@@ -269,9 +261,7 @@ def _compared(
     ]
 
 
-def _asked(
-    tx: Tx, scope: Scope, marks: Sequence[str], model: str, vector: Vector
-) -> list[tuple[int, float]]:
+def _asked(tx: Tx, marks: Sequence[str], model: str, vector: Vector) -> list[tuple[int, float]]:
     at = space(tx)
     if at is None:
         return []
@@ -283,24 +273,22 @@ def _asked(
         f" OPERATOR({at}<=>) CAST(? AS {at}vector))"
         " FROM near JOIN vectors v ON v.user_id = ? AND v.doc = near.doc AND v.model = ?",
         (
-            scope.user,
+            tx.user,
             *marks,
             model,
             _signs(vector),
             COMPARED,
             f"[{_listed(vector)}]",
-            scope.user,
+            tx.user,
             model,
         ),
     )
     return [(int(doc), float(cosine)) for doc, cosine in rows]
 
 
-def count(tx: Tx, scope: Scope, model: str) -> int:
+def count(tx: Tx, model: str) -> int:
     """How many vectors of a model there are."""
-    row = tx.one(
-        "SELECT COUNT(*) FROM vectors WHERE user_id = ? AND model = ?", (scope.user, model)
-    )
+    row = tx.one("SELECT COUNT(*) FROM vectors WHERE user_id = ? AND model = ?", (tx.user, model))
     return 0 if row is None else int(row[0])
 
 

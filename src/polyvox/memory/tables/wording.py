@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from polyvox.memory.tables.escapes import unescaped
-from polyvox.store.folding import fold, places
+from polyvox.store.fold import fold, places
 from polyvox.values import REDACTED
 
 _WORD = re.compile(r"\S+")

@@ -16,7 +16,7 @@ from polyvox.models.wrappers import OpenModel, Wrapper
 
 
 class Gate:
-    """What one provider, or one model, can take. Shared by all that go through it."""
+    """The capacity of one provider or one model. Shared by all that go through it."""
 
     def __init__(
         self,

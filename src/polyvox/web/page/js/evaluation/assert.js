@@ -67,7 +67,6 @@ function Draft({ answer, passage, onKept }) {
   const kept = pref(`draft.assert.${answer.id}`, "");
   const [picked, setPicked] = useState([]);
   const text = kept.value;
-  const lint = useLint(text, { answer_id: answer.id });
   const lines = text.split("\n").filter((line) => line.trim());
   const count = lines.length + picked.length;
   const write = (value) => { kept.value = value; };
@@ -92,7 +91,7 @@ function Draft({ answer, passage, onKept }) {
           <textarea class="box" rows="3" autofocus ...${attributes} value=${text}
             onInput=${(event) => write(event.currentTarget.value)}></textarea>`}
       <//>
-      <${Lint} items=${lint} text=${text} onText=${write} onCheck=${pick} />
+      <${Lint} about=${{ answer_id: answer.id }} text=${text} onText=${write} onCheck=${pick} />
       ${picked.length > 0 && html`
         <ul class="taken" aria-label="To be kept">
           ${picked.map((suggestion) => html`
@@ -201,27 +200,11 @@ export function Assert({ answer, passage = "", onClose }) {
     <//>`;
 }
 
-// Writing assertions: one per line, with a quiet second opinion on each, and checks in code where
-// they say the same.
-const PAUSE = 450;
+// Writing assertions: one per line. On request a model gives a second opinion on each, and offers
+// checks in code where they say the same.
 const RULES = {
   vague: "Vague", compound: "Several in one", negated: "Said by what it is not", contradictory: "Against another"
 };
-
-/** What the lint says of the lines, once nobody has typed for a moment. */
-export function useLint(text, about) {
-  const [lint, setLint] = useState([]);
-  useEffect(() => {
-    if (!text.trim()) { setLint([]); return undefined; }
-    const stop = new AbortController();
-    const timer = setTimeout(() => {
-      api.post("/api/assertions/lint", { text, ...about }, { signal: stop.signal })
-        .then(({ items }) => setLint(items), () => {});
-    }, PAUSE);
-    return () => { clearTimeout(timer); stop.abort(); };
-  }, [text]);
-  return text.trim() ? lint : [];
-}
 
 /** The text with one line of it in other words (several: split). */
 const without = (text, line, instead = []) =>
@@ -230,28 +213,41 @@ const without = (text, line, instead = []) =>
     return [written.trim(), bare].includes(line.trim()) ? instead : [written];
   }).join("\n");
 
-export function Lint({ items, text, onText, onCheck }) {
-  const telling = items.filter((item) => item.findings.length || item.check);
-  if (!telling.length) return null;
+export function Lint({ about, text, onText, onCheck }) {
+  const [opinion, setOpinion] = useState(null);
+  const { busy, failure, submit } = useForm(async () => {
+    setOpinion(await api.post("/api/assertions/lint", { text, ...about }));
+  });
+  if (!text.trim()) return null;
+  const telling = (opinion?.items ?? [])
+    .filter((item) => text.includes(item.text) && (item.findings.length || item.check));
   return html`
-    <ul class="lint" aria-label="A second opinion">
-      ${telling.map((item) => html`
-        <li key=${item.text}>
-          <p class="says">${item.text}</p>
-          ${item.findings.map((each, at) => html`
-            <p key=${at}><b>${RULES[each.rule] ?? each.rule}.</b> ${each.message}
-              ${each.split?.length > 0 && html` <button type="button" class="inline"
-                onClick=${() => onText(without(text, item.text, each.split))}>
-                Make it ${each.split.length}: ${each.split.map((part) => `“${part}”`).join(", ")}
-              </button>`}
-              </p>`)}
-          ${item.check && html`
-            <p>
-              This can be checked in code, at no cost and without a judge. <button type="button" class="inline"
-                onClick=${() => { onText(without(text, item.text)); onCheck(item.check); }}>
-                Check “${item.check.text}” in code
-              </button>
-            </p>`}
-        </li>`)}
-    </ul>`;
+    <div>
+      <button type="button" class="inline" disabled=${busy} onClick=${submit}>
+        ${busy ? "Looking …" : "Ask for a second opinion"}
+      </button>
+      ${opinion && !telling.length && html` <span class="stamp">${opinion.note || "Nothing to warn of."}</span>`}
+    </div>
+    ${failure && html`<${Failed} failure=${failure} />`}
+    ${telling.length > 0 && html`
+      <ul class="lint" aria-label="A second opinion">
+        ${telling.map((item) => html`
+          <li key=${item.text}>
+            <p class="says">${item.text}</p>
+            ${item.findings.map((each, at) => html`
+              <p key=${at}><b>${RULES[each.rule] ?? each.rule}.</b> ${each.message}
+                ${each.split?.length > 0 && html` <button type="button" class="inline"
+                  onClick=${() => onText(without(text, item.text, each.split))}>
+                  Make it ${each.split.length}: ${each.split.map((part) => `“${part}”`).join(", ")}
+                </button>`}
+                </p>`)}
+            ${item.check && html`
+              <p>
+                This can be checked in code, at no cost and without a judge. <button type="button" class="inline"
+                  onClick=${() => { onText(without(text, item.text)); onCheck(item.check); }}>
+                  Check “${item.check.text}” in code
+                </button>
+              </p>`}
+          </li>`)}
+      </ul>`}`;
 }

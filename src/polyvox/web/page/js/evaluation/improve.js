@@ -46,12 +46,10 @@ function Cost({ plan }) {
     <dl class="estimate">
       ${plan.recipe && html`
         <div><dt>Recipe</dt><dd>${plan.recipe}; what changes there holds for all its advisors</dd></div>`}
-      <div><dt>Calls</dt><dd>about ${number(estimate.calls)}, at most ${number(estimate.most_calls)}</dd></div>
+      <div><dt>Calls</dt><dd>at most ${number(estimate.most_calls)}</dd></div>
       <div>
         <dt>Cost</dt>
-        <dd>
-          about ${cents(estimate.cost)}${estimate.most_cost !== null && `, at most ${cents(estimate.most_cost)}`}
-        </dd>
+        <dd>${estimate.most_cost === null ? cents(null) : `at most ${cents(estimate.most_cost)}`}</dd>
       </div>
       <div><dt>Judge</dt><dd>${plan.judge || "checks in code only"}</dd></div>
       <div><dt>Rewrites by</dt><dd>${plan.optimizer}</dd></div>
@@ -74,10 +72,9 @@ export function ImprovePage({ slug }) {
   const budget = pref("evaluation.budget", null);
   const [target, setTarget] = useState("prompt");
   const phases = usePhases();
-  const [engine, setEngine] = useState("native");
   usePlace(advisor ? `Improving ${advisor.name}` : "Improving", "Assertions");
   const body = {
-    advisor_id: slug, ...(ids.length ? { assertion_ids: ids } : {}), target, iterations: iterations || 10, engine,
+    advisor_id: slug, ...(ids.length ? { assertion_ids: ids } : {}), target, iterations: iterations || 10,
     ...(budget.value ? { budget: budget.value } : {})
   };
   const estimate = useEstimate(body);
@@ -115,12 +112,6 @@ export function ImprovePage({ slug }) {
         <${NumberField} label="Spend at most, in dollars" value=${budget.value} min=${0} step=${0.1}
           onChange=${(usd) => { budget.value = usd; }} wrong=${errorOf(trouble, "budget")}
           hint="It stops before it would spend more. Left empty: as in the settings." />
-        <${Field} label="Engine">
-          ${(attributes) => html`
-            <select ...${attributes} value=${engine} onChange=${(event) => setEngine(event.currentTarget.value)}>
-              <option value="native">Polyvox</option><option value="gepa">GEPA</option>
-            </select>`}
-        <//>
         <div class="wide" aria-live="polite">
           ${estimate.plan && html`<${Cost} plan=${estimate.plan} />`}
           ${!estimate.plan && !estimate.failure && html`<${Waiting}>Reckoning what it takes …<//>`}

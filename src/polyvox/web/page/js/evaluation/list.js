@@ -11,7 +11,7 @@ import { go } from "../router.js";
 import { addCommand } from "../shortcuts.js";
 import { html, useEffect, useId, useState } from "../ui.js";
 import { plural } from "../words.js";
-import { Lint, useLint } from "./assert.js";
+import { Lint } from "./assert.js";
 import { Row } from "./assertion.js";
 import { Agreement, PassRates } from "./rates.js";
 import { RunList, StartRun } from "./runs.js";
@@ -34,7 +34,6 @@ function ByHand({ advisor, onClose, onKept }) {
   const kept = pref(`draft.assertions.${advisor.id}`, "");
   const [question, setQuestion] = useState("");
   const [checks, setChecks] = useState([]);
-  const lint = useLint(kept.value, { advisor_id: advisor.id });
   const lines = kept.value.split("\n").filter((line) => line.trim());
   const count = lines.length + checks.length;
   const { busy, failure, submit } = useForm(async () => {
@@ -54,7 +53,7 @@ function ByHand({ advisor, onClose, onKept }) {
             <textarea class="box" rows="3" autofocus ...${attributes} value=${kept.value}
               onInput=${(event) => { kept.value = event.currentTarget.value; }}></textarea>`}
         <//>
-        <${Lint} items=${lint} text=${kept.value} onText=${(text) => { kept.value = text; }}
+        <${Lint} about=${{ advisor_id: advisor.id }} text=${kept.value} onText=${(text) => { kept.value = text; }}
           onCheck=${(check) => setChecks([...checks, check])} />
         ${checks.length > 0 && html`
           <ul class="taken">

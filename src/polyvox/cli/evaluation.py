@@ -1,0 +1,431 @@
+"""`polyvox eval`: run the assertions of advisors as a test suite; its commands look at verdicts.
+
+Exit codes: 0, 1 where less passes than --fail-under wants, something broke since the run that it is
+compared with, or nothing at all was found out, 2 for bad input, 3 where --fail-under is reached but
+something could not be found out.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from polyvox.app import Polyvox
+from polyvox.cli.command import Json, command, new_group, with_shared_options
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.progress import Bar, follow, run_of
+from polyvox.cli.run import run
+from polyvox.cli.words import NANO, count, money, one_line
+from polyvox.errors import Invalid, NotFound
+from polyvox.evaluation.junit import Case, junit
+from polyvox.evaluation.plan import Wish
+from polyvox.evaluation.run import KIND
+from polyvox.evaluation.shapes import (
+    AgreementOut,
+    AgreementsOut,
+    ComparedOut,
+    EvaluationOut,
+    VerdictOut,
+    advisor_id,
+    agreements_out,
+    compared,
+    evaluation_out,
+    verdict_out,
+)
+from polyvox.evaluation.tables import evaluations
+from polyvox.evaluation.tables.evaluations import Evaluation
+from polyvox.store.database import Tx
+
+UNDER = 1
+UNCLEAR = 3
+
+group = new_group()
+
+
+@group.callback()
+@with_shared_options
+def evaluate(
+    context: typer.Context,
+    advisor: Annotated[
+        str | None, typer.Option(metavar="SLUG", help="Only this advisor's assertions.")
+    ] = None,
+    assertion: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this one (may be repeated).")
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(min=1, max=50, metavar="K", help="Answers that each is tried on.")
+    ] = 1,
+    full: Annotated[
+        bool, typer.Option("--full", help="All repeats, also those that can change nothing.")
+    ] = False,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="X", help="Exit 1 where a smaller part passes."),
+    ] = None,
+    failing: Annotated[
+        bool, typer.Option("--failing", help="Only what failed in the last run.")
+    ] = False,
+    retry_errors: Annotated[
+        bool,
+        typer.Option(
+            "--retry-errors", help="Go on with the last run: what was an error is tried again."
+        ),
+    ] = False,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Judge the stored answers; ask no advisor.")
+    ] = False,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Ask the judge again before a fail counts.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option(metavar="P:M", help="Have this model answer instead.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write JSON; - is stdout.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit file.")
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Compare with this run; blessed: the blessed one."),
+    ] = None,
+    bless: Annotated[
+        bool, typer.Option("--bless", help="Compare later runs with this one.")
+    ] = False,
+) -> None:
+    """Run the assertions of advisors as a test suite: each answers anew, and is judged.
+
+    Exits 1 under --fail-under, or where something that passed in the run compared with fails now;
+    3 where some could not be found out.
+    """
+    if context.invoked_subcommand is not None:
+        _refuse_options(context)
+        return
+
+    async def work(app: Polyvox) -> int:
+        if retry_errors:
+            run_id = await _taken_up(app, advisor)
+        else:
+            wish = Wish(
+                advisor=advisor,
+                assertion_ids=tuple(assertion) if assertion else None,
+                mode="judge" if stored else "replay",
+                repeats=repeat,
+                confirm=confirm or None,
+                early=not full,
+                failing=failing,
+                model=model or "",
+                origin="suite",
+            )
+            if compare is not None and compare != "blessed":
+                await app.evaluations.get(SCOPE, compare)
+            run_id = (await app.evaluations.begin(SCOPE, wish)).id
+        report = await _follow(app, run_id)
+        return await _report(app, report, json, junit, compare, fail_under, bless=bless)
+
+    run(work)
+
+
+def _refuse_options(context: typer.Context) -> None:
+    """An option of a run before the name of another command would mean nothing: say so."""
+    everywhere = {"config", "database", "debug"}
+    for param in context.command.params:
+        source = context.get_parameter_source(param.name or "")
+        if param.name not in everywhere and source is not None and source.name == "COMMANDLINE":
+            name = context.invoked_subcommand
+            raise Invalid(
+                f"{param.opts[0]} before {name} belongs to a run.",
+                f"`polyvox eval {name} --help` shows what stands behind it.",
+            )
+
+
+async def _taken_up(app: Polyvox, advisor: str | None) -> str:
+    """The newest run (of an advisor where one is named), to be gone on with: one that was broken
+    off where it was, one that has ended with what was an error."""
+    last = await app.database.read(lambda tx: _newest_run(tx, advisor), SCOPE)
+    if last.ended:
+        await app.evaluations.retry_errors(SCOPE, last.id)
+    return last.id
+
+
+async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
+    """A run to its end, and what it has found out."""
+    kept = "what it had found is kept"
+    run = run_of(app, KIND, run_id, evaluations.get, app.evaluations.cancel, kept)
+    with Bar("evaluating") as bar:
+        await follow(run, lambda now: bar.show(now.done, now.total))
+    return await app.database.read(lambda tx: evaluation_out(tx, run_id), SCOPE)
+
+
+async def _report(
+    app: Polyvox,
+    report: EvaluationOut,
+    json: Path | None,
+    junit: Path | None,
+    compare: str | None,
+    fail_under: float | None,
+    *,
+    bless: bool,
+) -> int:
+
+    other = None
+    if compare is not None:
+        other = await app.database.read(lambda tx: compared(tx, report.id, compare), SCOPE)
+    data = asdict(report)
+    if other is not None:
+        data["compared"] = asdict(other)
+    if json is not None and str(json) == "-":
+        say_json(data)
+    else:
+        _show(report)
+        if other is not None:
+            _show_changes(other)
+        if json is not None:
+            _write(json, _as_json(data))
+    if junit is not None:
+        _write(junit, _as_junit(report))
+    if report.state != "finished":
+        note(f"{report.state}: {report.message}")
+        return UNDER
+    if bless:
+        await app.evaluations.bless(SCOPE, report.id)
+        note(f"blessed: later runs are compared with {report.id} by --compare blessed")
+    return _code(report, other, fail_under)
+
+
+def _code(report: EvaluationOut, other: ComparedOut | None, fail_under: float | None) -> int:
+    summary = report.summary
+    if summary is None or summary.rate is None:
+        note("Nothing could be found out.")
+        return UNDER
+    if other is not None and other.broken:
+        return UNDER
+    if fail_under is None:
+        return 0
+    if summary.rate < fail_under:
+        note(f"{summary.rate:.0%} passed, less than {fail_under:.0%}.")
+        return UNDER
+    return UNCLEAR if summary.errors else 0
+
+
+def _show(report: EvaluationOut) -> None:
+    for warning in report.warnings:
+        note(warning)
+    rows = []
+    for row in report.results or []:
+        total = row.passes + row.fails
+        rate = f"{row.passes}/{total}" if total else "-"
+        interval = f"{row.low:.0%} to {row.high:.0%}" if total else "-"
+        mark = f"{row.outcome} (flaky)" if row.flaky else row.outcome
+        rows.append((mark, rate, interval, row.advisor_name, row.text))
+    table(("outcome", "passed", "95 %", "advisor", "assertion"), rows, empty="Nothing was tried.")
+    for row in report.results or []:
+        if row.outcome != "pass" or row.flaky:
+            reasons = _reasons(report, row.assertion_id, all_of_them=False)
+            for reason in reasons[:3]:
+                say(f"  {row.outcome}: {row.text}: {reason}")
+    say(f"{report.message} ({count(report.calls, 'call')}, {_cost(report)}, run {report.id})")
+
+
+def _cost(report: EvaluationOut) -> str:
+    known = money(None if report.cost is None else round(report.cost * NANO))
+    partly = report.cost is not None and report.unpriced
+    return f"{known} and {report.unpriced} without a known price" if partly else known
+
+
+def _reasons(report: EvaluationOut, assertion_id: str, *, all_of_them: bool) -> list[str]:
+    """The reasons why an assertion did not pass, each once."""
+    own = [verdict for verdict in report.verdicts or [] if verdict.assertion_id == assertion_id]
+    reasons = [
+        verdict.reason
+        for verdict in own
+        if all_of_them or (verdict.overruled or verdict.outcome) != "pass"
+    ]
+    return list(dict.fromkeys(reasons))
+
+
+def _show_changes(other: ComparedOut) -> None:
+    words: dict[Literal["broken", "unclear", "fixed", "new", "gone"], str] = {
+        "broken": "went from pass to fail",
+        "unclear": "could not be compared",
+        "fixed": "went from fail to pass",
+        "new": "is new",
+        "gone": "was not run",
+    }
+    say(f"compared with {other.base}:")
+    changed = [change for change in other.changes if change.change != "same"]
+    for change in changed:
+        if change.change != "same":
+            say(f"  {words[change.change]}: {change.text}")
+    if not changed:
+        say("  nothing has changed")
+
+
+def _as_json(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+
+
+def _as_junit(report: EvaluationOut) -> str:
+    cases = [
+        Case(
+            suite=row.advisor_name or "polyvox",
+            name=row.text,
+            outcome=row.outcome,
+            summary=f"{row.passes} of {row.passes + row.fails} passed, {row.errors} errors",
+            reasons=tuple(_reasons(report, row.assertion_id, all_of_them=False)),
+        )
+        for row in report.results or []
+    ]
+    started = report.started_at or report.created_at
+    seconds = ((report.ended_at or started) - started) / 1e6
+    at = datetime.fromtimestamp(started // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return junit("polyvox eval", cases, seconds, at)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Invalid(
+            f"{path} could not be written: {error.strerror}.", "Choose another place."
+        ) from None
+
+
+Advisor = Annotated[
+    str | None, typer.Option(metavar="SLUG", help="Only of this advisor's assertions.")
+]
+
+
+def _newest_run(tx: Tx, advisor: str | None = None) -> Evaluation:
+    """The newest run, of an advisor where one is named."""
+    key = None if advisor is None else advisor_id(tx, advisor)
+    page = evaluations.list_page(tx, advisor_id=key, limit=1)
+    if not page.items:
+        raise NotFound("There is no run yet.", "Begin one: polyvox eval")
+    return page.items[0]
+
+
+@command(group, "verdicts")
+def verdicts(
+    run_id: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="A run's id; without: the newest run.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Every verdict of a run with its id and its reason."""
+
+    async def work(app: Polyvox) -> None:
+        def read(tx: Tx) -> list[VerdictOut]:
+            return evaluation_out(tx, run_id or _newest_run(tx).id).verdicts or []
+
+        judged = await app.database.read(read, SCOPE)
+        if json:
+            say_json(judged)
+            return
+        rows = [
+            (verdict.id, _counted(verdict), one_line(verdict.text, 60), verdict.reason)
+            for verdict in judged
+        ]
+        empty = "There are no verdicts in this run."
+        table(("verdict", "outcome", "assertion", "reason"), rows, empty=empty)
+
+    run(work)
+
+
+def _counted(verdict: VerdictOut) -> str:
+    """The outcome that counts, and the judge's where it is another."""
+    return (
+        verdict.outcome
+        if verdict.overruled is None
+        else f"{verdict.overruled} (judged: {verdict.outcome})"
+    )
+
+
+@command(group, "overrule")
+def overrule(
+    verdict: Annotated[
+        str, typer.Argument(metavar="VERDICT", help="Its id; `polyvox eval verdicts` has them.")
+    ],
+    outcome: Annotated[
+        str | None, typer.Argument(metavar="pass|fail", help="What it should have been.")
+    ] = None,
+    off: Annotated[bool, typer.Option("--off", help="Take back what you said of it.")] = False,
+    json: Json = False,
+) -> None:
+    """Say what a verdict should have been. It counts so from now on, and is a label.
+
+    To say what the judge said is a label too: see `polyvox eval agreement`.
+    """
+
+    async def work(app: Polyvox) -> None:
+        changed = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
+        shown = await app.database.read(lambda tx: verdict_out(tx, changed), SCOPE)
+        if json:
+            say_json(shown)
+        else:
+            say(f"{_counted(shown)}: {shown.text}")
+
+    run(work)
+
+
+def _outcome(word: str | None, *, off: bool) -> Literal["pass", "fail"] | None:
+    if off:
+        if word is not None:
+            raise Invalid("--off takes back what was said.", f"Leave {word!r} or --off out.")
+        return None
+    if word is None:
+        raise Invalid("What should it have been?", "Say pass or fail; --off takes it back.")
+    if word == "pass":
+        return "pass"
+    if word == "fail":
+        return "fail"
+    raise Invalid(f"{word!r} is no outcome.", "Say pass or fail.", param="outcome")
+
+
+@command(group, "agreement")
+def agreement(advisor: Advisor = None, json: Json = False) -> None:
+    """How well the judges agree with what you say of their verdicts, with the counts.
+
+    TPR: of what should pass, how much is passed; TNR: of what should fail, how much is failed;
+    kappa: agreement beyond chance.
+    """
+
+    async def work(app: Polyvox) -> None:
+        agreements = await app.database.read(lambda tx: agreements_out(tx, advisor), SCOPE)
+        if json:
+            say_json(agreements)
+            return
+        empty = "No verdict has a label yet. Give it one: polyvox eval overrule VERDICT pass|fail"
+        table(("labels", "TPR", "TNR", "kappa", "of"), _lines(agreements), empty=empty)
+
+    run(work)
+
+
+def _lines(agreements: AgreementsOut) -> list[tuple[str, ...]]:
+    if not agreements.overall.n:
+        return []
+    named = [("everything", agreements.overall)]
+    named += [
+        (f"judge {each.judge} ({each.judge_hash[:8]})", each.agreement)
+        for each in agreements.judges
+    ]
+    named += [(each.text, each.agreement) for each in agreements.assertions]
+    return [(*_numbers(each), name) for name, each in named]
+
+
+def _numbers(agreement: AgreementOut) -> tuple[str, ...]:
+    kappa = "-" if agreement.kappa is None else f"{agreement.kappa:.2f}"
+    passes = _part(agreement.tpr, agreement.both_pass, agreement.both_pass + agreement.judge_fail)
+    fails = _part(agreement.tnr, agreement.both_fail, agreement.both_fail + agreement.judge_pass)
+    return str(agreement.n), passes, fails, kappa
+
+
+def _part(rate: float | None, some: int, of: int) -> str:
+    return "-" if rate is None else f"{rate:.0%} ({some}/{of})"

@@ -1,0 +1,213 @@
+"""`polyvox optimize`: look for a better prompt by an advisor's assertions, and decide on it.
+
+Exit codes: 0 where it was improved, 1 where it was not or did not come to its end, 2 for bad input.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from polyvox.app import Polyvox
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.progress import Bar, follow, run_of
+from polyvox.cli.run import run
+from polyvox.cli.words import NANO, count, money
+from polyvox.errors import Invalid
+from polyvox.evaluation.optimise.plan import Wish, price_warnings
+from polyvox.evaluation.optimise.run import KIND
+from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
+from polyvox.evaluation.tables import optimisations
+from polyvox.evaluation.tables.optimisations import Optimisation
+
+NOT_BETTER = 1
+
+
+def optimize(
+    advisor: Annotated[
+        str | None, typer.Argument(metavar="SLUG", help="The advisor, by slug or id.")
+    ] = None,
+    assertion: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this one (may be repeated).")
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, max=100, help="Attempts at most (evaluation.iterations).")
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="USD", help="What it may cost at most (evaluation.budget)."),
+    ] = None,
+    engine: Annotated[str, typer.Option(metavar="native", help="Who searches.")] = "native",
+    holdout: Annotated[
+        float | None,
+        typer.Option(min=0, max=0.5, metavar="X", help="Part that the rewriter never sees."),
+    ] = None,
+    target: Annotated[
+        str, typer.Option(metavar="prompt|phase:NAME", help="The text to improve.")
+    ] = "prompt",
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say what it would take, and do nothing.")
+    ] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Accept the result where it is improved.")
+    ] = False,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Go on with a run that failed or is spent.")
+    ] = None,
+    show: Annotated[str | None, typer.Option(metavar="RUN", help="Show a run.")] = None,
+    decide: Annotated[
+        str | None,
+        typer.Option(metavar="WORD:RUN", help="accept:RUN, reject:RUN or rollback:RUN."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Decide so although something speaks against it.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="The run as JSON.")] = False,
+) -> None:
+    """Look for a better prompt: rewrite it, try it on the assertions, confirm the best one afresh.
+
+    Without --assertion, all active assertions of the advisor are used. Nothing changes until a
+    result is accepted. Exits 1 where nothing better was found.
+    """
+
+    async def work(app: Polyvox) -> int:
+        if decide is not None:
+            return await _decide(app, decide, force=force, json=json)
+        if show is not None:
+            return await _report(app, show, json=json)
+        if resume is not None:
+            run_id = (await app.optimisations.resume(SCOPE, resume, budget)).id
+            return await _whole(app, run_id, accept=accept, json=json)
+        wish = _wish(advisor, assertion, iterations, budget, engine, holdout, target)
+        if estimate:
+            return await _estimate(app, wish, json=json)
+        return await _begin(app, wish, accept=accept, json=json)
+
+    run(work)
+
+
+def _wish(
+    advisor: str | None,
+    assertion: list[str] | None,
+    iterations: int | None,
+    budget: float | None,
+    engine: str,
+    holdout: float | None,
+    target: str,
+) -> Wish:
+
+    if advisor is None:
+        raise Invalid("Which advisor?", "polyvox optimize SLUG; `polyvox advisors list` has them.")
+    ids = tuple(assertion) if assertion else None
+    return Wish(advisor, ids, target, engine, iterations, budget, holdout)
+
+
+async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
+    prepared, estimate = await app.optimisations.estimate(SCOPE, wish)
+    warnings = price_warnings(wish, prepared, estimate.cost, estimate.confirmation)
+    planned = PlannedOut.of(prepared, estimate, warnings)
+    if json:
+        say_json(planned)
+        return 0
+    for warning in planned.warnings:
+        note(warning)
+    many = f"{count(planned.assertions, 'assertion')}, {count(planned.guards, 'guard')}"
+    say(f"{planned.advisor_name}: {many}, {count(planned.iterations, 'iteration')}")
+    say(f"judge {planned.judge or 'none'}, rewriter {planned.optimizer}")
+    say(
+        f"at most {count(estimate.most_calls, 'call')} and {money(estimate.most_cost)}"
+        " if it goes all the way"
+    )
+    return 0
+
+
+async def _begin(app: Polyvox, wish: Wish, *, accept: bool, json: bool) -> int:
+    made = await app.optimisations.begin(SCOPE, wish)
+    for warning in made.warnings:
+        note(warning)
+    expected = (await app.optimisations.get(SCOPE, made.id)).estimate
+    calls = sum(expected["calls"].values())
+    note(f"run {made.id}: at most {calls} calls and {money(expected['most_cost'])}")
+    return await _whole(app, made.id, accept=accept, json=json)
+
+
+async def _whole(app: Polyvox, run_id: str, *, accept: bool, json: bool) -> int:
+    """A run to its end, and what came of it."""
+    ended = await _follow(app, run_id)
+    code = await _report(app, run_id, json=json)
+    if accept and ended.verdict == "improved":
+        taken = await app.optimisations.accept(SCOPE, run_id)
+        note(f"accepted; undo it with: polyvox optimize --decide rollback:{taken.id}")
+    elif ended.verdict == "improved":
+        note(f"accept it with: polyvox optimize --decide accept:{run_id}")
+    return code
+
+
+async def _follow(app: Polyvox, run_id: str) -> Optimisation:
+    kept = "its attempts are kept"
+    run = run_of(app, KIND, run_id, optimisations.get, app.optimisations.cancel, kept)
+    with Bar("optimising") as bar:
+
+        def show(now: Optimisation) -> None:
+            bar.show(now.iteration, now.iterations, _step(now), f", {money(now.spent)} spent")
+
+        return await follow(run, show)
+
+
+def _step(now: Optimisation) -> str:
+    """The stage of a run: 3/10, the best up to now."""
+    text = f"{now.stage or now.state} {now.iteration}/{now.iterations}"
+    if now.best_rate is not None:
+        text += f", best {now.best_rate:.0%} (before {now.base_rate or 0:.0%})"
+    return text
+
+
+async def _report(app: Polyvox, run_id: str, *, json: bool) -> int:
+    detail = OptimizationDetail.whole(await app.optimisations.get(SCOPE, run_id))
+    if json:
+        say_json(detail)
+    else:
+        _show(detail)
+    return 0 if detail.verdict == "improved" or detail.success else NOT_BETTER
+
+
+def _show(detail: OptimizationDetail) -> None:
+    rows = []
+    for row in detail.results:
+        sides = [
+            f"{one.passes}/{one.passes + one.fails}" if one is not None else "-"
+            for one in (row.before, row.after)
+        ]
+        kind = "guard" if row.guard else "unseen" if row.holdout else ""
+        rows.append((*sides, kind, row.text))
+    table(("before", "after", "", "assertion"), rows, empty="Nothing was compared.")
+    for one in detail.attempts:
+        rate = "" if one.rate is None else f" {one.rate:.0%}"
+        noted = f": {one.note}" if one.note else ""
+        say(f"  attempt {one.number} (from {one.parent}) {one.state}{rate}{noted}")
+    marks = {"same": " ", "added": "+", "removed": "-"}
+    for line in detail.diff:
+        say(f"{marks[line.kind]} {line.text}")
+    spent = money(None if detail.cost is None else round(detail.cost * NANO))
+    message = detail.message if detail.state == "finished" else f"{detail.state}: {detail.message}"
+    say(f"{message} ({count(detail.calls, 'call')}, {spent}, run {detail.id})")
+
+
+async def _decide(app: Polyvox, wanted: str, *, force: bool, json: bool) -> int:
+    word, _, run_id = wanted.partition(":")
+    verbs = app.optimisations
+    if word == "accept" and run_id:
+        decided = await verbs.accept(SCOPE, run_id, force=force)
+    elif word == "reject" and run_id:
+        decided = await verbs.reject(SCOPE, run_id)
+    elif word == "rollback" and run_id:
+        decided = await verbs.rollback(SCOPE, run_id, force=force)
+    else:
+        raise Invalid(f"{wanted!r} is no decision.", "Use accept:RUN, reject:RUN or rollback:RUN.")
+    if json:
+        say_json(OptimizationOut.of(decided))
+    else:
+        say(f"{decided.advisor_name}: {decided.decision}")
+    return 0

@@ -1,0 +1,217 @@
+"""`polyvox receipt`: what an advisor was sent for an answer, how much room it took, and why."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from polyvox.app import Polyvox
+from polyvox.cli import words
+from polyvox.cli.command import Json
+from polyvox.cli.lookup import SCOPE
+from polyvox.cli.output import say, say_beside, say_json, say_styled
+from polyvox.cli.run import run
+from polyvox.cli.show.trace import decided, times
+from polyvox.context.describe import Description, Share, describe, memory_lines
+from polyvox.session.inspect import Inspected
+from polyvox.session.trace import decided_for, trace_of
+
+
+def receipt(
+    answer: Annotated[
+        str, typer.Argument(metavar="ANSWER_ID", help="`conversations show` has the ids.")
+    ],
+    json: Json = False,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Every piece with its whole text.")
+    ] = False,
+) -> None:
+    """What an advisor was sent for an answer, and why."""
+
+    async def work(app: Polyvox) -> None:
+        seen = await app.receipt(SCOPE, answer)
+        if json:
+            say_json(as_data(seen))
+            return
+        trace = await app.database.read(lambda tx: decided_for(tx, seen.answer), SCOPE)
+        print_receipt(seen, trace, texts=texts)
+
+    run(work)
+
+
+def as_data(seen: Inspected) -> dict[str, Any]:
+    """The same as the API gives."""
+    sent = seen.receipt.sent
+    return {
+        "answer_id": seen.answer.id,
+        "description": msgspec.to_builtins(describe(seen.receipt)),
+        "request": None if seen.body is None else msgspec.json.decode(seen.body),
+        "wire_hash": None if sent is None else sent.wire_hash,
+        "verified": seen.verified,
+        "exact": seen.receipt.exact,
+    }
+
+
+def trace(
+    turn: Annotated[
+        str, typer.Argument(metavar="TURN_ID", help="`conversations show --json` has the ids.")
+    ],
+    json: Json = False,
+    answer: Annotated[
+        str | None, typer.Option(metavar="ANSWER_ID", help="Of this answer, not of the first.")
+    ] = None,
+) -> None:
+    """What an advisor was told beside its own texts, and why; how long each step took."""
+
+    async def work(app: Polyvox) -> None:
+        data = await app.database.read(lambda tx: trace_of(tx, turn, answer), SCOPE)
+        if json:
+            say_json(data)
+            return
+        print_trace(data)
+
+    run(work)
+
+
+def print_trace(trace: dict[str, Any]) -> None:
+    """A trace, one decision on a line."""
+    lines = [
+        ("turn", f"{trace['turn_id']} ({trace['state']}, {trace['model'] or 'no model'})"),
+        ("session", trace["startbrief_runtime"]["session_id"]),
+        ("blocks", " → ".join(trace["system_blocks"]) or "none"),
+        *decided(trace),
+    ]
+    for attempt in trace["attempts"]:
+        why = attempt["message"] or attempt["category"] or "answered"
+        status = f" (HTTP {attempt['status']})" if attempt["status"] else ""
+        lines.append(("attempt", f"{attempt['model']}: {why}{status}"))
+    for name, text in (*lines, ("times", times(trace["timings"]))):
+        say_beside(f"{name:<9} ", text)
+
+
+MARKS = "█▓▒░▚▞#=+:"
+"""One for each kind of piece, so that the bar needs no colour."""
+FREE = "·"
+COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red")
+WIDEST = 72
+
+
+def print_receipt(
+    seen: Inspected, trace: Mapping[str, Any] | None = None, *, texts: bool = False
+) -> None:
+    """All of it; `trace` is what was decided for the answer."""
+    description = describe(seen.receipt)
+    answer = seen.answer
+    say(f"{answer.advisor_name}: answer {answer.id} ({answer.state})")
+    of = f" of {description.n}" if description.n is not None else ""
+    phase = f"{description.phase} phase, " if description.phase else ""
+    turn = f"{phase}turn {description.k}{of}"
+    say(f"recipe {description.recipe}, {turn}, {description.prompts} prompts")
+    say()
+    say(f"{description.tokens:,} of {description.budget:,} tokens ({description.limit})")
+    _bar(description)
+    say()
+    _legend(description)
+    _memory(description, trace)
+    _left_out(description)
+    _council(description)
+    _wire(seen, description)
+    if texts:
+        _texts(description)
+
+
+def cells(shares: tuple[Share, ...], width: int) -> list[int]:
+    """Characters of the bar for each kind: at least one, in all at most the width."""
+    sizes = [max(1, round(share.share * width)) for share in shares]
+    while sum(sizes) > width and max(sizes) > 1:
+        sizes[sizes.index(max(sizes))] -= 1
+    return sizes
+
+
+def _bar(description: Description) -> None:
+    width = min(WIDEST, shutil.get_terminal_size().columns - 2)
+    parts = cells(description.shares, width)
+    bar = [
+        (MARKS[at % len(MARKS)] * part, COLORS[at % len(COLORS)]) for at, part in enumerate(parts)
+    ]
+    say_styled(*bar, (FREE * max(0, width - sum(parts)), "dim"))
+
+
+def _legend(description: Description) -> None:
+    widest = max((len(share.name) for share in description.shares), default=0)
+    for at, share in enumerate(description.shares):
+        pieces = f"  ×{share.pieces}" if share.pieces > 1 else ""
+        say(
+            f"{MARKS[at % len(MARKS)]} {share.name:<{widest}}  {share.tokens:>8,} tokens"
+            f"  {share.share:>6.1%}{pieces}"
+        )
+    free = max(0, description.budget - description.tokens)
+    say(f"{FREE} {'free':<{widest}}  {free:>8,} tokens")
+
+
+def _memory(description: Description, trace: Mapping[str, Any] | None) -> None:
+    if lines := memory_lines(description):
+        say()
+        say("Told from memory:")
+        for line in lines:
+            say(f"  {line}")
+    if trace is not None:
+        say()
+        say("Decided before it was asked:")
+        for name, why in decided(trace):
+            say_beside(f"  {name:<9} ", why)
+
+
+def _left_out(description: Description) -> None:
+    say()
+    if not description.left_out:
+        say("Nothing was left out.")
+        return
+    say("Left out:")
+    for entry in description.left_out:
+        say(f"  {entry}")
+
+
+def _council(description: Description) -> None:
+    if not description.council or description.recipe == "companion":
+        return
+    say()
+    say("The council as it was:")
+    for seat in description.council:
+        model = f"  {seat.model}" if seat.model else ""
+        say(f"  {seat.name}{model}")
+
+
+def _wire(seen: Inspected, description: Description) -> None:
+    say()
+    sent = description.sent
+    if sent is None:
+        say("Nothing was sent: it ended before its model was asked.")
+        return
+    say(f"Sent to {sent.model_id}: {words.size(sent.wire_bytes)}")
+    for number, attempt in enumerate(sent.attempts, 1):
+        waited = "" if attempt.first_byte_ms is None else f", {attempt.first_byte_ms:.0f} ms"
+        status = "" if attempt.status is None else f", HTTP {attempt.status}"
+        failed = "" if attempt.category is None else f": {attempt.category}, {attempt.message}"
+        say(f"  attempt {number}: {attempt.model}{status}{waited}{failed}")
+    if seen.verified:
+        say("Verified: yes, rebuilt byte for byte.")
+    elif not description.exact:
+        gone = words.count(len(description.missing), "text")
+        say(f"Verified: no, {gone} of it no longer exist here.")
+    else:
+        say("Verified: no, the rebuilt request differs from what was sent.")
+
+
+def _texts(description: Description) -> None:
+    for span in description.spans:
+        say()
+        mark = "" if span.included else " (left out)"
+        kind = f"memory, {span.sources[0]}" if span.kind == "memory" else span.kind
+        say(f"--- {span.role}: {kind}{mark} · {span.tokens:,} tokens · {span.reason}")
+        if span.text:
+            say(span.text)

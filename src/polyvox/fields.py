@@ -1,0 +1,77 @@
+"""Fields of request bodies, checked with plain words and shown on the OpenAPI page."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from polyvox.errors import Invalid
+from polyvox.receive import clean, clean_name, visible
+from polyvox.settings import MODEL
+from polyvox.values import Params
+
+SAYS = {"pattern": r"\S"}
+"""On the OpenAPI page: at least one character that can be seen."""
+
+
+def _clean(text: str) -> str:
+    try:
+        return clean(text, "text", len(text), empty=True)
+    except Invalid as error:
+        raise ValueError(error.message.removesuffix(".")) from None
+
+
+def _filled(text: str) -> str:
+    if not visible(text):
+        raise ValueError("must not be empty")
+    return text
+
+
+def _name(text: str) -> str:
+    try:
+        return clean_name(text, "text", len(text), empty=True)
+    except Invalid as error:
+        raise ValueError(error.message.removesuffix(".")) from None
+
+
+Text = Annotated[str, AfterValidator(_clean)]
+"""Any text without control characters."""
+Filled = Annotated[
+    str, AfterValidator(_clean), AfterValidator(_filled), Field(json_schema_extra=SAYS)
+]
+"""Text that says something."""
+Name = Annotated[Filled, AfterValidator(_name), Field(min_length=1, max_length=120)]
+"""One line that can be seen and reads as it is written."""
+Title = Annotated[str, AfterValidator(_name), Field(max_length=200)]
+"""The same, or nothing."""
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
+ModelName = Annotated[str, Field(pattern=MODEL, max_length=300), AfterValidator(_clean)]
+Color = Annotated[str, Field(pattern=r"^(#[0-9a-fA-F]{6})?$")]
+Id = Annotated[Text, Field(min_length=1, max_length=200)]
+Prompt = Annotated[Text, Field(max_length=100_000)]
+Message = Annotated[str, Field(min_length=1, json_schema_extra=SAYS)]
+"""A message of a person; the road itself checks it, for every door."""
+RecipeName = Literal["council", "agent", "companion"]
+Item = Annotated[Text, Field(min_length=1, max_length=500)]
+"""The id of a memory that a session is told at its start."""
+Vetoes = Annotated[list[Item], Field(max_length=200)]
+
+
+class Body(BaseModel):
+    """A request body; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ParamsBody(Body):
+    """Parameters for asking an advisor's model."""
+
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, gt=0, le=1)
+    reasoning: int | None = Field(None, ge=0, le=1_000_000)
+
+    def value(self) -> Params:
+        """The value of the road."""
+        return Params(**self.model_dump())

@@ -1,0 +1,1 @@
+"""Routes of the evaluation room: assertions, runs and verdicts, optimisations."""

@@ -1,0 +1,193 @@
+"""Routes of the memory service's contract, at the paths that clients know.
+
+`tenantId` and `userId` name a partition inside the caller's account; nothing crosses from one to
+another. A client of the contract may pass on its answers to any model: they hold neither an
+advisor's own words (unless asked for) nor anything that must not go to a cloud model.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, tzinfo
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+
+from polyvox.app import Polyvox
+from polyvox.errors import Invalid
+from polyvox.fields import Filled, Id
+from polyvox.memory import past
+from polyvox.memory.moment import zone_of
+from polyvox.memory.query import Query as Wanted
+from polyvox.memory.query import shape
+from polyvox.memory.recall import Reader
+from polyvox.memory.shapes.brief import BriefOut, StartBriefOut
+from polyvox.memory.shapes.contract import (
+    DailyOut,
+    IngestBody,
+    IngestOut,
+    LoopOut,
+    LoopsOut,
+    QueryBody,
+    QueryOut,
+    found,
+    micros,
+)
+from polyvox.memory.shapes.profile import ModelPatch, UserModelOut
+from polyvox.memory.startbrief import Known
+from polyvox.memory.values import Partition
+from polyvox.session.briefing import written_brief
+from polyvox.values import Scope
+from polyvox.web.dependencies import App, Who
+from polyvox.web.errors import responses
+
+router = APIRouter(tags=["memory"])
+
+Name = Annotated[Filled, Query(min_length=1, max_length=200)]
+Tenant = Annotated[Filled, Query(alias="tenantId", min_length=1, max_length=200)]
+User = Annotated[Filled, Query(alias="userId", min_length=1, max_length=200)]
+OwnTenant = Annotated[Filled | None, Query(alias="tenantId", min_length=1, max_length=200)]
+OwnUser = Annotated[Filled | None, Query(alias="userId", min_length=1, max_length=200)]
+"""Default: the person's own memory."""
+Few = Annotated[int, Query(ge=1, le=200)]
+Domain = Literal["relationships", "work", "health", "spirituality", "general"]
+Day = Annotated[date | None, Query(description="Default: today, else yesterday.")]
+Zone = Annotated[Id | None, Query(description="A name such as Europe/Lisbon; default: yours.")]
+Now = Annotated[
+    datetime | None, Query(description="ISO 8601; without an offset it is in the time zone.")
+]
+EARLIEST, LATEST = 1971, 9000
+"""Years that every time zone can tell."""
+
+
+@router.post("/memory/query", responses=responses(), response_model_exclude_unset=True)
+async def query_memory(
+    app: App, who: Who, body: QueryBody, tenant: OwnTenant = None, user: OwnUser = None
+) -> QueryOut:
+    """What is remembered about something, with dates and sources, best first. Which partition is
+    meant stands in the body or in the address."""
+    asked = Wanted(
+        body.query,
+        _time("referenceTime", body.reference_time, app.clock()),
+        body.limit or 10,
+        bool(body.include_context),
+        None if body.as_of is None else micros("asOf", body.as_of),
+        bool(body.include_history),
+        body.max_tokens,
+    )
+    partition = body.partition(tenant, user)
+    reader = Reader(body.advisor_id, cloud=True)
+    return found(shape(await app.memory.query(who, partition, asked, reader=reader)))
+
+
+@router.get("/memory/loops", responses=responses())
+async def get_loops(
+    app: App, who: Who, tenant: Tenant, user: User, limit: Few = 10, domain: Domain | None = None
+) -> LoopsOut:
+    """What is open, by priority, pinned ones first."""
+    every = await app.memory.loops(who, Partition(tenant, user), domain=domain)
+    told = [one for one in every if one.cloud]
+    return LoopsOut(
+        items=[LoopOut.of(one) for one in told[:limit]],
+        metadata={"count": min(limit, len(told)), "total": len(told), "limit": limit},
+    )
+
+
+@router.post("/session/ingest", responses=responses(409))
+async def ingest_session(
+    app: App, who: Who, body: IngestBody, tenant: OwnTenant = None, user: OwnUser = None
+) -> IngestOut:
+    """Remember a session, once by its id; when this answers, it can be found. Which partition is
+    meant stands in the body or in the address."""
+    partition = body.partition(tenant, user)
+    status = await app.memory.ingest(who, partition, *body.values(), cloud=not body.never_to_cloud)
+    return IngestOut(status=status, session_id=body.session_id)
+
+
+@router.get("/user/model", responses=responses())
+async def get_user_model(app: App, who: Who, tenant: Tenant, user: User) -> UserModelOut:
+    """The profile."""
+    profile = await app.memory.profile(who, Partition(tenant, user), cloud=True)
+    return UserModelOut.of(profile, app.clock())
+
+
+@router.patch("/user/model", responses=responses())
+async def change_user_model(
+    app: App,
+    who: Who,
+    body: ModelPatch,
+    tenant: OwnTenant = None,
+    user: OwnUser = None,
+) -> UserModelOut:
+    """Change the profile by hand: what is named, as it shall be; a list replaces the list, a null
+    takes back. The changes stand in `model` or in the body itself, and which partition is meant in
+    the body or in the address."""
+    partition = body.partition(tenant, user)
+    await app.memory.change_profile(who, partition, body.changes())
+    return UserModelOut.of(await app.memory.profile(who, partition, cloud=True), app.clock())
+
+
+@router.get("/analysis/daily", responses=responses())
+async def get_daily(
+    app: App, who: Who, tenant: Tenant, user: User, day: Annotated[Day, Query(alias="date")] = None
+) -> DailyOut:
+    """What a day was about."""
+    return DailyOut.of(*await app.memory.daily(who, Partition(tenant, user), day))
+
+
+@router.get("/session/startbrief", responses=responses())
+async def get_startbrief(
+    app: App,
+    who: Who,
+    tenant: Annotated[Name, Query(alias="tenantId")],
+    user: Annotated[Name, Query(alias="userId")],
+    session: Annotated[Id | None, Query(alias="sessionId")] = None,
+    timezone: Zone = None,
+    now: Now = None,
+) -> StartBriefOut:
+    """What a session starts with: where the person is in time, what is open, a handover. What must
+    never go to a cloud model is left out, for nobody knows where a brief goes."""
+    known = await _known(app, who, Partition(tenant, user), session, timezone, now, whole=False)
+    return StartBriefOut.of(await written_brief(app.road, who, known))
+
+
+@router.get("/session/brief", responses=responses())
+async def get_brief(
+    app: App,
+    who: Who,
+    tenant: Annotated[Name, Query(alias="tenantId")],
+    user: Annotated[Name, Query(alias="userId")],
+    session: Annotated[Id | None, Query(alias="sessionId")] = None,
+    timezone: Zone = None,
+    now: Now = None,
+) -> BriefOut:
+    """The same, more plainly: for clients that know no startbrief."""
+    known = await _known(app, who, Partition(tenant, user), session, timezone, now, whole=True)
+    return BriefOut.of(known)
+
+
+async def _known(
+    app: Polyvox,
+    who: Scope,
+    partition: Partition,
+    session: str | None,
+    timezone: str | None,
+    now: datetime | None,
+    *,
+    whole: bool,
+) -> Known:
+    zone = zone_of(timezone or app.settings.timezone)
+    time = app.clock() if now is None else _micros(now, zone)
+    return await app.database.read(
+        lambda tx: past.read(tx, partition, time, zone, session, whole=whole).known, who
+    )
+
+
+def _micros(time: datetime, zone: tzinfo | None) -> int:
+    if not EARLIEST <= time.year < LATEST:
+        raise Invalid("now: no such time can be told.", "Give the time it is.", param="now")
+    placed = time if time.tzinfo is not None else time.replace(tzinfo=zone)
+    return int(placed.timestamp() * 1_000_000)
+
+
+def _time(name: str, given: datetime | None, now: int) -> int:
+    return now if given is None else micros(name, given)
