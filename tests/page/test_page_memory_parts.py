@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Locator, Page, Route, expect
-from tests.page.desk import SIZES, Desk, Size, spill
+from tests.page.desk import Desk, Size, spill
 from tests.page.house import House
 from tests.page.notes import READS, fact, ingest, loop, remember, replies, worked
 from tests.page.talk import tool
@@ -53,7 +53,7 @@ async def busy(house: House) -> None:
 
 
 @reads
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ["phone", "desktop"])
 async def test_loops_by_how_pressing_they_are(house: House, desk: Desk, size: Size) -> None:
     await busy(house)
     page = await desk.open(HERE, size=size)
@@ -97,7 +97,7 @@ async def test_a_loop_ends_and_is_taken_up_again(house: House, desk: Desk) -> No
 
 
 @reads
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ["phone", "desktop"])
 async def test_a_loop_is_pinned(house: House, desk: Desk, size: Size) -> None:
     """It stays where it was pressed, stands first from the next look on, and does not grow old; in
     another tab it moves at once."""
@@ -220,7 +220,7 @@ async def told_of_oneself(house: House) -> None:
 
 
 @reads
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ["phone", "desktop"])
 async def test_the_profile_and_who_says_so(house: House, desk: Desk, size: Size) -> None:
     await told_of_oneself(house)
     page = await desk.open("/memory/profile", size=size)
@@ -329,7 +329,7 @@ async def test_a_line_that_somebody_changed_meanwhile(house: House, desk: Desk) 
 
 
 @reads
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ["phone", "desktop"])
 async def test_days_and_their_sessions(house: House, desk: Desk, size: Size) -> None:
     now = datetime.now(UTC)
     said = (

@@ -46,7 +46,7 @@ async def test_where_nothing_is_the_page_says_so(
 
 
 @pytest.mark.parametrize("room", ["Memory", "Sessions", "Settings"])
-@pytest.mark.parametrize("size", ["phone", "tablet", "desktop"])
+@pytest.mark.parametrize("size", ["phone", "desktop"])
 async def test_a_room_that_is_scrolled_keeps_its_name(desk: Desk, room: str, size: Size) -> None:
     """A bar where the window is narrow, so that the way to the list stands over no text."""
     page = await desk.open(f"/{room.lower()}", size=size)

@@ -53,7 +53,7 @@ async def fails(route: Route) -> None:
     await route.abort("connectionrefused")
 
 
-@pytest.mark.parametrize("size", ["phone", "tablet", "desktop"])
+@pytest.mark.parametrize("size", ["phone", "desktop"])
 async def test_a_notice_says_what_to_do_and_leaves_send_alone(
     house: House, desk: Desk, size: Size
 ) -> None:

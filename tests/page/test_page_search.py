@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from playwright.async_api import expect
-from tests.page.desk import SIZES, Desk, Size, spill
+from tests.page.desk import Desk, Size, spill
 from tests.page.house import House
 
 OWLS = "🦉🦉 𝒜𝒜 owls, and the clinic in spring: naïve, but the clinic."
 HOSTILE = '<img src=x onerror="alert(1)"> clinic <b>bold</b>'
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ["phone", "desktop"])
 async def test_words_are_marked_where_they_stand(house: House, desk: Desk, size: Size) -> None:
     (one,) = await house.voices("A clinic is never only a clinic.")
     first = await house.conversation(one, title="Leaving the clinic")

@@ -63,7 +63,7 @@ async def sheet_of(page: Page) -> Locator:
     return sheet
 
 
-@pytest.mark.parametrize("size", ["desktop", "tablet", "phone"])
+@pytest.mark.parametrize("size", ["phone", "desktop"])
 @reads
 async def test_what_is_told_now_stands_apart(house: House, desk: Desk, size: Size) -> None:
     await lived(house)
