@@ -26,7 +26,7 @@ def judging(room: Room, *fails: str, **more: Any) -> None:
 async def assert_of(room: Room, answer_id: str, *texts: str) -> list[Assertion]:
     """Assertions drawn from an answer."""
     said = [Wording(text) for text in texts]
-    return await assertion.from_answer(room.polyvox.road, ME, answer_id, said)
+    return await assertion.from_answer(room.polyvox.resources, ME, answer_id, said)
 
 
 async def assert_for(
@@ -34,7 +34,7 @@ async def assert_for(
 ) -> list[Assertion]:
     """Assertions by hand."""
     worded = [Wording(one) if isinstance(one, str) else one for one in said]
-    return await assertion.by_hand(room.polyvox.road, ME, advisor, worded, (), asks)
+    return await assertion.by_hand(room.polyvox.resources, ME, advisor, worded, (), asks)
 
 
 async def begin(room: Room, **wish: Any) -> str:

@@ -38,7 +38,7 @@ class Phase:
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The policy that decides what history fits, before the budget has its say."""
+    """The policy that selects history, before the budget cuts it."""
 
     kind: Literal["graceful", "bookends", "recent"] = "graceful"
     max_messages: int = 20
@@ -76,6 +76,20 @@ class Visibility:
         return level
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """The fixed side of a recipe: no change to it touches these."""
+
+    tells: Literal["council", "companion"] = "council"
+    """The strategy by which memory decides what its advisors are told."""
+    persona: bool = False
+    """One persona answers, speaking from its kernel."""
+    endless: bool = False
+    """Idleness never ends its session: it is continued by name."""
+    optional_memory: bool = False
+    """`memory.council` turns its memory off."""
+
+
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -104,14 +118,19 @@ class Recipe:
 
     @property
     def hash(self) -> str:
-        """The name of exactly this recipe by its content. A whole council asks for the same one,
-        so the last is remembered: working it out took a fifth of compiling a request."""
+        """The content hash of this recipe. A whole council asks for the same one, so the last is
+        cached: computing it took a fifth of compiling a request."""
         global _hashed
         recipe, name = _hashed
         if recipe is not self:
             name = content_hash(repr(asdict(self)))
             _hashed = self, name
         return name
+
+    @property
+    def traits(self) -> Traits:
+        """The traits that come with its name."""
+        return traits_of(self.name)
 
 
 _hashed: tuple[Recipe | None, str] = None, ""
@@ -148,6 +167,18 @@ BUILT_IN: dict[str, Recipe] = {
         texts={"identity": "{identity}"},
     ),
 }
+
+
+TRAITS: dict[str, Traits] = {
+    "council": Traits(optional_memory=True),
+    "agent": Traits(endless=True),
+    "companion": Traits("companion", persona=True),
+}
+
+
+def traits_of(name: str) -> Traits:
+    """The traits of the recipe of this name."""
+    return TRAITS.get(name, Traits())
 
 
 def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:

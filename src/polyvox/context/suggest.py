@@ -71,7 +71,8 @@ def ask(question: str, count: int, known: Sequence[Advisor], facts: ModelFacts) 
 
 
 def ask_again(first: Request, reply: str, count: int) -> Request:
-    """The one further try: with what was wrong, or (a small model has no room) simply anew."""
+    """The request of the second try: with the errors of the first, or (a small model has no room)
+    the same again."""
     if first.schema is not None or not reply.strip():
         return first
     again = fill(_text("again"), {"count": str(count)})

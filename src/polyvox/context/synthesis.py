@@ -140,9 +140,7 @@ def compile_synthesis(
 
 
 def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
-    """Parse the model's text and check its attributions; without any, keep it as prose. Items up to
-    a line about disagreement are points. After it, an item that names nobody opens a question, and
-    the items below it that name somebody are its sides.
+    """Parse the model's text and check its attributions; without any, keep it as prose.
 
     Items up to a line about disagreement are points. After it, an item that names nobody opens a
     question, and the items below it that name somebody are its sides.
