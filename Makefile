@@ -25,11 +25,12 @@ test: lint browser  ## every check and every test, the fast ones first
 	$(BIN)/python tools/docs.py --check
 	$(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-lint: setup  ## style, types, import rules
+lint: setup  ## style, types, import rules, the page's scripts
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/page.py
 
 docs: setup  ## write the generated pages anew
 	$(BIN)/python tools/docs.py

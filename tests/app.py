@@ -184,7 +184,7 @@ class Visitor:
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait until something is so inside the app, looking after each answer of the server."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not true():
                 await self.get("/healthz")
 
@@ -332,7 +332,7 @@ async def serve(
     async with open_library(settings, env, clock=clock) as polyvox:
         sock = bind("127.0.0.1", 0)
         url = address_of(sock)
-        patience = aiohttp.ClientTimeout(total=30)
+        patience = aiohttp.ClientTimeout(total=60)
         async with running(polyvox, sock), aiohttp.ClientSession(timeout=patience) as client:
             token = polyvox.settings.server.token.reveal()
             headers = {"Authorization": f"Bearer {token}"} if token else {}

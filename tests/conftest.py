@@ -15,8 +15,6 @@ from tests.contract import doors
 from polyvox.store.database import Database
 from polyvox.store.open import open_database
 
-pytest_plugins = ["tests.second_try"]
-
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

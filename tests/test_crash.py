@@ -34,7 +34,7 @@ class Victim:
 
     async def line(self) -> dict[str, Any]:
         assert self.process.stdout is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             text = await self.process.stdout.readline()
         assert text, "the process has ended"
         data: dict[str, Any] = msgspec.json.decode(text)

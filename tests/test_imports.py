@@ -46,6 +46,7 @@ def test_the_road_points_down_only() -> None:
         ("context/recipe.py", "import polyvox.models.wire"),
         ("context/recipe.py", "import asyncio"),
         ("web/__init__.py", "import polyvox.cli"),
+        ("cli/usage.py", "import polyvox.web.usage"),
         ("models/base.py", "import polyvox.store"),
         ("ids.py", "import pydantic"),
     ],

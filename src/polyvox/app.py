@@ -126,7 +126,7 @@ class Polyvox:
                 self.clock,
                 lambda: self.worker.ring(),
                 lambda conversation: self.hub.refresh(conversation),
-                lambda: self._remote(self.settings),
+                lambda: self.remote_memory,
             )
             self.road = Road(
                 settings,
@@ -188,6 +188,11 @@ class Polyvox:
             writer = RoadWriter(lambda: self.road)
             return OwnMemory(self.database, zone, self.memory.embeddings, writer)
         return RemoteService(remote, zone)
+
+    @property
+    def remote_memory(self) -> RemoteMemory | None:
+        """The service that keeps memory in place of this program, if there is one."""
+        return self._remote(self.settings)
 
     def _remote(self, settings: Settings) -> RemoteMemory | None:
         """The memory service elsewhere, where there is an address."""

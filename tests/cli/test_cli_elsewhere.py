@@ -4,16 +4,14 @@ why not."""
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.desk import ROOT, SECONDS, Here
+from tests.app import app_in_thread
+from tests.cli.desk import SECONDS, Here
 
 pytestmark = pytest.mark.contract
 
@@ -24,25 +22,13 @@ SAYS = "I moved to Porto last week. I need to sell the old boat."
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[str]:
     """Another Polyvox, which wants a token; its address."""
-    env = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("POLYVOX_") and not name.endswith("_API_KEY")
-    }
-    env |= {"POLYVOX_HOME": str(tmp_path / "there"), "POLYVOX_SERVER_TOKEN": TOKEN}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.web.serving"],
-        cwd=ROOT,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdout is not None
-    yield process.stdout.readline().strip()
-    process.terminate()
-    process.wait(SECONDS)
-    process.stdout.close()
+    with app_in_thread(tmp_path / "there", server={"token": TOKEN}) as (app, run):
+
+        async def work() -> None:
+            app.polyvox.work()
+
+        run(work())
+        yield app.url
 
 
 @pytest.fixture

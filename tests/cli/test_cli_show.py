@@ -8,9 +8,11 @@ from typing import get_args
 
 import pytest
 from rich.console import Console
+from tests.cli.desk import Here
 
 from polyvox.cli import words
 from polyvox.cli.lookup import find_advisor
+from polyvox.cli.main import COMMANDS
 from polyvox.cli.output import harmless, printable
 from polyvox.cli.people import GREY, People, Person
 from polyvox.cli.people import legible as legible_color
@@ -200,3 +202,8 @@ def test_every_decision_of_a_companion_has_words() -> None:
     assert set(OVERLAYS) == set(get_args(Overlay))
     timings = {"gate_ms": 0, "llm_ms": 2.5, "tts_ms": 0, "tea_ms": 1, "total_ms": None}
     assert times(timings) == "the model 2.5 ms, tea 1 ms"
+
+
+def test_the_line_of_a_command_is_the_beginning_of_its_own_help(here: Here) -> None:
+    for name, line in COMMANDS.items():
+        assert line in " ".join(here(name, "--help").out.split()), name

@@ -182,6 +182,7 @@ async def test_a_shutdown_says_that_it_was_one_and_how_to_go_on(lounge: Lounge, 
 
 async def test_without_a_token_nothing_is_said(tmp_path: Path) -> None:
     async with open_lounge(tmp_path, server={"token": "t0ken"}) as lounge:
+        lounge.house.headers.clear()
         refused = await lounge.house.post("/api/chat", {"personaId": "harbor", "text": "Hello"})
         assert refused.status == 401
 

@@ -10,8 +10,8 @@ from polyvox.context.rebuild import rebuild
 from polyvox.context.receipt import pack
 from polyvox.context.synthesis import (
     Attributable,
+    AttributedPoint,
     Disagreement,
-    Point,
     Synthesis,
     as_markdown,
     attributable,
@@ -41,9 +41,15 @@ WHOLE = """- A promise was made. [Keeper, Keeper (2)]
   - [Builder] Leave.
 """
 READ = Synthesis(
-    points=(Point("A promise was made.", ("id1", "id3")), Point("Time is short.", ("id2",))),
+    points=(
+        AttributedPoint("A promise was made.", ("id1", "id3")),
+        AttributedPoint("Time is short.", ("id2",)),
+    ),
     disagreements=(
-        Disagreement("Whether to stay.", (Point("Stay.", ("id1",)), Point("Leave.", ("id2",)))),
+        Disagreement(
+            "Whether to stay.",
+            (AttributedPoint("Stay.", ("id1",)), AttributedPoint("Leave.", ("id2",))),
+        ),
     ),
     unknown=("Nobody",),
 )
@@ -115,7 +121,7 @@ def test_reading_what_models_write(text: str) -> None:
 def test_what_was_cut_off_keeps_what_came() -> None:
     cut = WHOLE[: WHOLE.index(" short.")]
     read = read_synthesis(cut, COUNCIL)
-    assert read == Synthesis(points=(READ.points[0], Point("Time is")))
+    assert read == Synthesis(points=(READ.points[0], AttributedPoint("Time is")))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +146,7 @@ def test_prose_is_kept_and_said_to_be_unattributed(text: str) -> None:
 def test_a_name_with_a_comma_is_one_name() -> None:
     council = (Attributable("Grumpy, old", "one"), Attributable("Old", "two"))
     read = read_synthesis("- No. [Grumpy, old]", council)
-    assert read == Synthesis(points=(Point("No.", ("one",)),))
+    assert read == Synthesis(points=(AttributedPoint("No.", ("one",)),))
 
 
 def test_markdown() -> None:
@@ -156,7 +162,7 @@ def test_markdown() -> None:
         "\n"
         "*(Attributed to nobody in this turn, and dropped: Nobody.)*"
     )
-    only = Synthesis(disagreements=(Disagreement("Q", (Point("x"),)),))
+    only = Synthesis(disagreements=(Disagreement("Q", (AttributedPoint("x"),)),))
     assert as_markdown(only, ()) == "**Where they disagree**\n\n- Q\n  - x"
 
 

@@ -437,7 +437,7 @@ async def test_badges_are_drawn_in_the_background(tmp_path: Path) -> None:
         talk = await room.conversation(ann)
         room.polyvox.worker.start()
         _, (answer,) = await room.say(talk, "So?")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (await badges(room, answer.id)).state != "ready":
                 await room.quiet()
 
@@ -459,7 +459,7 @@ async def test_a_long_run_does_not_keep_memory_waiting(room: Room) -> None:
     await room.provider.arrived(2)
     await room.polyvox.database.write(lambda tx: jobs.enqueue(tx, "ingest", "nothing", 0), ME)
     room.polyvox.worker.ring()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             job = await room.polyvox.database.read(lambda tx: jobs.get(tx, "ingest:nothing"), ME)
             if job.state != "pending" or job.attempts:

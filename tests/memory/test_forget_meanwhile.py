@@ -37,7 +37,7 @@ LEFT = ("facts", "claims", "loop_sightings", "profile_entries", "summaries", "da
 
 async def waits_or_ends(desk: Desk, task: asyncio.Task[int]) -> None:
     """Until somebody waits for a lock of another, or the work is through."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not task.done():
             row = await desk.database.read(
                 lambda tx: tx.one("SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1"), ME

@@ -33,7 +33,7 @@ SIZES: dict[Size, tuple[int, int]] = {
     "desktop": (1440, 1000),
 }
 THEMES: tuple[Theme, ...] = ("light", "dark")
-PATIENCE = 20_000.0
+PATIENCE = 60_000.0
 """Milliseconds until a wait is given up: long, since nothing passes by waiting longer."""
 SLOW = re.compile(r"was preloaded using link preload but not used within a few seconds")
 """Says how busy the machine is, not how the page is."""

@@ -21,7 +21,7 @@ TEXTS = """function () {
 }"""
 NUMBER = "function () { return this.find((one) => !one.closed)?.stream?.after ?? -1; }"
 FRAME = "() => new Promise(requestAnimationFrame)"
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 Texts = dict[str, tuple[str, str, str]]
 _wires: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()

@@ -282,7 +282,7 @@ async def test_a_tab_nobody_looks_at_gives_its_connection_back(house: House, des
     await state(card(page, one), "completed")
 
     async def listening(count: int) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (await house.get("/healthz")).json()["listeners"] != count:
                 pass
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Browser, CDPSession, Locator, Page, expect
-from tests.page.desk import SIZES, Desk, Size, settled
+from tests.page.desk import Desk, Size, settled
 from tests.page.house import House
 from tests.page.scenes import SCENES, Where, Worlds
 from tests.provider import Script
@@ -135,7 +135,7 @@ WORDS = (
 )
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ["phone", "desktop"])
 async def test_nothing_jumps_while_three_answers_stream(
     house: House, desk: Desk, size: Size
 ) -> None:

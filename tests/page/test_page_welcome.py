@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.async_api import expect
-from tests.page.desk import SIZES, Desk, Size, spill
+from tests.page.desk import Desk, Size, spill
 from tests.page.house import House
 from tests.page.talk import composer
 
@@ -13,7 +13,7 @@ embedded = pytest.mark.parametrize("house", [EMBEDDED], indirect=True, ids=["emb
 
 
 @embedded
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ["phone", "desktop"])
 async def test_the_first_page_of_all(house: House, desk: Desk, size: Size) -> None:
     page = await desk.open("/", size=size)
     council = (await house.get("/api/advisors")).json()

@@ -135,7 +135,7 @@ async def test_a_turn_that_ends_before_it_could_be_read_is_whole(house: House, d
     slow = Slow()
     await page.route(f"**/api/conversations/{conversation}?**", slow, times=1)
     turn = await house.send(conversation, "Second?")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await slow.made.wait()
     house.provider.gate("on").set()
     await house.ended(conversation, turn["turn_id"])
@@ -154,7 +154,7 @@ async def test_an_old_reading_does_not_undo_what_came_since(house: House, desk: 
     slow = Slow()
     await page.route(f"**/api/conversations/{conversation}?**", slow, times=1)
     await house.patch(f"/api/conversations/{conversation}", {"title": "Another"})
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await slow.made.wait()
     says(house, one, "Better.")
     await house.post(f"/api/answers/{first}/regenerate")

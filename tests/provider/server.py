@@ -160,7 +160,7 @@ class ProviderServer:
         """The logged requests for one model."""
         return [request for request in self.log if request.model == model]
 
-    async def until(self, true: Callable[[], bool], timeout: float = 10) -> None:
+    async def until(self, true: Callable[[], bool], timeout: float = 60) -> None:
         """Wait until `true()`, looking whenever something happens here."""
         async with asyncio.timeout(timeout):
             while not true():
@@ -173,7 +173,7 @@ class ProviderServer:
 
     async def gone(self, request: Logged) -> None:
         """Wait until the client of that request went away."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await request.left.wait()
 
     # its life

@@ -47,7 +47,7 @@ def call(url: str, body: Any = None, **headers: str) -> tuple[int, str]:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, headers)
     try:
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -106,4 +106,4 @@ def test_it_ends_at_a_signal() -> None:
     process, _ = start()
     with process:
         process.terminate()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0

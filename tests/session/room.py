@@ -90,7 +90,7 @@ class Room:
 
     async def settled(self) -> None:
         """Wait until nothing runs or waits any more."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while self.polyvox.turns.conductor._tasks():
                 await self.polyvox.turns.conductor.drain(30)
 
@@ -129,7 +129,7 @@ class Room:
         """Listen until it is enough."""
         got: list[Numbered] = []
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(60),
             aclosing(self.polyvox.events(conversation, after=after)) as events,
         ):
             async for item in events:

@@ -32,7 +32,7 @@ async def test_one_that_another_process_deletes_is_noticed(tmp_path: Path) -> No
         async with open_room(tmp_path, provider=provider) as other:
             await other.polyvox.delete_conversation(ME, talk)
         provider.gate("hold").set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await room.settled()
         assert len(provider.log) == 1
         assert later.turn.state == "queued"

@@ -156,7 +156,7 @@ async def test_so_is_the_end_of_the_program(tmp_path: Path) -> None:
 
         await room.polyvox.turns.exchange(ME, turn_id, 4)
         Hook(room, talk, end)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await room.settled()
             await closing[0]
         turn, answers = await room.turn(turn_id)

@@ -31,7 +31,7 @@ async def test_a_session_that_the_server_ends_is_taken_up_again(
         (before,) = other.execute(lock, (key_of(runner.id),)).fetchone() or (None,)
         assert before is not None
         other.execute("SELECT pg_terminate_backend(%s, 10000)", (before,))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             again = before
             while again in (None, before):
                 await asyncio.sleep(0)  # the watch is another thread's

@@ -82,7 +82,7 @@ async def test_another_process_is_alive_until_it_is_killed(
     processes[0].send_signal(signal.SIGKILL)
     await asyncio.to_thread(processes[0].communicate)
     # PostgreSQL notices the end of a connection on its own time.
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not await me.dead(ids):
             pass
     assert await me.dead([*ids, me.id]) == {ids[0]}

@@ -37,7 +37,7 @@ async def listen(desk: Desk, last: int, after: int = 0) -> list[Numbered]:
     listener = desk.hub.listen(desk.conversation)
     got: list[Numbered] = []
     seen = watch(desk.database, listener, ME, desk.conversation, after)
-    async with asyncio.timeout(20), aclosing(seen) as items:
+    async with asyncio.timeout(60), aclosing(seen) as items:
         async for item in items:
             got.append(item)
             if item.number >= last:
@@ -67,7 +67,7 @@ async def test_a_listener_that_falls_behind_catches_up_from_the_store(
     for number in range(BEHIND + 20):
         last = await note(desk, f"{number}")
     assert listener.behind
-    async with asyncio.timeout(20), aclosing(seen):
+    async with asyncio.timeout(60), aclosing(seen):
         while got[-1].number < last:
             got.append(await anext(seen))
     assert [item.number for item in got] == list(range(1, last + 1))
@@ -97,7 +97,7 @@ async def test_what_another_process_wrote_is_read_with_the_next_beat(database: D
     await desk.database.read(lambda tx: tx.one("SELECT 1"), ME)
     await elsewhere(desk, "theirs")
     desk.hub.beat()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         item = await waiting
     assert (item.number, item.event) == (first + 1, TurnCompleted("theirs"))
     await seen.aclose()

@@ -24,7 +24,7 @@ async def raw(house: House, head: str, body: bytes = b"") -> Reply:
     reader, writer = await asyncio.open_connection(where.hostname, where.port)
     lines = [line for line in head.strip().split("\n") if line]
     writer.write("\r\n".join([*lines, "connection: close", "", ""]).encode("latin-1") + body)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         data = await reader.read()
     writer.close()
     await writer.wait_closed()

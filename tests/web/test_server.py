@@ -100,7 +100,7 @@ async def process(home: Path, **more: str) -> AsyncIterator[tuple[asyncio.subpro
     )
     assert running.stdout is not None
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             address = (await running.stdout.readline()).decode().strip()
         assert address, (await running.communicate())[1].decode()
         yield running, address
@@ -138,7 +138,7 @@ async def test_asked_to_end_it_lets_answers_finish(tmp_path: Path, number: signa
                     if event.kind == "answer.delta" and not asked:
                         server.send_signal(number)
                         asked = True
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             _, err = await server.communicate()
         assert server.returncode == 0, err.decode()
         assert err == b""

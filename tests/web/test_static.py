@@ -15,7 +15,16 @@ from tests.web.test_guard import TOKEN, raw
 
 from polyvox.errors import NotFound
 from polyvox.web import static
-from polyvox.web.static import FOLDER, KINDS, PAGES, Page, accepts, imports_of, is_open, is_page
+from polyvox.web.static import (
+    FOLDER,
+    KINDS,
+    PAGES,
+    StaticPage,
+    accepts,
+    imports_of,
+    is_open,
+    is_page,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -303,7 +312,7 @@ async def test_what_is_open() -> None:
 
 
 @pytest.fixture(name="page")
-def small_page(tmp_path: Path) -> Page:
+def small_page(tmp_path: Path) -> StaticPage:
     (tmp_path / "js").mkdir()
     (tmp_path / "vendor").mkdir()
     files = {
@@ -322,10 +331,10 @@ def small_page(tmp_path: Path) -> Page:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     (tmp_path.parent / "outside.js").write_text("secret")
-    return Page(tmp_path)
+    return StaticPage(tmp_path)
 
 
-async def test_the_graph_is_followed_by_static_imports_alone(page: Page) -> None:
+async def test_the_graph_is_followed_by_static_imports_alone(page: StaticPage) -> None:
     text = page.index().plain.decode()
     told = re.findall(r'href="/page/([^"]+)"', text)
     assert told == [
@@ -340,7 +349,7 @@ async def test_the_graph_is_followed_by_static_imports_alone(page: Page) -> None
     assert text.count("modulepreload") == len(told)
 
 
-async def test_files_are_read_when_wanted_and_again_when_changed(page: Page) -> None:
+async def test_files_are_read_when_wanted_and_again_when_changed(page: StaticPage) -> None:
     first = page.index()
     assert page.index() is first
     assert page.file("tiny.css") is page.file("tiny.css")
@@ -358,13 +367,13 @@ async def test_files_are_read_when_wanted_and_again_when_changed(page: Page) -> 
     assert "js/a.js" not in page.index().plain.decode()
 
 
-async def test_compressing_what_grows_by_it_is_left(page: Page) -> None:
+async def test_compressing_what_grows_by_it_is_left(page: StaticPage) -> None:
     assert page.file("tiny.css").packed is None
 
 
 async def test_an_installation_without_a_page_says_so(tmp_path: Path) -> None:
     with pytest.raises(NotFound) as caught:
-        Page(tmp_path).index()
+        StaticPage(tmp_path).index()
     assert "not part of this installation" in caught.value.message
 
 
@@ -392,7 +401,7 @@ async def test_what_a_client_accepts(header: str, wanted: str, yes: bool) -> Non
     ("wanted", "known"),
     [('"T"', True), ('W/"T"', True), ('"a", "T"', True), ("*", True), ('"a"', False), ("", False)],
 )
-async def test_if_none_match(page: Page, wanted: str, known: bool) -> None:
+async def test_if_none_match(page: StaticPage, wanted: str, known: bool) -> None:
     file = page.file("tiny.css")
     header = wanted.replace("T", file.tag).encode()
     request = Request({"type": "http", "headers": [(b"if-none-match", header)]})

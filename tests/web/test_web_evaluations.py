@@ -42,7 +42,7 @@ async def suite(house: House, *texts: str) -> tuple[Any, str, list[str]]:
 
 async def finished(house: House, made: Any) -> Any:
     """A run when it has ended."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             told = (await house.get(f"/api/evaluations/{made['id']}")).json()
             if told["state"] not in ("waiting", "running"):
@@ -179,7 +179,7 @@ async def test_the_server_itself_works_on_it(home: House) -> None:
     made = await home.make("/api/evaluations", {"advisor_id": advisor["id"]})
 
     async def ended() -> Any:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 told = (await home.get(f"/api/evaluations/{made['id']}?verdicts=false")).json()
                 if told["ended_at"] is not None:

@@ -367,7 +367,7 @@ async def test_a_listener_who_does_not_read_holds_nobody_up_and_misses_nothing(
     for _ in range(300):
         house.polyvox.hub.beat()
     page, parser = Page(), Parser()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while turn["turn_id"] not in page.completed:
             length = int(await reader.readuntil(b"\r\n"), 16)
             for event in parser.feed(await reader.readexactly(length)):

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.contract, pytest.mark.asyncio(loop_scope="session")]
 async def test_an_endless_header_is_hung_up_on(house: House) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(house.url).port)
     writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         try:
             while not reader.at_eof():
                 writer.write(b"y" * 16_384)

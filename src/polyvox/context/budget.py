@@ -218,9 +218,7 @@ def _sums(sizes: Sequence[int]) -> list[int]:
 
 def fit(load: Load, allowance: int, low_water: float, start: int = 0) -> Fit | int:
     """Cut the load down to the allowance, beginning with the remembered cut `start`; when the part
-    that can never be dropped is too much by itself, return its size. Order of giving up: oldest
-    units (the newest one stays while there is a reference block), memory, the reference block
-    whole, the newest unit.
+    that can never be dropped is too much by itself, return its size.
 
     The order of giving up: oldest units (the newest one stays while there is a reference block),
     memory, the reference block whole, the newest unit.

@@ -108,8 +108,8 @@ def compile_request(
 def _fitting(
     memory: tuple[Block, ...], load: Load, bounds: tuple[int, float, int]
 ) -> tuple[Block, ...]:
-    """The blocks of memory for which there is room where there is none for all of them. The first
-    ones are those that matter in every turn, so they are given room first."""
+    """Choose the blocks of memory that fit where not all do. The first ones matter in every turn,
+    so they are tried first."""
     chosen: tuple[Block, ...] = ()
     for block in memory:
         more = (*chosen, block)
@@ -222,7 +222,8 @@ def _cut(recipe: Recipe, thread: Thread, units: Sequence[ThreadTurn], start: int
 
 
 def _omitted(recipe: Recipe, thread: Thread, selected: Selected, start: int) -> tuple[Omitted, ...]:
-    """The window's stretches and the budget's, with what was never read as part of the latter."""
+    """The stretches left out by the window and by the budget; turns that were never read count to
+    the latter."""
     if thread.unread > 0 and recipe.window.kind == "graceful" and recipe.scope == "conversation":
         kept = (*selected.units[start : start + 1], thread.current)[0]
         messages = thread.unread_messages + messages_in(selected.units[:start])

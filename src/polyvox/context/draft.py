@@ -118,8 +118,8 @@ class Compiled:
 
 
 class Span(msgspec.Struct, frozen=True):
-    """One piece of a request as a person may inspect it: what, whence, how large, in or out, why.
-    A stretch of turns that was left out is one span without text."""
+    """One piece of a request as a person may inspect it: its kind, source and size, whether it was
+    sent, and why. A stretch of turns that was left out is one span without text."""
 
     kind: str
     role: Literal["system", "user", "assistant"]

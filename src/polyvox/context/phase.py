@@ -36,8 +36,8 @@ def phase_for(recipe: Recipe, answers: int) -> PhasePlace:
 
 
 def exchange_phase(recipe: Recipe, answers: int) -> PhasePlace:
-    """The phase of an exchange round: the open one, if the recipe has one. Who asks advisors to
-    respond to each other wants their views, which an early protocol would forbid."""
+    """The phase of an exchange round: the open one, if the recipe has one. An early protocol would
+    forbid the views that an exchange asks for."""
     for phase in recipe.phases:
         if phase.answers is None:
             return PhasePlace(phase, answers + 1)

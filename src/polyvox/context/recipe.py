@@ -38,7 +38,7 @@ class Phase:
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The policy that decides what history fits, before the budget has its say."""
+    """The policy that selects history, before the budget cuts it."""
 
     kind: Literal["graceful", "bookends", "recent"] = "graceful"
     max_messages: int = 20
@@ -104,8 +104,8 @@ class Recipe:
 
     @property
     def hash(self) -> str:
-        """The name of exactly this recipe by its content. A whole council asks for the same one,
-        so the last is remembered: working it out took a fifth of compiling a request."""
+        """The content hash of this recipe. A whole council asks for the same one, so the last is
+        cached: computing it took a fifth of compiling a request."""
         global _hashed
         recipe, name = _hashed
         if recipe is not self:

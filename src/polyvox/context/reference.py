@@ -49,9 +49,7 @@ def gather(
     words: Sequence[Other] | None = None,
 ) -> Reference:
     """Collect the words of others that this advisor may see: the last turn's and, where it sees
-    whole threads, those of `units`; or of given `words` alone. An exchange has no other block. A
-    text of more than `most` characters is not put together only to be measured: it cannot be sent
-    anyway, and its bare length says so.
+    whole threads, those of `units`; or of given `words` alone. An exchange has no other block.
 
     A text of more than `most` characters is not put together only to be measured: it cannot be
     sent anyway, and its bare length says so."""

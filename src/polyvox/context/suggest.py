@@ -42,7 +42,7 @@ _KEYS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class AdvisorSuggestion:
     """An advisor that does not exist yet."""
 
     name: str
@@ -71,7 +71,8 @@ def ask(question: str, count: int, known: Sequence[Advisor], facts: ModelFacts) 
 
 
 def ask_again(first: Request, reply: str, count: int) -> Request:
-    """The one further try: with what was wrong, or (a small model has no room) simply anew."""
+    """The request of the second try: with the errors of the first, or (a small model has no room)
+    the same again."""
     if first.schema is not None or not reply.strip():
         return first
     again = fill(_text("again"), {"count": str(count)})
@@ -123,11 +124,11 @@ def _schema(count: int) -> str:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read(reply: str) -> list[Suggestion]:
+def read(reply: str) -> list[AdvisorSuggestion]:
     """The suggestions of a reply, in its order and its words; perhaps none."""
     text = _THOUGHT.sub("", reply[:LONGEST_REPLY])
     return [
-        Suggestion(*(_part(data, what) for what in ("name", "description", "why")))
+        AdvisorSuggestion(*(_part(data, what) for what in ("name", "description", "why")))
         for data in _proposed(text) or _listed(text)
     ]
 

@@ -39,7 +39,7 @@ class Attributable:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class AttributedPoint:
     """A claim, and the ids of the advisors who make it."""
 
     text: str
@@ -51,14 +51,14 @@ class Disagreement:
     """A question on which advisors pull apart, and what each side holds."""
 
     text: str
-    sides: tuple[Point, ...] = ()
+    sides: tuple[AttributedPoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
     """A synthesis as data where the model kept to the structure, else as prose."""
 
-    points: tuple[Point, ...] = ()
+    points: tuple[AttributedPoint, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
     prose: str = ""
     """The model's own text where it gave no structure."""
@@ -140,15 +140,13 @@ def compile_synthesis(
 
 
 def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
-    """Parse the model's text and check its attributions; without any, keep it as prose. Items up to
-    a line about disagreement are points. After it, an item that names nobody opens a question, and
-    the items below it that name somebody are its sides.
+    """Parse the model's text and check its attributions; without any, keep it as prose.
 
     Items up to a line about disagreement are points. After it, an item that names nobody opens a
     question, and the items below it that name somebody are its sides.
     """
     who = _AdvisorNames(advisors)
-    points: list[Point] = []
+    points: list[AttributedPoint] = []
     questions: list[Disagreement] = []
     apart = False
     for line in text.splitlines():
@@ -169,14 +167,14 @@ def read_synthesis(text: str, advisors: Sequence[Attributable]) -> Synthesis:
     return Synthesis(tuple(points), tuple(questions), unknown=tuple(dict.fromkeys(who.unknown)))
 
 
-def _claim(item: str, who: _AdvisorNames) -> Point:
+def _claim(item: str, who: _AdvisorNames) -> AttributedPoint:
     """An item without the names in brackets before or behind it."""
     match = _NAMES_FIRST.match(item) or _NAMES_LAST.match(item)
     if match is None:
-        return Point(item.strip())
+        return AttributedPoint(item.strip())
     names = match["names"]
     split = [names] if who.knows(names) else _AND.split(names)
-    return Point(match["text"].strip(" :–"), who.are(split))
+    return AttributedPoint(match["text"].strip(" :–"), who.are(split))
 
 
 def as_markdown(synthesis: Synthesis, advisors: Sequence[Attributable]) -> str:

@@ -100,8 +100,8 @@ def words(groups: Sequence[Group], texts: Mapping[str, str]) -> str:
 
 
 def _partnered(text: str) -> str:
-    """The text with a backslash before each bracket that has no partner; what already has one
-    before it counts as escaped, and a last backslash must not escape what follows the text."""
+    """Escape each bracket that has no partner with a backslash. A bracket behind a backslash counts
+    as escaped, and a last backslash must not escape the text behind."""
     if "[" not in text and "]" not in text and not text.endswith("\\"):
         return text
     open_at: list[int] = []

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from polyvox.context.recipe import BUILT_IN
-from polyvox.context.synthesis import Disagreement, Point, Synthesis
+from polyvox.context.synthesis import AttributedPoint, Disagreement, Synthesis
 from polyvox.errors import Invalid
 from polyvox.interop import advisor_file
 from polyvox.interop.report import Report, Undo
@@ -133,7 +133,7 @@ def _answers(tx: Tx, turn: Turn) -> tuple[Answer, ...]:
 
 
 def as_ended(answer: Answer) -> Answer:
-    """An answer that was under way when it was written to a file has been cut off."""
+    """Mark an answer that was under way when the file was written as interrupted."""
     return (
         replace(answer, state="interrupted") if answer.state in ("pending", "streaming") else answer
     )
@@ -208,7 +208,7 @@ def _rows(tx: Tx, whole: Whole, who: Mapping[str, str], texts: Mapping[str, str]
 
 
 def _refuse_taken(tx: Tx, whole: Whole) -> None:
-    """The conversation is new, so none of its parts may be here already."""
+    """Refuse a conversation of which any part is here already, in another one."""
     answers = [answer.id for some in whole.answers.values() for answer in some]
     if (
         turn_rows.TURNS.holds(tx, "id", [turn.id for turn in whole.turns])
@@ -278,7 +278,7 @@ def _renamed(points: str, who: Mapping[str, str]) -> str:
     """A synthesis whose points name the advisors by their ids here."""
     read = msgspec.json.decode(points, type=Synthesis)
 
-    def named(point: Point) -> Point:
+    def named(point: AttributedPoint) -> AttributedPoint:
         return replace(
             point, advisors=tuple(who.get(advisor_id, advisor_id) for advisor_id in point.advisors)
         )

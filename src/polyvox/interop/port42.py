@@ -203,7 +203,8 @@ def _rest(data: Table, answers: Table, used: Mapping[str, str], result: Agents) 
 
 
 def _rates(data: Table, used: Mapping[str, str]) -> list[str]:
-    """Rate limits are settings here: told, with the lines to put into the configuration."""
+    """Notes on rate limits, which are settings here, with the lines to put into the
+    configuration."""
     limits: list[tuple[str, Table]] = []
     for key, entry in _table(data, "models").items():
         if isinstance(entry, Mapping) and isinstance(entry.get("rate_limit"), Mapping):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from polyvox.context import suggest
-from polyvox.context.suggest import Suggestion
+from polyvox.context.suggest import AdvisorSuggestion
 from polyvox.errors import ProtocolError, Refused, StoreError
 from polyvox.models.base import AttemptLog, ModelFacts, Request
 from polyvox.receive import clean, mended_name, printable, visible
@@ -39,7 +39,7 @@ _MARKUP = re.compile(r"[*_`\"“”„«»]+")
 class Suggested:
     """What was proposed, and by whom."""
 
-    suggestions: tuple[Suggestion, ...]
+    suggestions: tuple[AdvisorSuggestion, ...]
     model: str
     note: str
     """What to know of that model."""
@@ -90,7 +90,7 @@ async def suggest_advisors(
 
 async def _found(
     asking: _Asking, question: str, count: int, known: Sequence[Advisor]
-) -> list[Suggestion]:
+) -> list[AdvisorSuggestion]:
     facts = asking.road.models.facts(asking.name)
     request = suggest.ask(question, count, known, facts)
     reply = ""
@@ -137,11 +137,11 @@ async def _record(road: Road, scope: Scope, spent: Sequence[tuple[str, Usage]]) 
 
 
 def usable(
-    proposed: Sequence[Suggestion], known: Sequence[Advisor], count: int
-) -> list[Suggestion]:
+    proposed: Sequence[AdvisorSuggestion], known: Sequence[Advisor], count: int
+) -> list[AdvisorSuggestion]:
     """What of it can become an advisor: whole, clean, and not there already."""
     taken = {_plain(word) for one in known for word in (one.name, one.slug)}
-    found: list[Suggestion] = []
+    found: list[AdvisorSuggestion] = []
     for given in proposed:
         one = _mended(given)
         if one is not None and _plain(one.name) not in taken:
@@ -150,7 +150,7 @@ def usable(
     return found[:count]
 
 
-def _mended(given: Suggestion) -> Suggestion | None:
+def _mended(given: AdvisorSuggestion) -> AdvisorSuggestion | None:
     line = _MARKUP.sub(" ", mended_name(given.name, len(given.name)))
     name = " ".join(line.split()).strip(" .:-")
     description = _shown(given.description)
@@ -158,7 +158,7 @@ def _mended(given: Suggestion) -> Suggestion | None:
         return None
     if len(description.split()) < FEWEST_WORDS and len(description) < FEWEST_WORDS * 6:
         return None  # the length counts too: some languages part their words by no space
-    return Suggestion(
+    return AdvisorSuggestion(
         _cut(name, LONGEST_NAME),
         _cut(description, LONGEST_DESCRIPTION),
         _cut(" ".join(_shown(given.why).split()), LONGEST_REASON),

@@ -7,7 +7,7 @@ from pydantic import Field
 from polyvox.settings.section import MOST, ON_PAGE, Section
 
 
-class Evaluation(Section):
+class EvaluationSettings(Section):
     """How answers are checked against assertions."""
 
     badges: bool = Field(

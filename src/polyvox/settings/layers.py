@@ -264,7 +264,7 @@ def _field_of(dotted: str) -> Any:  # noqa: ANN401 - pydantic's own type
 
 
 def _unusable(error: ValidationError, fixed: Fixed, kept: StoredSettings, page: str) -> ConfigError:
-    """The first thing that is wrong: which setting, where it was set, and what it is for."""
+    """The error for the first unusable setting: its name, where it was set, and what it is for."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")

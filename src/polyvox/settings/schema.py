@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BaseModel, Field, InstanceOf, field_validator
 
-from polyvox.settings.evaluation import Evaluation
+from polyvox.settings.evaluation import EvaluationSettings
 from polyvox.settings.secret import Secret, StoredKey
 from polyvox.settings.section import DAY, MOST, ON_PAGE, Section
 
@@ -379,7 +379,9 @@ class Settings(Section):
     server: Server = Field(default_factory=lambda: Server(), description="")
     sessions: Sessions = Field(default_factory=lambda: Sessions(), description="")
     memory: MemorySettings = Field(default_factory=lambda: MemorySettings(), description="")
-    evaluation: Evaluation = Field(default_factory=lambda: Evaluation(), description="")
+    evaluation: EvaluationSettings = Field(
+        default_factory=lambda: EvaluationSettings(), description=""
+    )
     providers: dict[str, Provider] = Field(default_factory=dict, description="")
     recipes: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="Changes to recipes, by name."

@@ -48,8 +48,8 @@ class Secret:
 
 
 class StoredKey(Secret):
-    """A key that a person put in on the page; kept in the home, never shown. Whatever is written in
-    it is the key itself: one that reads `env:NAME` must not fetch a variable."""
+    """A key put in on the page; kept in the home, never shown. Its text is the key itself: one that
+    reads `env:NAME` must not fetch a variable."""
 
     __slots__ = ("_provider",)
 
@@ -76,8 +76,8 @@ _URL = re.compile(r"([A-Za-z][\w+.-]*://)([^\s?#]*@)?([^\s?#]*)(\?[^\s#]*)?(#\S*
 
 
 def shown_url(text: str) -> str:
-    """The text with every address in it as it may be shown: who logs in, and the values of its
-    query, are starred, for a key may be among them."""
+    """Star the login and the query values of every address in a text, because a key may be among
+    them."""
 
     def starred(match: re.Match[str]) -> str:
         query = re.sub(r"=[^&]*|(?<=[?&])[^&=]+(?=&|$)", _star, match[4] or "")

@@ -48,8 +48,8 @@ def read(home: Path) -> StoredSettings:
 
 
 def write(home: Path, old: StoredSettings, new: StoredSettings) -> None:
-    """Keep the new; of the files only what differs is written. A key that goes is gone before the
-    address that it must not be sent to is there. `StoreError`: it is all as before."""
+    """Write the files that differ. A removed key goes before the address that it must not be sent
+    to is written. `StoreError`: nothing changed."""
     if new.keys != old.keys:
         _write(home / KEYS, new.keys)
     if new.page != old.page:
@@ -117,8 +117,8 @@ def read_toml(path: Path, hint: str) -> dict[str, Any]:
 
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:
-    """All of it beside the file, then in its place. The name beside it is always the same, so that
-    a crash leaves one at most."""
+    """Write a file beside the old one, then rename it into place. The temporary name is always the
+    same, so that a crash leaves at most one."""
     beside = path.with_name(f"{path.name}.new")
     text = f"# {_ABOUT[path.name]}\n{to_toml(data)}"
     try:
@@ -137,7 +137,7 @@ def _write(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """The file's new name survives a power cut, too, where the file system can promise that."""
+    """Make the rename survive a power cut, where the file system can."""
     with contextlib.suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:

@@ -90,7 +90,8 @@ def titles(tx: Tx) -> dict[str, str]:
 def latest(
     tx: Tx, *, recipe: str | None = None, advisor_id: str | None = None
 ) -> Conversation | None:
-    """The conversation spoken in last; of one recipe, or with one advisor alone, if given."""
+    """The conversation with the newest message; of one recipe, or with one advisor alone, if
+    given."""
     where, params = "", []
     if recipe is not None:
         where += "AND recipe = ? "
@@ -103,8 +104,7 @@ def latest(
 
 
 def alone_with(tx: Tx, recipe: str) -> list[str]:
-    """The advisors who are the only one in some conversation of a recipe, the last spoken to
-    first."""
+    """Advisors who are alone in some conversation of a recipe, the one spoken to last first."""
     rows = tx.all(
         "SELECT advisors, MAX(updated_at) FROM conversations WHERE user_id = ? AND recipe = ?"
         " AND advisors IS NOT NULL GROUP BY advisors ORDER BY 2 DESC",
@@ -175,7 +175,8 @@ class Conversations:
     async def latest(
         self, scope: Scope, *, recipe: str | None = None, advisor_id: str | None = None
     ) -> Conversation | None:
-        """The conversation spoken in last; of one recipe, or with one advisor alone, if given."""
+        """The conversation with the newest message; of one recipe, or with one advisor alone, if
+        given."""
         return await self._database.read(
             lambda tx: latest(tx, recipe=recipe, advisor_id=advisor_id), scope
         )
@@ -208,7 +209,7 @@ def _with(tx: Tx, old: Conversation, details: ConversationDetails) -> Conversati
 
 
 def _members(tx: Tx, chosen: Sequence[str], before: Sequence[str] | None) -> tuple[str, ...]:
-    """Ids of the chosen; whoever is in already may have been removed from the list since."""
+    """Ids of the chosen advisors; a present member may have been removed from the list since."""
     members: dict[str, None] = {}
     for name in chosen:
         ids = (name,) if before and name in before else councils.members(tx, (name,))

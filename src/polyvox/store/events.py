@@ -53,8 +53,8 @@ class LogPage:
 
 
 def append(tx: Tx, conversation_id: str, events: Sequence[Event], now: int) -> list[Numbered]:
-    """Store events with the next numbers of their conversation. What is only changed about it
-    leaves its place in the list: that is by what was said last."""
+    """Store events with the next numbers of their conversation. A mere change of it does not move
+    it in the list, which is ordered by the newest message."""
     if not events:
         return []
     spoken = any(not isinstance(event, ConversationChanged) for event in events)
@@ -104,7 +104,7 @@ def holds(tx: Tx, delta: Delta) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """An answer's whole text and thinking with the marks of how it came."""
+    """An answer's whole text and thinking, with marks of where each delta ended."""
 
     text: str
     thinking: str
@@ -113,7 +113,7 @@ class Folded:
 
 
 def fold(tx: Tx, answer_id: str) -> Folded:
-    """Take an answer's delta rows out of the log; give back what they said and the marks."""
+    """Take an answer's delta rows out of the log; return their texts and marks."""
     rows = tx.all(
         "SELECT number, kind, data FROM events WHERE user_id = ? AND answer_id = ?"
         " AND kind IN ('answer.delta', 'answer.thinking') ORDER BY number",

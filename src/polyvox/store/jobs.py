@@ -42,7 +42,7 @@ class Job:
 
 
 def enqueue(tx: Tx, kind: str, subject: str, now: int, *, due_at: int | None = None) -> bool:
-    """Want a job done, once; False where it was wanted already, done or not."""
+    """Enqueue a job, once; False where it was enqueued before, done or not."""
     return bool(
         tx.run(
             "INSERT INTO jobs (user_id, id, kind, subject, state, attempts, due_at, created_at,"
@@ -61,8 +61,8 @@ def enqueue(tx: Tx, kind: str, subject: str, now: int, *, due_at: int | None = N
 
 
 def again(tx: Tx, kind: str, subject: str, now: int) -> None:
-    """Want a job done that may have been done before. One that runs right now may have looked
-    already: it is done once more when it ends."""
+    """Enqueue a job that may have been done before. One that runs now may have read too early: it
+    runs once more when it ends."""
     if enqueue(tx, kind, subject, now):
         return
     # One statement: between two, somebody might begin it.
@@ -78,7 +78,7 @@ def again(tx: Tx, kind: str, subject: str, now: int) -> None:
 
 
 def claim(tx: Tx, kinds: Iterable[str], runner_id: str, now: int) -> Job | None:
-    """The job that has been due for longest, for this runner alone; None where none is due."""
+    """Claim the job that has been due for longest; None where none is due."""
     wanted = tuple(kinds)
     marks = ", ".join("?" * len(wanted))
     lock = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
@@ -91,7 +91,7 @@ def claim(tx: Tx, kinds: Iterable[str], runner_id: str, now: int) -> Job | None:
 
 
 def claim_one(tx: Tx, job_id: str, runner_id: str, now: int) -> Job | None:
-    """This one job, for this runner alone; None where it is not due or somebody has it."""
+    """Claim this job; None where it is not due or another runner has it."""
     touched = tx.run(
         "UPDATE jobs SET updated_at = ? WHERE user_id = ? AND id = ? AND state = 'pending'"
         " AND due_at <= ?",
@@ -132,25 +132,25 @@ def unfinished(tx: Tx, kind: str, now: int) -> list[str]:
 
 
 def finish(tx: Tx, job: Job, runner_id: str, now: int) -> None:
-    """It is done, unless it was wanted again meanwhile."""
+    """Mark a job done, unless it was enqueued again meanwhile."""
     _settle(tx, job, runner_id, "done", now, None, now)
 
 
 def postpone(tx: Tx, job: Job, runner_id: str, failure: str, due_at: int, now: int) -> None:
-    """An attempt failed; there will be another."""
+    """Note a failed attempt; there will be another."""
     _settle(tx, job, runner_id, "pending", due_at, failure, now)
 
 
 def fail(tx: Tx, job: Job, runner_id: str, failure: str, now: int) -> None:
-    """It has failed often enough; somebody has to look at it."""
+    """Give up after the last attempt; a person has to look at it."""
     _settle(tx, job, runner_id, "failed", now, failure, now)
 
 
 def _settle(
     tx: Tx, job: Job, runner_id: str, state: JobState, due_at: int, failure: str | None, now: int
 ) -> None:
-    """Only who holds a job may say how it ended. Whatever that is, if it was wanted again meanwhile
-    it waits again, with all its attempts."""
+    """Write a job's outcome; only its holder may. A job that was enqueued again meanwhile waits
+    again, with all its attempts."""
     mine = (job.scope.user, job.id, runner_id)
     tx.run(
         "UPDATE jobs SET state = 'pending', attempts = 0, due_at = ?, failure = ?, again = 0,"
@@ -166,7 +166,7 @@ def _settle(
 
 
 def release(tx: Tx, job: Job, runner_id: str, now: int) -> None:
-    """One job waits again: who holds it has to end."""
+    """Let one job wait again: its runner has to end."""
     tx.run(
         "UPDATE jobs SET state = 'pending', runner_id = NULL, updated_at = ?"
         " WHERE user_id = ? AND id = ? AND state = 'running' AND runner_id = ?",
@@ -251,7 +251,7 @@ def wanted(tx: Tx, kind: str) -> bool:
 
 
 def settle(tx: Tx, kind: str, now: int) -> None:
-    """Somebody has done what these jobs were for."""
+    """Mark the open jobs of a kind done: their work was done another way."""
     tx.run(
         "UPDATE jobs SET state = 'done', failure = NULL, updated_at = ?"
         " WHERE user_id = ? AND kind = ? AND state IN ('pending', 'failed')",
@@ -260,7 +260,7 @@ def settle(tx: Tx, kind: str, now: int) -> None:
 
 
 def forget(tx: Tx, subject: str) -> None:
-    """Nothing is to be done about this any more."""
+    """Delete the jobs about a subject."""
     tx.run("DELETE FROM jobs WHERE user_id = ? AND subject = ?", (tx.user, subject))
 
 

@@ -1,6 +1,6 @@
 """A lane: work handed from the event loop to threads that may block, and answers handed back.
 
-Each thread owns one worker (a connection) for its whole life. A job that was accepted is always
+Each thread owns one connection for its whole life. An item that was accepted is always
 run, even if nobody waits for it any more, and its outcome is delivered exactly once. Handing over
 is one queue put and one wake-up of the loop per batch, because this hop is paid for every commit.
 Work goes to the thread that was the last to fall idle: what its connection holds (pages, prepared
@@ -42,8 +42,8 @@ class WorkItem(Generic[T]):
 class Connection(Protocol):
     """One connection, owned by a thread of a lane."""
 
-    def run(self, jobs: list[WorkItem[Any]]) -> None:
-        """Run every job and note its result or its error in it."""
+    def run(self, items: list[WorkItem[Any]]) -> None:
+        """Run every item and note its result or its error in it."""
         ...
 
     def rest(self) -> None:
@@ -60,7 +60,7 @@ Mailbox = queue.SimpleQueue[WorkItem[Any] | None]
 
 
 class Lane:
-    """Jobs and the threads that serve them, started as they are needed."""
+    """A queue of work and the threads that serve it, started as they are needed."""
 
     def __init__(
         self, name: str, connect: Callable[[], Connection], *, threads: int = 1, batch: int = 1
@@ -82,13 +82,13 @@ class Lane:
         raises. Work handed over by one task is begun in the order it was handed over."""
         if self._closed:
             raise StoreError("The database is closed.", "Start Polyvox again.")
-        job = WorkItem(work, scope, asyncio.get_running_loop())
+        item = WorkItem(work, scope, asyncio.get_running_loop())
         self._waiting += 1
-        self._hand_over(job)
+        self._hand_over(item)
         if self._waiting > len(self._threads) and len(self._threads) < self._most:
             self._start()
         try:
-            return await job.future
+            return await item.future
         finally:
             self._waiting -= 1
 
@@ -104,12 +104,12 @@ class Lane:
             await asyncio.to_thread(thread.join)
         self._threads.clear()
 
-    def _hand_over(self, job: WorkItem[Any]) -> None:
+    def _hand_over(self, item: WorkItem[Any]) -> None:
         with self._lock:
             if self._idle:
-                self._idle.pop().put(job)
+                self._idle.pop().put(item)
             else:
-                self._backlog.append(job)
+                self._backlog.append(item)
 
     def _start(self) -> None:
         # Daemon: a program that ends without closing must not hang. Whatever was acknowledged
@@ -120,22 +120,22 @@ class Lane:
         thread.start()
 
     def _serve(self) -> None:
-        worker: Connection | None = None
+        connection: Connection | None = None
         mailbox: Mailbox = queue.SimpleQueue()
-        while jobs := self._take(mailbox):
+        while items := self._take(mailbox):
             try:
-                if worker is None:
-                    worker = self._connect()
-                worker.run(jobs)
+                if connection is None:
+                    connection = self._connect()
+                connection.run(items)
             except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
-                for job in jobs:
-                    job.error = job.error or error
-            _deliver(jobs)
-            del jobs
-            if worker is not None:
-                worker.rest()
-        if worker is not None:
-            worker.close()
+                for item in items:
+                    item.error = item.error or error
+            _deliver(items)
+            del items
+            if connection is not None:
+                connection.rest()
+        if connection is not None:
+            connection.close()
 
     def _take(self, mailbox: Mailbox) -> list[WorkItem[Any]]:
         """Wait for the next items; an empty list at the end."""
@@ -145,11 +145,11 @@ class Lane:
             if self._closed:
                 return []
             self._idle.append(mailbox)
-        job = mailbox.get()
-        if job is None:
+        item = mailbox.get()
+        if item is None:
             return []
         with self._lock:
-            return [job, *self._some(1)]
+            return [item, *self._some(1)]
 
     def _some(self, taken: int = 0) -> list[WorkItem[Any]]:
         """Take items of the backlog until a batch is full; `taken` counts those it has already."""
@@ -158,7 +158,7 @@ class Lane:
 
 
 class Lanes:
-    """A lane for work that writes and one for work that only reads: what every database has."""
+    """A lane for work that writes and one for work that only reads: the base of both databases."""
 
     def __init__(self, writers: Lane, readers: Lane) -> None:
         self._writers = writers
@@ -188,11 +188,11 @@ class Lanes:
         await self._writers.close()
 
 
-def _deliver(jobs: list[WorkItem[Any]]) -> None:
+def _deliver(items: list[WorkItem[Any]]) -> None:
     """Hand outcomes back, with one wake-up for each loop that waits (nearly always one)."""
-    loops = {job.loop for job in jobs}
+    loops = {item.loop for item in items}
     for loop in loops:
-        mine = jobs if len(loops) == 1 else [job for job in jobs if job.loop is loop]
+        mine = items if len(loops) == 1 else [item for item in items if item.loop is loop]
         try:
             loop.call_soon_threadsafe(_settle, mine)
         except RuntimeError:
@@ -200,14 +200,14 @@ def _deliver(jobs: list[WorkItem[Any]]) -> None:
             continue
 
 
-def _settle(jobs: list[WorkItem[Any]]) -> None:
-    for job in jobs:
-        if job.future.done():
+def _settle(items: list[WorkItem[Any]]) -> None:
+    for item in items:
+        if item.future.done():
             continue
-        if job.error is None:
-            job.future.set_result(job.result)
-        elif isinstance(job.error, StopIteration):
+        if item.error is None:
+            item.future.set_result(item.result)
+        elif isinstance(item.error, StopIteration):
             # A future refuses to carry it.
-            job.future.set_exception(RuntimeError(f"work raised {job.error!r}"))
+            item.future.set_exception(RuntimeError(f"work raised {item.error!r}"))
         else:
-            job.future.set_exception(job.error)
+            item.future.set_exception(item.error)

@@ -92,7 +92,7 @@ def migrate(
 
 
 def backup(source: Path, version: int, clock: Clock) -> Path:
-    """A copy of an SQLite database, whole or not there at all. Answers where it is."""
+    """Copy an SQLite database, whole or not at all; return the copy's path."""
     stamp = datetime.fromtimestamp(clock() // 1_000_000, UTC).strftime("%Y%m%dT%H%M%S")
     target = source.with_name(f"{source.name}.v{version}-{stamp}.bak")
     part = target.with_name(f"{target.name}.part")
@@ -130,7 +130,7 @@ def not_migrated(where: str, error: Exception) -> StoreError:
 
 
 def _version(tx: Tx, where: str) -> int:
-    """The version of the tables; makes the table that says so where there are no tables at all."""
+    """The version of the tables; creates `schema_version` where there are no tables at all."""
     if tx.dialect == "sqlite":
         names = "SELECT name FROM sqlite_master WHERE type = 'table'"
     else:

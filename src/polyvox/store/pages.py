@@ -35,16 +35,16 @@ class Page(Generic[T]):
 
 
 def page_of(rows: Sequence[T], limit: int, at: Callable[[T], int]) -> Page[T]:
-    """A page of `limit` at the most, from a list that was asked for one more; `at` is the time by
-    which it is ordered."""
+    """A page of at most `limit` items, from a list that was read with one more; `at` is the time it
+    is ordered by."""
     items = tuple(rows[:limit])
     more = len(rows) > limit and items
     return Page(items, f"{at(items[-1])}.{items[-1].id}" if more else None)
 
 
 def place_in(text: str, param: str) -> tuple[int, int, str]:
-    """The time, once more, and the id that a page's `next` names: as the three values that
-    `(at < ? OR (at = ? AND id < ?))` needs."""
+    """The time (twice) and the id of a page's `next`: the three values of `(at < ? OR (at = ? AND
+    id < ?))`."""
     stamp, _, last = text.partition(".")
     if not (stamp.isascii() and stamp.isdecimal()) or len(stamp) > _DIGITS:
         raise Invalid(f"{text!r} is not a place in the list.", "Use `next` of a page.", param=param)

@@ -146,12 +146,12 @@ class _Connection:
         self._writes = begin == "BEGIN"
         self._connection = connect(owner.url)
 
-    def run(self, jobs: list[WorkItem[Any]]) -> None:
-        for job in jobs:
+    def run(self, items: list[WorkItem[Any]]) -> None:
+        for item in items:
             try:
-                job.result = self._try(job)
+                item.result = self._try(item)
             except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-                job.error = explain(error, self._owner.url)
+                item.error = explain(error, self._owner.url)
 
     def rest(self) -> None:
         """End the transaction of what only read: nobody has to wait for that."""
@@ -161,14 +161,14 @@ class _Connection:
     def close(self) -> None:
         self._connection.close()
 
-    def _try(self, job: WorkItem[Any]) -> object:
+    def _try(self, item: WorkItem[Any]) -> object:
         for left in reversed(range(TRIES)):
             if self._connection.closed:
                 self._connection = connect(self._owner.url)
             sent = False
             try:
                 self._connection.execute(self._begin)
-                result: object = job.work(PostgresTx(self._connection, job.scope))
+                result: object = item.work(PostgresTx(self._connection, item.scope))
                 if self._writes:
                     sent = True
                     self._connection.execute(b"COMMIT")
@@ -191,7 +191,7 @@ class _Connection:
         self._end(b"ROLLBACK")
 
     def _end(self, how: bytes) -> None:
-        """End a transaction that leaves nothing behind; a connection that cannot is of no use."""
+        """End a transaction that leaves nothing behind; close a connection that cannot."""
         try:
             if self._connection.info.transaction_status != TransactionStatus.IDLE:
                 self._connection.execute(how)
@@ -200,7 +200,7 @@ class _Connection:
 
 
 def connect(url: str, lock_seconds: int = LOCK_SECONDS) -> psycopg.Connection[Row]:
-    """A connection as this house wants it. Transactions are begun by hand."""
+    """Open a connection with our settings. Transactions are begun by hand."""
     if URL.match(url) is None:
         # libpq would quote parts of such an address, and thereby perhaps of a password.
         raise ConfigError(
@@ -260,7 +260,7 @@ def shown(url: str) -> str:
 
 
 def explain(error: BaseException, url: str) -> BaseException:
-    """PostgreSQL's error in our words. What is not the database's fault stays what it is."""
+    """Map PostgreSQL's error to ours. Errors that are not the database's fault pass unchanged."""
     if not isinstance(error, psycopg.Error):
         return error
     explained = _explanation(error, url)

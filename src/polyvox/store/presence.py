@@ -69,8 +69,8 @@ class SessionHold:
         return connection
 
     def _watch(self) -> None:
-        """A session at rest becomes readable only when the server has something to say, and
-        nearly always that is its end."""
+        """Replace a lost connection. A session at rest becomes readable only when the server says
+        something, nearly always its end."""
         while self._quiet(self._connection.fileno(), None):
             try:
                 self._connection.execute(b"SELECT 1")

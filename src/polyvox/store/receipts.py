@@ -31,8 +31,8 @@ def put(
     data: str,
     spans: Mapping[str, str],
 ) -> None:
-    """Store a receipt (again, once it is sealed) and the texts that it is the first to use. What
-    was forgotten of a stored one does not come back when it is sealed."""
+    """Store a receipt (again, once it is sealed) and the texts that it is the first to use. Sealing
+    does not bring back texts that were forgotten meanwhile."""
     stored = tx.one(
         "SELECT 1 FROM receipts WHERE user_id = ? AND answer_id = ?", (tx.user, answer_id)
     )
@@ -67,7 +67,7 @@ def get(tx: Tx, answer_id: str) -> StoredReceipt:
 
 
 def chain(tx: Tx, answer_id: str) -> dict[str, str]:
-    """A receipt and all that it is an append to, by answer id, in one query."""
+    """A receipt and those it is appended to, by answer id, in one query."""
     rows = tx.all(
         "WITH RECURSIVE link (answer_id, base_id, data) AS ("
         " SELECT answer_id, base_id, data FROM receipts WHERE user_id = ? AND answer_id = ?"

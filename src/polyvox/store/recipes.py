@@ -38,7 +38,7 @@ def put(tx: Tx, name: str, change: Change, now: int) -> None:
 
 
 def delete(tx: Tx, name: str) -> bool:
-    """Go back to the recipe as it was; answers whether there was a change."""
+    """Drop the change to a recipe; True if there was one."""
     return tx.run("DELETE FROM recipes WHERE user_id = ? AND name = ?", (tx.user, name)) > 0
 
 
@@ -63,5 +63,5 @@ class Recipes:
         await self._database.write(lambda tx: put(tx, name, change, now), scope)
 
     async def delete(self, scope: Scope, name: str) -> bool:
-        """Go back to the recipe as it was; answers whether there was a change."""
+        """Drop the change to a recipe; True if there was one."""
         return await self._database.write(lambda tx: delete(tx, name), scope)

@@ -20,7 +20,7 @@ PAGES = 256
 
 
 async def scrub(database: Database) -> bool:
-    """Drop what deleted rows left behind; answers whether all of it is gone. Safe to repeat; costs
+    """Remove the traces of deleted rows from the files; True if all are gone. Safe to repeat; costs
     a rewrite of the search indexes."""
     if not isinstance(database, SqliteDatabase):
         return True

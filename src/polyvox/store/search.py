@@ -71,7 +71,7 @@ class Hit:
 
 
 def index(tx: Tx, conversation_id: str, kind: Kind, row_id: str, text: str) -> None:
-    """Make a text findable, in place of what this thing said before."""
+    """Index a text in place of the one indexed for this row before."""
     remove(tx, kind, row_id)
     words = fold(text[:INDEXED_CHARS])
     if tx.dialect == "sqlite":
@@ -90,12 +90,12 @@ def index(tx: Tx, conversation_id: str, kind: Kind, row_id: str, text: str) -> N
 
 
 def remove(tx: Tx, kind: Kind, row_id: str) -> None:
-    """Make a thing unfindable."""
+    """Remove a row's text from the index."""
     _remove(tx, "user_id = ? AND kind = ? AND id = ?", (tx.user, kind, row_id))
 
 
 def remove_conversation(tx: Tx, conversation_id: str) -> None:
-    """Make everything of a conversation unfindable."""
+    """Remove all texts of a conversation from the index."""
     _remove(tx, "user_id = ? AND conversation_id = ?", (tx.user, conversation_id))
 
 
@@ -108,8 +108,8 @@ async def search(database: Database, scope: Scope, query: str, limit: int = 20) 
 
 
 def spoken(tx: Tx, words: Sequence[str], limit: int) -> list[tuple[str, str]]:
-    """Messages that have these words in this order, in some form of them: (id of the turn, text).
-    Any of them, at most so many."""
+    """Messages with these words in this order, in some form of them: (turn id, text). Any `limit`
+    of them."""
     return _having(tx, words, "message", "t.id, t.content", "turns t", "", (), limit)
 
 
@@ -156,7 +156,7 @@ def phrases_of(query: str) -> list[list[str]]:
 
 
 def _search(tx: Tx, phrases: list[list[str]], limit: int) -> list[Hit]:
-    """The best are chosen by their words alone; only then are their texts read."""
+    """Find the best passages by their words alone, then read their texts."""
     if tx.dialect == "sqlite":
         wanted = " AND ".join(f'"{" ".join(phrase)}"' for phrase in phrases)
         rows = tx.all(

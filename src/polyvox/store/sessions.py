@@ -53,7 +53,7 @@ def begin(tx: Tx, conversation_id: str, now: int) -> Session:
 
 
 def touch(tx: Tx, session_id: str, now: int) -> bool:
-    """The person says something in it; False where it was ended meanwhile."""
+    """Note a new message in a session; False where it was ended meanwhile."""
     touched = tx.run(
         "UPDATE sessions SET last_user_at = ? WHERE user_id = ? AND id = ? AND ended_at IS NULL",
         (now, tx.user, session_id),
@@ -62,8 +62,8 @@ def touch(tx: Tx, session_id: str, now: int) -> bool:
 
 
 def close(tx: Tx, session: Session, by: EndedBy, now: int) -> bool:
-    """End a session, and have it remembered; False where it has ended already, or where it is not
-    idle after all: something was said in it since it was read."""
+    """End a session and enqueue its ingest; False where it has ended already, or is not idle after
+    all: a message came since it was read."""
     idle = by == "idle"
     closed = tx.run(
         "UPDATE sessions SET ended_at = ?, ended_by = ? WHERE user_id = ? AND id = ?"
@@ -93,7 +93,7 @@ def get(tx: Tx, session_id: str) -> Session:
 
 
 def counted(tx: Tx, session_id: str) -> tuple[Session, int]:
-    """One session, with how many messages the person sent in it."""
+    """One session and the number of the person's messages in it."""
     rows = _counted(tx, " AND s.id = ?", (tx.user, session_id, 1))
     return rows[0] if rows else (get(tx, session_id), 0)
 
@@ -101,7 +101,7 @@ def counted(tx: Tx, session_id: str) -> tuple[Session, int]:
 def list_sessions(
     tx: Tx, conversation_id: str | None = None, limit: int = 50, after: str | None = None
 ) -> list[tuple[Session, int]]:
-    """The newest sessions first, each with how many messages the person sent in it; `after` is the
+    """Sessions, newest first, each with the number of the person's messages in it; `after` is the
     last one of the page before."""
     only, params = "", (tx.user,)
     values: tuple[Value, ...] = params
@@ -168,7 +168,7 @@ def turns_in(tx: Tx, session: Session, limit: int) -> list[str]:
 def idle(
     tx: Tx, before: int, endless: Collection[str] = (), limit: int = 100
 ) -> list[tuple[Scope, Session]]:
-    """Open sessions whose last user message is older than that, whoever's they are; not those of
+    """Open sessions of any user whose last message is older than `before`, without those of
     conversations by these recipes. The longest idle come first."""
     without = f" AND c.recipe NOT IN ({', '.join('?' * len(endless))})" if endless else ""
     rows = tx.all(

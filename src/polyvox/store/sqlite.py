@@ -82,10 +82,10 @@ class _WriteConnection:
         self._owner = owner
         self._connection = connect(owner.path, busy_seconds)
 
-    def run(self, jobs: list[WorkItem[Any]]) -> None:
-        if len(jobs) == 1 or not self._together(jobs):
-            for job in jobs:
-                self._alone(job)
+    def run(self, items: list[WorkItem[Any]]) -> None:
+        if len(items) == 1 or not self._together(items):
+            for item in items:
+                self._alone(item)
 
     def rest(self) -> None:
         """Nothing is left to do."""
@@ -100,21 +100,21 @@ class _WriteConnection:
         finally:
             self._connection.close()
 
-    def _alone(self, job: WorkItem[Any]) -> None:
+    def _alone(self, item: WorkItem[Any]) -> None:
         connection = self._connection
-        job.result = job.error = None
+        item.result = item.error = None
         try:
             connection.execute("BEGIN IMMEDIATE")
-            job.result = job.work(SqliteTx(self._connection, job.scope))
+            item.result = item.work(SqliteTx(self._connection, item.scope))
             connection.execute("COMMIT")
             self._owner.committed()
         except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
-            job.error = explain(error, self._owner.path)
+            item.error = explain(error, self._owner.path)
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
-    def _together(self, jobs: list[WorkItem[Any]]) -> bool:
-        """All jobs in one transaction. False, with nothing stored, where that cannot be."""
+    def _together(self, items: list[WorkItem[Any]]) -> bool:
+        """Run all items in one transaction; False, with nothing stored, where that cannot be."""
         connection = self._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -122,16 +122,16 @@ class _WriteConnection:
             # Locked: said to all at once, or each would wait out the busy timeout in its turn.
             raise explain(error, self._owner.path) from error
         try:
-            for job in jobs:
-                connection.execute("SAVEPOINT job")
+            for item in items:
+                connection.execute("SAVEPOINT item")
                 try:
-                    job.result = job.work(SqliteTx(self._connection, job.scope))
+                    item.result = item.work(SqliteTx(self._connection, item.scope))
                 except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-                    job.error = explain(error, self._owner.path)
+                    item.error = explain(error, self._owner.path)
                     # A full disk or an I/O error may have rolled everything back already; then
-                    # this fails and every job runs again alone.
-                    connection.execute("ROLLBACK TO job")
-                connection.execute("RELEASE job")
+                    # this fails and every item runs again alone.
+                    connection.execute("ROLLBACK TO item")
+                connection.execute("RELEASE item")
             connection.execute("COMMIT")
         except sqlite3.Error:
             if connection.in_transaction:
@@ -148,16 +148,16 @@ class _ReadConnection:
         self._path = path
         self._connection = connect(path, busy_seconds, read_only=True)
 
-    def run(self, jobs: list[WorkItem[Any]]) -> None:
+    def run(self, items: list[WorkItem[Any]]) -> None:
         connection = self._connection
-        for job in jobs:
-            if job.future.cancelled():
+        for item in items:
+            if item.future.cancelled():
                 continue
             try:
                 connection.execute("BEGIN")
-                job.result = job.work(SqliteTx(self._connection, job.scope))
+                item.result = item.work(SqliteTx(self._connection, item.scope))
             except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-                job.error = explain(error, self._path)
+                item.error = explain(error, self._path)
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -172,7 +172,7 @@ class _ReadConnection:
 def connect(
     path: Path, busy_seconds: float = BUSY_SECONDS, *, read_only: bool = False
 ) -> sqlite3.Connection:
-    """A connection as this house wants it; it belongs to the calling thread."""
+    """Open a connection with our settings; it belongs to the calling thread."""
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(
@@ -228,7 +228,7 @@ def primary(error: sqlite3.Error) -> int:
 
 
 def explain(error: BaseException, path: Path) -> BaseException:
-    """SQLite's error in our words. What is not the database's fault stays what it is."""
+    """Map SQLite's error to ours. Errors that are not the database's fault pass unchanged."""
     if not isinstance(error, sqlite3.Error):
         return error
     explained = _explanation(error, path)

@@ -79,26 +79,25 @@ def of_conversation(tx: Tx, conversation_id: str) -> list[RunningSummary]:
 
 
 def every(tx: Tx) -> list[RunningSummary]:
-    """All there are."""
+    """All summaries of the user."""
     return _SUMMARIES.all(tx, "ORDER BY conversation_id, branch_id, advisor_id")
 
 
 def put(tx: Tx, summary: RunningSummary) -> None:
-    """Keep a summary in place of the one before."""
+    """Store a summary in place of the one before."""
     _delete(tx, summary)
     _SUMMARIES.insert(tx, summary)
 
 
 def drop(tx: Tx, summary: RunningSummary, now: int) -> None:
-    """Let go of a summary, and want another."""
+    """Delete a summary and enqueue a new one."""
     _delete(tx, summary)
     about = subject(summary.conversation_id, summary.branch_id, summary.advisor_id)
     jobs.again(tx, KIND, about, now)
 
 
 def touched(tx: Tx, conversation_id: str, refs: Collection[str], now: int) -> None:
-    """These messages and answers are no longer what they were: drop every summary that tells of
-    one of them."""
+    """Drop every summary that covers one of these changed messages or answers."""
     for summary in of_conversation(tx, conversation_id):
         if not set(refs).isdisjoint(summary.covers):
             drop(tx, summary, now)

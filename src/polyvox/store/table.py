@@ -59,12 +59,12 @@ class Table(Generic[T]):
         return self._kind(*values)
 
     def one(self, tx: Tx, rest: str, *params: Value) -> T | None:
-        """The first value that `rest` (the statement behind WHERE user_id = ?) leaves."""
+        """The first row that `rest` (the text behind WHERE user_id = ?) selects, as a value."""
         row = tx.one(self._select(rest), (tx.user, *params))
         return None if row is None else self.value(row)
 
     def all(self, tx: Tx, rest: str, *params: Value) -> list[T]:
-        """Every value that `rest` leaves, in its order."""
+        """All rows that `rest` selects, as values, in its order."""
         return [self.value(row) for row in tx.all(self._select(rest), (tx.user, *params))]
 
     def holds(self, tx: Tx, column: str, keys: Sequence[str]) -> bool:
@@ -129,7 +129,7 @@ def _unwrapped(hint: Any) -> Any:  # noqa: ANN401 - any type
 
 
 def _decoder(hint: Any) -> Callable[[Any], Any] | None:  # noqa: ANN401 - any type
-    """The way from a column to a field of this type; None where they are the same."""
+    """The converter from a column to a field of this type; None where they are equal."""
     kind = _unwrapped(hint)
     if kind is bool:
         return bool

@@ -61,7 +61,7 @@ class _ThreadWalk:
 
 
 def path(tx: Tx, branch_id: str, depth: int) -> list[Segment]:
-    """The way from a turn back to the first one, as stretches of branches, newest first."""
+    """The path from a turn back to the first one, as segments of branches, newest first."""
     segments, upto, current = [], depth, branch_id
     while True:
         row = tx.one(
@@ -78,7 +78,7 @@ def path(tx: Tx, branch_id: str, depth: int) -> list[Segment]:
 
 
 def path_to(tx: Tx, turn_id: str | None) -> list[Segment]:
-    """The same, from a turn of this id; nothing leads to none."""
+    """The path from a turn of this id; empty for None."""
     row = tx.one(
         "SELECT branch_id, depth FROM turns WHERE user_id = ? AND id = ?", (tx.user, turn_id)
     )
@@ -158,8 +158,8 @@ def _walk_back(
 
 
 def _stretches(segments: Sequence[Segment]) -> Iterator[Segment]:
-    """A path in pieces of a stride, newest first: a plan that reads all turns of a piece is still
-    a good one, however long the conversation is."""
+    """A path in pieces of at most STRIDE turns, newest first: a query plan that reads a whole piece
+    stays cheap, however long the conversation is."""
     for segment in segments:
         for upto in range(segment.upto, segment.after, -STRIDE):
             yield Segment(segment.branch_id, max(segment.after, upto - STRIDE), upto)
@@ -175,7 +175,7 @@ def _turns(tx: Tx, turn: Turn, stretch: Segment) -> list[Row]:
 
 
 def _place(scope: Scope, turn: Turn, stretch: Segment) -> tuple[str, str, str, int, int]:
-    """A stretch as statements name it."""
+    """The parameters that select a stretch."""
     return scope.user, turn.conversation_id, stretch.branch_id, stretch.after, stretch.upto
 
 
@@ -186,8 +186,8 @@ def _enough(need: Need, walk: _ThreadWalk) -> bool:
 def _answers(
     tx: Tx, turn: Turn, stretch: Segment, wanted: Sequence[str], walk: _ThreadWalk, whole: bool
 ) -> None:
-    """Add what was answered in a stretch. The turns lead to it: asked for the answers of a
-    conversation between two depths, PostgreSQL without statistics looks at all it has."""
+    """Add the answers of a stretch. The query joins from the turns: asked for the answers of a
+    conversation between two depths, PostgreSQL without statistics scans all of them."""
     only = "" if whole else f" AND a.advisor_id IN ({', '.join('?' * len(wanted))})"
     rows = tx.all(
         "SELECT a.turn_id, a.advisor_id, a.id, a.text, a.advisor_name, a.round FROM turns t"
@@ -258,8 +258,8 @@ def _last_words(
 
 
 def between(tx: Tx, turn: Turn, advisor_id: str, after: int, before: int) -> tuple[ThreadTurn, ...]:
-    """An advisor's thread on the way to a turn, from behind one depth up to another, oldest first;
-    what was excluded is left out."""
+    """An advisor's thread on the path to a turn, between two depths, oldest first, without excluded
+    parts."""
     walk = _ThreadWalk(size={advisor_id: 0})
     for segment in path(tx, turn.branch_id, before - 1) if before > 1 else []:
         stretch = replace(segment, after=max(segment.after, after))

@@ -173,7 +173,7 @@ def answers_of_all(tx: Tx, turn_ids: Sequence[str]) -> dict[str, list[Answer]]:
 
 
 def with_text_so_far(tx: Tx, answer: Answer) -> Answer:
-    """An answer under way with what is stored of it."""
+    """An answer under way with the text stored so far."""
     rows = tx.all(
         "SELECT kind, data FROM events WHERE user_id = ? AND answer_id = ?"
         " AND kind IN ('answer.delta', 'answer.thinking') ORDER BY number",
@@ -187,7 +187,7 @@ def with_text_so_far(tx: Tx, answer: Answer) -> Answer:
 
 
 def seen_answer(tx: Tx, answer_id: str) -> Answer:
-    """One answer as a person sees it now, or NotFound."""
+    """One answer with its text so far, or NotFound."""
     answer = get_answer(tx, answer_id)
     return with_text_so_far(tx, answer) if answer.state == "streaming" else answer
 
@@ -390,7 +390,7 @@ def move_head(tx: Tx, conversation_id: str, turn_id: str) -> None:
 
 
 def set_running(tx: Tx, turn_id: str) -> None:
-    """A waiting turn is under way."""
+    """Mark a queued turn as running."""
     tx.run(
         "UPDATE turns SET state = 'running' WHERE user_id = ? AND id = ? AND state = 'queued'",
         (tx.user, turn_id),
@@ -398,7 +398,7 @@ def set_running(tx: Tx, turn_id: str) -> None:
 
 
 def set_streaming(tx: Tx, answer_id: str, number: int, now: int) -> None:
-    """The first words of an answer are stored, under this number."""
+    """Note an answer's first words, stored under this number."""
     tx.run(
         "UPDATE answers SET state = 'streaming', first_at = ?, first_number = ?"
         " WHERE user_id = ? AND id = ? AND state = 'pending'",

@@ -169,6 +169,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.listening = asyncio.Event()
+        self.leaving = asyncio.Event()
 
     def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]  # theirs: a generator
         """Leave signals to us."""
@@ -178,6 +179,12 @@ class _Server(uvicorn.Server):
         """As uvicorn does it, and say so."""
         await super().startup(sockets)
         self.listening.set()
+
+    async def main_loop(self) -> None:
+        """Wait until it is told to leave. uvicorn looks ten times a second, to keep a date that we
+        do not send."""
+        await self.on_tick(0)
+        await self.leaving.wait()
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -228,7 +235,7 @@ async def running(polyvox: Polyvox, sock: socket.socket) -> AsyncIterator[asynci
         yield serving
     finally:
         listening.cancel()
-        server.should_exit = True
+        server.leaving.set()
         await serving
 
 

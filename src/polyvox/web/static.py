@@ -132,7 +132,7 @@ def imports_of(name: str, script: str) -> tuple[str, ...]:
 
 
 @dataclass
-class Page:
+class StaticPage:
     """The files of a folder, and the index made from them."""
 
     folder: Path = FOLDER
@@ -222,7 +222,7 @@ def send(
 
 
 router = APIRouter(include_in_schema=False)
-_page = Page()
+_page = StaticPage()
 
 
 async def send_index(request: Request) -> Response:

@@ -125,8 +125,7 @@ class Worker:
         return job is not None
 
     async def see_done(self, scope: Scope, kind: str) -> None:
-        """Have done what is due of a kind for somebody: what nobody has in hand is done here, and
-        what another has is waited for."""
+        """Run all due jobs of this kind for this user; wait for those another worker claimed."""
         while True:
             now = self._clock()
             left = await self._database.read(lambda tx, n=now: jobs.unfinished(tx, kind, n), scope)  # type: ignore[misc]  # bound now

@@ -1,3 +1,4 @@
+// @ts-check
 // Talking to the server: JSON in, JSON out, one kind of failure.
 import { signal } from "./ui.js";
 
@@ -14,13 +15,15 @@ export class Failure extends Error {
   }
 }
 
-const AWAY = { code: "offline", message: "The server cannot be reached.", hint: "Check that Polyvox is running, then try it again." };
+const AWAY = {
+  code: "offline", message: "The server cannot be reached.", hint: "Check that Polyvox is running, then try it again."
+};
 
 /** Whether a failure may be over in a moment. */
-export const passing = ({ status }) => status === 0 || status === 429 || status >= 500;
+export const isTransient = ({ status }) => status === 0 || status === 429 || status >= 500;
 
 /** The failure of the last request, if the server could not be reached. */
-export const away = signal(null);
+export const unreachable = signal(null);
 
 /** Whether the server asked for a token that we do not have. */
 export const locked = signal(false);
@@ -35,26 +38,33 @@ export function authorization() {
   return token ? { Authorization: `Bearer ${token}` } : {};
 }
 
-/** A request to the server; the raw response if it went well, else a Failure. */
+/**
+ * A request to the server; the raw response if it went well, else a Failure.
+ * @param {string} method
+ * @param {string} path
+ * @param {{ body?: any, signal?: AbortSignal, headers?: Record<string, string> }} options
+ */
 export async function request(method, path, { body, signal: abort, headers } = {}) {
   let response;
   try {
     response = await fetch(path, {
       method,
       signal: abort,
-      headers: { ...authorization(), ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
+      headers: {
+        ...authorization(), ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers
+      },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    away.value = new Failure(0, AWAY);
-    throw away.value;
+    unreachable.value = new Failure(0, AWAY);
+    throw unreachable.value;
   }
-  away.value = null;
+  unreachable.value = null;
   if (response.ok) return response;
   if (response.status === 401) locked.value = true;
-  const said = await response.json().catch(() => ({}));
-  throw new Failure(response.status, said.error || { message: `The server answered ${response.status}.` });
+  const answer = await response.json().catch(() => ({}));
+  throw new Failure(response.status, answer.error || { message: `The server answered ${response.status}.` });
 }
 
 async function json(method, path, body, options) {
@@ -62,6 +72,7 @@ async function json(method, path, body, options) {
   return response.status === 204 ? null : response.json();
 }
 
+/** @type {import("./types").Api} */
 export const api = {
   get: (path, options) => json("GET", path, undefined, options),
   post: (path, body = {}, options) => json("POST", path, body, options),

@@ -1,3 +1,4 @@
+// @ts-check
 // What comes over the page: dialogs, questions, short notices. One <dialog>, the browser's own.
 import { html, signal, useEffect, useId, useRef } from "./ui.js";
 
@@ -6,7 +7,7 @@ export function Dialog({ title, onClose, children, wide = false, full = false, t
   const box = useRef(null);
   const name = useId();
   useEffect(() => {
-    const before = document.activeElement;
+    const before = /** @type {HTMLElement} */ (document.activeElement);
     box.current.showModal();
     return () => before?.isConnected && before.focus({ preventScroll: true });
   }, []);
@@ -29,16 +30,16 @@ const notices = signal([]);
 let last = 0;
 
 /** A short notice at the edge of the page; failures stay until they are put away. */
-export function tell(text, { hint = "", bad = false } = {}) {
+export function notify(text, { hint = "", bad = false } = {}) {
   const id = ++last;
   notices.value = [...notices.value, { id, text, hint, bad }];
   if (!bad) setTimeout(() => dismiss(id), 5000);
 }
 
 /** What a Failure says, as a notice. */
-export const tellFailure = (error) => tell(error.message, { hint: error.hint, bad: true });
+export const notifyFailure = (error) => notify(error.message, { hint: error.hint, bad: true });
 
-const dismiss = (id) => { notices.value = notices.value.filter((one) => one.id !== id); };
+const dismiss = (id) => { notices.value = notices.value.filter((notice) => notice.id !== id); };
 
 export function Notices() {
   return html`
@@ -54,9 +55,11 @@ export function Notices() {
 const question = signal(null);
 
 /** Ask before something that cannot be undone: resolves to true or false. */
-export function sure(text, { detail = "", yes = "Yes", no = "Keep" } = {}) {
+export function confirm(text, { detail = "", yes = "Yes", no = "Keep" } = {}) {
   return new Promise((resolve) => {
-    question.value = { text, detail, yes, no, answer: (said) => { question.value = null; resolve(said); } };
+    question.value = {
+      text, detail, yes, no, answer: (yesPressed) => { question.value = null; resolve(yesPressed); }
+    };
   });
 }
 
@@ -86,5 +89,5 @@ export async function copy(text, what = "Copied.") {
     document.execCommand("copy");
     area.remove();
   }
-  tell(what);
+  notify(what);
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // What changed between two texts, word by word. Myers' algorithm in its linear-space form: two
 // searches, one from each end, meet in the middle, and each half is done again.
 
@@ -69,7 +70,9 @@ function snake(a, a0, a1, b, b0, b1) {
       let y = x - k;
       while (x < n && y < m && a[a1 - 1 - x] === b[b1 - 1 - y]) { x++; y++; }
       up[zero + k] = x;
-      if (!odd && Math.abs(delta - k) <= d && x + down[zero + delta - k] >= n) return inside(n - x, m - y, n, m, a0, b0);
+      if (!odd && Math.abs(delta - k) <= d && x + down[zero + delta - k] >= n) {
+        return inside(n - x, m - y, n, m, a0, b0);
+      }
     }
   }
   return null;

@@ -1,7 +1,8 @@
+// @ts-check
 // Edits that are not saved yet: kept in this browser with every keystroke, field by field, each
 // with the value it was made from. So leaving loses nothing, saving sends only what was changed,
 // and a change that somebody else made meanwhile is noticed.
-import { sure } from "./dialog.js";
+import { confirm } from "./dialog.js";
 import { pref } from "./prefs.js";
 import { html, useEffect, useRef } from "./ui.js";
 
@@ -53,7 +54,9 @@ function useLastFocus(shown) {
     return () => document.removeEventListener("focusin", note);
   }, []);
   useEffect(() => {
-    if (!shown && document.activeElement === document.body && last.current?.isConnected) last.current.focus({ preventScroll: true });
+    if (!shown && document.activeElement === document.body && last.current?.isConnected) {
+      last.current.focus({ preventScroll: true });
+    }
   }, [shown]);
 }
 
@@ -63,12 +66,14 @@ export function SaveBar({ names, failure, busy, onDiscard }) {
   if (!names.length) return null;
   const discard = async () => {
     const detail = `Not saved yet: ${names.join(", ")}.`;
-    if (await sure("Discard these changes?", { detail, yes: "Discard", no: "Keep them" })) onDiscard();
+    if (await confirm("Discard these changes?", { detail, yes: "Discard", no: "Keep them" })) onDiscard();
   };
   return html`
     <div class="savebar" role="region" aria-label="Unsaved changes">
       ${failure && html`<p class="err" role="alert"><b>${failure.message}</b> ${failure.hint}</p>`}
-      <p><b>Not saved yet:</b> ${names.join(", ")}. <span class="soft">Kept in this browser, also when you leave.</span></p>
+      <p>
+        <b>Not saved yet:</b> ${names.join(", ")}. <span class="soft">Kept in this browser, also when you leave.</span>
+      </p>
       <div class="row">
         <button type="button" class="plain" onClick=${discard}>Discard</button>
         <button type="submit" class="solid" disabled=${busy}>${busy ? "Saving …" : "Save"}</button>

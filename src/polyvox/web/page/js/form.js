@@ -1,7 +1,34 @@
+// @ts-check
 // A labelled control with its explanation and, where the server refused it, what the server said.
-import { html, useEffect, useId, useLayoutEffect, useRef } from "./ui.js";
+import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "./ui.js";
 
-/** The server's checks in plainer words. */
+/**
+ * A form that is sent: `{busy, failure, submit, clear}`. `send` sends it, or throws what the server
+ * says against it. Nothing is sent twice at once; what was aborted has not failed.
+ * @param {(...given: any[]) => Promise<any>} send
+ */
+export function useForm(send) {
+  const [{ busy, failure }, setState] = useState({ busy: false, failure: null });
+  const sending = useRef(false);
+  const submit = async (event, ...given) => {
+    event?.preventDefault();
+    if (sending.current) return;
+    sending.current = true;
+    setState({ busy: true, failure: null });
+    let refused = null;
+    try {
+      await send(...given);
+    } catch (error) {
+      if (error.name !== "AbortError") refused = error;
+    }
+    sending.current = false;
+    setState({ busy: false, failure: refused });
+  };
+  const clear = () => setState((now) => ({ ...now, failure: null }));
+  return { busy, failure, submit, clear };
+}
+
+/** The server's checks in plainer words. @type {[RegExp, string][]} */
 const PLAINER = [
   [/at least 1 character|must not be empty/, "It must not be empty."],
   [/^Input should be (a valid integer.*|an integer.*)/, "Write a whole number."],
@@ -9,21 +36,21 @@ const PLAINER = [
 ];
 
 function plainer(message) {
-  const found = PLAINER.find(([pattern]) => pattern.test(message));
-  if (!found) return message;
-  const [pattern, words] = found;
+  const match = PLAINER.find(([pattern]) => pattern.test(message));
+  if (!match) return message;
+  const [pattern, words] = match;
   return words.endsWith(".") ? words : message.replace(pattern, words);
 }
 
 /** Brings what the server refused into view, wherever on a long page it stands. */
-export function useInView(failure) {
+export function useScrollToError(failure) {
   useEffect(() => {
     if (failure) document.querySelector('.room :is([aria-invalid="true"], .err)')?.scrollIntoView({ block: "center" });
   }, [failure]);
 }
 
 /** What a failure says about one field (or a part of it), without the field's name in front. */
-export function said(failure, field) {
+export function errorOf(failure, field) {
   const param = failure?.param || "";
   if (param !== field && !param.startsWith(`${field}.`)) return null;
   const message = failure.message.startsWith(`${param}: `) ? failure.message.slice(param.length + 2) : failure.message;
@@ -41,7 +68,9 @@ export function Field({ label, hint, wrong, mark, tools, children, class: more =
   const about = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(" ");
   return html`
     <div class=${`field ${more}`}>
-      <div class="field-head"><label for=${id}>${label}</label>${mark}${tools && html`<span class="tools">${tools}</span>`}</div>
+      <div class="field-head">
+        <label for=${id}>${label}</label>${mark}${tools && html`<span class="tools">${tools}</span>`}
+      </div>
       ${children({ id, "aria-describedby": about || undefined, "aria-invalid": wrong ? "true" : undefined })}
       ${hint && html`<small id=${`${id}-hint`}>${hint}</small>`}
       ${wrong && html`<small class="wrong" id=${`${id}-wrong`} role="alert">${wrong.message} ${wrong.hint}</small>`}
@@ -54,9 +83,10 @@ export function Choices({ legend, value, options, onChange, wrong, hidden = fals
   return html`
     <fieldset class="picks">
       <legend class=${hidden ? "aside" : ""}>${legend}</legend>
-      ${options.map(({ value: one, label, says }) => html`
-        <label key=${one} class="pick">
-          <input type="radio" name=${name} value=${one} checked=${one === value} onChange=${() => onChange(one)} />
+      ${options.map(({ value: option, label, says }) => html`
+        <label key=${option} class="pick">
+          <input type="radio" name=${name} value=${option} checked=${option === value}
+            onChange=${() => onChange(option)} />
           <span><b>${label}</b>${says && html`<small>${says}</small>`}</span>
         </label>`)}
       ${wrong && html`<small class="wrong" role="alert">${wrong.message} ${wrong.hint}</small>`}
@@ -79,7 +109,8 @@ export function NumberField({ label, hint, wrong, value, onChange, min, max, ste
   return html`
     <${Field} label=${label} hint=${hint} wrong=${wrong} mark=${mark}>
       ${(attributes) => html`
-        <input type="number" inputmode="decimal" ref=${box} ...${attributes} min=${min} max=${max} step=${step} placeholder=${placeholder} onInput=${read} />`}
+        <input type="number" inputmode="decimal" ref=${box} ...${attributes} min=${min} max=${max} step=${step}
+          placeholder=${placeholder} onInput=${read} />`}
     <//>`;
 }
 

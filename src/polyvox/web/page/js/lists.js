@@ -1,13 +1,15 @@
-// The list of conversations, newest first; every part of the page reads it here.
+// @ts-check
+// Conversations, advisors and models: every part of the page reads them here.
 import { api } from "./api.js";
+import { announceChange, onChange } from "./current.js";
 import { computed, signal } from "./ui.js";
 
+/** The list of conversations, newest first. @type {import("./ui.js").Signal<import("./types").Conversation[]>} */
 export const conversations = signal([]);
 export const moreConversations = signal(null);
 export const loadedConversations = signal(false);
 
-const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("polyvox") : null;
-channel?.addEventListener("message", () => refresh().catch(() => {}));
+onChange("conversations", () => refresh().catch(() => {}));
 
 /** Read the list again. */
 export async function refresh() {
@@ -21,7 +23,7 @@ export async function refresh() {
 /** Read the list again, and let this browser's other tabs do so too. */
 export async function loadConversations() {
   await refresh();
-  channel?.postMessage("conversations");
+  announceChange("conversations");
 }
 
 export async function olderConversations() {
@@ -31,9 +33,9 @@ export async function olderConversations() {
   moreConversations.value = page.next;
 }
 
-// The advisors there are, in their order; every room reads them here.
+/** The advisors there are, in their order. @type {import("./ui.js").Signal<import("./types").Advisor[]>} */
 export const advisors = signal([]);
-export const byId = computed(() => new Map(advisors.value.map((one) => [one.id, one])));
+export const advisorById = computed(() => new Map(advisors.value.map((advisor) => [advisor.id, advisor])));
 
 export async function loadAdvisors() {
   advisors.value = await api.get("/api/advisors");
@@ -43,13 +45,14 @@ export async function loadAdvisors() {
 /** The colour of an advisor by id, for `style=${{ "--c": colorOf(id) }}`; one of ours for those
  * that are gone or have none. */
 export function colorOf(id) {
-  const given = byId.value.get(id)?.color;
+  const given = advisorById.value.get(id)?.color;
   if (given && /^#[0-9a-f]{6}$/i.test(given)) return given;
   let sum = 0;
   for (const char of id || "") sum = (sum * 31 + char.charCodeAt(0)) % 997;
   return PALETTE[sum % PALETTE.length];
 }
 
+/** The colours an advisor can be given. */
 export const PALETTE = ["#7a3b12", "#1f5f6b", "#5b4a8a", "#8a2f4f", "#3f6b2a", "#7a6212", "#2f5590", "#6b3f6b"];
 
 // What the server says of its models; every part of the page reads it here.

@@ -1,9 +1,9 @@
+// @ts-check
 // Fetching what a room shows: waiting, there, or failed and tried again by itself.
-import { api, away, passing } from "./api.js";
+import { api, unreachable, isTransient } from "./api.js";
 import { html, useCallback, useEffect, useRef, useState } from "./ui.js";
 
 const PAUSES = [1000, 2000, 4000, 8000, 15_000];
-const EVERY = 2000;
 const followed = new WeakSet(); // failures that somebody tries to get over already
 
 /** Runs `again` after a failure that may pass: after a pause that grows, and as soon as this tab is
@@ -11,7 +11,7 @@ const followed = new WeakSet(); // failures that somebody tries to get over alre
 export function useRecovery(failure, again) {
   const tries = useRef(0);
   useEffect(() => {
-    if (!failure || !again || !passing(failure)) {
+    if (!failure || !again || !isTransient(failure)) {
       if (!failure) tries.current = 0;
       return undefined;
     }
@@ -26,13 +26,21 @@ export function useRecovery(failure, again) {
 }
 
 /** What to do about a failure that is tried again by itself. */
-export function laterHint(failure) {
-  if (!passing(failure)) return failure.hint;
-  return failure.status ? `${failure.hint} It is tried again by itself.` : "Nothing is lost. It is tried again by itself; check that Polyvox is running.";
+export function retryHint(failure) {
+  if (!isTransient(failure)) return failure.hint;
+  return failure.status
+    ? `${failure.hint} It is tried again by itself.`
+    : "Nothing is lost. It is tried again by itself; check that Polyvox is running.";
 }
 
-/** `[value, failure, again]` of an asynchronous `load`; a newer call outruns an older one. What fails
- * is tried again by itself. */
+/**
+ * `[value, failure, again]` of an asynchronous `load`; a newer call outruns an older one. What fails
+ * is tried again by itself.
+ * @template Value
+ * @param {() => Promise<Value>} load
+ * @param {any[]} inputs
+ * @returns {[Value, any, () => Promise<void>]}
+ */
 export function useLoaded(load, inputs) {
   const [state, setState] = useState({ value: null, failure: null });
   const turn = useRef(0);
@@ -54,34 +62,12 @@ export function useLoaded(load, inputs) {
   return [state.value, state.failure, again];
 }
 
-/** Look again every now and then while there is something to wait for and somebody to see it. */
-export function useWatching(waiting, again) {
-  useEffect(() => {
-    if (!waiting) return undefined;
-    const timer = setInterval(() => document.visibilityState === "visible" && again(), EVERY);
-    return () => clearInterval(timer);
-  }, [waiting, again]);
-}
-
-/** Runs `again` when this tab is looked at again: another one may have changed things. */
-export function useReturning(again) {
-  useEffect(() => {
-    const look = () => document.visibilityState === "visible" && again();
-    window.addEventListener("focus", look);
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      window.removeEventListener("focus", look);
-      document.removeEventListener("visibilitychange", look);
-    };
-  }, [again]);
-}
-
 /** With `again` it is tried again by itself, if it may pass. */
 export function Failed({ failure, again }) {
   useRecovery(followed.has(failure) ? null : failure, again);
   return html`
     <div class="err" role="alert">
-      <p><b>${failure.message}</b> ${again || followed.has(failure) ? laterHint(failure) : failure.hint}</p>
+      <p><b>${failure.message}</b> ${again || followed.has(failure) ? retryHint(failure) : failure.hint}</p>
       ${again && html`<button type="button" class="quiet" onClick=${again}>Try again</button>`}
     </div>`;
 }
@@ -96,7 +82,11 @@ const known = new Map();
  * never asks for it again. */
 async function fetched(address) {
   const reply = await fetch(address).catch(() => null);
-  if (!reply?.ok) throw { message: "This part of the page could not be loaded.", hint: "It appears as soon as Polyvox can be reached." };
+  if (!reply?.ok) {
+    throw {
+      message: "This part of the page could not be loaded.", hint: "It appears as soon as Polyvox can be reached."
+    };
+  }
   known.set(address, await import(address));
   return known.get(address);
 }
@@ -104,14 +94,14 @@ async function fetched(address) {
 /** `[module, failure, again]`; while it cannot be had, it is asked for again and again. */
 export function useModule(address) {
   const ready = known.get(address);
-  const [found, failure, again] = useLoaded(async () => ready ?? fetched(address), [address]);
+  const [loaded, failure, again] = useLoaded(async () => ready ?? fetched(address), [address]);
   useEffect(() => {
     if (!failure) return undefined;
     const timer = setTimeout(again, AGAIN);
     window.addEventListener("online", again);
     return () => { clearTimeout(timer); window.removeEventListener("online", again); };
   }, [failure, again]);
-  return [ready ?? found, failure, again];
+  return [ready ?? loaded, failure, again];
 }
 
 /** The component `name` of a module that is loaded when it is first shown. A `quiet` one says
@@ -125,12 +115,13 @@ export function lazy(address, name, { quiet = false } = {}) {
 }
 
 // Whether the server can be reached, as the last request found it, and the line that says so.
-export const AwayLine = () => html`<p class="away" role="status">The server is away. What you see is stored; the page catches up by itself.</p>`;
+export const UnreachableLine = () => html`
+  <p class="away" role="status">The server is away. What you see is stored; the page catches up by itself.</p>`;
 
 const ask = () => api.get("/healthz").catch(() => {});
 
 /** In a room nobody listens to the server, so it is asked until it is back. */
-export function Away() {
-  useRecovery(away.value, ask);
-  return away.value && html`<${AwayLine} />`;
+export function Unreachable() {
+  useRecovery(unreachable.value, ask);
+  return unreachable.value && html`<${UnreachableLine} />`;
 }

@@ -1,5 +1,7 @@
+// @ts-check
 // Where the page begins.
 import { locked } from "./api.js";
+import { onReturn } from "./current.js";
 import { conversations, loadAdvisors, loadConversations, loadModels, refresh } from "./lists.js";
 import { applyTheme } from "./prefs.js";
 import { followLinks, route } from "./router.js";
@@ -32,10 +34,10 @@ async function start() {
 
 effect(() => {
   const { parts } = route.value;
-  const open = parts[0] === "c" ? conversations.value.find((one) => one.id === parts[1]) : null;
+  const open = parts[0] === "c" ? conversations.value.find((conversation) => conversation.id === parts[1]) : null;
   if (parts.length === 0 || parts[0] === "c") document.title = open?.title ? `${open.title} · Polyvox` : "Polyvox";
 });
 
-window.addEventListener("focus", () => { refresh().catch(() => {}); loadAdvisors().catch(() => {}); });
+onReturn(() => { refresh().catch(() => {}); loadAdvisors().catch(() => {}); });
 
 start();

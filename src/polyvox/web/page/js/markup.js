@@ -1,3 +1,4 @@
+// @ts-check
 // From Markdown to nodes. Everything passes the sanitiser, and nothing is loaded from anywhere: a
 // picture becomes a link, HTML of the answer's own is shown as the text it is.
 import "../vendor/purify.js";
@@ -8,7 +9,8 @@ const TAGS = [
   "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
 ];
 const CLEAN = {
-  ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ["href", "title", "class", "start", "align"], ALLOW_DATA_ATTR: false, ALLOW_ARIA_ATTR: false,
+  ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ["href", "title", "class", "start", "align"], ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i, RETURN_DOM_FRAGMENT: true,
 };
 const CLASSES = /^(?:math|task|language-[\w+#.-]{1,30}|hljs(?:-[\w]+)?|[\w]+_)$/;
@@ -48,8 +50,8 @@ const maths = [
     start: (src) => src.slice(0, EMPTY.exec(src)?.index).match(/^(?:\$\$|\\\[)/m)?.index,
     tokenizer(src) {
       for (const [closed, open] of BLOCKS) {
-        const found = closed.exec(src);
-        if (found) return { type: "mathBlock", raw: found[0], text: found[1].trim() };
+        const match = closed.exec(src);
+        if (match) return { type: "mathBlock", raw: match[0], text: match[1].trim() };
         const begun = growing && open.exec(src);
         if (begun) return { type: "mathBlock", raw: begun[0], text: begun[1].trim(), open: true };
       }
@@ -62,8 +64,8 @@ const maths = [
     start: (src) => src.match(/\$|\\\(/)?.index,
     tokenizer(src) {
       const round = /^\\\((.+?)\\\)/.exec(src);
-      const found = round ?? FORMULA.exec(src);
-      return found && (round || formula(found[1])) ? { type: "math", raw: found[0], text: found[1] } : undefined;
+      const match = round ?? FORMULA.exec(src);
+      return match && (round || formula(match[1])) ? { type: "math", raw: match[0], text: match[1] } : undefined;
     },
     renderer: ({ text }) => `<span class="math">${escape(text)}</span>`,
   },
@@ -74,7 +76,10 @@ const marked = new Marked({
   extensions: maths,
   renderer: {
     html: ({ text }) => (/^<br\s*\/?>$/i.test(text.trim()) ? "<br>" : escape(text)),
-    image: ({ href, title, text }) => `<a href="${escape(href)}"${title ? ` title="${escape(title)}"` : ""}>picture: ${escape(text || href)}</a>`,
+    image: ({ href, title, text }) => {
+      const titled = title ? ` title="${escape(title)}"` : "";
+      return `<a href="${escape(href)}"${titled}>picture: ${escape(text || href)}</a>`;
+    },
     heading({ tokens, depth }) {
       const level = Math.min(depth + 2, 6);
       return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>\n`;
@@ -83,8 +88,12 @@ const marked = new Marked({
   },
 });
 
-/** The pieces of a text. `links` are references that were defined before it; `grows`: more of it
- * may come. */
+/**
+ * The pieces of a text. `links` are references that were defined before it; `grows`: more of it may
+ * come.
+ * @param {string} text
+ * @param {{ links?: Record<string, any>, grows?: boolean }} options
+ */
 export function lex(text, { links, grows = false } = {}) {
   const lexer = new marked.Lexer(marked.defaults);
   Object.assign(lexer.tokens.links, links);
@@ -101,11 +110,16 @@ export const draw = (tokens) => clean(marked.parser(tokens));
 
 // Colours for code, fetched when the first code of a language is shown.
 const OTHER = {
-  js: "javascript", jsx: "javascript", mjs: "javascript", node: "javascript", ts: "typescript", tsx: "typescript", py: "python", python3: "python",
-  sh: "bash", shell: "bash", zsh: "bash", console: "bash", html: "xml", svg: "xml", yml: "yaml", rs: "rust", golang: "go", "c++": "cpp", h: "c", hpp: "cpp",
+  js: "javascript", jsx: "javascript", mjs: "javascript", node: "javascript", ts: "typescript", tsx: "typescript",
+  py: "python", python3: "python",
+  sh: "bash", shell: "bash", zsh: "bash", console: "bash", html: "xml", svg: "xml", yml: "yaml", rs: "rust",
+  golang: "go", "c++": "cpp", h: "c", hpp: "cpp",
   toml: "ini", patch: "diff", postgresql: "sql", sqlite: "sql", jsonc: "json",
 };
-const KNOWN = new Set(["bash", "c", "cpp", "css", "diff", "go", "ini", "java", "javascript", "json", "python", "rust", "sql", "typescript", "xml", "yaml"]);
+const KNOWN = new Set([
+  "bash", "c", "cpp", "css", "diff", "go", "ini", "java", "javascript", "json", "python", "rust", "sql", "typescript",
+  "xml", "yaml"
+]);
 const MOST = 60_000; // colouring more than this would hold up the page
 
 let core = null;
@@ -114,7 +128,11 @@ const languages = new Map();
 async function load(name) {
   core ??= import("../vendor/highlight/core.js").then((module) => module.default);
   const tool = await core;
-  if (!languages.has(name)) languages.set(name, import(`../vendor/highlight/${name}.js`).then((module) => tool.registerLanguage(name, module.default)));
+  if (!languages.has(name)) {
+    languages.set(
+      name, import(`../vendor/highlight/${name}.js`).then((module) => tool.registerLanguage(name, module.default))
+    );
+  }
   await languages.get(name);
   return tool;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Work that can wait for the next frame, a little of it in each: however much comes at once, the
 // page stays at hand.
 
@@ -8,23 +9,23 @@ let asked = false;
 
 /** Have `one.work()` called soon. Asked for several times, it is called once. It returns true if it
  * has set something going that fills a frame. */
-export function soon(one) {
-  waiting.add(one);
+export function schedule(task) {
+  waiting.add(task);
   if (!asked) asked = Boolean(requestAnimationFrame(run));
 }
 
 /** Or not, after all. */
-export const never = (one) => waiting.delete(one);
+export const unschedule = (task) => waiting.delete(task);
 
 /** Whether anything still waits. */
-export const busy = () => waiting.size > 0;
+export const isBusy = () => waiting.size > 0;
 
 function run() {
   asked = false;
   const began = performance.now();
-  for (const one of [...waiting]) {
-    if (!waiting.delete(one)) continue;
-    if (one.work() || performance.now() - began > BUDGET) break;
+  for (const task of [...waiting]) {
+    if (!waiting.delete(task)) continue;
+    if (task.work() || performance.now() - began > BUDGET) break;
   }
   if (waiting.size) asked = Boolean(requestAnimationFrame(run));
 }

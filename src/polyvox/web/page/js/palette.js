@@ -1,9 +1,10 @@
+// @ts-check
 // The command palette: whatever can be done or found, by typing a few letters of it.
 import { api } from "./api.js";
 import { Dialog } from "./dialog.js";
 import { advisors, colorOf, conversations, moreConversations } from "./lists.js";
 import { go } from "./router.js";
-import { commands, letterKeys, nameOf, possible, sheet, strokes } from "./shortcuts.js";
+import { commands, letterKeys, nameOf, canRun, sheet, strokes } from "./shortcuts.js";
 import { asQuery, Snippet } from "./snippet.js";
 import { html, signal, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "./ui.js";
 import { monogram, plural, stamp } from "./words.js";
@@ -18,13 +19,13 @@ export function openPalette(text = "") {
   sheet.value = "palette";
 }
 
-const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+const normalise = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
 /** How well a name fits what was typed: lower is better, null not at all. */
 export function fit(name, typed) {
-  const text = fold(name);
+  const text = normalise(name);
   let sum = 0;
-  for (const word of fold(typed).split(/\s+/).filter(Boolean)) {
+  for (const word of normalise(typed).split(/\s+/).filter(Boolean)) {
     const at = text.indexOf(word);
     if (at < 0) return null;
     sum += at === 0 ? 0 : /\W/.test(text[at - 1]) || text.includes(` ${word}`) ? 1 : 2;
@@ -34,46 +35,65 @@ export function fit(name, typed) {
 
 /** Whether a command that names somebody is meant: its verb was begun. Who types only the name looks
  * for whose it is. */
-const meant = ({ verb }, typed) => !verb || fold(typed).split(/\s+/).some((word) => word && verb.startsWith(word));
+const fitsVerb = ({ verb }, typed) =>
+  !verb || normalise(typed).split(/\s+/).some((word) => word && verb.startsWith(word));
 
 function best(rows, typed, most) {
   if (!typed) return rows.slice(0, most);
-  return rows.filter((row) => meant(row, typed)).map((row) => ({ row, score: fit(row.name, typed) })).filter(({ score }) => score !== null)
+  return rows.filter((row) => fitsVerb(row, typed))
+    .map((row) => ({ row, score: fit(row.name, typed) }))
+    .filter(({ score }) => score !== null)
     .sort((a, b) => a.score - b.score).slice(0, most).map(({ row }) => row);
 }
 
-const doing = () => commands.value.filter((one) => possible(one) && !one.unlisted)
-  .map((one) => ({ id: `do-${one.id}`, name: nameOf(one), verb: one.verb, keys: one.keys, run: one.run }));
-const talks = (items) => items.map((one) => ({
-  id: `talk-${one.id}`, name: one.title || "Untitled conversation", aside: stamp(one.updated_at), run: () => go(`/c/${one.id}`),
+const commandRows = () => commands.value.filter((command) => canRun(command) && !command.unlisted)
+  .map((command) => ({
+    id: `do-${command.id}`, name: nameOf(command), verb: command.verb, keys: command.keys, run: command.run
+  }));
+const conversationRows = (items) => items.map((conversation) => ({
+  id: `talk-${conversation.id}`, name: conversation.title || "Untitled conversation",
+  aside: stamp(conversation.updated_at), run: () => go(`/c/${conversation.id}`),
 }));
-const people = () => advisors.value.map((one) => ({
-  id: `advisor-${one.id}`, name: one.name, color: colorOf(one.id), aside: one.active ? "" : "not on the council",
-  run: () => go(`/advisors/${one.slug}`),
+const advisorRows = () => advisors.value.map((advisor) => ({
+  id: `advisor-${advisor.id}`, name: advisor.name, color: colorOf(advisor.id),
+  aside: advisor.active ? "" : "not on the council",
+  run: () => go(`/advisors/${advisor.slug}`),
 }));
-const places = (hits) => hits.map((hit) => ({
+const hitRows = (hits) => hits.map((hit) => ({
   id: `hit-${hit.id}`, name: hit.snippet, marks: hit.marks, aside: hit.title || "Untitled conversation",
   run: () => go(`/c/${hit.conversation_id}${hit.turn_id ? `#${hit.turn_id}` : ""}`),
 }));
 
 function sections(typed, items, hits) {
-  const everywhere = typed ? [{ id: "search-all", name: `Search every text for “${typed}”`, run: () => go(`/search?q=${encodeURIComponent(typed)}`) }] : [];
-  const recent = { name: "Conversations", rows: best(talks(items), typed, FEW) };
-  const acts = { name: "Do", rows: best(doing(), typed, typed ? FEW : 40) };
+  const everywhere = typed
+    ? [
+      {
+        id: "search-all", name: `Search every text for “${typed}”`,
+        run: () => go(`/search?q=${encodeURIComponent(typed)}`)
+      }
+    ]
+    : [];
+  const recent = { name: "Conversations", rows: best(conversationRows(items), typed, FEW) };
+  const acts = { name: "Do", rows: best(commandRows(), typed, typed ? FEW : 40) };
   return [
     ...(typed ? [acts, recent] : [recent, acts]),
-    { name: "Advisors", rows: typed ? best(people(), typed, FEW) : [] },
-    { name: "In the texts", rows: [...everywhere, ...(typed ? places(hits.filter((hit) => hit.kind !== "title")) : [])] },
+    { name: "Advisors", rows: typed ? best(advisorRows(), typed, FEW) : [] },
+    {
+      name: "In the texts",
+      rows: [...everywhere, ...(typed ? hitRows(hits.filter((hit) => hit.kind !== "title")) : [])]
+    },
   ].filter(({ rows }) => rows.length);
 }
 
 /** The conversations there are, and where the words occur; both may come late or not at all. */
-function useFound(typed) {
+function useMatches(typed) {
   const [items, setItems] = useState(conversations.value);
   const [hits, setHits] = useState([]);
   const [failure, setFailure] = useState(null);
   useEffect(() => {
-    if (moreConversations.value) api.get("/api/conversations?limit=200").then((page) => setItems(page.items), setFailure);
+    if (moreConversations.value) {
+      api.get("/api/conversations?limit=200").then((page) => setItems(page.items), setFailure);
+    }
   }, []);
   useEffect(() => {
     if (!typed) { setHits([]); return undefined; }
@@ -90,8 +110,11 @@ function useFound(typed) {
 function Option({ row, id, chosen, onRun, onPoint }) {
   return html`
     <div id=${id} role="option" aria-selected=${chosen ? "true" : "false"} onClick=${onRun} onMouseMove=${onPoint}>
-      ${row.color && html`<span class="mono" data-c style=${{ "--c": row.color }} aria-hidden="true">${monogram(row.name)}</span>`}
-      <span class=${row.marks ? "what quote" : "what"}>${row.marks ? html`<${Snippet} text=${row.name} marks=${row.marks} />` : row.name}</span>
+      ${row.color && html`
+        <span class="mono" data-c style=${{ "--c": row.color }} aria-hidden="true">${monogram(row.name)}</span>`}
+      <span class=${row.marks ? "what quote" : "what"}>
+        ${row.marks ? html`<${Snippet} text=${row.name} marks=${row.marks} />` : row.name}
+      </span>
       ${row.aside && html`<span class="stamp">${row.aside}</span>`}
       ${row.keys?.length > 0 && html`<${Keys} keys=${row.keys.slice(0, 1)} />`}
     </div>`;
@@ -104,7 +127,7 @@ function Open() {
   const [text, setText] = useState(start.value);
   const [chosen, choose] = useState(""); // by id: what comes late must not move the choice
   const typed = text.trim();
-  const { items, hits, failure } = useFound(typed);
+  const { items, hits, failure } = useMatches(typed);
   const shown = useMemo(() => sections(typed, items, hits), [typed, items, hits, commands.value, advisors.value]);
   const rows = shown.flatMap((section) => section.rows);
   const here = Math.max(0, rows.findIndex((row) => row.id === chosen));
@@ -115,7 +138,9 @@ function Open() {
     dialog.showModal();
     return () => dialog.close();
   }, []);
-  useEffect(() => { list.current.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }, [here, shown]);
+  useEffect(() => {
+    list.current.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [here, shown]);
 
   const close = () => { start.value = ""; sheet.value = ""; };
   // The browser gives the focus back when the dialog closes; only then may a command move it.
@@ -123,7 +148,8 @@ function Open() {
   const to = (at) => choose(rows[at].id);
   const KEYS = {
     ArrowDown: () => to((here + 1) % rows.length), ArrowUp: () => to((here + rows.length - 1) % rows.length),
-    PageDown: () => to(Math.min(rows.length - 1, here + FEW)), PageUp: () => to(Math.max(0, here - FEW)), Enter: () => run(rows[here]),
+    PageDown: () => to(Math.min(rows.length - 1, here + FEW)), PageUp: () => to(Math.max(0, here - FEW)),
+    Enter: () => run(rows[here]),
   };
   const onKeyDown = (event) => {
     if (event.isComposing || !KEYS[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -138,7 +164,8 @@ function Open() {
       onCancel=${(event) => { event.preventDefault(); close(); }}>
       <div class="palette-line">
         <span class="caret" aria-hidden="true">›</span>
-        <input type="text" role="combobox" aria-label="What to do or find" aria-expanded="true" aria-autocomplete="list"
+        <input type="text" role="combobox" aria-label="What to do or find" aria-expanded="true"
+          aria-autocomplete="list"
           aria-controls=${`${name}-list`} aria-activedescendant=${rows[here] ? optionId(rows[here]) : undefined}
           placeholder="Do or find anything" autofocus autocomplete="off" spellcheck=${false} value=${text}
           onInput=${(event) => { setText(event.target.value); choose(""); }} onKeyDown=${onKeyDown} />
@@ -167,19 +194,19 @@ const ORDER = ["Everywhere", "Go"];
 
 function grouped() {
   const groups = new Map(ORDER.map((name) => [name, []]));
-  for (const one of commands.value) {
-    if (!one.keys.length) continue;
-    if (!groups.has(one.group)) groups.set(one.group, []);
-    groups.get(one.group).push(one);
+  for (const command of commands.value) {
+    if (!command.keys.length) continue;
+    if (!groups.has(command.group)) groups.set(command.group, []);
+    groups.get(command.group).push(command);
   }
   return [...groups].filter(([, rows]) => rows.length);
 }
 
 /** The keys of a command, as they are printed on the keyboard. */
 export function Keys({ keys }) {
-  return html`<span class="keys">${keys.map((one, i) => html`
+  return html`<span class="keys">${keys.map((shortcut, i) => html`
     ${i > 0 && html`<i> or </i>`}
-    ${strokes(one).map((stroke, n) => html`
+    ${strokes(shortcut).map((stroke, n) => html`
       ${n > 0 && html`<i> then </i>`}
       ${stroke.map((key) => html`<kbd>${key}</kbd>`)}`)}`)}</span>`;
 }
@@ -188,8 +215,8 @@ function Group({ name, rows }) {
   return html`
     <section class="keyring">
       <h3>${name}</h3>
-      <dl>${rows.map((one) => html`
-        <div key=${one.id}><dt>${nameOf(one)}</dt><dd><${Keys} keys=${one.keys} /></dd></div>`)}</dl>
+      <dl>${rows.map((command) => html`
+        <div key=${command.id}><dt>${nameOf(command)}</dt><dd><${Keys} keys=${command.keys} /></dd></div>`)}</dl>
     </section>`;
 }
 
@@ -198,10 +225,16 @@ export function Help() {
   return html`
     <${Dialog} title="Keyboard shortcuts" wide onClose=${() => { sheet.value = ""; }}>
       <p class="soft">Letters act when you are not writing in a field. No shortcut deletes anything.</p>
-      <div class="keyrings">${grouped().map(([name, rows]) => html`<${Group} key=${name} name=${name} rows=${rows} />`)}</div>
+      <div class="keyrings">
+        ${grouped().map(([name, rows]) => html`<${Group} key=${name} name=${name} rows=${rows} />`)}
+      </div>
       <label class="tick">
-        <input type="checkbox" checked=${letterKeys.value} onChange=${(event) => { letterKeys.value = event.target.checked; }} />
-        <span>Letters alone are shortcuts. Switch this off if you speak to your computer; those with ${strokes("mod+k")[0][0]} stay.</span>
+        <input type="checkbox" checked=${letterKeys.value}
+          onChange=${(event) => { letterKeys.value = event.target.checked; }} />
+        <span>
+          Letters alone are shortcuts. Switch this off if you speak to your computer; those
+          with ${strokes("mod+k")[0][0]} stay.
+        </span>
       </label>
     <//>`;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Places of the page: their names, the parts of long ones, and how far one had read in them.
 import { html, useEffect, useLayoutEffect, useRef } from "./ui.js";
 
@@ -17,19 +18,22 @@ export function usePlace(...names) {
 /** How far one had read when one left: {top, shown, entry, off}; null where one comes anew. */
 export const reading = () => history.state?.reading ?? null;
 
+/** @returns {HTMLElement[]} */
+const entries = () => [...document.querySelectorAll("[data-entry]")].map((entry) => /** @type {any} */ (entry));
+
 /** The entry at the upper edge of the window, and how far below it that begins. */
 function edge() {
-  for (const one of document.querySelectorAll("[data-entry]")) {
-    const { top, bottom } = one.getBoundingClientRect();
-    if (bottom > 0) return { entry: one.dataset.entry, off: top };
+  for (const element of entries()) {
+    const { top, bottom } = element.getBoundingClientRect();
+    if (bottom > 0) return { entry: element.dataset.entry, off: top };
   }
   return {};
 }
 
 function goBack({ top, entry, off }) {
   if (!top) return;
-  const one = [...document.querySelectorAll("[data-entry]")].find((each) => each.dataset.entry === entry);
-  window.scrollTo(0, one ? window.scrollY + one.getBoundingClientRect().top - off : top);
+  const element = entries().find((each) => each.dataset.entry === entry);
+  window.scrollTo(0, element ? window.scrollY + element.getBoundingClientRect().top - off : top);
 }
 
 /**
@@ -44,7 +48,11 @@ export function useReading(shown) {
   useEffect(() => {
     let later = 0;
     const keep = () => {
-      if (now.current !== null) history.replaceState({ ...history.state, reading: { top: window.scrollY, shown: now.current, ...edge() } }, "");
+      if (now.current !== null) {
+        history.replaceState(
+          { ...history.state, reading: { top: window.scrollY, shown: now.current, ...edge() } }, ""
+        );
+      }
     };
     const soon = () => { clearTimeout(later); later = setTimeout(keep, SOON); };
     const leave = () => clearTimeout(later);
@@ -80,5 +88,7 @@ export function Jump({ to, children }) {
 export function Nowhere({ children = "This address leads nowhere." }) {
   usePlace("Nothing is here");
   return html`
-    <header><h1>Nothing is here</h1><p>${children} <a href="/">Begin a conversation</a>, or choose one from the list.</p></header>`;
+    <header>
+      <h1>Nothing is here</h1><p>${children} <a href="/">Begin a conversation</a>, or choose one from the list.</p>
+    </header>`;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // What this person likes, kept in this browser and shared with its other tabs.
 import { effect, signal } from "./ui.js";
 

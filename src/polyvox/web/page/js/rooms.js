@@ -1,3 +1,4 @@
+// @ts-check
 // The rooms beside the conversation. A room is a path, a name, and a module that is loaded when it
 // is first entered; its default export is a component that is given `parts`, the rest of the path.
 // `key` is the letter after g that leads there, where it is not the first of the path.

@@ -1,8 +1,9 @@
+// @ts-check
 // Markdown as it grows. What is finished is drawn once and stays; only the last piece is drawn again
 // when more of it comes. In the end the page is as if the whole text had come at once.
 import { copy } from "./dialog.js";
 import { draw, highlight, lex } from "./markup.js";
-import { never, soon } from "./pace.js";
+import { unschedule, schedule } from "./pace.js";
 import { html, useEffect, useLayoutEffect, useRef } from "./ui.js";
 
 const LONG = 12_000; // a last piece longer than this grows as plain text until it is finished
@@ -38,18 +39,18 @@ export class Scribe {
    * when no more will come. */
   show(text, over) {
     this.wish = { text, over };
-    soon(this);
+    schedule(this);
   }
 
-  close() { never(this); }
+  close() { unschedule(this); }
 
   work() {
-    if (performance.now() < this.due) { soon(this); return; }
+    if (performance.now() < this.due) { schedule(this); return; }
     const { wish } = this;
     this.wish = null;
     if (wish) this.write(wish.text, wish.over);
     else if (this.left.length) this.slice();
-    if (this.left.length) soon(this);
+    if (this.left.length) schedule(this);
   }
 
   /** Show this text now. */
@@ -123,7 +124,7 @@ export class Scribe {
       this.left = tokens.slice(this.drawn.length);
     }
     this.slice();
-    if (this.left.length) soon(this);
+    if (this.left.length) schedule(this);
   }
 
   /** Draw the next pieces of a finished text. */

@@ -1,10 +1,11 @@
+// @ts-check
 // The frame: conversations and rooms at the left, one of them open.
 import { locked, unlock } from "./api.js";
 import { Mark } from "./conversation/companion.js";
 import { ConversationRoom } from "./conversation/view.js";
-import { Notices, Question, tellFailure } from "./dialog.js";
+import { Notices, Question, notifyFailure } from "./dialog.js";
 import { conversations, models, moreConversations, olderConversations } from "./lists.js";
-import { Away, Failed, useModule } from "./load.js";
+import { Unreachable, Failed, useModule } from "./load.js";
 import { Help, openPalette, Palette } from "./palette.js";
 import { Nowhere } from "./place.js";
 import { ROOMS } from "./rooms.js";
@@ -14,10 +15,10 @@ import { dayGroup } from "./words.js";
 
 function groups(list) {
   const found = new Map();
-  for (const one of list) {
-    const name = dayGroup(one.updated_at);
+  for (const conversation of list) {
+    const name = dayGroup(conversation.updated_at);
     if (!found.has(name)) found.set(name, []);
-    found.get(name).push(one);
+    found.get(name).push(conversation);
   }
   return [...found];
 }
@@ -27,15 +28,30 @@ function Conversations() {
   return html`
     ${groups(conversations.value).map(([name, list]) => html`
       <section key=${name}><h2>${name}</h2><ul>
-        ${list.map((one) => html`<li key=${one.id}><a href=${`/c/${one.id}`} class=${one.recipe === "companion" ? "alone" : undefined} aria-current=${path === `/c/${one.id}` ? "page" : undefined}><${Mark} details=${one} />${one.title || "Untitled"}${one.recipe === "companion" && html`<span class="aside"> (companion)</span>`}</a></li>`)}
+        ${list.map((conversation) => html`
+          <li key=${conversation.id}>
+            <a href=${`/c/${conversation.id}`} class=${conversation.recipe === "companion" ? "alone" : undefined}
+              aria-current=${path === `/c/${conversation.id}` ? "page" : undefined}>
+              <${Mark} details=${conversation} />
+              ${conversation.title || "Untitled"}
+              ${conversation.recipe === "companion" && html`<span class="aside"> (companion)</span>`}
+            </a>
+          </li>`)}
       </ul></section>`)}
-    ${moreConversations.value && html`<button type="button" class="quiet" onClick=${() => olderConversations().catch(tellFailure)}>Older conversations</button>`}`;
+    ${moreConversations.value && html`
+      <button type="button" class="quiet" onClick=${() => olderConversations().catch(notifyFailure)}>
+        Older conversations
+      </button>`}`;
 }
 
 function Foot() {
   const known = models.value;
   if (!known) return null;
-  return html`<div class="foot"><span class="num">${known.default}</span>${known.note && html`<br /><a href="/settings#keys">Tiny. Add a key for real counsel</a>`}</div>`;
+  return html`
+    <div class="foot">
+      <span class="num">${known.default}</span>
+      ${known.note && html`<br /><a href="/settings#keys">Tiny. Add a key for real counsel</a>`}
+    </div>`;
 }
 
 function Nav({ open, onClose }) {
@@ -48,7 +64,11 @@ function Nav({ open, onClose }) {
       <a class="new" href="/" aria-current=${path === "/" ? "page" : undefined}>New conversation</a>
       <div class="list" tabindex="-1"><${Conversations} /></div>
       <section><h2>Rooms</h2><ul>
-        ${ROOMS.filter((room) => !room.hidden).map((room) => html`<li key=${room.path}><a href=${`/${room.path}`} aria-current=${parts[0] === room.path ? "page" : undefined}>${room.name}</a></li>`)}
+        ${ROOMS.filter((room) => !room.hidden)
+          .map((room) => html`
+            <li key=${room.path}>
+              <a href=${`/${room.path}`} aria-current=${parts[0] === room.path ? "page" : undefined}>${room.name}</a>
+            </li>`)}
       </ul></section>
       <${Foot} />
     </nav>`;
@@ -64,32 +84,50 @@ function Room({ room, parts }) {
 
 /** What stays in sight over a room: its name where the window is narrow, and that the server is away. */
 function Over({ name }) {
-  return html`<div class="top of-room" aria-hidden="true"><b>${name}</b></div><${Away} />`;
+  return html`<div class="top of-room" aria-hidden="true"><b>${name}</b></div><${Unreachable} />`;
 }
 
 function Locked() {
   const [token, setToken] = useState("");
   const enter = (event) => { event.preventDefault(); unlock(token); window.location.reload(); };
   return html`
-    <main class="room"><header><h1>This Polyvox is locked</h1><p>Its owner set a token. It is asked for once and kept in this browser.</p></header>
-      <form class="row" onSubmit=${enter}><label class="field"><span>Token</span><input type="password" autocomplete="current-password" value=${token} onInput=${(event) => setToken(event.target.value)} /></label>
+    <main class="room">
+      <header>
+        <h1>This Polyvox is locked</h1><p>Its owner set a token. It is asked for once and kept in this browser.</p>
+      </header>
+      <form class="row" onSubmit=${enter}>
+        <label class="field">
+          <span>Token</span>
+          <input type="password" autocomplete="current-password" value=${token}
+            onInput=${(event) => setToken(event.target.value)} />
+        </label>
         <button type="submit" class="solid" disabled=${!token.trim()}>Open</button></form></main>`;
 }
 
 export function Shell() {
   const [open, setOpen] = useState(false);
   const { parts } = route.value;
-  const room = ROOMS.find((one) => one.path === parts[0]);
+  const room = ROOMS.find((entry) => entry.path === parts[0]);
   if (locked.value) return html`<${Locked} />`;
   const talk = parts.length === 0 || (parts[0] === "c" && parts.length === 2);
   return html`
     <a class="skip" href="#main">To the content</a>
     <div class="frame">
       <${Nav} open=${open} onClose=${() => setOpen(false)} />
-      <button type="button" class=${open ? "veil open" : "veil"} aria-label="Close the list" tabindex=${open ? undefined : "-1"} onClick=${() => setOpen(false)}></button>
+      <button type="button" class=${open ? "veil open" : "veil"} aria-label="Close the list"
+        tabindex=${open ? undefined : "-1"} onClick=${() => setOpen(false)}></button>
       <main class="main" id="main" tabindex="-1">
-        <button type="button" class="menu" aria-label="Conversations and rooms" aria-expanded=${open} aria-controls="nav" onClick=${() => setOpen(true)}>☰</button>
-        ${talk ? html`<${ConversationRoom} />` : html`<${Over} name=${room?.name ?? "Polyvox"} />${room ? html`<${Room} key=${room.path} room=${room} parts=${parts.slice(1)} />` : html`<div class="room"><${Nowhere} /></div>`}`}
+        <button type="button" class="menu" aria-label="Conversations and rooms" aria-expanded=${open}
+          aria-controls="nav" onClick=${() => setOpen(true)}>
+          ☰
+        </button>
+        ${talk
+          ? html`<${ConversationRoom} />`
+          : html`
+            <${Over} name=${room?.name ?? "Polyvox"} />
+            ${room
+              ? html`<${Room} key=${room.path} room=${room} parts=${parts.slice(1)} />`
+              : html`<div class="room"><${Nowhere} /></div>`}`}
       </main>
     </div>
     <${Palette} /><${Help} /><${Question} /><${Notices} />`;

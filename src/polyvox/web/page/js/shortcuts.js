@@ -1,3 +1,4 @@
+// @ts-check
 // What can be done, by name and by key. A view adds its commands while it is shown; the palette
 // offers them, the help sheet lists them, and the keyboard runs them. No key destroys anything.
 import { enterSends, pref, theme } from "./prefs.js";
@@ -23,13 +24,13 @@ export const letterKeys = pref("letters", true);
  *   inDialog  whether its keys work while a dialog is open
  */
 export function addCommand(command) {
-  const one = { group: "This page", ...command, keys: [command.keys ?? []].flat() };
-  commands.value = [...commands.value.filter(({ id }) => id !== one.id), one];
-  return () => { commands.value = commands.value.filter((other) => other !== one); };
+  const entry = { group: "This page", ...command, keys: [command.keys ?? []].flat() };
+  commands.value = [...commands.value.filter(({ id }) => id !== entry.id), entry];
+  return () => { commands.value = commands.value.filter((other) => other !== entry); };
 }
 
 export const nameOf = ({ name }) => (typeof name === "function" ? name() : name);
-export const possible = ({ run, when }) => Boolean(run) && (!when || Boolean(when()));
+export const canRun = ({ run, when }) => Boolean(run) && (!when || Boolean(when()));
 
 const mac = /Mac|iPhone|iPad/.test(navigator.platform);
 const SHOWN = {
@@ -65,25 +66,29 @@ function allowed(command, stroke, event) {
   if (alone && !letterKeys.value && stroke.length === 1) return false;
   if (alone && event.target.closest?.(FIELD)) return false;
   if (!command.inDialog && document.querySelector("dialog[open]")) return false;
-  return possible(command);
+  return canRun(command);
 }
 
-function pressed(event) {
+function onKeyDown(event) {
   if (event.defaultPrevented) return;
   const stroke = strokeOf(event);
   if (!stroke || ["Shift", "Control", "Meta", "Alt"].includes(event.key)) return;
   const before = begun && event.timeStamp - since < PAUSE ? `${begun} ` : "";
   begun = "";
-  const able = commands.value.filter((one) => allowed(one, stroke, event));
-  const found = [`${before}${stroke}`, stroke].map((keys) => able.findLast((one) => one.keys.includes(keys))).find(Boolean);
-  if (found) {
+  const able = commands.value.filter((command) => allowed(command, stroke, event));
+  const command = [
+    `${before}${stroke}`, stroke
+  ].map((keys) => able.findLast((candidate) => candidate.keys.includes(keys)))
+    .find(Boolean);
+  if (command) {
     event.preventDefault();
-    found.run();
-  } else if (able.some((one) => one.keys.some((keys) => keys.startsWith(`${stroke} `)))) {
+    command.run();
+  } else if (able.some((candidate) => candidate.keys.some((keys) => keys.startsWith(`${stroke} `)))) {
     [begun, since] = [stroke, event.timeStamp];
   }
 }
 
+/** @returns {HTMLElement | null} */
 const composer = () => document.querySelector(".composer textarea");
 
 /** A room's key is its own or its first letter; two rooms with one letter: the first has it. */
@@ -104,7 +109,10 @@ const EVERYWHERE = [
   { id: "palette", name: "Do or find anything", keys: "mod+k", group: "Everywhere", inDialog: true, unlisted: true,
     when: () => sheet.value === "palette" || !document.querySelector("dialog[open]"), run: toggle("palette") },
   { id: "help", name: "Show the keyboard shortcuts", keys: "?", group: "Everywhere", run: toggle("help") },
-  { id: "compose", name: "Write a message", keys: "/", group: "Everywhere", when: composer, run: () => composer().focus() },
+  {
+    id: "compose", name: "Write a message", keys: "/", group: "Everywhere", when: composer,
+    run: () => composer().focus()
+  },
   { id: "close", name: "Close what is open", keys: "Escape", group: "Everywhere" },
   { id: "new", name: "New conversation", keys: "g n", group: "Go", run: () => go("/") },
   { id: "search", name: "Search every text", keys: "g f", group: "Go", run: () => go("/search") },
@@ -120,5 +128,5 @@ const EVERYWHERE = [
 /** Once, when the page opens. */
 export function installShortcuts() {
   EVERYWHERE.forEach(addCommand);
-  document.addEventListener("keydown", pressed);
+  document.addEventListener("keydown", onKeyDown);
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // A piece of a text with the words that were found in it.
 import { html } from "./ui.js";
 
@@ -7,7 +8,10 @@ export function pieces(text, marks) {
   const chars = Array.from(text);
   const out = [];
   let done = 0;
-  const add = (end, found) => { if (end > done) out.push({ text: chars.slice(done, end).join(""), found }); done = Math.max(done, end); };
+  const add = (end, found) => {
+    if (end > done) out.push({ text: chars.slice(done, end).join(""), found });
+    done = Math.max(done, end);
+  };
   for (const [start, end] of marks) {
     add(start, false);
     add(end, true);

@@ -1,3 +1,4 @@
+// @ts-check
 // One event stream per conversation, read with fetch (so that a token can be sent), resumed by
 // number after anything: a lost network, a sleeping laptop, a restarted server.
 import { authorization, locked } from "./api.js";
@@ -75,11 +76,14 @@ class Following {
     const abort = new AbortController();
     this.reading = abort;
     this.heard = Date.now();
-    const free = await place(abort.signal);
+    const free = await takePlace(abort.signal);
     let refused = 0;
     let heard = false;
     try {
-      const response = await fetch(`${this.path}?after=${this.after}${free ? "" : "&live=false"}`, { signal: abort.signal, headers: { Accept: "text/event-stream", ...authorization() } });
+      const response =
+        await fetch(`${this.path}?after=${this.after}${free ? "" : "&live=false"}`, {
+          signal: abort.signal, headers: { Accept: "text/event-stream", ...authorization() }
+        });
       if (response.ok) await this.read(response);
       else refused = response.status;
       heard = response.ok;
@@ -155,7 +159,7 @@ const hold = (name, signal) => new Promise((resolve) => {
 });
 
 /** What gives the place back; null where all are taken. Where tabs cannot agree, everyone has one. */
-export async function place(signal) {
+export async function takePlace(signal) {
   if (!navigator.locks) return () => {};
   for (let i = 0; i < PLACES; i++) {
     const free = await hold(`polyvox.stream.${i}`, signal);

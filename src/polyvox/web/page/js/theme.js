@@ -1,3 +1,4 @@
+// @ts-check
 // Before the first paint: the theme this person chose.
 
 (() => {

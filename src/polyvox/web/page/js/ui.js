@@ -1,3 +1,4 @@
+// @ts-check
 // The one place where the page meets its library: everything a component needs, under one name.
 import {
   useCallback, useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useState,
@@ -7,6 +8,8 @@ import { Component, createContext, Fragment, h, render } from "../vendor/preact.
 import {
   batch, computed, effect, signal, untracked, useComputed, useSignal, useSignalEffect,
 } from "../vendor/signals.js";
+
+/** @template T @typedef {import("../vendor/signals.js").Signal<T>} Signal */
 
 export const html = htm.bind(h);
 export {

@@ -1,3 +1,4 @@
+// @ts-check
 // Numbers, prices and times as people read them. The server's times are microseconds, UTC.
 
 const whole = new Intl.NumberFormat("en");
@@ -5,7 +6,7 @@ const whole = new Intl.NumberFormat("en");
 export const number = (n) => whole.format(Math.round(n));
 
 /** 6.1k, 1.2M; exact below a thousand. */
-export function short(n) {
+export function compactNumber(n) {
   if (n < 1000) return String(Math.round(n));
   const [value, unit] = n < 999_500 ? [n / 1000, "k"] : [n / 1_000_000, "M"];
   return `${value < 10 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value)}${unit}`;
@@ -35,8 +36,7 @@ export function stamp(micros) {
 /** Today, Yesterday, This week, Last week, or a month: how the list of conversations is divided. */
 export function dayGroup(micros, now = new Date()) {
   const d = new Date(micros / 1000);
-  const midnight = (x) => new Date(x.getFullYear(), x.getMonth(), x.getDate());
-  const days = Math.round((midnight(now) - midnight(d)) / 86_400_000);
+  const days = Math.round((midnight(now).getTime() - midnight(d).getTime()) / 86_400_000);
   if (days <= 0) return "Today";
   if (days === 1) return "Yesterday";
   if (days < 7) return "This week";
@@ -52,12 +52,13 @@ export function monogram(name) {
 }
 
 /** Few enough words of a text to name something by it. */
-export function few(text, most = 60) {
+export function shorten(text, most = 60) {
   const line = text.replace(/\s+/g, " ").trim();
   const chars = Array.from(line);
   if (chars.length <= most) return line;
   const start = chars.slice(0, most - 1).join("");
-  return `${(chars[most - 1] === " " ? start : start.replace(/(?<=.{20})\s\S{1,20}$/, "")).trimEnd()}…`; // at a word, if one ends near there
+  // at a word, if one ends near there
+  return `${(chars[most - 1] === " " ? start : start.replace(/(?<=.{20})\s\S{1,20}$/, "")).trimEnd()}…`;
 }
 
 // Times as people tell them to each other: yesterday evening, 14 hours later.
@@ -83,16 +84,18 @@ export function moment(micros, now = new Date()) {
   const part = partOfDay(exact);
   const late = part === "night" || part === "evening"; // a night belongs to the day it began on
   const [date, today] = late ? [awake(exact), awake(now)] : [midnight(exact), midnight(now)];
-  const days = Math.round((today - date) / 86_400_000);
+  const days = Math.round((today.getTime() - date.getTime()) / 86_400_000);
   if (days <= 0) return part === "night" ? "tonight" : `this ${part}`;
   if (days === 1) return part === "night" ? "last night" : `yesterday ${part}`;
   if (days < 7) return `${date.toLocaleDateString("en-GB", { weekday: "long" })} ${part}`;
+  /** @type {Intl.DateTimeFormatOptions} */
   const year = date.getFullYear() === now.getFullYear() ? {} : { year: "numeric" };
-  return `${date.toLocaleDateString("en-GB", { day: "numeric", month: "long", ...year })}, ${part === "night" ? "at night" : `in the ${part}`}`;
+  const day = date.toLocaleDateString("en-GB", { day: "numeric", month: "long", ...year });
+  return `${day}, ${part === "night" ? "at night" : `in the ${part}`}`;
 }
 
 /** How long something lasted: "12 minutes", "14 hours", "3 days"; the largest unit that says enough. */
-export function lasting(micros) {
+export function duration(micros) {
   if (micros < MINUTE) return "less than a minute";
   if (micros < 90 * MINUTE) return plural(Math.round(micros / MINUTE), "minute");
   if (micros < 36 * HOUR) return plural(Math.round(micros / HOUR), "hour");
@@ -102,12 +105,16 @@ export function lasting(micros) {
 }
 
 /** 12:15, in the reader's own zone. */
-export const hour = (micros) => new Date(micros / 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+export const clockTime = (micros) =>
+  new Date(micros / 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 
 /** Sunday, 15 November 2026. */
-export const fullDay = (micros) => new Date(micros / 1000).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+export const fullDay = (micros) =>
+  new Date(micros / 1000).toLocaleDateString("en-GB", {
+    weekday: "long", day: "numeric", month: "long", year: "numeric"
+  });
 
 /** From when to when a session went: 12:02–12:15, or 12:02 where that says it all. */
-export function span({ started_at: from, ended_at: to }) {
-  return to === null || hour(from) === hour(to) ? hour(from) : `${hour(from)}–${hour(to)}`;
+export function timeRange({ started_at: from, ended_at: to }) {
+  return to === null || clockTime(from) === clockTime(to) ? clockTime(from) : `${clockTime(from)}–${clockTime(to)}`;
 }

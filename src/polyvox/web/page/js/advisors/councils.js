@@ -1,8 +1,9 @@
+// @ts-check
 // Councils: named sets of advisors to begin a conversation with.
 import { api } from "../api.js";
-import { Dialog, sure, tell, tellFailure } from "../dialog.js";
-import { Choices, Field, said } from "../form.js";
-import { advisors, byId, colorOf } from "../lists.js";
+import { Dialog, confirm, notify, notifyFailure } from "../dialog.js";
+import { Choices, errorOf, Field, useForm } from "../form.js";
+import { advisors, advisorById, colorOf } from "../lists.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { about } from "../recipes/words.js";
 import { html, useState } from "../ui.js";
@@ -21,31 +22,39 @@ export function Councils() {
       <p class="intro">A council is a set of advisors with a name, for the questions that need just those.</p>
       ${failure && html`<${Failed} failure=${failure} again=${again} />`}
       ${!list && !failure && html`<${Waiting}>Looking for councils …<//>`}
-      ${list?.length === 0 && html`<p class="intro">There is none yet. Without one, everybody who is switched on is asked.</p>`}
-      ${list?.length > 0 && html`<ul class="sets">${list.map((one) => html`<${One} key=${one.id} council=${one} onEdit=${() => setOpen(one)} again=${again} />`)}</ul>`}
-      <button type="button" class="plain" onClick=${() => setOpen({ name: "", advisors: [], recipe: "council" })}>New council</button>
+      ${list?.length === 0 && html`
+        <p class="intro">There is none yet. Without one, everybody who is switched on is asked.</p>`}
+      ${list?.length > 0 && html`
+        <ul class="sets">
+          ${list.map((council) => html`
+            <${CouncilRow} key=${council.id} council=${council} onEdit=${() => setOpen(council)} again=${again} />`)}
+        </ul>`}
+      <button type="button" class="plain" onClick=${() => setOpen({ name: "", advisors: [], recipe: "council" })}>
+        New council
+      </button>
       ${open && html`<${Edit} council=${open} onClose=${close} />`}
     </section>`;
 }
 
-function One({ council, onEdit, again }) {
+function CouncilRow({ council, onEdit, again }) {
   const remove = async () => {
     const detail = "Its advisors stay, and so do the conversations begun with it.";
-    if (!(await sure(`Delete the council ${council.name}?`, { detail, yes: "Delete" }))) return;
+    if (!(await confirm(`Delete the council ${council.name}?`, { detail, yes: "Delete" }))) return;
     try {
       await api.del(`/api/councils/${council.id}`);
-      tell(`The council ${council.name} is deleted.`);
+      notify(`The council ${council.name} is deleted.`);
     } catch (failure) {
-      tellFailure(failure);
+      notifyFailure(failure);
     }
     again();
   };
-  const members = council.advisors.map((id) => byId.value.get(id)).filter(Boolean);
+  const members = council.advisors.map((id) => advisorById.value.get(id)).filter(Boolean);
   return html`
     <li>
       <h3>${council.name}</h3>
-      <p class="members">${members.length === 0 ? html`<span class="soft">Nobody yet.</span>` : members.map((one) => html`
-        <span key=${one.id} data-c style=${{ "--c": colorOf(one.id) }}>${one.name}</span>`)}</p>
+      <p class="members">
+        ${members.length === 0 ? html`<span class="soft">Nobody yet.</span>` : members.map((member) => html`
+        <span key=${member.id} data-c style=${{ "--c": colorOf(member.id) }}>${member.name}</span>`)}</p>
       <span class="stamp">${plural(members.length, "advisor")} · recipe ${council.recipe}</span>
       <div class="tools">
         <button type="button" aria-label=${`Edit the council ${council.name}`} onClick=${onEdit}>Edit</button>
@@ -58,51 +67,50 @@ function One({ council, onEdit, again }) {
 function changes(before, { name, members, recipe }) {
   const now = { name, advisors: members, recipe };
   if (!before.id) return now;
-  return Object.fromEntries(Object.entries(now).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key])));
+  return Object.fromEntries(
+    Object.entries(now).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key]))
+  );
 }
 
 function Edit({ council, onClose }) {
   const [name, setName] = useState(council.name);
-  const [members, setMembers] = useState(council.advisors.filter((id) => byId.value.has(id)));
+  const [members, setMembers] = useState(council.advisors.filter((id) => advisorById.value.has(id)));
   const [recipe, setRecipe] = useState(council.recipe);
-  const [failure, setFailure] = useState(null);
-  const [busy, setBusy] = useState(false);
   const [recipes] = useLoaded(() => api.get("/api/recipes"), []);
-  const names = recipes?.map((one) => one.name) || [council.recipe];
+  const names = recipes?.map((entry) => entry.name) || [council.recipe];
   // Members are asked in the advisors' order, so the order of ticking does not matter.
-  const toggle = (id) => setMembers(advisors.value.map((one) => one.id)
-    .filter((one) => (one === id ? !members.includes(id) : members.includes(one))));
-  const save = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const body = changes(council, { name: name.trim(), members, recipe });
-      if (council.id) await api.patch(`/api/councils/${council.id}`, body);
-      else await api.post("/api/councils", body);
-      tell(`The council ${name.trim()} is saved.`);
-      onClose(true);
-    } catch (error) {
-      setFailure(error);
-      setBusy(false);
-    }
-  };
+  const toggle = (id) => setMembers(advisors.value.map((advisor) => advisor.id)
+    .filter((member) => (member === id ? !members.includes(id) : members.includes(member))));
+  const { busy, failure, submit } = useForm(async () => {
+    const body = changes(council, { name: name.trim(), members, recipe });
+    if (council.id) await api.patch(`/api/councils/${council.id}`, body);
+    else await api.post("/api/councils", body);
+    notify(`The council ${name.trim()} is saved.`);
+    onClose(true);
+  });
   return html`
     <${Dialog} title=${council.id ? `Edit the council ${council.name}` : "New council"} onClose=${onClose}>
-      <form class="stack" onSubmit=${save}>
-        <${Field} label="Name" wrong=${said(failure, "name")}>
-          ${(attributes) => html`<input type="text" autofocus required maxlength="120" ...${attributes} value=${name} onInput=${(event) => setName(event.currentTarget.value)} />`}
+      <form class="stack" onSubmit=${submit}>
+        <${Field} label="Name" wrong=${errorOf(failure, "name")}>
+          ${(attributes) => html`
+            <input type="text" autofocus required maxlength="120" ...${attributes} value=${name}
+              onInput=${(event) => setName(event.currentTarget.value)} />`}
         <//>
         <fieldset class="picks everyone">
           <legend>Who is in it</legend>
-          ${advisors.value.map((one) => html`
-            <label key=${one.id} class="pick" data-c style=${{ "--c": colorOf(one.id) }}>
-              <input type="checkbox" checked=${members.includes(one.id)} onChange=${() => toggle(one.id)} /><span>${one.name}</span>
+          ${advisors.value.map((advisor) => html`
+            <label key=${advisor.id} class="pick" data-c style=${{ "--c": colorOf(advisor.id) }}>
+              <input type="checkbox" checked=${members.includes(advisor.id)} onChange=${() => toggle(advisor.id)} />
+              <span>${advisor.name}</span>
             </label>`)}
           ${advisors.value.length === 0 && html`<p class="soft">There are no advisors yet.</p>`}
         </fieldset>
-        <${Choices} legend="Recipe" value=${recipe} onChange=${setRecipe} wrong=${said(failure, "recipe")}
-          options=${names.map((one) => ({ value: one, label: about(one).title, says: about(one).says }))} />
-        ${failure && !["name", "recipe"].includes(failure.param) && html`<p class="err" role="alert"><b>${failure.message}</b> ${failure.hint}</p>`}
+        <${Choices} legend="Recipe" value=${recipe} onChange=${setRecipe} wrong=${errorOf(failure, "recipe")}
+          options=${names.map((recipeName) => ({
+            value: recipeName, label: about(recipeName).title, says: about(recipeName).says
+          }))} />
+        ${failure && !["name", "recipe"].includes(failure.param) && html`
+          <p class="err" role="alert"><b>${failure.message}</b> ${failure.hint}</p>`}
         <div class="row end">
           <button type="button" class="plain" onClick=${onClose}>Cancel</button>
           <button type="submit" class="solid" disabled=${busy || !name.trim()}>${busy ? "Saving …" : "Save"}</button>

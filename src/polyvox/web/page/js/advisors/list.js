@@ -1,7 +1,8 @@
+// @ts-check
 // The advisors in their order. They are moved by buttons, by the handle's arrow keys, or by
 // dragging the handle; all three end in the same request.
 import { api } from "../api.js";
-import { sure, tell, tellFailure } from "../dialog.js";
+import { confirm, notify, notifyFailure } from "../dialog.js";
 import { Switch } from "../form.js";
 import { advisors, colorOf, loadAdvisors, PALETTE } from "../lists.js";
 import { go } from "../router.js";
@@ -15,22 +16,25 @@ export function oneLine(advisor) {
 }
 
 /** Its first letter in its colour; `color` shows one that is not saved yet. */
-export const Seal = ({ advisor, color }) => html`<span class="seal" data-c style=${{ "--c": color || colorOf(advisor.id) }} aria-hidden="true">${monogram(advisor.name || "?")}</span>`;
+export const Seal = ({ advisor, color }) => html`
+  <span class="seal" data-c style=${{ "--c": color || colorOf(advisor.id) }} aria-hidden="true">
+    ${monogram(advisor.name || "?")}
+  </span>`;
 
-const moved = (list, from, to) => {
-  const ids = list.map((one) => one.id);
+const movedIds = (list, from, to) => {
+  const ids = list.map((advisor) => advisor.id);
   ids.splice(to, 0, ...ids.splice(from, 1));
   return ids;
 };
 
 /** Shows the new order at once; where the server does not take it, the true one returns. */
 async function order(ids) {
-  const known = new Map(advisors.value.map((one) => [one.id, one]));
+  const known = new Map(advisors.value.map((advisor) => [advisor.id, advisor]));
   advisors.value = ids.map((id) => known.get(id));
   try {
     advisors.value = await api.post("/api/advisors/order", { advisors: ids });
   } catch (failure) {
-    tellFailure(failure);
+    notifyFailure(failure);
     await loadAdvisors().catch(() => {});
   }
 }
@@ -38,9 +42,9 @@ async function order(ids) {
 async function activate(advisor, active) {
   try {
     const saved = await api.patch(`/api/advisors/${advisor.id}`, { active });
-    advisors.value = advisors.value.map((one) => (one.id === saved.id ? saved : one));
+    advisors.value = advisors.value.map((advisor) => (advisor.id === saved.id ? saved : advisor));
   } catch (failure) {
-    tellFailure(failure);
+    notifyFailure(failure);
     await loadAdvisors().catch(() => {});
   }
 }
@@ -58,19 +62,19 @@ export function AdvisorList({ list, onDuplicate, onRemove }) {
     if (to < 0 || to >= list.length || to === from) return;
     held.current = button;
     setNews(`${list[from].name} is now ${to + 1} of ${list.length}.`);
-    order(moved(list, from, to));
+    order(movedIds(list, from, to));
   };
   const drag = useDragging(box, move);
   return html`
     <ol class="voices" ref=${box}>
       ${list.map((advisor, at) => html`
-        <${Voice} key=${advisor.id} advisor=${advisor} at=${at} count=${list.length} drag=${drag} move=${move}
+        <${AdvisorRow} key=${advisor.id} advisor=${advisor} at=${at} count=${list.length} drag=${drag} move=${move}
           onDuplicate=${onDuplicate} onRemove=${onRemove} />`)}
     </ol>
     <p class="aside" role="status" aria-live="polite">${news}</p>`;
 }
 
-function Voice({ advisor, at, count, drag, move, onDuplicate, onRemove }) {
+function AdvisorRow({ advisor, at, count, drag, move, onDuplicate, onRemove }) {
   const keys = (event) => {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
@@ -79,8 +83,10 @@ function Voice({ advisor, at, count, drag, move, onDuplicate, onRemove }) {
   };
   const line = drag.to === at ? (drag.from < at ? " after" : drag.from > at ? " before" : "") : "";
   return html`
-    <li class=${`voice${advisor.active ? "" : " off"}${drag.from === at ? " held" : ""}${line}`} data-advisor=${advisor.slug}>
-      <button type="button" class="handle" aria-label=${`Move ${advisor.name}: drag, or use the arrow keys`} onKeyDown=${keys}
+    <li class=${`voice${advisor.active ? "" : " off"}${drag.from === at ? " held" : ""}${line}`}
+      data-advisor=${advisor.slug}>
+      <button type="button" class="handle" aria-label=${`Move ${advisor.name}: drag, or use the arrow keys`}
+        onKeyDown=${keys}
         onPointerDown=${(event) => drag.start(event, at)}><span aria-hidden="true">⠿</span></button>
       <${Seal} advisor=${advisor} />
       <div class="says">
@@ -88,12 +94,21 @@ function Voice({ advisor, at, count, drag, move, onDuplicate, onRemove }) {
         <p>${oneLine(advisor)}</p>
       </div>
       <span class="stamp model">${advisor.model || "default model"}</span>
-      <${Switch} label=${`${advisor.name} answers`} hidden on=${advisor.active} onChange=${(on) => activate(advisor, on)} />
+      <${Switch} label=${`${advisor.name} answers`} hidden on=${advisor.active}
+        onChange=${(on) => activate(advisor, on)} />
       <div class="tools">
-        <button type="button" disabled=${at === 0} aria-label=${`Move ${advisor.name} up`} onClick=${(event) => move(at, at - 1, event.currentTarget)}>Up</button>
-        <button type="button" disabled=${at === count - 1} aria-label=${`Move ${advisor.name} down`} onClick=${(event) => move(at, at + 1, event.currentTarget)}>Down</button>
+        <button type="button" disabled=${at === 0} aria-label=${`Move ${advisor.name} up`}
+          onClick=${(event) => move(at, at - 1, event.currentTarget)}>
+          Up
+        </button>
+        <button type="button" disabled=${at === count - 1} aria-label=${`Move ${advisor.name} down`}
+          onClick=${(event) => move(at, at + 1, event.currentTarget)}>
+          Down
+        </button>
         <a href=${`/advisors/${advisor.slug}`} aria-label=${`Edit ${advisor.name}`}>Edit</a>
-        <button type="button" aria-label=${`Duplicate ${advisor.name}`} onClick=${() => onDuplicate(advisor)}>Duplicate</button>
+        <button type="button" aria-label=${`Duplicate ${advisor.name}`} onClick=${() => onDuplicate(advisor)}>
+          Duplicate
+        </button>
         <button type="button" aria-label=${`Remove ${advisor.name}`} onClick=${() => onRemove(advisor)}>Remove</button>
       </div>
     </li>`;
@@ -103,15 +118,15 @@ function Voice({ advisor, at, count, drag, move, onDuplicate, onRemove }) {
 /** Asks, then removes; answers whether it did. */
 export async function removeAdvisor(advisor) {
   const detail = "It is not asked any more and leaves every council. The answers it gave stay where they are.";
-  if (!(await sure(`Remove ${advisor.name}?`, { detail, yes: "Remove" }))) return false;
+  if (!(await confirm(`Remove ${advisor.name}?`, { detail, yes: "Remove" }))) return false;
   try {
     await api.del(`/api/advisors/${advisor.id}`);
     await loadAdvisors();
   } catch (failure) {
-    tellFailure(failure);
+    notifyFailure(failure);
     return false;
   }
-  tell(`${advisor.name} is removed. Its answers stay.`);
+  notify(`${advisor.name} is removed. Its answers stay.`);
   return true;
 }
 
@@ -120,19 +135,19 @@ export async function duplicateAdvisor({ id, name, description, prompt, model, c
   try {
     const copy = { description, prompt, model, color, voice, params, active: false };
     const made = await api.post("/api/advisors", { ...copy, name: `${name.slice(0, 113)} (copy)` });
-    const order = (await loadAdvisors()).map((one) => one.id).filter((one) => one !== made.id);
+    const order = (await loadAdvisors()).map((advisor) => advisor.id).filter((other) => other !== made.id);
     order.splice(order.indexOf(id) + 1, 0, made.id);
     advisors.value = await api.post("/api/advisors/order", { advisors: order });
-    tell(`${made.name} is made. It answers once you switch it on.`);
+    notify(`${made.name} is made. It answers once you switch it on.`);
     go(`/advisors/${made.slug}`);
   } catch (failure) {
-    tellFailure(failure);
+    notifyFailure(failure);
   }
 }
 
 /** The colour that fewest advisors have. */
 export function freshColor() {
-  const used = (color) => advisors.value.filter((one) => one.color.toLowerCase() === color).length;
+  const used = (color) => advisors.value.filter((advisor) => advisor.color.toLowerCase() === color).length;
   return [...PALETTE].sort((a, b) => used(a) - used(b))[0];
 }
 

@@ -1,55 +1,57 @@
+// @ts-check
 // Editing the text that makes an advisor who it is. Saving makes a new version; what is not saved
 // yet is the same draft that the advisor's own page shows.
 import { api } from "../api.js";
-import { copy, tell, tellFailure } from "../dialog.js";
+import { copy, notify, notifyFailure } from "../dialog.js";
 import { counted, diff } from "../diff.js";
 import { draftOf } from "../draft.js";
-import { Field, said } from "../form.js";
+import { errorOf, Field, useForm } from "../form.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { html, useId, useMemo, useState } from "../ui.js";
 import { number, plural, stamp } from "../words.js";
 
 /** How long a text is, as people and as models count. */
-export const length = (text) => `${plural(text.length, "character")} · about ${number(Math.ceil(text.length / 4))} tokens`;
+export const length = (text) =>
+  `${plural(text.length, "character")} · about ${number(Math.ceil(text.length / 4))} tokens`;
 
 /** `onSaved` is given the advisor as it is now. */
 export function PromptEditor({ advisor, onSaved, onCancel }) {
   const draft = draftOf(`advisor.${advisor.id}`, advisor);
-  const [failure, setFailure] = useState(null);
-  const [busy, setBusy] = useState(false);
   const begun = draft.fields.includes("prompt");
   const text = begun ? draft.mine.prompt || "" : advisor.prompt || advisor.description;
   const write = (event) => {
     const now = event.currentTarget.value;
     draft.set("prompt", now === (advisor.prompt || advisor.description) ? advisor.prompt : now);
   };
-  const save = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const saved = await api.patch(`/api/advisors/${advisor.id}`, { prompt: text.trim() ? text : null });
-      draft.sent({ prompt: text });
-      onSaved(saved);
-    } catch (error) {
-      setFailure(error);
-      setBusy(false);
-    }
-  };
+  const { busy, failure, submit } = useForm(async () => {
+    const saved = await api.patch(`/api/advisors/${advisor.id}`, { prompt: text.trim() ? text : null });
+    draft.sent({ prompt: text });
+    onSaved(saved);
+  });
   const hint = advisor.prompt
     ? `${length(text)}. Left empty, the description takes its place.`
-    : `${length(text)}. So far this is the description; saved, it becomes the prompt and takes the description's place.`;
-  const wrong = said(failure, "prompt");
+    : `${length(text)}. So far this is the description; `
+      + "saved, it becomes the prompt and takes the description's place.";
+  const wrong = errorOf(failure, "prompt");
   return html`
-    <form class="stack prompt-editor" onSubmit=${save}>
+    <form class="stack prompt-editor" onSubmit=${submit}>
       <${Field} label="Prompt" hint=${hint} wrong=${wrong}>
-        ${(attributes) => html`<textarea class="box" rows="12" autofocus ...${attributes} value=${text} onInput=${write}></textarea>`}
+        ${(attributes) => html`
+          <textarea class="box" rows="12" autofocus ...${attributes} value=${text} onInput=${write}></textarea>`}
       <//>
       ${failure && !wrong && html`<p class="err" role="alert"><b>${failure.message}</b> ${failure.hint}</p>`}
-      <p class="soft">${begun ? "Not saved yet; kept in this browser until you save or discard it." : "Saving makes a new version. The earlier ones stay and can be brought back."}</p>
+      <p class="soft">
+        ${begun
+          ? "Not saved yet; kept in this browser until you save or discard it."
+          : "Saving makes a new version. The earlier ones stay and can be brought back."}
+      </p>
       <div class="row end">
-        ${begun && html`<button type="button" class="quiet" onClick=${() => draft.forget(["prompt"])}>Discard the changes</button>`}
+        ${begun && html`
+          <button type="button" class="quiet" onClick=${() => draft.forget(["prompt"])}>Discard the changes</button>`}
         <button type="button" class="plain" onClick=${onCancel}>Close</button>
-        <button type="submit" class="solid" disabled=${busy || !begun}>${busy ? "Saving …" : "Save as a new version"}</button>
+        <button type="submit" class="solid" disabled=${busy || !begun}>
+          ${busy ? "Saving …" : "Save as a new version"}
+        </button>
       </div>
     </form>`;
 }
@@ -67,22 +69,26 @@ export function PromptHistory({ advisor, onChanged }) {
   const back = async (version) => {
     try {
       const now = await api.post(`/api/advisors/${advisor.id}/rollback`, { version: version.number });
-      tell(`Version ${version.number} is back, as a new version.`);
+      notify(`Version ${version.number} is back, as a new version.`);
       await onChanged(now);
     } catch (error) {
-      tellFailure(error);
+      notifyFailure(error);
     }
   };
-  const current = versions?.find((one) => one.id === advisor.version_id);
+  const current = versions?.find((version) => version.id === advisor.version_id);
   const option = (value, label) => html`
-    <label><input type="radio" name=${name} value=${value} checked=${against === value} onChange=${() => setAgainst(value)} /> ${label}</label>`;
+    <label>
+      <input type="radio" name=${name} value=${value} checked=${against === value} onChange=${() => setAgainst(value)}
+        /> ${label}
+    </label>`;
   return html`
     <section class="history" id="history" aria-labelledby=${`${name}-title`}>
       <h2 id=${`${name}-title`}>History</h2>
       <p class="intro">Every text it has had stays. Bringing one back makes a new version; nothing is overwritten.</p>
       ${failure && html`<${Failed} failure=${failure} again=${again} />`}
       ${!versions && !failure && html`<${Waiting}>Fetching the versions …<//>`}
-      ${versions?.length === 1 && html`<p class="intro">So far there is one. The next appears when you save another description or prompt.</p>`}
+      ${versions?.length === 1 && html`
+        <p class="intro">So far there is one. The next appears when you save another description or prompt.</p>`}
       ${versions?.length > 1 && html`
         <fieldset class="against">
           <legend>Compare each version with</legend>
@@ -90,11 +96,14 @@ export function PromptHistory({ advisor, onChanged }) {
         </fieldset>`}
       ${versions && html`
         <ol class="editions" reversed>
-          ${versions.slice(0, most).map((one, at) => html`
-            <${Version} key=${one.id} version=${one} current=${current} open=${at === 0} onBack=${back}
+          ${versions.slice(0, most).map((version, at) => html`
+            <${Version} key=${version.id} version=${version} current=${current} open=${at === 0} onBack=${back}
               other=${against === "current" ? current : versions[at + 1]} against=${against} />`)}
         </ol>
-        ${versions.length > most && html`<button type="button" class="plain" onClick=${() => setMost(most + 50)}>Older versions (${versions.length - most})</button>`}`}
+        ${versions.length > most && html`
+          <button type="button" class="plain" onClick=${() => setMost(most + 50)}>
+            Older versions (${versions.length - most})
+          </button>`}`}
     </section>`;
 }
 
@@ -108,15 +117,23 @@ function Version({ version, current, other, against, open, onBack }) {
       <details open=${shown} onToggle=${(event) => setShown(event.currentTarget.open)}>
         <summary>
           <b>Version ${version.number}</b>
-          <time class="stamp" datetime=${new Date(version.created_at / 1000).toISOString()}>${stamp(version.created_at)}</time>
+          <time class="stamp" datetime=${new Date(version.created_at / 1000).toISOString()}>
+            ${stamp(version.created_at)}
+          </time>
           <span class="reason">${version.reason || "no reason given"}</span>
           ${inForce && html`<span class="mark now">in force</span>`}
         </summary>
         ${shown && html`<${Changes} version=${version} other=${other} against=${against} />`}
         ${shown && html`
           <div class="tools">
-            ${!inForce && html`<button type="button" aria-label=${`Bring version ${version.number} back`} onClick=${() => onBack(version)}>Bring this back</button>`}
-            <button type="button" aria-label=${`Copy version ${version.number}`} onClick=${() => copy(version.text)}>Copy</button>
+            ${!inForce && html`
+              <button type="button" aria-label=${`Bring version ${version.number} back`}
+                onClick=${() => onBack(version)}>
+                Bring this back
+              </button>`}
+            <button type="button" aria-label=${`Copy version ${version.number}`} onClick=${() => copy(version.text)}>
+              Copy
+            </button>
           </div>`}
       </details>
     </li>`;
@@ -130,7 +147,11 @@ function Changes({ version, other, against }) {
   }, [version.id, other?.id, against]);
   return html`
     <p class="tally">${tally(parts, version, other, against)}</p>
-    <div class="changes">${parts.map(({ kind, text }, at) => (kind === "same" ? html`<span key=${at}>${text}</span>` : kind === "in" ? html`<ins key=${at}>${text}</ins>` : html`<del key=${at}>${text}</del>`))}</div>`;
+    <div class="changes">
+      ${parts.map(({ kind, text }, at) => (kind === "same"
+        ? html`<span key=${at}>${text}</span>`
+        : kind === "in" ? html`<ins key=${at}>${text}</ins>` : html`<del key=${at}>${text}</del>`))}
+    </div>`;
 }
 
 function tally(parts, version, other, against) {

@@ -1,24 +1,25 @@
+// @ts-check
 // What can be done to a turn and its answers. The events that follow change the page.
 import { api } from "../api.js";
-import { tell, tellFailure } from "../dialog.js";
+import { notify, notifyFailure } from "../dialog.js";
 import { addCommand } from "../shortcuts.js";
 
-async function tried(act) {
+async function attempt(act) {
   try {
     return await act();
   } catch (error) {
-    tellFailure(error);
+    notifyFailure(error);
     return null;
   }
 }
 
-export const stopAnswer = (answer) => tried(() => api.post(`/api/answers/${answer.id}/stop`));
-export const retry = (answer) => tried(() => api.post(`/api/answers/${answer.id}/retry`));
-export const regenerate = (answer) => tried(() => api.post(`/api/answers/${answer.id}/regenerate`));
-export const replay = (answer) => tried(() => api.post(`/api/answers/${answer.id}/replay`));
-export const stopTurn = (turn) => tried(() => api.post(`/api/turns/${turn.id}/stop`));
-export const synthesize = (turn) => tried(() => api.post(`/api/turns/${turn.id}/synthesize`));
-export const exchange = (turn, rounds = 1) => tried(() => api.post(`/api/turns/${turn.id}/exchange`, { rounds }));
+export const stopAnswer = (answer) => attempt(() => api.post(`/api/answers/${answer.id}/stop`));
+export const retry = (answer) => attempt(() => api.post(`/api/answers/${answer.id}/retry`));
+export const regenerate = (answer) => attempt(() => api.post(`/api/answers/${answer.id}/regenerate`));
+export const replay = (answer) => attempt(() => api.post(`/api/answers/${answer.id}/replay`));
+export const stopTurn = (turn) => attempt(() => api.post(`/api/turns/${turn.id}/stop`));
+export const synthesize = (turn) => attempt(() => api.post(`/api/turns/${turn.id}/synthesize`));
+export const exchange = (turn, rounds = 1) => attempt(() => api.post(`/api/turns/${turn.id}/exchange`, { rounds }));
 
 export async function stopAll(live) {
   // The last first: one that waits would begin as soon as the one before it is stopped.
@@ -26,27 +27,27 @@ export async function stopAll(live) {
 }
 
 export async function exclude(answer, excluded) {
-  const said = await tried(() => api.post(`/api/answers/${answer.id}/${excluded ? "exclude" : "include"}`));
-  if (!said) return;
-  answer.change({ excluded: said.excluded });
-  tell(excluded ? "Left out of later requests. Nothing is deleted." : "Part of later requests again.");
+  const saved = await attempt(() => api.post(`/api/answers/${answer.id}/${excluded ? "exclude" : "include"}`));
+  if (!saved) return;
+  answer.change({ excluded: saved.excluded });
+  notify(excluded ? "Left out of later requests. Nothing is deleted." : "Part of later requests again.");
 }
 
 export async function excludeMessage(live, message, excluded) {
-  const said = await tried(() => api.patch(`/api/messages/${message.id}`, { excluded }));
-  if (said) await live.reload();
+  const saved = await attempt(() => api.patch(`/api/messages/${message.id}`, { excluded }));
+  if (saved) await live.reload();
 }
 
 /** Ask again in other words: a branch; what was there stays. */
 export async function edit(live, message, content) {
-  const said = await api.patch(`/api/messages/${message.id}`, { content });
+  const saved = await api.patch(`/api/messages/${message.id}`, { content });
   await live.reload();
-  return said.turn;
+  return saved.turn;
 }
 
 /** Go on from another branch. */
 export async function move(live, turn) {
-  await tried(() => api.patch(`/api/conversations/${live.id}`, { head: live.tips[turn] ?? turn }));
+  await attempt(() => api.patch(`/api/conversations/${live.id}`, { head: live.tips[turn] ?? turn }));
   await live.reload();
 }
 
@@ -60,7 +61,7 @@ function step(by) {
 }
 
 const last = (live) => live.turns.value.at(-1);
-const settled = (live) => last(live) && !last(live).running && last(live).answers.value.length > 1;
+const canFollowUp = (live) => last(live) && !last(live).running && last(live).answers.value.length > 1;
 
 /** Add them for as long as a conversation is open; returns what takes them away. */
 export function conversationCommands(live) {
@@ -69,8 +70,14 @@ export function conversationCommands(live) {
     { id: "turn.next", name: "Next turn", keys: "j", run: () => step(1) },
     { id: "turn.previous", name: "Previous turn", keys: "k", run: () => step(-1) },
     { id: "stop.all", name: "Stop all answers", when: () => live.running.value.length > 0, run: () => stopAll(live) },
-    { id: "synthesize", name: "Bring the last answers together", when: () => settled(live), run: () => synthesize(last(live)) },
-    { id: "exchange", name: "Let them respond to each other", when: () => settled(live), run: () => exchange(last(live)) },
+    {
+      id: "synthesize", name: "Bring the last answers together", when: () => canFollowUp(live),
+      run: () => synthesize(last(live))
+    },
+    {
+      id: "exchange", name: "Let them respond to each other", when: () => canFollowUp(live),
+      run: () => exchange(last(live))
+    },
     { id: "reader.next", name: "Next answer, while reading one", keys: ["]", "ArrowRight"] },
     { id: "reader.previous", name: "Previous answer, while reading one", keys: ["[", "ArrowLeft"] },
   ].map((command) => addCommand({ group, ...command }));

@@ -1,14 +1,15 @@
+// @ts-check
 // A conversation with one voice: a calm column, its sessions apart by a hairline, an end when you say so.
 import { api } from "../api.js";
-import { tellFailure } from "../dialog.js";
-import { byId, colorOf, loadAdvisors, loadConversations } from "../lists.js";
-import { laterHint, lazy, useLoaded, useRecovery, useReturning } from "../load.js";
+import { announceChange, onChange, useCurrent } from "../current.js";
+import { notifyFailure } from "../dialog.js";
+import { advisorById, colorOf, loadAdvisors, loadConversations } from "../lists.js";
+import { retryHint, lazy, useLoaded, useRecovery } from "../load.js";
 import { pref } from "../prefs.js";
 import { go } from "../router.js";
 import { html, signal, useCallback, useEffect, useRef, useState } from "../ui.js";
-import { lasting, moment, monogram } from "../words.js";
+import { duration, moment, monogram } from "../words.js";
 import { Composer } from "./composer.js";
-import { tellEnded, useEnded } from "./ended.js";
 
 export const isCompanion = (details) => details?.recipe === "companion";
 
@@ -16,7 +17,7 @@ export const isCompanion = (details) => details?.recipe === "companion";
 export function personaOf(details) {
   if (!isCompanion(details) || details.advisors?.length !== 1) return null;
   const [id] = details.advisors;
-  return { id, name: byId.value.get(id)?.name ?? (details.title || "The companion") };
+  return { id, name: advisorById.value.get(id)?.name ?? (details.title || "The companion") };
 }
 
 const saidAt = (turn) => turn.message.value.said_at ?? turn.message.value.created_at;
@@ -25,8 +26,9 @@ const saidAt = (turn) => turn.message.value.said_at ?? turn.message.value.create
 export function Boundary({ before, turn }) {
   const session = turn.message.value.session_id;
   if (!session || session === before?.message.value.session_id) return null;
-  const later = before ? `, ${lasting(saidAt(turn) - saidAt(before))} later` : "";
-  return html`<p class="gap"><a href=${`/sessions/${session}`} title="This session">${moment(saidAt(turn))}${later}</a></p>`;
+  const later = before ? `, ${duration(saidAt(turn) - saidAt(before))} later` : "";
+  return html`
+    <p class="gap"><a href=${`/sessions/${session}`} title="This session">${moment(saidAt(turn))}${later}</a></p>`;
 }
 
 /** At the end of the newest turn: the way to end the session, or that it has ended. */
@@ -37,8 +39,8 @@ export function Farewell({ live, turn }) {
   const pressed = useRef(false);
   const line = useRef(null);
   const elsewhere = useCallback(() => { look(); live.sessions.value += 1; }, [look, live]);
-  useReturning(look);
-  useEnded(id, elsewhere);
+  useCurrent(look);
+  useEffect(() => (id ? onChange("session", elsewhere, id) : undefined), [id, elsewhere]);
   const over = session?.id === id && session.ended_at !== null;
   useEffect(() => {
     if (over && pressed.current) line.current?.focus({ preventScroll: true }); // the button that had the focus is gone
@@ -49,21 +51,32 @@ export function Farewell({ live, turn }) {
     try {
       await api.post(`/api/sessions/${id}/end`);
     } catch (error) {
-      if (error.status !== 409) return tellFailure(error); // 409: it ended by itself meanwhile
+      if (error.status !== 409) return notifyFailure(error); // 409: it ended by itself meanwhile
     }
     pressed.current = true;
-    tellEnded(id);
+    announceChange("session", id);
     live.sessions.value += 1;
     return look();
   };
-  if (!over) return html`<div class="tools farewell"><button type="button" onClick=${end}>That’s all for now</button></div>`;
-  return html`<p class="gap over" role="status" tabindex="-1" ref=${line}><span>${session.ended_by === "person" ? "You ended it here" : "It ended here"}. Your next message begins anew; <a href=${`/sessions/${id}`}>what became of it</a></span></p>`;
+  if (!over) {
+    return html`<div class="tools farewell"><button type="button" onClick=${end}>That’s all for now</button></div>`;
+  }
+  return html`
+    <p class="gap over" role="status" tabindex="-1" ref=${line}>
+      <span>
+        ${session.ended_by === "person"
+          ? "You ended it here"
+          : "It ended here"}. Your next message begins anew; <a href=${`/sessions/${id}`}>what became of it</a>
+      </span>
+    </p>`;
 }
 
-async function begin(one, content, key, veto) {
-  const talk = await api.post(`/api/personas/${encodeURIComponent(one.slug)}/conversation`);
+async function beginConversation(persona, content, key, veto) {
+  const talk = await api.post(`/api/personas/${encodeURIComponent(persona.slug)}/conversation`);
   try {
-    await api.post(`/api/conversations/${talk.id}/turns`, { content, idempotency_key: key, ...(veto.length ? { veto } : {}) });
+    await api.post(`/api/conversations/${talk.id}/turns`, {
+      content, idempotency_key: key, ...(veto.length ? { veto } : {})
+    });
   } catch (error) {
     if (error.status && talk.head === null) await api.del(`/api/conversations/${talk.id}`).catch(() => {});
     throw error;
@@ -78,35 +91,54 @@ export function BeginAlone({ slug }) {
   const load = useCallback(() => loadPersonas().then(() => setFailure(null), setFailure), []);
   useEffect(() => { load(); }, [load]);
   useRecovery(failure, load);
-  const one = personas.value?.find((each) => each.slug === slug);
-  useEffect(() => { if (one?.conversation_id) go(`/c/${one.conversation_id}`, { replace: true }); }, [one]);
-  if (failure) return html`<p class="hush" role="alert"><b>${failure.message}</b> ${laterHint(failure)}</p>`;
-  if (!personas.value || one?.conversation_id) return html`<p class="hush" role="status">Opening …</p>`;
-  if (!one) return html`<div class="room"><header><h1>Nobody of that name is here</h1><p>There is no companion called ${slug}. <a href="/">Begin a conversation</a></p></header></div>`;
+  const persona = personas.value?.find((each) => each.slug === slug);
+  useEffect(() => {
+    if (persona?.conversation_id) go(`/c/${persona.conversation_id}`, { replace: true });
+  }, [persona]);
+  if (failure) return html`<p class="hush" role="alert"><b>${failure.message}</b> ${retryHint(failure)}</p>`;
+  if (!personas.value || persona?.conversation_id) return html`<p class="hush" role="status">Opening …</p>`;
+  if (!persona) {
+    return html`
+      <div class="room">
+        <header>
+          <h1>Nobody of that name is here</h1>
+          <p>There is no companion called ${slug}. <a href="/">Begin a conversation</a></p>
+        </header>
+      </div>`;
+  }
   const vetoed = pref(`veto.with.${slug}`, []);
   const send = async (content, key) => {
-    const id = await begin(one, content, key, vetoed.peek());
+    const id = await beginConversation(persona, content, key, vetoed.peek());
     vetoed.value = [];
     go(`/c/${id}`);
   };
   const above = html`<${Strip} name=${`with.${slug}`} query="recipe=companion" />`;
   return html`
-    <header class="top"><span><b>A conversation with ${one.name}</b></span></header>
+    <header class="top"><span><b>A conversation with ${persona.name}</b></span></header>
     <div class="flow calm begin">
-      <div class="meet" data-c style=${{ "--c": personaColor(one) }}>
-        <span class="mono" aria-hidden="true">${monogram(one.name)}</span>
-        <h1>${one.name}</h1>
-        <p class="about">${one.about}</p>
-        <p class="soft">It remembers you from one session to the next. What it will use is shown above the prompt line, and <a href="/memory">what it keeps</a> can be seen, corrected and forgotten.</p>
+      <div class="meet" data-c style=${{ "--c": personaColor(persona) }}>
+        <span class="mono" aria-hidden="true">${monogram(persona.name)}</span>
+        <h1>${persona.name}</h1>
+        <p class="about">${persona.about}</p>
+        <p class="soft">
+          It remembers you from one session to the next. What it will use is shown above the prompt line, and <a
+            href="/memory">
+            what it keeps
+          </a> can be seen, corrected and forgotten.
+        </p>
       </div>
     </div>
-    <${Composer} key=${slug} draft=${`with.${slug}`} chosen=${[]} who=${one.name} estimate=${async () => null} send=${send} above=${above} />`;
+    <${Composer} key=${slug} draft=${`with.${slug}`} chosen=${[]} who=${persona.name} estimate=${async () => null}
+      send=${send} above=${above} />`;
 }
 
 /** The mark of a companion's conversation: its letter in its colour. */
 export function Mark({ details }) {
   const persona = personaOf(details);
-  return persona && html`<span class="mono" aria-hidden="true" data-c style=${{ "--c": colorOf(persona.id) }}>${monogram(persona.name)}</span>`;
+  return persona && html`
+    <span class="mono" aria-hidden="true" data-c style=${{ "--c": colorOf(persona.id) }}>
+      ${monogram(persona.name)}
+    </span>`;
 }
 
 // Those to talk to alone: whoever comes with the program, and advisors that were talked to so.
@@ -118,10 +150,14 @@ export async function loadPersonas() {
 }
 
 /** The colour of a persona, also before it is anybody's advisor. */
-export const personaColor = (one) => (one.advisor_id && byId.value.has(one.advisor_id) ? colorOf(one.advisor_id) : /^#[0-9a-f]{6}$/i.test(one.color) ? one.color : colorOf(one.slug));
+export const personaColor = (persona) =>
+  (persona.advisor_id && advisorById.value.has(persona.advisor_id)
+    ? colorOf(persona.advisor_id)
+    : /^#[0-9a-f]{6}$/i.test(persona.color) ? persona.color : colorOf(persona.slug));
 
 /** Where one talks to it: the conversation that there is, or the beginning of one. */
-export const personaPath = (one) => (one.conversation_id ? `/c/${one.conversation_id}` : `/?with=${encodeURIComponent(one.slug)}`);
+export const personaPath = (persona) =>
+  (persona.conversation_id ? `/c/${persona.conversation_id}` : `/?with=${encodeURIComponent(persona.slug)}`);
 
 /** A conversation with one of them, to choose instead of a council. */
 export function Companions({ short = false }) {
@@ -130,12 +166,20 @@ export function Companions({ short = false }) {
   return html`
     <section class=${short ? "companions short" : "companions"} aria-labelledby="companions">
       <h2 id="companions">Or talk with one alone</h2>
-      ${!short && html`<p class="soft">A companion is one voice in one column. It remembers you from one session to the next, and you see what it will use.</p>`}
+      ${!short && html`
+        <p class="soft">
+          A companion is one voice in one column. It remembers you from one session to the next, and you see what it
+          will use.
+        </p>`}
       <ul class="ones">
-        ${personas.value.map((one) => html`
-          <li key=${one.slug} data-c style=${{ "--c": personaColor(one) }}>
-            <a class="by" href=${personaPath(one)}><span class="mono" aria-hidden="true">${monogram(one.name)}</span>${one.name}${one.conversation_id && html`<span class="go-on"> go on</span>`}</a>
-            <p>${one.about}</p>
+        ${personas.value.map((persona) => html`
+          <li key=${persona.slug} data-c style=${{ "--c": personaColor(persona) }}>
+            <a class="by" href=${personaPath(persona)}>
+              <span class="mono" aria-hidden="true">${monogram(persona.name)}</span>
+              ${persona.name}
+              ${persona.conversation_id && html`<span class="go-on"> go on</span>`}
+            </a>
+            <p>${persona.about}</p>
           </li>`)}
       </ul>
     </section>`;

@@ -1,9 +1,10 @@
+// @ts-check
 // The prompt line: who is asked, what is asked, what it will cost.
 import { api } from "../api.js";
 import { advisors, colorOf, conversations } from "../lists.js";
 import { enterSends, pref } from "../prefs.js";
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
-import { money, plural, short } from "../words.js";
+import { money, plural, compactNumber } from "../words.js";
 import { stopAll } from "./actions.js";
 
 const PAUSE = 450;
@@ -13,13 +14,21 @@ function Chips({ chosen, onChange }) {
   const ever = useRef(new Set()); // who was once chosen here can be chosen again
   for (const id of chosen) ever.current.add(id);
   // Somebody who is talked to alone sits in no council, unless it was put there.
-  const apart = new Set(conversations.value.filter(({ recipe }) => recipe === "companion").flatMap((one) => one.advisors ?? []));
+  const apart = new Set(conversations.value.filter(({ recipe }) => recipe === "companion")
+    .flatMap((conversation) => conversation.advisors ?? []));
   const everyone = advisors.value.filter(({ id, active }) => active || ever.current.has(id) || !apart.has(id));
-  const toggle = (id) => onChange(advisors.value.filter((one) => (one.id === id ? !on.has(id) : on.has(one.id))).map((one) => one.id));
+  const toggle = (id) =>
+    onChange(
+      advisors.value.filter((advisor) => (advisor.id === id ? !on.has(id) : on.has(advisor.id)))
+        .map((advisor) => advisor.id)
+    );
   return html`
     <div class="chips" role="group" aria-label="Who is asked">
-      ${everyone.map((one) => html`
-        <button type="button" key=${one.id} class="chip" data-c style=${{ "--c": colorOf(one.id) }} aria-pressed=${on.has(one.id)} onClick=${() => toggle(one.id)}>${one.name}</button>`)}
+      ${everyone.map((advisor) => html`
+        <button type="button" key=${advisor.id} class="chip" data-c style=${{ "--c": colorOf(advisor.id) }}
+          aria-pressed=${on.has(advisor.id)} onClick=${() => toggle(advisor.id)}>
+          ${advisor.name}
+        </button>`)}
       <a class="chip add" href="/advisors">Advisors …</a>
     </div>`;
 }
@@ -45,18 +54,28 @@ function useEstimate(estimate, text, chosen) {
 
 function Price({ price, asked, who }) {
   if (price?.trouble) return html`<span class="price num">${price.trouble}</span>`;
-  if (!price) return html`<span class="price num">${who ?? (asked ? plural(asked, "advisor") : "a plain assistant")}</span>`;
+  if (!price) {
+    return html`<span class="price num">${who ?? (asked ? plural(asked, "advisor") : "a plain assistant")}</span>`;
+  }
   const known = price.cost !== null;
-  const cost = known ? `at most ${money(price.cost)}${price.unpriced ? `, ${price.unpriced} unpriced` : ""}` : "price unknown";
-  return html`<span class="price num" role="status">${who ?? plural(price.advisors.length, "advisor")} · ~${short(price.input_tokens)} tokens<br />${cost}</span>`;
+  const cost = known
+    ? `at most ${money(price.cost)}${price.unpriced ? `, ${price.unpriced} unpriced` : ""}`
+    : "price unknown";
+  return html`
+    <span class="price num" role="status">
+      ${who ?? plural(price.advisors.length, "advisor")} · ~${compactNumber(price.input_tokens)} tokens<br />${cost}
+    </span>`;
 }
 
-function Completion({ found, at, id, onPick }) {
+function Completion({ matches, at, id, onPick }) {
   return html`
     <ul class="completion" role="listbox" id=${id} aria-label="Advisors">
-      ${found.map((one, i) => html`
-        <li key=${one.id} role="option" id=${`${id}-${i}`} aria-selected=${i === at} data-c style=${{ "--c": colorOf(one.id) }}
-          onMouseDown=${(event) => { event.preventDefault(); onPick(one); }}><b>@${one.slug}</b> ${one.name}</li>`)}
+      ${matches.map((advisor, i) => html`
+        <li key=${advisor.id} role="option" id=${`${id}-${i}`} aria-selected=${i === at} data-c
+          style=${{ "--c": colorOf(advisor.id) }}
+          onMouseDown=${(event) => { event.preventDefault(); onPick(advisor); }}>
+            <b>@${advisor.slug}</b> ${advisor.name}
+          </li>`)}
     </ul>`;
 }
 
@@ -77,7 +96,9 @@ export function Composer({ draft, chosen, onChoose, estimate, send, live, prefil
   const list = useId();
   const price = useEstimate(estimate, text, chosen);
 
-  const write = (value) => { kept.value = { text: value, key: kept.peek().key && value === text ? kept.peek().key : "" }; };
+  const write = (value) => {
+    kept.value = { text: value, key: kept.peek().key && value === text ? kept.peek().key : "" };
+  };
   useLayoutEffect(() => {
     const area = box.current;
     area.style.height = "auto";
@@ -90,10 +111,10 @@ export function Composer({ draft, chosen, onChoose, estimate, send, live, prefil
   }, [prefill]);
 
   const mention = quiet || who ? null : mentionAt(text, caret);
-  const found = mention ? candidates(advisors.value, mention.word) : [];
-  const picked = Math.min(at, Math.max(0, found.length - 1));
-  const pick = (one) => {
-    const done = complete(text, mention, one.slug);
+  const matches = mention ? candidates(advisors.value, mention.word) : [];
+  const picked = Math.min(at, Math.max(0, matches.length - 1));
+  const pick = (advisor) => {
+    const done = complete(text, mention, advisor.slug);
     write(done.text);
     setCaret(done.caret);
     setAt(0);
@@ -119,17 +140,18 @@ export function Composer({ draft, chosen, onChoose, estimate, send, live, prefil
 
   const onKey = (event) => {
     if (event.isComposing) return;
-    if (found.length) {
+    if (matches.length) {
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
         event.preventDefault();
-        setAt((picked + (event.key === "ArrowDown" ? 1 : -1) + found.length) % found.length);
+        setAt((picked + (event.key === "ArrowDown" ? 1 : -1) + matches.length) % matches.length);
         return;
       }
-      if (event.key === "Enter" || event.key === "Tab") { event.preventDefault(); pick(found[picked]); return; }
+      if (event.key === "Enter" || event.key === "Tab") { event.preventDefault(); pick(matches[picked]); return; }
       if (event.key === "Escape") { event.preventDefault(); event.stopPropagation(); setQuiet(true); return; }
     }
     const plain = !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey;
-    const sends = event.key === "Enter" && (event.ctrlKey || event.metaKey || (enterSends.value ? plain : event.shiftKey));
+    const sends = event.key === "Enter"
+      && (event.ctrlKey || event.metaKey || (enterSends.value ? plain : event.shiftKey));
     if (sends) { event.preventDefault(); go(); }
   };
   const see = (event) => { setCaret(event.target.selectionStart); };
@@ -139,40 +161,56 @@ export function Composer({ draft, chosen, onChoose, estimate, send, live, prefil
     <form class="composer" onSubmit=${(event) => { event.preventDefault(); go(); }} aria-label="Your message">
       ${above}
       ${!who && html`<${Chips} chosen=${chosen} onChange=${onChoose} />`}
-      ${failure && html`<p class="err" role="alert"><b>${failure.message}</b> ${failure.hint} Your message is still here.</p>`}
+      ${failure && html`
+        <p class="err" role="alert"><b>${failure.message}</b> ${failure.hint} Your message is still here.</p>`}
       <div class="box">
         <span class="caret" aria-hidden="true">›</span>
-        <textarea ref=${box} id="composer" rows="1" dir="auto" aria-label="Your message" placeholder=${who ? "Say it as it comes" : "Ask, answer, push back.  @ to ask one of them"} value=${text}
-          aria-autocomplete="list" aria-controls=${found.length ? list : undefined} aria-activedescendant=${found.length ? `${list}-${picked}` : undefined}
-          onInput=${(event) => { write(event.target.value); see(event); setQuiet(false); }} onKeyDown=${onKey} onKeyUp=${see} onClick=${see}></textarea>
-        ${found.length > 0 && html`<${Completion} found=${found} at=${picked} id=${list} onPick=${pick} />`}
+        <textarea ref=${box} id="composer" rows="1" dir="auto" aria-label="Your message"
+          placeholder=${who ? "Say it as it comes" : "Ask, answer, push back.  @ to ask one of them"} value=${text}
+          aria-autocomplete="list" aria-controls=${matches.length ? list : undefined}
+          aria-activedescendant=${matches.length ? `${list}-${picked}` : undefined}
+          onInput=${(event) => { write(event.target.value); see(event); setQuiet(false); }} onKeyDown=${onKey}
+          onKeyUp=${see} onClick=${see}></textarea>
+        ${matches.length > 0 && html`<${Completion} matches=${matches} at=${picked} id=${list} onPick=${pick} />`}
         <${Price} price=${price} asked=${chosen.length} who=${who} />
         ${COMPOSER_SIDES.map((side) => side())}
-        ${running > (who ? 1 : 0) && html`<button type="button" class="plain" onClick=${() => stopAll(live)}>Stop all</button>`}
-        <button type="submit" class="solid send" disabled=${!text.trim() || sending}>${running ? "Queue" : "Send"}</button>
+        ${running > (who ? 1 : 0) && html`
+          <button type="button" class="plain" onClick=${() => stopAll(live)}>Stop all</button>`}
+        <button type="submit" class="solid send" disabled=${!text.trim() || sending}>
+          ${running ? "Queue" : "Send"}
+        </button>
       </div>
-      <p class="hint">${enterSends.value ? "Enter sends, Shift+Enter breaks the line" : "Shift+Enter sends, Enter breaks the line"}${running ? ` · a message sent now waits for ${who ? "this answer, then sees it" : "these answers, then sees them"}` : ""}</p>
+      <p class="hint">
+        ${enterSends.value ? "Enter sends, Shift+Enter breaks the line" : "Shift+Enter sends, Enter breaks the line"}
+        ${running
+          ? ` · a message sent now waits for ${who ? "this answer, then sees it" : "these answers, then sees them"}`
+          : ""}
+      </p>
     </form>`;
 }
 
 /** The estimate of a conversation that exists, or of one that does not yet. */
 export const estimateFor = (conversation, recipe) => (content, chosen, signal) => (conversation
-  ? api.post(`/api/conversations/${conversation}/estimate`, { content, advisors: mentioned(content) ? undefined : chosen }, { signal })
+  ? api.post(`/api/conversations/${conversation}/estimate`, {
+    content, advisors: mentioned(content) ? undefined : chosen
+  }, { signal })
   : api.post("/api/estimate", { content, advisors: mentioned(content) ? undefined : chosen, recipe }, { signal }));
 
 /** Whether a text names someone, so that the server is to decide who is asked. */
-export const mentioned = (text) => advisors.value.some(({ slug }) => new RegExp(`(?:^|\\s)@${slug}\\b`, "i").test(text));
+export const mentioned = (text) =>
+  advisors.value.some(({ slug }) => new RegExp(`(?:^|\\s)@${slug}\\b`, "i").test(text));
 
 // Completing @names: who is meant, and what to put in their place.
 /** The @word before the caret: `{start, word}` or null. */
 export function mentionAt(text, caret) {
-  const found = /(?:^|[\s(])@([\w-]*)$/u.exec(text.slice(0, caret));
-  return found ? { start: caret - found[1].length - 1, word: found[1].toLowerCase() } : null;
+  const match = /(?:^|[\s(])@([\w-]*)$/u.exec(text.slice(0, caret));
+  return match ? { start: caret - match[1].length - 1, word: match[1].toLowerCase() } : null;
 }
 
 /** Advisors that a word may mean: by slug or by any word of the name. */
 export function candidates(advisors, word) {
-  const fits = ({ slug, name }) => slug.startsWith(word) || name.toLowerCase().split(/\s+/).some((part) => part.startsWith(word));
+  const fits = ({ slug, name }) =>
+    slug.startsWith(word) || name.toLowerCase().split(/\s+/).some((part) => part.startsWith(word));
   return advisors.filter(fits).slice(0, 8);
 }
 

@@ -1,6 +1,7 @@
+// @ts-check
 // The turns one under the other. Only those near the screen are drawn, one after the other; the
 // others keep their height.
-import { busy, never, soon } from "../pace.js";
+import { isBusy, unschedule, schedule } from "../pace.js";
 import { html, signal, useEffect, useLayoutEffect, useRef } from "../ui.js";
 import { Boundary, isCompanion } from "./companion.js";
 import { TurnView } from "./turn.js";
@@ -21,7 +22,7 @@ class Nearness {
 
   moved({ isIntersecting }) {
     this.wanted = isIntersecting;
-    if (this.wanted !== this.turn.near.peek()) soon(this);
+    if (this.wanted !== this.turn.near.peek()) schedule(this);
   }
 
   work() {
@@ -34,11 +35,12 @@ class Nearness {
 }
 
 function watch(element, turn) {
-  watcher ??= new IntersectionObserver((entries) => entries.forEach((entry) => shells.get(entry.target)?.moved(entry)), { rootMargin: NEAR });
+  watcher ??= new IntersectionObserver((entries) => entries.forEach((entry) => shells.get(entry.target)
+    ?.moved(entry)), { rootMargin: NEAR });
   const nearness = new Nearness(turn, element);
   shells.set(element, nearness);
   watcher.observe(element);
-  return () => { watcher.unobserve(element); never(nearness); };
+  return () => { watcher.unobserve(element); unschedule(nearness); };
 }
 
 function Shell({ live, turn, last, calm }) {
@@ -48,7 +50,8 @@ function Shell({ live, turn, last, calm }) {
   const drawn = turn.near.value;
   const style = drawn ? {} : { height: `${turn.height ?? GUESS}px` };
   return html`
-    <section class=${`turn${last ? " last" : ""}`} id=${`turn-${turn.id}`} ref=${box} style=${style} aria-label=${turn.message.value.content.slice(0, 120)}>
+    <section class=${`turn${last ? " last" : ""}`} id=${`turn-${turn.id}`} ref=${box} style=${style}
+      aria-label=${turn.message.value.content.slice(0, 120)}>
       ${drawn && html`<${TurnView} live=${live} turn=${turn} last=${last} />`}
     </section>`;
 }
@@ -62,7 +65,7 @@ function useSteady(first, count) {
     if (known?.element.isConnected) window.scrollBy(0, known.element.getBoundingClientRect().top - known.top);
   }, [first, count]);
   return () => {
-    const element = [...document.querySelectorAll(".turn")].find((one) => one.getBoundingClientRect().bottom > 0);
+    const element = [...document.querySelectorAll(".turn")].find((turn) => turn.getBoundingClientRect().bottom > 0);
     before.current = element ? { element, top: element.getBoundingClientRect().top } : null;
   };
 }
@@ -105,7 +108,7 @@ const next = () => new Promise((resolve) => { requestAnimationFrame(resolve); })
  * as it is the page that moves and not somebody who scrolls. */
 async function settle(turnId, behavior) {
   let before = null;
-  for (let i = 0; i < 4 || (i < MOST && busy()); i++) {
+  for (let i = 0; i < 4 || (i < MOST && isBusy()); i++) {
     await next();
     const turn = document.getElementById(`turn-${turnId}`);
     if (!turn) continue;

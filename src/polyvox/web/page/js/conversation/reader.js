@@ -1,12 +1,13 @@
+// @ts-check
 // One answer on the whole screen, with the next and the previous one.
 import { copy, Dialog } from "../dialog.js";
-import { SelectionButton, wantAssertions, wanted } from "../evaluation/marks.js";
+import { SelectionButton, openAssertions, assertionTarget } from "../evaluation/marks.js";
 import { colorOf } from "../lists.js";
 import { lazy } from "../load.js";
 import { Prose } from "../scribe.js";
 import { html, useEffect, useRef } from "../ui.js";
 import { Byline, Trouble } from "./card.js";
-import { current } from "./turn-state.js";
+import { currentVersion } from "./turn-state.js";
 
 const Standing = lazy(import.meta.resolve("../evaluation/assert.js"), "Standing");
 
@@ -26,7 +27,7 @@ export function Reader({ slots, open, question, onMove, onClose }) {
     return () => document.removeEventListener("keydown", key);
   });
   useEffect(() => { top.current?.scrollIntoView({ block: "nearest" }); }, [open]);
-  const answer = current(slots[at]);
+  const answer = currentVersion(slots[at]);
   const data = answer.data.value;
   const ended = !answer.running && answer.said.text.value;
   const tools = html`
@@ -37,7 +38,8 @@ export function Reader({ slots, open, question, onMove, onClose }) {
     <button type="button" onClick=${() => copy(answer.said.text.peek(), "Answer copied.")}>Copy</button>`;
   return html`
     <${Dialog} title=${data.name} onClose=${onClose} full tools=${tools}>
-      <div class=${ended ? "reader with-side" : "reader"} data-answer=${answer.id} data-c style=${{ "--c": colorOf(data.advisor_id) }}>
+      <div class=${ended ? "reader with-side" : "reader"} data-answer=${answer.id} data-c
+        style=${{ "--c": colorOf(data.advisor_id) }}>
         <div class="reading" ref=${top}>
           <p class="soft asked" dir="auto">${question}</p>
           <${Byline} data=${data} />
@@ -48,8 +50,8 @@ export function Reader({ slots, open, question, onMove, onClose }) {
           <aside class="assertions-side" aria-label="Assertions">
             <h3>How it should answer</h3>
             <p class="soft">Select words of the answer, or write what should hold.</p>
-            <button type="button" class="plain" onClick=${() => wantAssertions(answer.id)}>Assert something</button>
-            <${Standing} key=${answer.id} answer=${answer} again=${wanted.value === null} />
+            <button type="button" class="plain" onClick=${() => openAssertions(answer.id)}>Assert something</button>
+            <${Standing} key=${answer.id} answer=${answer} again=${assertionTarget.value === null} />
           </aside>`}
         <${SelectionButton} inside />
       </div>

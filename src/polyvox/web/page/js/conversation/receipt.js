@@ -1,27 +1,36 @@
+// @ts-check
 // What this advisor saw: a bar to read at a glance, then span by span, then the very request.
 import { api, request } from "../api.js";
-import { copy, Dialog, tellFailure } from "../dialog.js";
+import { copy, Dialog, notifyFailure } from "../dialog.js";
 import { Failed, useLoaded } from "../load.js";
 import { html } from "../ui.js";
 import { number, plural } from "../words.js";
 import { blockName } from "./trace-words.js";
 
-const ABSENT = { omitted: "earlier turns", reference: "what the others said", memory: "memory" }; // left out, they have no share to be named by
+// left out, they have no share to be named by
+const ABSENT = { omitted: "earlier turns", reference: "what the others said", memory: "memory" };
 
-function Bar({ told }) {
-  const used = told.shares.reduce((sum, share) => sum + share.share, 0);
+function Bar({ description }) {
+  const used = description.shares.reduce((sum, share) => sum + share.share, 0);
   const full = Math.max(1, used);
-  const words = told.shares.map((share) => `${share.name} ${(share.share * 100).toFixed(1)} %`).join(", ");
+  const words = description.shares.map((share) => `${share.name} ${(share.share * 100).toFixed(1)} %`).join(", ");
   return html`
-    <div class="bar" role="img" aria-label=${`${number(told.tokens)} of ${number(told.budget)} tokens: ${words}`}>
-      ${told.shares.map((share) => html`<span key=${share.kind} class=${`kind k-${share.kind}`} style=${{ width: `${(share.share / full) * 100}%` }}></span>`)}
+    <div class="bar" role="img"
+      aria-label=${`${number(description.tokens)} of ${number(description.budget)} tokens: ${words}`}>
+      ${description.shares.map((share) => html`
+        <span key=${share.kind} class=${`kind k-${share.kind}`}
+          style=${{ width: `${(share.share / full) * 100}%` }}></span>`)}
     </div>
     <ul class="legend">
-      ${told.shares.map((share) => html`
+      ${description.shares.map((share) => html`
         <li key=${share.kind}><span class=${`swatch kind k-${share.kind}`} aria-hidden="true"></span>
           <span>${share.name}${share.pieces > 1 ? `, ${share.pieces} pieces` : ""}</span>
           <span class="num">${number(share.tokens)} tokens</span></li>`)}
-      <li><span class="swatch free" aria-hidden="true"></span><span>still free</span><span class="num">${number(Math.max(0, told.budget - told.tokens))} tokens</span></li>
+      <li>
+        <span class="swatch free" aria-hidden="true"></span>
+        <span>still free</span>
+        <span class="num">${number(Math.max(0, description.budget - description.tokens))} tokens</span>
+      </li>
     </ul>`;
 }
 
@@ -32,7 +41,11 @@ function Span({ span, names }) {
   const measure = span.included ? `${span.role} · ${size}` : [size, "left out"].filter(Boolean).join(" · ");
   return html`
     <details class=${span.included ? "span" : "span out"}>
-      <summary><span class=${`swatch kind k-${span.kind}`} aria-hidden="true"></span> ${block ? html`${label}: ${blockName(block)} <code>${block}</code>` : label} <span class="num">${measure}</span></summary>
+      <summary>
+        <span class=${`swatch kind k-${span.kind}`} aria-hidden="true"></span> ${block
+          ? html`${label}: ${blockName(block)} <code>${block}</code>`
+          : label} <span class="num">${measure}</span>
+      </summary>
       ${span.reason && html`<p class="soft">${span.reason}</p>`}
       ${(span.text || span.included) && html`<pre class="raw">${span.text || "(empty)"}</pre>`}
     </details>`;
@@ -42,27 +55,53 @@ function Attempts({ sent }) {
   if (!sent?.attempts.length) return null;
   return html`
     <h3>Calls</h3>
-    <ul class="plain-list">${sent.attempts.map((one, i) => html`
-      <li key=${i}><span class="num">${one.model}</span> ${one.category ? html`failed: ${one.message}` : html`answered${one.first_byte_ms === null ? "" : `, first byte after ${number(one.first_byte_ms)} ms`}`}</li>`)}</ul>`;
+    <ul class="plain-list">${sent.attempts.map((attempt, i) => html`
+      <li key=${i}>
+        <span class="num">${attempt.model}</span> ${attempt.category
+          ? html`failed: ${attempt.message}`
+          : html`
+            answered${attempt.first_byte_ms === null ? "" : `, first byte after ${number(attempt.first_byte_ms)} ms`}`}
+      </li>`)}
+      </ul>`;
 }
 
-function Told({ receipt, onCopy }) {
-  const told = receipt.description;
-  const names = new Map(told.shares.map((share) => [share.kind, share.name]));
+function Sections({ receipt, onCopy }) {
+  const description = receipt.description;
+  const names = new Map(description.shares.map((share) => [share.kind, share.name]));
   return html`
-    <p><b>${number(told.tokens)} of ${number(told.budget)} tokens</b> <span class="soft">(${told.limit})</span></p>
-    <${Bar} told=${told} />
-    <p class="soft">Recipe <i>${told.recipe}</i>${told.phase && html`, phase <i>${told.phase}</i>`}, answer ${told.k}${told.n ? ` of ${told.n}` : ""} of this advisor; ${plural(told.messages, "message")} sent${told.messages_omitted ? `, ${number(told.messages_omitted)} left out` : ""}. ${told.prompts === "compact" ? "Short prompts, for a small model." : ""}</p>
-    ${told.left_out.length > 0 && html`<h3>Left out, and why</h3><ul class="plain-list">${told.left_out.map((text, i) => html`<li key=${i}>${text}</li>`)}</ul>`}
+    <p>
+      <b>${number(description.tokens)} of ${number(description.budget)} tokens</b>
+      ${" "}<span class="soft">(${description.limit})</span>
+    </p>
+    <${Bar} description=${description} />
+    <p class="soft">
+      Recipe <i>${description.recipe}</i>
+      ${description.phase && html`, phase <i>${description.phase}</i>`}, answer ${description.k}
+      ${description.n ? ` of ${description.n}` : ""} of this advisor; ${plural(description.messages, "message")} sent
+      ${description.messages_omitted ? `, ${number(description.messages_omitted)} left out` : ""}.
+      ${description.prompts === "compact" ? " Short prompts, for a small model." : ""}
+    </p>
+    ${description.left_out.length > 0 && html`
+      <h3>Left out, and why</h3>
+      <ul class="plain-list">${description.left_out.map((text, i) => html`<li key=${i}>${text}</li>`)}</ul>`}
     ${!receipt.exact && html`<p class="err"><b>Not exact any more.</b> A text in it was forgotten since.</p>`}
     <h3>Piece by piece, in the order it was sent</h3>
-    <div class="spans">${told.spans.map((span, i) => html`<${Span} key=${i} span=${span} names=${names} />`)}</div>
-    <${Attempts} sent=${told.sent} />
+    <div class="spans">
+      ${description.spans.map((span, i) => html`<${Span} key=${i} span=${span} names=${names} />`)}
+    </div>
+    <${Attempts} sent=${description.sent} />
     <h3>The request itself</h3>
     ${receipt.request ? html`
-      <p class="soft">Sent to <span class="num">${told.sent?.model_id}</span>, ${number(told.sent?.wire_bytes ?? 0)} bytes. ${receipt.verified ? "Rebuilt from what is stored and equal, byte for byte, to what went out." : "It cannot be rebuilt exactly any more."}</p>
+      <p class="soft">
+        Sent to <span class="num">${description.sent?.model_id}</span>
+        , ${number(description.sent?.wire_bytes ?? 0)} bytes. ${receipt.verified
+          ? "Rebuilt from what is stored and equal, byte for byte, to what went out."
+          : "It cannot be rebuilt exactly any more."}
+      </p>
       <div class="row"><button type="button" class="plain" onClick=${onCopy}>Copy the exact request</button></div>
-      <details><summary>Show it</summary><pre class="raw" tabindex="0">${JSON.stringify(receipt.request, null, 2)}</pre></details>`
+      <details>
+        <summary>Show it</summary><pre class="raw" tabindex="0">${JSON.stringify(receipt.request, null, 2)}</pre>
+      </details>`
     : html`<p>Nothing was sent: the answer ended before its model was asked.</p>`}`;
 }
 
@@ -73,7 +112,7 @@ export function Receipt({ answer, onClose, onTrace }) {
       const response = await request("GET", `/api/answers/${answer.id}/request`);
       await copy(await response.text(), "The request is copied, as it was sent.");
     } catch (error) {
-      tellFailure(error);
+      notifyFailure(error);
     }
   };
   const tools = onTrace && html`<button type="button" onClick=${onTrace}>Why this answer</button>`;
@@ -82,7 +121,7 @@ export function Receipt({ answer, onClose, onTrace }) {
       <div class="receipt">
         ${failure && html`<${Failed} failure=${failure} again=${again} />`}
         ${!failure && !receipt && html`<p class="soft">Opening the receipt …</p>`}
-        ${receipt && html`<${Told} receipt=${receipt} onCopy=${copyRequest} />`}
+        ${receipt && html`<${Sections} receipt=${receipt} onCopy=${copyRequest} />`}
       </div>
     <//>`;
 }

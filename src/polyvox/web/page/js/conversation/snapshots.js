@@ -1,9 +1,10 @@
+// @ts-check
 // The turns of a conversation that are here, read from the server in parts.
 //
 // A part says up to which number it is true (`last_number`). It may be older than what the events
 // have told since it was asked for: what comes in meanwhile is held, and laid over it once more.
 // Applying an event twice changes nothing, so a part may be newer than its number, too.
-import { api, passing } from "../api.js";
+import { api, isTransient } from "../api.js";
 import { batch, signal } from "../ui.js";
 import { Turn } from "./turn-state.js";
 
@@ -12,9 +13,12 @@ const MORE = 30;
 const AGAIN = 2000;
 
 export class Snapshots {
+  /** @param {string} id */
   constructor(id) {
     this.id = id;
+    this.closed = false;
     this.details = signal(null);
+    /** @type {import("../ui.js").Signal<Turn[]>} */
     this.turns = signal([]);
     this.branches = signal({});
     this.tips = {};
@@ -36,27 +40,31 @@ export class Snapshots {
     for (const turn of turns) for (const answer of turn.answers.peek()) this.byAnswer.set(answer.id, answer);
   }
 
-  /** Read something, however long the server is away; null when nobody waits for it any more. */
+  /**
+   * Read something, however long the server is away; null when nobody waits for it any more.
+   * @param {string} path
+   */
   async read(path) {
     while (!this.closed) {
       try {
         return await api.get(path);
       } catch (error) {
-        if (!passing(error)) throw error;
+        if (!isTransient(error)) throw error;
         await new Promise((resolve) => { setTimeout(resolve, AGAIN); });
       }
     }
     return null;
   }
 
+  /** @param {string} query @returns {Promise<import("../types").WholeConversation>} */
   part(query) { return this.read(`/api/conversations/${this.id}?${query}`); }
 
   /** Ask for something of the conversation and take it in, with what happened meanwhile over it. */
   async ask(asked, take) {
     this.asking += 1;
     try {
-      const said = await asked();
-      if (said && !this.closed) batch(() => { take(said); this.again(said.last_number); });
+      const reply = await asked();
+      if (reply && !this.closed) batch(() => { take(reply); this.again(reply.last_number); });
     } catch (error) {
       if (!error.status) throw error;
       this.failure.value = error;
@@ -66,7 +74,10 @@ export class Snapshots {
     }
   }
 
-  /** Take in an event. */
+  /** Let an event change what is here. @param {import("../types").StreamEvent} _event */
+  act(_event) { throw new Error("A snapshot alone follows no events."); }
+
+  /** Take in an event. @param {import("../types").StreamEvent} event */
   apply(event) {
     if (this.asking) this.held.push(event);
     this.act(event);

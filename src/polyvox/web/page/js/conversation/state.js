@@ -1,5 +1,6 @@
+// @ts-check
 // A conversation as it is on the page: a snapshot of the server's, kept true by its events.
-import { api, passing } from "../api.js";
+import { api, isTransient } from "../api.js";
 import { follow } from "../stream.js";
 import { batch, computed, signal } from "../ui.js";
 import { FIRST, Snapshots } from "./snapshots.js";
@@ -9,7 +10,9 @@ const AGAIN = 2000;
 
 const ENDS = {
   "answer.completed": (event) => ({ state: "completed", usage: event.usage, model: event.model }),
-  "answer.failed": (event) => ({ state: "failed", error: { category: event.category, message: event.message, hint: event.hint } }),
+  "answer.failed": (event) => ({
+    state: "failed", error: { category: event.category, message: event.message, hint: event.hint }
+  }),
   "answer.stopped": (event) => ({ state: "stopped", usage: event.usage }),
   "answer.interrupted": () => ({ state: "interrupted" }),
 };
@@ -30,7 +33,7 @@ export class Live extends Snapshots {
       this.listen(whole.last_number);
     } catch (error) {
       this.failure.value = error;
-      if (passing(error) && !this.closed) this.retry = setTimeout(() => this.open(), AGAIN);
+      if (isTransient(error) && !this.closed) this.retry = setTimeout(() => this.open(), AGAIN);
     }
   }
 
@@ -56,6 +59,7 @@ export class Live extends Snapshots {
     return this.open();
   }
 
+  /** @override @param {import("../types").StreamEvent} event */
   act({ kind, data }) {
     if (kind === "answer.delta" || kind === "answer.thinking") this.delta(kind, data);
     else if (kind === "answer.started") this.started(data);
@@ -82,7 +86,9 @@ export class Live extends Snapshots {
   turnCompleted({ turn_id }) {
     this.turnChanged(turn_id, "completed");
     const states = this.turns.peek().map((turn) => turn.message.peek().state);
-    if (!states.includes("running") && states.includes("queued")) this.turnChanged(this.turns.peek()[states.indexOf("queued")].id, "running");
+    if (!states.includes("running") && states.includes("queued")) {
+      this.turnChanged(this.turns.peek()[states.indexOf("queued")].id, "running");
+    }
   }
 
   turnChanged(id, state) {
@@ -118,16 +124,19 @@ export class Live extends Snapshots {
     while (answer.wanted && !this.closed) {
       answer.wanted = false;
       const gone = () => null; // deleted meanwhile
-      await this.ask(() => this.read(`/api/answers/${answer.id}`).catch(gone), (said) => answer.merge(said));
+      await this.ask(() => this.read(`/api/answers/${answer.id}`).catch(gone), (data) => answer.merge(data));
     }
     answer.asking = false;
   }
 
   changed({ what, id }) {
-    const find = { answer: () => this.byAnswer.get(id), message: () => this.turns.peek().find((turn) => turn.message.peek().id === id) };
-    const found = find[what]?.();
+    const find = {
+      answer: () => this.byAnswer.get(id),
+      message: () => this.turns.peek().find((turn) => turn.message.peek().id === id)
+    };
+    const target = find[what]?.();
     if (what === "head") this.reload();
     else if (what === "details") this.refresh(1);
-    else if (found) what === "answer" ? this.settle(found) : this.reread(found);
+    else if (target) what === "answer" ? this.settle(target) : this.reread(target);
   }
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // A turn as the page holds it: the message that opens it, and the answers to it.
 import { signal } from "../ui.js";
 
@@ -35,7 +36,7 @@ const PAIR = /[\uD800-\uDBFF][\uDC00-\uDFFF]/g;
 export const characters = (text) => text.length - (text.match(PAIR)?.length ?? 0);
 
 /** The text without its first `count` characters. */
-export function after(text, count) {
+export function dropCharacters(text, count) {
   let at = 0;
   for (let seen = 0; seen < count && at < text.length; seen++) at += text.codePointAt(at) > 0xffff ? 2 : 1;
   return text.slice(at);
@@ -43,7 +44,7 @@ export function after(text, count) {
 
 export const RUNNING = new Set(["pending", "streaming"]);
 
-class Growing {
+class GrowingText {
   constructor(text) {
     this.text = signal(text);
     this.length = characters(text);
@@ -52,7 +53,7 @@ class Growing {
   /** Take in a piece that begins `at`; false if there is a hole before it. */
   add(piece, at) {
     if (at > this.length) return false;
-    const fresh = at === this.length ? piece : after(piece, this.length - at);
+    const fresh = at === this.length ? piece : dropCharacters(piece, this.length - at);
     if (fresh) {
       this.text.value += fresh;
       this.length += characters(fresh);
@@ -70,16 +71,16 @@ class Growing {
 }
 
 const OFTEN = new Set(["text", "thinking"]);
-const rare = (data) => Object.fromEntries(Object.entries(data).filter(([name]) => !OFTEN.has(name)));
+const slowFields = (data) => Object.fromEntries(Object.entries(data).filter(([name]) => !OFTEN.has(name)));
 
 export class Answer {
   /** `data` is an answer as the API gives it. */
   constructor(data) {
     this.id = data.answer_id;
     this.turn = data.turn_id;
-    this.said = new Growing(data.text);
-    this.thought = new Growing(data.thinking);
-    this.data = signal(rare(data));
+    this.said = new GrowingText(data.text);
+    this.thought = new GrowingText(data.thinking);
+    this.data = signal(slowFields(data));
     this.asking = false; // whether the server is being asked how it is now,
     this.wanted = false; // and is to be asked once more
   }
@@ -105,7 +106,7 @@ export class Answer {
     if (!over && !RUNNING.has(this.data.peek().state)) return;
     this.said.settle(data.text, over);
     this.thought.settle(data.thinking, over);
-    const next = rare(data);
+    const next = slowFields(data);
     if (JSON.stringify(next) !== JSON.stringify(this.data.peek())) this.data.value = next;
   }
 }
@@ -114,7 +115,7 @@ export class Answer {
 // of an exchange, and the syntheses.
 /** `{advisors: [slot], rounds: [[slot]], synthesis: slot|null}`; a slot is `{key, versions}`, oldest
  * version first, in the council's order. */
-export function arrange(answers) {
+export function arrangeSlots(answers) {
   const places = new Map();
   for (const answer of answers) {
     const { kind, round, advisor_id } = answer.data.value;
@@ -134,17 +135,18 @@ export function arrange(answers) {
 }
 
 /** The version that counts: the current one, else the last. */
-export const current = ({ versions }) => versions.findLast((answer) => answer.data.value.current) ?? versions[versions.length - 1];
+export const currentVersion = ({ versions }) =>
+  versions.findLast((answer) => answer.data.value.current) ?? versions[versions.length - 1];
 
 const SENTENCE = /[.!?…]["'”’)]?\s+/g;
 
 /** The first sentences of a text, up to about `most` characters; null if all of it fits. */
-export function opening(text, most) {
+export function firstSentences(text, most) {
   if (text.length <= most * 1.25) return null;
   let end = 0;
-  for (const found of text.matchAll(SENTENCE)) {
-    if (found.index + found[0].length > most) break;
-    end = found.index + found[0].trimEnd().length;
+  for (const match of text.matchAll(SENTENCE)) {
+    if (match.index + match[0].length > most) break;
+    end = match.index + match[0].trimEnd().length;
   }
   let cut = text.slice(0, end);
   if (end < most * 0.6) cut = `${text.slice(0, Math.max(text.lastIndexOf(" ", most), most / 2))} …`;

@@ -1,9 +1,10 @@
+// @ts-check
 // The room everything is about: a conversation, or the beginning of one.
 import { api } from "../api.js";
-import { tellFailure } from "../dialog.js";
-import { Asserting } from "../evaluation/marks.js";
+import { notifyFailure } from "../dialog.js";
+import { AssertionDialog } from "../evaluation/marks.js";
 import { advisors, conversations, loadConversations } from "../lists.js";
-import { AwayLine, laterHint } from "../load.js";
+import { UnreachableLine, retryHint } from "../load.js";
 import { Nowhere } from "../place.js";
 import { pref } from "../prefs.js";
 import { go, route } from "../router.js";
@@ -18,20 +19,23 @@ import { Title } from "./title.js";
 import { Turn } from "./turn-state.js";
 import { Welcome } from "./welcome.js";
 
-const active = () => advisors.value.filter((one) => one.active).map((one) => one.id);
+const activeIds = () => advisors.value.filter((advisor) => advisor.active).map((advisor) => advisor.id);
 
 /** Announce a turn on the page as soon as the server has it, before its events come. */
 function announce(live, content, begun) {
   if (live.turn(begun.turn_id)) return;
-  const names = new Map(advisors.peek().map((one) => [one.id, one.name]));
+  const names = new Map(advisors.peek().map((advisor) => [advisor.id, advisor.name]));
   const last = live.turns.peek().at(-1);
   const now = Date.now() * 1000;
   const answers = begun.answers.map(({ answer_id, advisor_id }) => ({
-    answer_id, turn_id: begun.turn_id, conversation_id: live.id, advisor_id, name: names.get(advisor_id) ?? "Assistant", kind: "advisor", state: "pending", text: "", thinking: "",
-    round: 0, version: 1, replaces: null, current: true, excluded: false, model: "", prompt_version_id: null, error: null, usage: null, attempts: [], points: null, created_at: now, ended_at: null,
+    answer_id, turn_id: begun.turn_id, conversation_id: live.id, advisor_id,
+    name: names.get(advisor_id) ?? "Assistant", kind: "advisor", state: "pending", text: "", thinking: "",
+    round: 0, version: 1, replaces: null, current: true, excluded: false, model: "", prompt_version_id: null,
+    error: null, usage: null, attempts: [], points: null, created_at: now, ended_at: null,
   }));
   const turn = new Turn({
-    id: begun.message_id, turn_id: begun.turn_id, parent: last?.id ?? null, depth: (last?.message.peek().depth ?? 0) + 1, session_id: begun.session_id ?? null, role: "user",
+    id: begun.message_id, turn_id: begun.turn_id, parent: last?.id ?? null,
+    depth: (last?.message.peek().depth ?? 0) + 1, session_id: begun.session_id ?? null, role: "user",
     content, state: begun.state, excluded: false, asked: [], said_at: now, created_at: now, answers,
   });
   live.turns.value = [...live.turns.peek(), turn];
@@ -39,12 +43,14 @@ function announce(live, content, begun) {
 }
 
 /** The body of a message: what was set aside of what is remembered goes with it. */
-const message = (content, key, vetoed) => ({ content, idempotency_key: key, ...(vetoed.peek().length ? { veto: vetoed.peek() } : {}) });
+const messageBody = (content, key, vetoed) => ({
+  content, idempotency_key: key, ...(vetoed.peek().length ? { veto: vetoed.peek() } : {})
+});
 
 function sender(live) {
   const vetoed = pref(`veto.${live.id}`, []);
   return async (content, key) => {
-    const begun = await api.post(`/api/conversations/${live.id}/turns`, message(content, key, vetoed));
+    const begun = await api.post(`/api/conversations/${live.id}/turns`, messageBody(content, key, vetoed));
     vetoed.value = [];
     live.sessions.value += 1;
     announce(live, content, begun);
@@ -57,7 +63,7 @@ function Connection({ live }) {
   const state = live.connection.value;
   if (state === "gone") return html`<p class="err" role="alert"><b>This conversation was deleted.</b></p>`;
   if (state !== "away") return null;
-  return html`<${AwayLine} />`;
+  return html`<${UnreachableLine} />`;
 }
 
 function Conversation({ id }) {
@@ -76,27 +82,35 @@ function Conversation({ id }) {
   }, [live]);
   const details = live.details.value;
   const failure = live.failure.value;
-  if (failure?.status === 404 && !details) return html`<header class="top"></header><div class="room"><${Nowhere}>${failure.message}<//></div>`;
-  if (!details) return html`<p class="hush" role="status">${failure ? html`<b>${failure.message}</b> ${laterHint(failure)}` : "Opening …"}</p>`;
-  const chosen = details.advisors ?? active();
+  if (failure?.status === 404 && !details) {
+    return html`<header class="top"></header><div class="room"><${Nowhere}>${failure.message}<//></div>`;
+  }
+  if (!details) {
+    return html`
+      <p class="hush" role="status">
+        ${failure ? html`<b>${failure.message}</b> ${retryHint(failure)}` : "Opening …"}
+      </p>`;
+  }
+  const chosen = details.advisors ?? activeIds();
   const choose = async (ids) => {
     live.details.value = { ...details, advisors: ids };
-    await api.patch(`/api/conversations/${id}`, { advisors: ids }).catch(tellFailure);
+    await api.patch(`/api/conversations/${id}`, { advisors: ids }).catch(notifyFailure);
   };
   const above = html`<${Strip} name=${id} query=${`conversation=${id}`} changes=${live.sessions.value} />`;
   return html`
     <${Title} live=${live} />
     <${Connection} live=${live} />
     <${Flow} live=${live} />
-    <${Asserting} live=${live} />
-    <${Composer} key=${id} draft=${id} chosen=${chosen} onChoose=${choose} estimate=${estimateFor(id)} send=${sender(live)} live=${live} who=${personaOf(details)?.name} above=${above} />`;
+    <${AssertionDialog} live=${live} />
+    <${Composer} key=${id} draft=${id} chosen=${chosen} onChoose=${choose} estimate=${estimateFor(id)}
+      send=${sender(live)} live=${live} who=${personaOf(details)?.name} above=${above} />`;
 }
 
 const NOTHING = { key: "", id: "" };
 const begun = pref("begun", NOTHING); // whose first message may have arrived though its reply was lost
 
 /** The conversation that a first message goes to: a new one, or the one an earlier try has made. */
-async function opened(key, given) {
+async function conversationFor(key, given) {
   const { key: before, id } = begun.peek();
   if (before !== key) return (await api.post("/api/conversations", given)).id;
   if (given.advisors) await api.patch(`/api/conversations/${id}`, { advisors: given.advisors });
@@ -108,12 +122,12 @@ function Beginning() {
   const [prefill, setPrefill] = useState(null);
   const recipe = route.value.query.get("recipe") ?? undefined;
   const vetoed = pref("veto.new", []);
-  const chosen = picked ?? active();
+  const chosen = picked ?? activeIds();
   const send = async (content, key) => {
-    const id = await opened(key, { advisors: picked ?? undefined, recipe });
+    const id = await conversationFor(key, { advisors: picked ?? undefined, recipe });
     begun.value = { key, id };
     try {
-      await api.post(`/api/conversations/${id}/turns`, message(content, key, vetoed));
+      await api.post(`/api/conversations/${id}/turns`, messageBody(content, key, vetoed));
     } catch (error) {
       if (error.status) {
         begun.value = NOTHING;
@@ -129,8 +143,11 @@ function Beginning() {
   const above = html`<${Strip} name="new" query=${`recipe=${encodeURIComponent(recipe ?? "council")}`} />`;
   return html`
     <header class="top"><span><b>A new conversation</b> · ${plural(chosen.length, "advisor")}</span></header>
-    <div class="flow begin"><${Welcome} onAsk=${(text) => setPrefill({ text })} first=${conversations.value.length === 0} /></div>
-    <${Composer} key="new" draft="new" chosen=${chosen} onChoose=${pick} estimate=${estimateFor(null, recipe)} send=${send} prefill=${prefill} above=${above} />`;
+    <div class="flow begin">
+      <${Welcome} onAsk=${(text) => setPrefill({ text })} first=${conversations.value.length === 0} />
+    </div>
+    <${Composer} key="new" draft="new" chosen=${chosen} onChoose=${pick} estimate=${estimateFor(null, recipe)}
+      send=${send} prefill=${prefill} above=${above} />`;
 }
 
 export function ConversationRoom() {

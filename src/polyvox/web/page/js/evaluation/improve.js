@@ -1,6 +1,7 @@
+// @ts-check
 // Before a prompt is improved: which assertions count, how long it may take and what it may cost.
 import { api } from "../api.js";
-import { Field, NumberField, said } from "../form.js";
+import { errorOf, Field, NumberField, useForm } from "../form.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { usePlace } from "../place.js";
 import { pref } from "../prefs.js";
@@ -13,24 +14,24 @@ const NAMED = /^[\w-]{1,60}$/; // what can be named as a target
 
 /** The phases of all recipes: their texts can be improved as a prompt can. */
 function usePhases() {
-  const [found] = useLoaded(async () => {
+  const [phases] = useLoaded(async () => {
     const recipes = await api.get("/api/recipes");
     const names = recipes.flatMap(({ recipe }) => recipe.phases.map((phase) => phase.name));
     return [...new Set(names)].filter((name) => NAMED.test(name));
   }, []);
-  return found ?? [];
+  return phases ?? [];
 }
 
 /** What it would take, asked for anew when a choice changes. */
 function useEstimate(body) {
-  const [state, setState] = useState({ found: null, failure: null });
+  const [state, setState] = useState({ plan: null, failure: null });
   const asked = JSON.stringify(body);
   useEffect(() => {
     const stop = new AbortController();
     const timer = setTimeout(() => {
       api.post("/api/optimizations/estimate", body, { signal: stop.signal }).then(
-        (found) => setState({ found, failure: null }),
-        (failure) => failure.name !== "AbortError" && setState({ found: null, failure }),
+        (plan) => setState({ plan, failure: null }),
+        (failure) => failure.name !== "AbortError" && setState({ plan: null, failure }),
       );
     }, PAUSE);
     return () => { clearTimeout(timer); stop.abort(); };
@@ -38,20 +39,30 @@ function useEstimate(body) {
   return state;
 }
 
-function Cost({ found }) {
-  const { estimate } = found;
+function Cost({ plan }) {
+  const { estimate } = plan;
   const cents = (usd) => (usd === null ? "price unknown" : usd === 0 ? "nothing" : money(usd));
   return html`
     <dl class="estimate">
-      ${found.recipe && html`<div><dt>Recipe</dt><dd>${found.recipe}; what changes there holds for all its advisors</dd></div>`}
+      ${plan.recipe && html`
+        <div><dt>Recipe</dt><dd>${plan.recipe}; what changes there holds for all its advisors</dd></div>`}
       <div><dt>Calls</dt><dd>at most ${number(estimate.most_calls)}</dd></div>
-      <div><dt>Cost</dt><dd>${estimate.most_cost === null ? cents(null) : `at most ${cents(estimate.most_cost)}`}</dd></div>
-      <div><dt>Judge</dt><dd>${found.judge || "checks in code only"}</dd></div>
-      <div><dt>Rewrites by</dt><dd>${found.optimizer}</dd></div>
-      <div><dt>Guarded by</dt><dd>${found.guards ? `${plural(found.guards, "further assertion")} that must not get worse` : "nothing further"}</dd></div>
-      ${found.holdouts > 0 && html`<div><dt>Held back</dt><dd>${plural(found.holdouts, "assertion")} that whoever rewrites never sees</dd></div>`}
+      <div>
+        <dt>Cost</dt>
+        <dd>${estimate.most_cost === null ? cents(null) : `at most ${cents(estimate.most_cost)}`}</dd>
+      </div>
+      <div><dt>Judge</dt><dd>${plan.judge || "checks in code only"}</dd></div>
+      <div><dt>Rewrites by</dt><dd>${plan.optimizer}</dd></div>
+      <div>
+        <dt>Guarded by</dt>
+        <dd>
+          ${plan.guards ? `${plural(plan.guards, "further assertion")} that must not get worse` : "nothing further"}
+        </dd>
+      </div>
+      ${plan.holdouts > 0 && html`
+        <div><dt>Held back</dt><dd>${plural(plan.holdouts, "assertion")} that whoever rewrites never sees</dd></div>`}
     </dl>
-    ${found.warnings.map((one) => html`<p class="remark" key=${one}>${one}</p>`)}`;
+    ${plan.warnings.map((warning) => html`<p class="remark" key=${warning}>${warning}</p>`)}`;
 }
 
 export function ImprovePage({ slug }) {
@@ -61,43 +72,57 @@ export function ImprovePage({ slug }) {
   const budget = pref("evaluation.budget", null);
   const [target, setTarget] = useState("prompt");
   const phases = usePhases();
-  const [failure, setFailure] = useState(null);
-  const [busy, setBusy] = useState(false);
   usePlace(advisor ? `Improving ${advisor.name}` : "Improving", "Assertions");
-  const body = { advisor_id: slug, ...(ids.length ? { assertion_ids: ids } : {}), target, iterations: iterations || 10, ...(budget.value ? { budget: budget.value } : {}) };
-  const estimate = useEstimate(body);
-  if (!advisor) return html`<div class="room">${lost ? html`<${Failed} failure=${lost} />` : html`<${Waiting}>Fetching …<//>`}</div>`;
-  const start = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure(null);
-    try {
-      const begun = await api.post("/api/optimizations", body);
-      go(`/assertions/${slug}/improve/${begun.id}`);
-    } catch (error) {
-      setFailure(error);
-    }
-    setBusy(false);
+  const body = {
+    advisor_id: slug, ...(ids.length ? { assertion_ids: ids } : {}), target, iterations: iterations || 10,
+    ...(budget.value ? { budget: budget.value } : {})
   };
+  const estimate = useEstimate(body);
+  const { busy, failure, submit } = useForm(async () => {
+    const begun = await api.post("/api/optimizations", body);
+    go(`/assertions/${slug}/improve/${begun.id}`);
+  });
+  if (!advisor) {
+    return html`
+      <div class="room">${lost ? html`<${Failed} failure=${lost} />` : html`<${Waiting}>Fetching …<//>`}</div>`;
+  }
   const trouble = failure ?? estimate.failure;
   return html`
     <div class="room assertions">
       <header>
         <p><a class="back" href=${`/assertions/${slug}`}>How ${advisor.name} should answer</a></p>
         <h1>Improve how ${advisor.name} answers</h1>
-        <p>A model reads why answers fail and proposes the smallest change to the prompt. Each proposal is tried in every context your assertions come from. Before you are asked to accept anything, the best one and your own prompt are tried afresh and compared, so that luck does not pass for progress.</p>
+        <p>
+          A model reads why answers fail and proposes the smallest change to the prompt. Each proposal is tried in
+          every context your assertions come from. Before you are asked to accept anything, the best one and your own
+          prompt are tried afresh and compared, so that luck does not pass for progress.
+        </p>
       </header>
-      <form class="improving" onSubmit=${start}>
-        <${Field} label="What is improved" wrong=${said(trouble, "target")}>${(attributes) => html`<select ...${attributes} value=${target} onChange=${(event) => setTarget(event.currentTarget.value)}><option value="prompt">The prompt of ${advisor.name}</option>${phases.map((name) => html`<option key=${name} value=${`phase:${name}`}>The phase ${name} of its recipe</option>`)}</select>`}<//>
-        <${NumberField} label="Proposals at most" value=${iterations} min=${1} max=${100} onChange=${setIterations} wrong=${said(trouble, "iterations")} />
-        <${NumberField} label="Spend at most, in dollars" value=${budget.value} min=${0} step=${0.1} onChange=${(usd) => { budget.value = usd; }} wrong=${said(trouble, "budget")} hint="It stops before it would spend more. Left empty: as in the settings." />
+      <form class="improving" onSubmit=${submit}>
+        <${Field} label="What is improved" wrong=${errorOf(trouble, "target")}>
+          ${(attributes) => html`
+            <select ...${attributes} value=${target} onChange=${(event) => setTarget(event.currentTarget.value)}>
+              <option value="prompt">The prompt of ${advisor.name}</option>
+              ${phases.map((name) => html`
+                <option key=${name} value=${`phase:${name}`}>The phase ${name} of its recipe</option>`)}
+            </select>`}
+        <//>
+        <${NumberField} label="Proposals at most" value=${iterations} min=${1} max=${100} onChange=${setIterations}
+          wrong=${errorOf(trouble, "iterations")} />
+        <${NumberField} label="Spend at most, in dollars" value=${budget.value} min=${0} step=${0.1}
+          onChange=${(usd) => { budget.value = usd; }} wrong=${errorOf(trouble, "budget")}
+          hint="It stops before it would spend more. Left empty: as in the settings." />
         <div class="wide" aria-live="polite">
-          ${estimate.found && html`<${Cost} found=${estimate.found} />`}
-          ${!estimate.found && !estimate.failure && html`<${Waiting}>Reckoning what it takes …<//>`}
-          ${trouble && !["iterations", "budget", "target"].some((field) => said(trouble, field)) && html`<${Failed} failure=${trouble} />`}
+          ${estimate.plan && html`<${Cost} plan=${estimate.plan} />`}
+          ${!estimate.plan && !estimate.failure && html`<${Waiting}>Reckoning what it takes …<//>`}
+          ${trouble
+            && !["iterations", "budget", "target"].some((field) => errorOf(trouble, field)) && html`
+              <${Failed} failure=${trouble} />`}
         </div>
         <div class="row wide">
-          <button type="submit" class="solid" disabled=${busy || !estimate.found}>Start${estimate.found ? ` with ${plural(estimate.found.assertions, "assertion")}` : ""}</button>
+          <button type="submit" class="solid" disabled=${busy || !estimate.plan}>
+            Start${estimate.plan ? ` with ${plural(estimate.plan.assertions, "assertion")}` : ""}
+          </button>
           <a class="plain" href=${`/assertions/${slug}`}>Not now</a>
         </div>
       </form>

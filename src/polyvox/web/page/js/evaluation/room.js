@@ -1,3 +1,4 @@
+// @ts-check
 // Assertions: how each advisor should answer, whether it does, and a prompt that does better.
 import { Seal } from "../advisors/list.js";
 import { advisors } from "../lists.js";
@@ -14,14 +15,24 @@ function Index() {
     <div class="room assertions">
       <header>
         <h1>Assertions</h1>
-        <p>Write down how an advisor should answer: “Names one next step”, “At most 150 words”. Then have its answers judged against that, and its prompt improved until they hold.</p>
-        <p>The shortest way is from an answer you like, or do not: press <b>Assert</b> under it, or select some of its words.</p>
+        <p>
+          Write down how an advisor should answer: “Names one next step”, “At most 150 words”. Then have its answers
+          judged against that, and its prompt improved until they hold.
+        </p>
+        <p>
+          The shortest way is from an answer you like, or do not: press <b>
+            Assert
+          </b> under it, or select some of its words.
+        </p>
       </header>
-      ${!advisors.value.length && html`<p class="nobody">There is no advisor yet. <a href="/advisors">Add one</a>, and ask it something.</p>`}
+      ${!advisors.value.length && html`
+        <p class="nobody">There is no advisor yet. <a href="/advisors">Add one</a>, and ask it something.</p>`}
       <ul class="voices plain-voices">
-        ${advisors.value.map((one) => html`
-          <li key=${one.id}>
-            <a href=${`/assertions/${one.slug}`}><${Seal} advisor=${one} color=${one.color} /><span>${one.name}</span></a>
+        ${advisors.value.map((advisor) => html`
+          <li key=${advisor.id}>
+            <a href=${`/assertions/${advisor.slug}`}>
+              <${Seal} advisor=${advisor} color=${advisor.color} /><span>${advisor.name}</span>
+            </a>
           </li>`)}
       </ul>
     </div>`;

@@ -1,3 +1,4 @@
+// @ts-check
 // Days: what each was about, how it went, and its sessions in a few words.
 import { Failed, Waiting } from "../load.js";
 import { html } from "../ui.js";
@@ -10,26 +11,46 @@ const SURE = 0.75; // below it the server wants a day looked at; it wants that o
 
 /** How far an analysis is to be trusted. */
 function trust({ confidence, themes, metadata: { quality_flag: flag } }) {
-  if (flag === "insufficient_data") return `Too little to say more: few words, or no model to read them.${themes.length ? " The themes are words that came back." : ""}`;
+  if (flag === "insufficient_data") {
+    return `Too little to say more: few words, or no model to read them.${themes.length
+      ? " The themes are words that came back."
+      : ""}`;
+  }
   return flag === "needs_review" && confidence < SURE ? "The model was not sure of this day." : "";
 }
 
-const long = (day) => new Date(`${day}T12:00:00`).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+const long = (day) =>
+  new Date(`${day}T12:00:00`).toLocaleDateString("en-GB", {
+    weekday: "long", day: "numeric", month: "long", year: "numeric"
+  });
 
 function Scores({ scores }) {
   const known = MOODS.filter((name) => typeof scores[name] === "number");
   if (!known.length) return null;
   return html`
     <dl class="scores">${known.map((name) => html`
-      <div key=${name}><dt>${name}</dt><dd><span class="bar" aria-hidden="true"><i style=${{ "--part": scores[name] / 10 }}></i></span><span class="num">${scores[name]} of 10</span></dd></div>`)}</dl>`;
+      <div key=${name}>
+        <dt>${name}</dt>
+        <dd>
+          <span class="bar" aria-hidden="true"><i style=${{ "--part": scores[name] / 10 }}></i></span>
+          <span class="num">${scores[name]} of 10</span>
+        </dd>
+      </div>`)}
+      </dl>`;
 }
 
 /** A day's sentence for whoever talks with you next, its themes and scores. */
 function Analysis({ told }) {
   const messages = told.scores.messages;
   return html`
-    ${told.themes.length > 0 && html`<p class="themes">${told.themes.map((theme) => html`<span key=${theme}><bdi>${theme}</bdi></span>`)}</p>`}
-    ${told.steeringNote && html`<p class="note"><span class="label">For whoever speaks with you next</span> <span class="noted" dir="auto">${told.steeringNote}</span></p>`}
+    ${told.themes.length > 0 && html`
+      <p class="themes">${told.themes.map((theme) => html`<span key=${theme}><bdi>${theme}</bdi></span>`)}</p>`}
+    ${told.steeringNote && html`
+      <p class="note">
+        <span class="label">
+          For whoever speaks with you next
+        </span> <span class="noted" dir="auto">${told.steeringNote}</span>
+      </p>`}
     <${Scores} scores=${told.scores} />
     <p class="soft small">${messages > 0 && `${plural(messages, "message")} of yours. `}${trust(told)}</p>`;
 }
@@ -38,8 +59,14 @@ function Summary({ one }) {
   const index = Number((one.covers[0] ?? "").split("#").at(-1)) || 0;
   return html`
     <li><p class="quote" dir="auto"><${Long} text=${one.text} /></p>
-      <p class="whence"><time class="stamp" datetime=${one.toldAt}>${moment(one.toldAt).slice(11)}</time><${Path} sessionId=${one.sessionId} index=${index} />
-        <span class="soft">${one.model ? `summed up by ${one.model}` : "in your own words: no model summed it up"}</span></p></li>`;
+      <p class="whence">
+        <time class="stamp" datetime=${one.toldAt}>${moment(one.toldAt).slice(11)}</time>
+        <${Path} sessionId=${one.sessionId} index=${index} />
+        <span class="soft">
+          ${one.model ? `summed up by ${one.model}` : "in your own words: no model summed it up"}
+        </span>
+        </p>
+        </li>`;
 }
 
 function Day({ one }) {
@@ -47,19 +74,31 @@ function Day({ one }) {
   return html`
     <section class="day-entry" data-entry=${one.day} aria-labelledby=${id}>
       <h2 id=${id}><time datetime=${one.day}>${long(one.day)}</time></h2>
-      ${one.analysis ? html`<${Analysis} told=${one.analysis} />` : html`<p class="soft small">This day is looked back on when it is over.</p>`}
-      ${one.summaries.length > 0 && html`<ul class="sessions">${one.summaries.map((each) => html`<${Summary} key=${each.sessionId} one=${each} />`)}</ul>`}
+      ${one.analysis
+        ? html`<${Analysis} told=${one.analysis} />`
+        : html`<p class="soft small">This day is looked back on when it is over.</p>`}
+      ${one.summaries.length > 0 && html`
+        <ul class="sessions">
+          ${one.summaries.map((each) => html`<${Summary} key=${each.sessionId} one=${each} />`)}
+        </ul>`}
     </section>`;
 }
 
 export function Days() {
-  const { items, next, failure, busy, again, more } = usePages((limit, before) => `/api/memory/days?limit=${Math.min(60, limit)}${before ? `&before=${before}` : ""}`, [], ({ day }) => day);
+  const {
+    items, next, failure, busy, again, more
+  } = usePages((limit, before) => `/api/memory/days?limit=${Math.min(
+    60, limit
+  )}${before ? `&before=${before}` : ""}`, [], ({ day }) => day);
   const [room, toNew] = useKeptFocus();
   if (failure && !items) return html`<${Failed} failure=${failure} again=${again} />`;
   if (!items) return html`<${Waiting}>Leafing back …<//>`;
   if (!items.length) {
     return html`<div class="empty" role="status"><p>No day is told of yet.</p>
-      <p class="soft">When a session has ended it is summed up here, and each day, when it is over, gets a few words of its own.</p></div>`;
+      <p class="soft">
+        When a session has ended it is summed up here, and each day, when it is over, gets a few words of its own.
+      </p>
+      </div>`;
   }
   return html`
     <div ref=${room}>

@@ -1,3 +1,4 @@
+// @ts-check
 // What is remembered: a list to read, a line to ask it with, ways to look at parts of it.
 import { api } from "../api.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
@@ -12,14 +13,18 @@ import { Filter, More, useKeptFocus, useNews, usePages } from "./state.js";
 const WAIT = 300;
 const FOUND = 30;
 const SURE = 0.6; // from here on the server calls it worth telling
-const FILTERS = [["current", "What holds"], ["pinned", "Pinned"], ["excluded", "Excluded"], ["superseded", "Superseded"]];
+const FILTERS = [
+  ["current", "What holds"], ["pinned", "Pinned"], ["excluded", "Excluded"], ["superseded", "Superseded"]
+];
 const NONE = {
   pinned: "Nothing is pinned. What is pinned stands first here, and a little higher whenever something is recalled.",
   excluded: "Nothing is excluded. What is excluded stays here, and no answer gets to see it.",
-  superseded: "Nothing was superseded yet. When you say something newer about the same thing, the older statement is kept here.",
+  superseded:
+    "Nothing was superseded yet. When you say something newer about the same thing, the older statement is kept here.",
 };
 
-const keyOf = ({ kind, fact, message }) => (kind === "fact" ? `fact-${fact.id}` : `message-${message.sessionId}-${message.messageIndex}`);
+const keyOf = ({ kind, fact, message }) =>
+  (kind === "fact" ? `fact-${fact.id}` : `message-${message.sessionId}-${message.messageIndex}`);
 
 function Line({ asked, onAsk }) {
   const [text, setText] = useState(asked);
@@ -35,7 +40,8 @@ function Line({ asked, onAsk }) {
   return html`
     <form role="search" onSubmit=${(event) => { event.preventDefault(); ask(text); }}>
       <span class="caret" aria-hidden="true">›</span>
-      <input type="search" aria-label="Ask your memory" placeholder="Where do I live? What did I say in May?" maxlength="1000"
+      <input type="search" aria-label="Ask your memory" placeholder="Where do I live? What did I say in May?"
+        maxlength="1000"
         autocomplete="off" dir="auto" value=${text} onInput=${(event) => setText(event.target.value)} />
     </form>`;
 }
@@ -53,7 +59,9 @@ function precedes(a, b) {
 
 /** The list with an item changed, and where it belongs then. */
 function changedIn(list, old, made) {
-  if (markedOf(old).pinned === markedOf(made).pinned && Object.is(timeOf(old), timeOf(made))) return list.map((one) => (one === old ? made : one));
+  if (markedOf(old).pinned === markedOf(made).pinned && Object.is(timeOf(old), timeOf(made))) {
+    return list.map((one) => (one === old ? made : one));
+  }
   const others = list.filter((one) => one !== old);
   const at = others.findIndex((one) => precedes(made, one));
   return at < 0 ? [...others, made] : [...others.slice(0, at), made, ...others.slice(at)];
@@ -66,8 +74,12 @@ function grouped(items, only, asked) {
   const headed = pinnedFirst(only, asked);
   for (const item of items) {
     const at = timeOf(item) * 1000;
-    const name = asked ? (item.relevance >= SURE || !sure ? "" : "Less sure") : headed && markedOf(item).pinned ? "Pinned" : Number.isNaN(at) ? "Some time" : dayGroup(at);
-    if (groups.at(-1)?.name !== name) groups.push({ name, key: `${name}-${groups.filter((one) => one.name === name).length}`, items: [] });
+    const name = asked
+      ? (item.relevance >= SURE || !sure ? "" : "Less sure")
+      : headed && markedOf(item).pinned ? "Pinned" : Number.isNaN(at) ? "Some time" : dayGroup(at);
+    if (groups.at(-1)?.name !== name) {
+      groups.push({ name, key: `${name}-${groups.filter((one) => one.name === name).length}`, items: [] });
+    }
     groups.at(-1).items.push(item);
   }
   return groups;
@@ -75,27 +87,56 @@ function grouped(items, only, asked) {
 
 function Nothing({ only, asked, overview, onAll }) {
   if (asked) {
-    return html`<div class="lead" role="status" tabindex="-1"><p>Nothing that is remembered is about “<bdi>${asked}</bdi>”.</p>
-      <p class="soft">What is excluded is not searched. <button type="button" class="inline" onClick=${onAll}>See all that is remembered</button></p></div>`;
+    return html`
+      <div class="lead" role="status" tabindex="-1"><p>Nothing that is remembered is about “<bdi>${asked}</bdi>”.</p>
+      <p class="soft">
+        What is excluded is not searched. <button type="button" class="inline" onClick=${onAll}>
+          See all that is remembered
+        </button>
+      </p>
+      </div>`;
   }
   if (only !== "current") return html`<p class="lead soft" role="status" tabindex="-1">${NONE[only]}</p>`;
   if (!overview) return null;
   if (!overview.sessions && !overview.statements) {
     return html`<div class="empty" role="status" tabindex="-1"><p>Nothing is remembered yet.</p>
-      <p class="soft">When a session ends, because you pause for a while or end it, what you said in it can be found here, and facts, open loops and a profile are noted from it, each with your words beside it.</p>
+      <p class="soft">
+        When a session ends, because you pause for a while or end it, what you said in it can be found here, and
+        facts, open loops and a profile are noted from it, each with your words beside it.
+      </p>
       <p><a href="/">Begin a conversation</a></p></div>`;
   }
-  return html`<div class="empty" role="status" tabindex="-1"><p>No facts are noted yet. ${plural(overview.sessions, "session")} can be searched above.</p>
+  return html`
+    <div class="empty" role="status" tabindex="-1">
+      <p>No facts are noted yet. ${plural(overview.sessions, "session")} can be searched above.</p>
     ${overview.model
-      ? html`<p class="soft">Facts are taken from your own words alone, by <code>${overview.model}</code>, when a session has ended.</p>`
-      : html`<p class="soft">No model reads along: plain rules note open loops and how you want to be answered, but claim no facts. <a href="/settings#models">Name a model for memory</a></p>`}</div>`;
+      ? html`
+        <p class="soft">
+          Facts are taken from your own words alone, by <code>${overview.model}</code>, when a session has ended.
+        </p>`
+      : html`
+        <p class="soft">
+          No model reads along: plain rules note open loops and how you want to be answered, but claim no facts. <a
+            href="/settings#models">
+            Name a model for memory
+          </a>
+        </p>`}
+      </div>`;
 }
 
 function told({ items, next }, only, asked) {
-  const names = { current: ["statement", "statements"], pinned: ["pinned one", "pinned ones"], excluded: ["excluded one", "excluded ones"], superseded: ["superseded statement", "superseded statements"] };
+  const names = {
+    current: ["statement", "statements"], pinned: ["pinned one", "pinned ones"],
+    excluded: ["excluded one", "excluded ones"], superseded: ["superseded statement", "superseded statements"]
+  };
   const sure = items.filter(({ relevance }) => relevance >= SURE).length;
   const rest = sure ? items.length - sure : 0;
-  if (asked) return html`${items.length >= FOUND ? "The best " : ""}${plural(items.length - rest, "thing")} ${sure ? "about" : "that may be about"} “<bdi>${asked}</bdi>”${rest > 0 && `, and ${number(rest)} less sure`}`;
+  if (asked) {
+    return html`
+      ${items.length >= FOUND ? "The best " : ""}
+      ${plural(items.length - rest, "thing")} ${sure ? "about" : "that may be about"} “<bdi>${asked}</bdi>
+      ”${rest > 0 && `, and ${number(rest)} less sure`}`;
+  }
   return `${next ? "The newest " : ""}${plural(items.length, ...names[only])}`;
 }
 
@@ -127,13 +168,18 @@ function List({ pages, asked, only, onForget, overview, onAll, toNew }) {
       <section key=${group.key} class="months">
         ${group.name && html`<h2>${group.name}</h2>`}
         <ol class="memos">${group.items.map((item) => html`
-          <${item.kind === "fact" ? Fact : Message} key=${nameOf(item)} name=${nameOf(item)} unfolded=${unfolded(nameOf(item))} item=${item} put=${put(item)} onForget=${onForget} />`)}</ol>
+          <${item.kind === "fact" ? Fact : Message} key=${nameOf(item)} name=${nameOf(item)}
+            unfolded=${unfolded(nameOf(item))} item=${item} put=${put(item)} onForget=${onForget} />`)}
+          </ol>
       </section>`)}
     ${next && html`<${More} busy=${busy} toNew=${toNew} onMore=${more}>Show older ones<//>`}`;
 }
 
 const addressOf = (query) => {
-  const text = Object.entries(query).filter(([, value]) => value).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
+  const text = Object.entries(query)
+    .filter(([, value]) => value)
+    .map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
+    .join("&");
   return text ? `/memory?${text}` : "/memory";
 };
 
@@ -145,7 +191,8 @@ export function Remembered() {
   const [overview, , look] = useLoaded(() => api.get("/api/memory/overview"), []);
   const pages = usePages((limit, after) => (asked
     ? `/api/memory/items?limit=${FOUND}&q=${asQuery(asked)}`
-    : `/api/memory/items?limit=${limit}&only=${only}${after ? `&after=${encodeURIComponent(after)}` : ""}`), [asked, only], keyOf);
+    : `/api/memory/items?limit=${limit}&only=${only}${after ? `&after=${encodeURIComponent(after)}` : ""}`),
+    [asked, only], keyOf);
   useNews(look);
   const [target, setTarget] = useState(null);
   const [room, toNew] = useKeptFocus();
@@ -155,12 +202,16 @@ export function Remembered() {
     room.current?.querySelector(".count, [role=status]")?.focus(); // the entry that had it is no more
   };
   // The first words of a question are a place of their own: from there, back leads to the list.
-  const to = (next, { replace = true } = {}) => go(addressOf({ only: only === "current" ? "" : only, q: asked, ...next }), { replace });
+  const to = (next, { replace = true } = {}) =>
+    go(addressOf({ only: only === "current" ? "" : only, q: asked, ...next }), { replace });
   return html`
     <div ref=${room}>
       <${Line} asked=${asked} onAsk=${(words) => to({ q: words }, { replace: Boolean(asked) || !words })} />
-      ${!asked && html`<${Filter} legend="What is shown" value=${only} options=${FILTERS} onChange=${(key) => to({ only: key === "current" ? "" : key })} />`}
-      <${List} pages=${pages} asked=${asked} only=${only} overview=${overview} onForget=${setTarget} onAll=${() => go("/memory")} toNew=${toNew} />
+      ${!asked && html`
+        <${Filter} legend="What is shown" value=${only} options=${FILTERS}
+          onChange=${(key) => to({ only: key === "current" ? "" : key })} />`}
+      <${List} pages=${pages} asked=${asked} only=${only} overview=${overview} onForget=${setTarget}
+        onAll=${() => go("/memory")} toNew=${toNew} />
       ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}
     </div>`;
 }

@@ -1,12 +1,13 @@
+// @ts-check
 // Open loops: what is to be done, pinned ones first, by how pressing it is, until it is over.
 import { api } from "../api.js";
-import { tell } from "../dialog.js";
+import { notify } from "../dialog.js";
 import { draftOf } from "../draft.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { reading, useReading } from "../place.js";
 import { go, route } from "../router.js";
 import { html, useId, useRef, useState } from "../ui.js";
-import { few, plural } from "../words.js";
+import { shorten, plural } from "../words.js";
 import { Forget } from "./forget.js";
 import { attempt, PinTool, Reword, unsaved, useWayBack } from "./item.js";
 import { Quotes } from "./source.js";
@@ -16,9 +17,15 @@ const STEP = 50;
 const FILTERS = [["open", "Open"], ["done", "Done"], ["dropped", "Dropped"]];
 const STATES = { open: ["open", "needs_review", "stale"], done: ["done"], dropped: ["dropped"] };
 const HORIZONS = { today: "today or tomorrow", this_week: "within a week", ongoing: "ongoing" };
-const ORDERS = { pinned: "pinned ones first, then the most pressing", open: "the most pressing first", done: "the newest first", dropped: "the newest first" };
+const ORDERS = {
+  pinned: "pinned ones first, then the most pressing", open: "the most pressing first", done: "the newest first",
+  dropped: "the newest first"
+};
 const NONE = {
-  open: ["Nothing is open.", "When you say “I'll call the bank tomorrow”, it stands here after the session, with your words."],
+  open: [
+    "Nothing is open.",
+    "When you say “I'll call the bank tomorrow”, it stands here after the session, with your words."
+  ],
   done: ["Nothing is done yet.", "What you mark as done, or say is done, is kept here."],
   dropped: ["Nothing was dropped.", "What you decide not to do is kept here, so it can be taken up again."],
 };
@@ -27,7 +34,9 @@ const NONE = {
 export function due(day, now = new Date()) {
   if (!day) return ["", false];
   const [year, month, date] = day.split("-").map(Number);
-  const left = Math.round((Date.UTC(year, month - 1, date) - Date.UTC(now.getFullYear(), now.getMonth(), now.getDate())) / 86_400_000);
+  const left = Math.round(
+    (Date.UTC(year, month - 1, date) - Date.UTC(now.getFullYear(), now.getMonth(), now.getDate())) / 86_400_000
+  );
   if (left === 0) return ["due today", false];
   if (left === 1) return ["due tomorrow", false];
   if (left < 0) return [left === -1 ? "due yesterday" : `due ${plural(-left, "day")} ago`, true];
@@ -38,11 +47,16 @@ function Marks({ loop }) {
   const over = ["done", "dropped"].includes(loop.status);
   const [when, late] = due(loop.dueDate);
   const marks = [
-    loop.pinned && ["pinned", ""], over && [loop.status, "over"], !over && when && [when, late ? "late" : ""], !over && !when && [HORIZONS[loop.timeHorizon] ?? loop.timeHorizon, ""],
-    ["stale", "needs_review"].includes(loop.status) && [`needs a look: not spoken of since ${dayOf(loop.lastSeenAt)}`, "look"],
+    loop.pinned && ["pinned", ""], over && [loop.status, "over"], !over && when && [when, late ? "late" : ""],
+    !over && !when && [HORIZONS[loop.timeHorizon] ?? loop.timeHorizon, ""],
+    ["stale", "needs_review"].includes(loop.status)
+      && [`needs a look: not spoken of since ${dayOf(loop.lastSeenAt)}`, "look"],
     loop.domain !== "general" && [loop.domain, ""], ...loop.tags.map((tag) => [tag, "tag"]),
   ].filter(Boolean);
-  return html`<p class="marks">${marks.map(([words, kind]) => html`<span key=${words} class=${kind}><bdi>${words}</bdi></span>`)}</p>`;
+  return html`
+    <p class="marks">
+      ${marks.map(([words, kind]) => html`<span key=${words} class=${kind}><bdi>${words}</bdi></span>`)}
+    </p>`;
 }
 
 /** What is typed of a loop and not saved yet: its words, and the day it is due. */
@@ -52,45 +66,78 @@ const draftFor = (loop) => draftOf(`loop.${loop.id}`, savedOf(loop));
 function DayField({ loop }) {
   const id = useId();
   const draft = draftFor(loop);
-  return html`<div class="field day"><label for=${id}>Due</label><input id=${id} type="date" value=${draft.now.day} onInput=${(event) => draft.set("day", event.target.value)} /><small>Left empty, it is due on no day.</small></div>`;
+  return html`
+    <div class="field day">
+      <label for=${id}>Due</label>
+      <input id=${id} type="date" value=${draft.now.day} onInput=${(event) => draft.set("day", event.target.value)} />
+      <small>Left empty, it is due on no day.</small>
+    </div>`;
 }
 
 function Loop({ loop, put, onForget }) {
   const [editing, setEditing] = useState(unsaved(`loop.${loop.id}`, savedOf(loop)));
   const back = useWayBack(editing);
-  const name = few(loop.text);
+  const name = shorten(loop.text);
   const over = ["done", "dropped"].includes(loop.status);
-  const mark = (change, done) => attempt(async () => put(await api.patch(`/api/memory/loops/${loop.id}`, change)), done);
+  const mark = (change, done) =>
+    attempt(async () => put(await api.patch(`/api/memory/loops/${loop.id}`, change)), done);
   const end = (status, done) => mark({ status }, done);
   const correct = async (text) => {
     const { day } = draftFor(loop).now;
-    const change = { ...(text === loop.text ? {} : { text }), ...((loop.dueDate ?? "") === day ? {} : { dueDate: day || null }) };
+    const change = {
+      ...(text === loop.text ? {} : { text }), ...((loop.dueDate ?? "") === day ? {} : { dueDate: day || null })
+    };
     if (Object.keys(change).length) {
       put(await api.patch(`/api/memory/loops/${loop.id}`, change));
       changed();
-      tell("Corrected.");
+      notify("Corrected.");
     }
   };
   return html`
     <li class=${`memo loop${over ? " past" : ""}`} data-entry=${loop.id} data-status=${loop.status}>
-      <div class="margin-note"><span class="label">${loop.type}</span><time class="stamp" datetime=${loop.lastSeenAt}>${dayOf(loop.lastSeenAt)}</time></div>
+      <div class="margin-note">
+        <span class="label">${loop.type}</span>
+        <time class="stamp" datetime=${loop.lastSeenAt}>${dayOf(loop.lastSeenAt)}</time>
+      </div>
       <div class="entry">
         ${editing
-          ? html`<${Reword} name=${`loop.${loop.id}`} label="Put it rightly" text=${loop.text} max="300" onSave=${correct} onClose=${() => setEditing(false)}>
+          ? html`
+            <${Reword} name=${`loop.${loop.id}`} label="Put it rightly" text=${loop.text} max="300" onSave=${correct}
+              onClose=${() => setEditing(false)}>
               <${DayField} loop=${loop} /><//>`
           : html`<p class="statement" dir="auto"><${Long} text=${loop.text} /></p>`}
         <${Marks} loop=${loop} />
         <${Quotes} list=${loop.evidence} day=${dayOf(loop.lastSeenAt)} />
         <div class="tools">
           ${over
-            ? html`<button type="button" data-tool="end" aria-label=${`Take up again: ${name}`} onClick=${() => end("open", "It is open again.")}>Take up again</button>`
+            ? html`
+              <button type="button" data-tool="end" aria-label=${`Take up again: ${name}`}
+                onClick=${() => end("open", "It is open again.")}>
+                Take up again
+              </button>`
             : html`
-              <button type="button" data-tool="end" aria-label=${`Done: ${name}`} onClick=${() => end("done", "Done.")}>Done</button>
-              <button type="button" data-tool="drop" aria-label=${`Drop: ${name}`} onClick=${() => end("dropped", "Dropped. It can be taken up again.")}>Drop</button>
-              ${loop.status !== "open" && html`<button type="button" data-tool="still" aria-label=${`Still open: ${name}`} onClick=${() => end("open", "Still open. It is looked at again later.")}>Still open</button>`}
-              <button type="button" data-tool="correct" ref=${back} aria-label=${`Correct: ${name}`} aria-expanded=${editing ? "true" : "false"} onClick=${() => setEditing(!editing)}>Correct</button>
+              <button type="button" data-tool="end" aria-label=${`Done: ${name}`}
+                onClick=${() => end("done", "Done.")}>
+                Done
+              </button>
+              <button type="button" data-tool="drop" aria-label=${`Drop: ${name}`}
+                onClick=${() => end("dropped", "Dropped. It can be taken up again.")}>
+                Drop
+              </button>
+              ${loop.status !== "open" && html`
+                <button type="button" data-tool="still" aria-label=${`Still open: ${name}`}
+                  onClick=${() => end("open", "Still open. It is looked at again later.")}>
+                  Still open
+                </button>`}
+              <button type="button" data-tool="correct" ref=${back} aria-label=${`Correct: ${name}`}
+                aria-expanded=${editing ? "true" : "false"} onClick=${() => setEditing(!editing)}>
+                Correct
+              </button>
               <${PinTool} pinned=${loop.pinned} name=${name} mark=${mark} />`}
-          <button type="button" data-tool="forget" aria-label=${`Forget: ${name}`} onClick=${() => onForget({ kind: "loop", id: loop.id, words: loop.text })}>Forget …</button>
+          <button type="button" data-tool="forget" aria-label=${`Forget: ${name}`}
+            onClick=${() => onForget({ kind: "loop", id: loop.id, words: loop.text })}>
+            Forget …
+          </button>
         </div>
       </div>
     </li>`;
@@ -105,29 +152,43 @@ export function Loops() {
   const [room, toNew] = useKeptFocus();
   const changes = useRef(0);
   const [loops, failure, again] = useLoaded(async () => ({
-    kind, since: changes.current, list: await api.get(`/api/memory/loops?${STATES[kind].map((one) => `status=${one}`).join("&")}`),
+    kind, since: changes.current,
+    list: await api.get(`/api/memory/loops?${STATES[kind].map((one) => `status=${one}`).join("&")}`),
   }), [kind]);
   useNews(again);
   const list = loops?.kind === kind ? loops.list : null;
   useReading(list && many);
-  const gone = async () => { setTarget(null); await again(); room.current?.querySelector(".count, [role=status]")?.focus(); };
+  const gone = async () => {
+    setTarget(null);
+    await again();
+    room.current?.querySelector(".count, [role=status]")?.focus();
+  };
   // What was changed here stays where it is, so that it can be changed back, until it is read anew.
   const put = (loop) => {
     const number = ++changes.current;
     setMine((now) => new Map(now).set(loop.id, { loop, number }));
   };
   const now = (loop) => (mine.get(loop.id)?.number > loops.since ? mine.get(loop.id).loop : loop);
-  const show = (key) => { setMany(STEP); go(key === "open" ? "/memory/open-loops" : `/memory/open-loops?only=${key}`, { replace: true }); };
+  const show = (key) => {
+    setMany(STEP);
+    go(key === "open" ? "/memory/open-loops" : `/memory/open-loops?only=${key}`, { replace: true });
+  };
   const [none, how] = NONE[kind];
   return html`
     <div ref=${room}>
       <${Filter} legend="Which loops" value=${kind} options=${FILTERS} onChange=${show} />
       ${failure && html`<${Failed} failure=${failure} again=${again} />`}
       ${!list && !failure && html`<${Waiting}>Looking what is open …<//>`}
-      ${list?.length === 0 && html`<div class="empty" role="status" tabindex="-1"><p>${none}</p><p class="soft">${how}</p></div>`}
+      ${list?.length === 0 && html`
+        <div class="empty" role="status" tabindex="-1"><p>${none}</p><p class="soft">${how}</p></div>`}
       ${list?.length > 0 && html`
-        <p class="stamp count" role="status" tabindex="-1">${plural(list.length, "loop")}, ${ORDERS[kind === "open" && list[0].pinned ? "pinned" : kind]}</p>
-        <ol class="memos">${list.slice(0, many).map((loop) => html`<${Loop} key=${loop.id} loop=${now(loop)} put=${put} onForget=${setTarget} />`)}</ol>`}
+        <p class="stamp count" role="status" tabindex="-1">
+          ${plural(list.length, "loop")}, ${ORDERS[kind === "open" && list[0].pinned ? "pinned" : kind]}
+        </p>
+        <ol class="memos">
+          ${list.slice(0, many)
+            .map((loop) => html`<${Loop} key=${loop.id} loop=${now(loop)} put=${put} onForget=${setTarget} />`)}
+        </ol>`}
       ${list?.length > many && html`<${More} toNew=${toNew} onMore=${() => setMany(many + 2 * STEP)}>Show more<//>`}
       ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}
     </div>`;

@@ -1,22 +1,29 @@
+// @ts-check
 // The profile: place by place, each line with who says so; written by hand where one likes.
 import { api } from "../api.js";
-import { sure, tell, tellFailure } from "../dialog.js";
+import { confirm, notify, notifyFailure } from "../dialog.js";
 import { draftOf } from "../draft.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { useReading } from "../place.js";
 import { html, useId, useRef, useState } from "../ui.js";
-import { few } from "../words.js";
+import { shorten } from "../words.js";
 import { Forget } from "./forget.js";
 import { Reword, unsaved, useWayBack } from "./item.js";
 import { Quotes } from "./source.js";
 import { changed, Long, useKeptFocus, useNews } from "./state.js";
 
-const DOMAINS = [["relationships", "Relationships"], ["work", "Work"], ["health", "Health"], ["spirituality", "Spirituality"], ["general", "Life in general"]];
+const DOMAINS = [
+  ["relationships", "Relationships"], ["work", "Work"], ["health", "Health"], ["spirituality", "Spirituality"],
+  ["general", "Life in general"]
+];
 /** What a line may be for an empty place: a hint of what belongs there. */
 const HINTS = {
-  name: "How you want to be called.", tone: "Dry, warm, blunt …", avoid: "A word or a habit that you do not want to meet.",
-  instructions: "“Always answer briefly.”", current_focus: "What is on your mind these weeks.", work_context: "What you do, and with whom.",
-  key_relationships: "Who they are to you.", patterns: "What you tend to do.", north_star: "What you are after in the long run.",
+  name: "How you want to be called.", tone: "Dry, warm, blunt …",
+  avoid: "A word or a habit that you do not want to meet.",
+  instructions: "“Always answer briefly.”", current_focus: "What is on your mind these weeks.",
+  work_context: "What you do, and with whom.",
+  key_relationships: "Who they are to you.", patterns: "What you tend to do.",
+  north_star: "What you are after in the long run.",
 };
 
 function Bar({ name, part }) {
@@ -30,7 +37,9 @@ function Bar({ name, part }) {
 function Completeness({ known }) {
   return html`
     <section aria-labelledby="known"><h2 id="known">How much is known</h2>
-      <ul class="bars">${DOMAINS.map(([key, name]) => html`<${Bar} key=${key} name=${name} part=${known[key] ?? 0} />`)}</ul>
+      <ul class="bars">
+        ${DOMAINS.map(([key, name]) => html`<${Bar} key=${key} name=${name} part=${known[key] ?? 0} />`)}
+      </ul>
       <p class="soft small">Nothing has to be filled in. What is empty is simply not known.</p>
     </section>`;
 }
@@ -43,7 +52,8 @@ function Whole({ told, put, onForget }) {
   const { model, completeness } = told;
   const one = (line) => (line ? [line] : []);
   const given = (place, label, lines, more = {}) => html`
-    <${Place} key=${`${place}-${more.item ?? ""}`} place=${place} label=${label} lines=${lines} hint=${HINTS[place.split(".").at(-1)]} put=${put} onForget=${onForget} ...${more} />`;
+    <${Place} key=${`${place}-${more.item ?? ""}`} place=${place} label=${label} lines=${lines}
+      hint=${HINTS[place.split(".").at(-1)]} put=${put} onForget=${onForget} ...${more} />`;
   return html`
     <${Section} id="manner" title="How to speak with you">
       ${given("name", "Name", one(model.name), { single: true })}
@@ -56,7 +66,9 @@ function Whole({ told, put, onForget }) {
       ${given("work_context", "Work", one(model.work_context), { single: true })}
     <//>
     <${Section} id="stars" title="North stars">
-      ${DOMAINS.map(([key, name]) => given("north_star", name, one(model.north_star[key]), { single: true, item: key }))}
+      ${DOMAINS.map(([key, name]) => given("north_star", name, one(model.north_star[key]), {
+        single: true, item: key
+      }))}
     <//>
     <${Section} id="others" title="People and patterns">
       ${given("key_relationships", "People", model.key_relationships, { named: true })}
@@ -74,19 +86,28 @@ export function Profile() {
   const told = mine && read && mine.version >= read.version ? mine : read;
   useReading(told && 0);
   const gone = async () => { setTarget(null); await again(); setMine(null); };
-  if (!told) return failure ? html`<${Failed} failure=${failure} again=${again} />` : html`<${Waiting}>Reading the profile …<//>`;
+  if (!told) {
+    return failure
+      ? html`<${Failed} failure=${failure} again=${again} />`
+      : html`<${Waiting}>Reading the profile …<//>`;
+  }
   return html`
     <div ref=${room}>
       ${failure && html`<${Failed} failure=${failure} again=${again} />`}
       ${!told.exists && html`<div class="empty" role="status"><p>Nothing is known of you yet.</p>
-        <p class="soft">“Call me Ana”, “always answer briefly”: what you say of yourself and of how you want to be answered is noted when a session ends. Or write it here.</p></div>`}
+        <p class="soft">
+          “Call me Ana”, “always answer briefly”: what you say of yourself and of how you want to be answered is noted
+          when a session ends. Or write it here.
+        </p>
+        </div>`}
       <${Whole} told=${told} put=${setMine} onForget=${setTarget} />
       ${target && html`<${Forget} target=${target} onClose=${() => setTarget(null)} onDone=${gone} />`}
     </div>`;
 }
 
 // A place in the profile and the lines that stand there.
-const REMOVED = "It does not hold any more, and is not inferred again. The words it was taken from stay; Forget takes those, too.";
+const REMOVED =
+  "It does not hold any more, and is not inferred again. The words it was taken from stay; Forget takes those, too.";
 
 const EMPTY = { text: "", who: "" };
 
@@ -99,29 +120,43 @@ function source({ source: from, confidence }) {
 function Line({ line, label, put, onForget }) {
   const [editing, setEditing] = useState(unsaved(`line.${line.id}`, { text: line.text }));
   const back = useWayBack(editing);
-  const name = `${label}, ${few(line.name || line.text)}`;
+  const name = `${label}, ${shorten(line.name || line.text)}`;
   const path = `/api/memory/profile/lines/${line.id}`;
-  const done = (told, words) => { put(told); changed(); tell(words); };
+  const done = (told, words) => { put(told); changed(); notify(words); };
   const save = async (text) => text !== line.text && done(await api.patch(path, { text }), "Kept.");
   const remove = async () => {
-    if (!await sure("Take this out of the profile?", { detail: `${line.text}. ${REMOVED}`, yes: "Take it out" })) return;
+    if (!await confirm("Take this out of the profile?", { detail: `${line.text}. ${REMOVED}`, yes: "Take it out" })) {
+      return;
+    }
     try {
       done(await api.del(path), "It is out of the profile.");
     } catch (failure) {
-      tellFailure(failure);
+      notifyFailure(failure);
     }
   };
   return html`
     <dd class="profile-line" data-entry=${line.id}>
       ${editing
-        ? html`<${Reword} name=${`line.${line.id}`} label="In other words" text=${line.text} max="2000" onSave=${save} onClose=${() => setEditing(false)} />`
-        : html`<p class="statement" dir="auto">${line.name && line.name !== line.text && html`<b dir="auto">${line.name}</b> `}<${Long} text=${line.text} /></p>`}
+        ? html`
+          <${Reword} name=${`line.${line.id}`} label="In other words" text=${line.text} max="2000" onSave=${save}
+            onClose=${() => setEditing(false)} />`
+        : html`
+          <p class="statement" dir="auto">
+            ${line.name && line.name !== line.text && html`<b dir="auto">${line.name}</b> `}
+            <${Long} text=${line.text} />
+          </p>`}
       <p class="marks"><span>${source(line)}</span></p>
       <${Quotes} list=${line.evidence} />
       <div class="tools">
-        <button type="button" data-tool="correct" ref=${back} aria-label=${`Edit: ${name}`} aria-expanded=${editing ? "true" : "false"} onClick=${() => setEditing(!editing)}>Edit</button>
+        <button type="button" data-tool="correct" ref=${back} aria-label=${`Edit: ${name}`}
+          aria-expanded=${editing ? "true" : "false"} onClick=${() => setEditing(!editing)}>
+          Edit
+        </button>
         <button type="button" data-tool="remove" aria-label=${`Remove: ${name}`} onClick=${remove}>Remove</button>
-        <button type="button" data-tool="forget" aria-label=${`Forget: ${name}`} onClick=${() => onForget({ kind: "profile", id: line.id, words: line.text })}>Forget …</button>
+        <button type="button" data-tool="forget" aria-label=${`Forget: ${name}`}
+          onClick=${() => onForget({ kind: "profile", id: line.id, words: line.text })}>
+          Forget …
+        </button>
       </div>
     </dd>`;
 }
@@ -138,9 +173,13 @@ function Add({ place, item, label, hint, named, put, onClose }) {
     if (busy) return;
     setBusy(true);
     try {
-      put(await api.post("/api/memory/profile/lines", { place, item: named ? who.trim() : item, text: text.trim() || who.trim() }));
+      put(
+        await api.post("/api/memory/profile/lines", {
+          place, item: named ? who.trim() : item, text: text.trim() || who.trim()
+        })
+      );
       changed();
-      tell("Kept.");
+      notify("Kept.");
       close();
     } catch (error) {
       setFailure(error);
@@ -149,18 +188,30 @@ function Add({ place, item, label, hint, named, put, onClose }) {
   };
   const keys = (event) => {
     if (event.key === "Escape") { event.preventDefault(); close(); }
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.currentTarget.requestSubmit(); }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      event.currentTarget.requestSubmit();
+    }
   };
   const found = useRef(draft.fields.length > 0); // not just opened
   const first = (box) => box && !box.dataset.met && (box.dataset.met = "yes", found.current || box.focus());
   return html`
     <form class="reword" data-tool="add" onSubmit=${save} onKeyDown=${keys}>
-      ${named && html`<label class="field"><span>Name</span><input type="text" ref=${first} dir="auto" maxlength="200" value=${who} onInput=${(event) => draft.set("who", event.target.value)} /></label>`}
+      ${named && html`
+        <label class="field">
+          <span>Name</span>
+          <input type="text" ref=${first} dir="auto" maxlength="200" value=${who}
+            onInput=${(event) => draft.set("who", event.target.value)} />
+        </label>`}
       <label class=${named ? "label" : "aside"} for=${id}>${named ? "Who they are to you" : label}</label>
-      <textarea id=${id} class="box" rows="2" dir="auto" maxlength="2000" ref=${named ? undefined : first} placeholder=${hint} value=${text} onInput=${(event) => draft.set("text", event.target.value)}></textarea>
+      <textarea id=${id} class="box" rows="2" dir="auto" maxlength="2000" ref=${named ? undefined : first}
+        placeholder=${hint} value=${text} onInput=${(event) => draft.set("text", event.target.value)}></textarea>
       ${failure && html`<${Failed} failure=${failure} />`}
       <div class="row">
-        <button type="submit" class="solid" disabled=${!(named ? who : text).trim()} aria-disabled=${busy ? "true" : undefined}>${busy ? "Saving …" : "Save"}</button>
+        <button type="submit" class="solid" disabled=${!(named ? who : text).trim()}
+          aria-disabled=${busy ? "true" : undefined}>
+          ${busy ? "Saving …" : "Save"}
+        </button>
         <button type="button" class="plain" onClick=${close}>Cancel</button>
       </div>
     </form>`;
@@ -174,12 +225,20 @@ export function Place({ place, label, lines, hint, single = false, item = "", na
   return html`
     <div class="place" data-place=${`${place}-${item}`}>
       <dt>${label}</dt>
-      ${lines.map((line) => html`<${Line} key=${line.id} line=${line} label=${label} put=${put} onForget=${onForget} />`)}
+      ${lines.map((line) => html`
+        <${Line} key=${line.id} line=${line} label=${label} put=${put} onForget=${onForget} />`)}
       ${room && html`<dd class="add">
         ${adding
-          ? html`<${Add} place=${place} item=${item} label=${label} hint=${hint} named=${named} put=${put} onClose=${() => setAdding(false)} />`
+          ? html`
+            <${Add} place=${place} item=${item} label=${label} hint=${hint} named=${named} put=${put}
+              onClose=${() => setAdding(false)} />`
           : html`${lines.length === 0 && html`<p class="soft">${hint}</p>`}
-            <div class="tools"><button type="button" data-tool="add" ref=${back} aria-label=${`Add: ${label}`} onClick=${() => setAdding(true)}>Add</button></div>`}
+            <div class="tools">
+              <button type="button" data-tool="add" ref=${back} aria-label=${`Add: ${label}`}
+                onClick=${() => setAdding(true)}>
+                Add
+              </button>
+            </div>`}
       </dd>`}
     </div>`;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Where something was said: the words, who said them and when, and the way to that turn.
 import { api } from "../api.js";
 import { colorOf } from "../lists.js";
@@ -22,7 +23,8 @@ async function ask() {
   for (let start = 0; start < wanted.length; start += MOST) {
     const some = wanted.slice(start, start + MOST);
     try {
-      const found = await api.get(`/api/memory/places?${some.map((one) => `at=${encodeURIComponent(one)}`).join("&")}`);
+      const found =
+        await api.get(`/api/memory/places?${some.map((one) => `at=${encodeURIComponent(one)}`).join("&")}`);
       const next = new Map(places.peek());
       for (const one of found) next.set(`${one.sessionId}#${one.messageIndex}`, one);
       places.value = next;
@@ -46,7 +48,10 @@ function Voice({ role, place, advisor }) {
   if (role === "user") return html`<span class="speaker">You</span>`;
   const name = place?.advisorName || "An advisor";
   const id = place?.advisorId ?? advisor ?? "";
-  return html`<span class="speaker" data-c style=${{ "--c": colorOf(id) }}><span class="mono" aria-hidden="true">${monogram(name)}</span><bdi>${name}</bdi></span>`;
+  return html`
+    <span class="speaker" data-c style=${{ "--c": colorOf(id) }}>
+      <span class="mono" aria-hidden="true">${monogram(name)}</span><bdi>${name}</bdi>
+    </span>`;
 }
 
 function Way({ place }) {
@@ -64,7 +69,8 @@ export function Origin({ where, advisor, day }) {
   return html`
     <span class="whence">
       <${Voice} role=${where.role} place=${place} advisor=${advisor} />
-      ${when && html`<time class="stamp" datetime=${where.timestamp}>${when.startsWith(`${day} `) ? when.slice(11) : when}</time>`}
+      ${when && html`
+        <time class="stamp" datetime=${where.timestamp}>${when.startsWith(`${day} `) ? when.slice(11) : when}</time>`}
       <${Way} place=${place} />
     </span>`;
 }
@@ -92,6 +98,7 @@ export function Quotes({ list, day }) {
     ${older.length > 0 && html`
       <details class="more">
         <summary>${older.length === 1 ? "Said once before" : `Said ${older.length} times before`}</summary>
-        ${older.map((one) => html`<${Quote} key=${`${one.sessionId}#${one.messageIndex}${one.quote}`} evidence=${one} />`)}
+        ${older.map((one) => html`
+          <${Quote} key=${`${one.sessionId}#${one.messageIndex}${one.quote}`} evidence=${one} />`)}
       </details>`}`;
 }

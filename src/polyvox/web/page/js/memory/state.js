@@ -1,19 +1,19 @@
+// @ts-check
 // What the parts of the memory room share: news of changes, lists that come page by page, dates.
 import { api, request } from "../api.js";
-import { useReturning } from "../load.js";
+import { announceChange, onChange, useCurrent } from "../current.js";
 import { reading, useReading } from "../place.js";
 import { html, signal, useCallback, useEffect, useLayoutEffect, useRef, useState } from "../ui.js";
 import { stamp } from "../words.js";
 
-const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("polyvox.memory") : null;
 const news = signal(0);
-channel?.addEventListener("message", refresh);
+onChange("memory", refresh);
 
 /** Whoever shows memory here reads it again. */
 export function refresh() { news.value += 1; }
 
 /** Something was changed here: this browser's other tabs read it again. */
-export const changed = () => channel?.postMessage("changed");
+export const changed = () => announceChange("memory");
 
 /** Runs `again` when memory changed elsewhere: in another tab, or by the work behind it. */
 export function useNews(again) {
@@ -22,7 +22,7 @@ export function useNews(again) {
   useEffect(() => {
     if (last.current !== now) { last.current = now; again(); }
   }, [now, again]);
-  useReturning(again);
+  useCurrent(again);
 }
 
 const STEP = 30;
@@ -100,7 +100,11 @@ export function Long({ text }) {
   if (text.length <= LONG * 1.25) return marked(text);
   const start = text.slice(0, LONG);
   const cut = start.slice(0, Math.max(start.search(/\s\S*$/), LONG / 2)).trimEnd();
-  return html`${open ? marked(text) : `${cut} …`} <button type="button" class="quiet rest" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "less" : "more"}</button>`;
+  return html`
+    ${open ? marked(text) : `${cut} …`} <button type="button" class="quiet rest"
+      aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>
+      ${open ? "less" : "more"}
+    </button>`;
 }
 
 /** Takes a file from the server, with whatever the server asks of us for it. */
@@ -120,25 +124,29 @@ export function Filter({ legend, value, options, onChange }) {
     <fieldset class="choice">
       <legend class="aside">${legend}</legend>
       ${options.map(([key, label]) => html`
-        <label key=${key}><input type="radio" name=${legend} checked=${value === key} onChange=${() => onChange(key)} /><span>${label}</span></label>`)}
+        <label key=${key}>
+          <input type="radio" name=${legend} checked=${value === key} onChange=${() => onChange(key)} />
+          <span>${label}</span>
+        </label>`)}
     </fieldset>`;
 }
 
 // Where the focus goes when what has it moves, gets another name, or is no more.
+/** @returns {HTMLElement[]} */
 const namesOf = (room) => [...room.querySelectorAll("[data-entry]")];
 
 /** What has the focus in `room`, told so that it can be found again. */
 function holder(room) {
-  const one = document.activeElement;
+  const one = /** @type {HTMLElement} */ (document.activeElement);
   if (!one || !room?.contains(one) || one.closest("dialog")) return null;
-  const entry = one.closest("[data-entry]");
-  const place = one.closest("[data-place]");
+  const entry = /** @type {HTMLElement} */ (one.closest("[data-entry]"));
+  const place = /** @type {HTMLElement} */ (one.closest("[data-place]"));
   return {
     one,
     entry: entry?.dataset.entry,
     place: place?.dataset.place,
     at: place && entry ? namesOf(place).indexOf(entry) : -1,
-    tool: one.closest("[data-tool]")?.dataset.tool,
+    tool: /** @type {HTMLElement} */ (one.closest("[data-tool]"))?.dataset.tool,
     seen: one.matches(":focus-visible") || Boolean(one.closest("form")),
   };
 }
@@ -147,15 +155,18 @@ function holder(room) {
 function successor(room, was) {
   const place = was.place && [...room.querySelectorAll("[data-place]")].find((one) => one.dataset.place === was.place);
   const there = place ? namesOf(place) : [];
-  const toolOf = (entry) => entry?.querySelector(`button[data-tool="${was.tool}"]`) ?? entry?.querySelector("button[data-tool]");
+  const toolOf = (entry) =>
+    entry?.querySelector(`button[data-tool="${was.tool}"]`) ?? entry?.querySelector("button[data-tool]");
   return toolOf(namesOf(room).find((one) => one.dataset.entry === was.entry)) ?? toolOf(there[was.at])
-    ?? place?.querySelector('button[data-tool="add"]') ?? toolOf(there.at(-1)) ?? room.querySelector(".count, [role=status][tabindex]");
+    ?? place?.querySelector('button[data-tool="add"]') ?? toolOf(there.at(-1))
+      ?? room.querySelector(".count, [role=status][tabindex]");
 }
 
 /**
  * `[room, toNew]`: the focus stays with what has it in `room`, wherever that is drawn. Who looks at
  * it is taken along; who only pressed it goes on reading. After `toNew(button)` it goes to the
  * first entry that was not there before.
+ * @returns {[{ current: any }, (button: HTMLElement) => void]}
  */
 export function useKeptFocus() {
   const room = useRef(null);
@@ -180,7 +191,10 @@ export function useKeptFocus() {
     next?.focus({ preventScroll: !was.seen });
   });
   const toNew = (button) => {
-    wish.current = { button, seen: button.matches(":focus-visible"), old: new Set(namesOf(room.current).map((one) => one.dataset.entry)) };
+    wish.current = {
+      button, seen: button.matches(":focus-visible"),
+      old: new Set(namesOf(room.current).map((one) => one.dataset.entry))
+    };
   };
   return [room, toNew];
 }
@@ -192,5 +206,8 @@ export function More({ busy = false, toNew, onMore, children }) {
     toNew(event.currentTarget);
     onMore();
   };
-  return html`<button type="button" class="plain onward" aria-disabled=${busy ? "true" : undefined} onClick=${press}>${busy ? "Reading on …" : children}</button>`;
+  return html`
+    <button type="button" class="plain onward" aria-disabled=${busy ? "true" : undefined} onClick=${press}>
+      ${busy ? "Reading on …" : children}
+    </button>`;
 }

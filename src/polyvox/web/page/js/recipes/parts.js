@@ -1,19 +1,36 @@
+// @ts-check
 // How much of a conversation an advisor is sent: the window, its reach, and the limit.
 import { api } from "../api.js";
-import { Choices, Field, NumberField, said } from "../form.js";
+import { Choices, Field, NumberField, errorOf } from "../form.js";
 import { advisors } from "../lists.js";
 import { useLoaded } from "../load.js";
 import { html, useState } from "../ui.js";
 import { limitInWords, readLimit } from "./words.js";
 
 const KINDS = [
-  { value: "graceful", label: "Everything that fits", says: "When a conversation grows too long for the model, the oldest question goes first, together with its answer." },
-  { value: "bookends", label: "The beginning and the newest part", says: "How it began stays in view, and what was said last; the middle is left out, and the advisor is told how much." },
-  { value: "recent", label: "Only the newest messages of a session", says: "Short and cheap. What was said earlier is forgotten." },
+  {
+    value: "graceful", label: "Everything that fits",
+    says: "When a conversation grows too long for the model, the oldest question goes first, together with its answer."
+  },
+  {
+    value: "bookends", label: "The beginning and the newest part",
+    says:
+      "How it began stays in view, and what was said last; the middle is left out, and the advisor is told how much."
+  },
+  {
+    value: "recent", label: "Only the newest messages of a session",
+    says: "Short and cheap. What was said earlier is forgotten."
+  },
 ];
 const REACH = [
-  { value: "conversation", label: "The whole conversation", says: "From its first message on, however long ago that was." },
-  { value: "session", label: "The current session", says: "A session ends when you pause for a while; what came before is not sent." },
+  {
+    value: "conversation", label: "The whole conversation",
+    says: "From its first message on, however long ago that was."
+  },
+  {
+    value: "session", label: "The current session",
+    says: "A session ends when you pause for a while; what came before is not sent."
+  },
 ];
 const NUMBERS = {
   graceful: [],
@@ -33,11 +50,13 @@ export function Memory({ now, set, failure }) {
     ${NUMBERS[window.kind].length > 0 && html`
       <div class="counts">
         ${NUMBERS[window.kind].map(({ name, label, min }) => html`
-          <${NumberField} key=${name} label=${label} min=${min} max=${1_000_000} value=${window[name]} wrong=${said(failure, `window.${name}`)}
+          <${NumberField} key=${name} label=${label} min=${min} max=${1_000_000} value=${window[name]}
+            wrong=${errorOf(failure, `window.${name}`)}
             onChange=${(value) => value !== null && change({ [name]: Math.round(value) })} />`)}
       </div>`}
     ${window.kind !== "recent" && html`
-      <${Choices} legend="How far back" value=${now.scope} options=${REACH} onChange=${(scope) => set("scope", scope)} />`}
+      <${Choices} legend="How far back" value=${now.scope} options=${REACH} onChange=${(scope) => set("scope", scope)}
+        />`}
     <${LimitField} value=${now.context} onChange=${(context) => set("context", context)} />`;
 }
 
@@ -56,12 +75,13 @@ function LimitField({ value, onChange }) {
   };
   return html`
     <div class="counts">
-      <${NumberField} label="Never send more than" min=${1} max=${1_000_000_000} value=${limit?.amount ?? null} placeholder=${usual || "the usual limit"}
+      <${NumberField} label="Never send more than" min=${1} max=${1_000_000_000} value=${limit?.amount ?? null}
+        placeholder=${usual || "the usual limit"}
         hint="Left empty, the limit of the settings holds." onChange=${(number) => write(number, unit)} />
       <${Field} label="Counted in">
         ${(attributes) => html`
           <select ...${attributes} value=${unit} onChange=${measure}>
-            ${UNITS.map(([one, label]) => html`<option key=${one} value=${one}>${label}</option>`)}
+            ${UNITS.map(([unitName, label]) => html`<option key=${unitName} value=${unitName}>${label}</option>`)}
           </select>`}
       <//>
     </div>`;
@@ -69,21 +89,33 @@ function LimitField({ value, onChange }) {
 
 // What advisors see of each other: one rule, and exceptions from one advisor to another.
 const LEVELS = [
-  { value: "none", label: "Nothing", says: "Each answers as if it were alone. What they share is only what you tell them." },
-  { value: "last_turn", label: "The last turn", says: "Each reads what the others said to your message before this one, and may take it up or not." },
-  { value: "thread", label: "The whole conversation", says: "Each reads everything the others have said. This is long, and costs accordingly." },
+  {
+    value: "none", label: "Nothing",
+    says: "Each answers as if it were alone. What they share is only what you tell them."
+  },
+  {
+    value: "last_turn", label: "The last turn",
+    says: "Each reads what the others said to your message before this one, and may take it up or not."
+  },
+  {
+    value: "thread", label: "The whole conversation",
+    says: "Each reads everything the others have said. This is long, and costs accordingly."
+  },
 ];
 
 export function Visibility({ now, set }) {
   const { default: level, pairs } = now.visibility;
   const change = (more) => set("visibility", { ...now.visibility, ...more });
-  const edit = (at, more) => change({ pairs: pairs.map((one, i) => (i === at ? { ...one, ...more } : one)) });
+  const edit = (at, more) => change({ pairs: pairs.map((pair, i) => (i === at ? { ...pair, ...more } : pair)) });
   const add = () => {
     const [viewer, seen] = advisors.value;
-    change({ pairs: [...pairs, { viewer: viewer.id, seen: seen.id, level: level === "none" ? "last_turn" : "none" }] });
+    change({
+      pairs: [...pairs, { viewer: viewer.id, seen: seen.id, level: level === "none" ? "last_turn" : "none" }]
+    });
   };
   return html`
-    <${Choices} legend="Unless there is an exception, an advisor sees of another" value=${level} options=${LEVELS} onChange=${(value) => change({ default: value })} />
+    <${Choices} legend="Unless there is an exception, an advisor sees of another" value=${level} options=${LEVELS}
+      onChange=${(value) => change({ default: value })} />
     <div>
       <h3>Exceptions</h3>
       ${pairs.length === 0 && html`<p class="soft">None: the rule holds between all of them.</p>`}
@@ -94,24 +126,34 @@ export function Visibility({ now, set }) {
               <${Who} label="Advisor" value=${pair.viewer} onChange=${(viewer) => edit(at, { viewer })} />
               <${Who} label="sees of" value=${pair.seen} onChange=${(seen) => edit(at, { seen })} />
               <${Level} value=${pair.level} onChange=${(value) => edit(at, { level: value })} />
-              <div class="tools"><button type="button" aria-label=${`Remove exception ${at + 1}`} onClick=${() => change({ pairs: pairs.filter((_, i) => i !== at) })}>Remove</button></div>
-              ${pair.viewer === pair.seen && html`<p class="remark">An advisor always sees its own answers: choose two different ones.</p>`}
+              <div class="tools">
+                <button type="button" aria-label=${`Remove exception ${at + 1}`}
+                  onClick=${() => change({ pairs: pairs.filter((_, i) => i !== at) })}>
+                  Remove
+                </button>
+              </div>
+              ${pair.viewer === pair.seen && html`
+                <p class="remark">An advisor always sees its own answers: choose two different ones.</p>`}
             </li>`)}
         </ul>
         <p class="soft">Where two of them fit, the later one holds.</p>`}
-      <button type="button" class="plain" disabled=${advisors.value.length < 2} onClick=${add}>Add an exception</button>
+      <button type="button" class="plain" disabled=${advisors.value.length < 2} onClick=${add}>
+        Add an exception
+      </button>
     </div>`;
 }
 
 /** An exception may name an advisor by id or by its short name; and one that is gone by now. */
 function Who({ label, value, onChange }) {
-  const known = advisors.value.find((one) => one.id === value || one.slug === value);
+  const known = advisors.value.find((advisor) => advisor.id === value || advisor.slug === value);
   return html`
     <${Field} label=${label}>
       ${(attributes) => html`
-        <select ...${attributes} value=${known?.id || value} onChange=${(event) => onChange(event.currentTarget.value)}>
+        <select ...${attributes} value=${known?.id || value}
+          onChange=${(event) => onChange(event.currentTarget.value)}>
           ${!known && html`<option value=${value}>somebody who is gone</option>`}
-          ${advisors.value.map((one) => html`<option key=${one.id} value=${one.id}>${one.name}</option>`)}
+          ${advisors.value.map((advisor) => html`
+            <option key=${advisor.id} value=${advisor.id}>${advisor.name}</option>`)}
         </select>`}
     <//>`;
 }
@@ -121,7 +163,7 @@ function Level({ value, onChange }) {
     <${Field} label="this much">
       ${(attributes) => html`
         <select ...${attributes} value=${value} onChange=${(event) => onChange(event.currentTarget.value)}>
-          ${LEVELS.map((one) => html`<option key=${one.value} value=${one.value}>${one.label}</option>`)}
+          ${LEVELS.map((choice) => html`<option key=${choice.value} value=${choice.value}>${choice.label}</option>`)}
         </select>`}
     <//>`;
 }

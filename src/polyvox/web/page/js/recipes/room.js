@@ -1,3 +1,4 @@
+// @ts-check
 // The recipes' room: how advisors are asked, for people who never saw a configuration file.
 import { api } from "../api.js";
 import { loadAdvisors } from "../lists.js";
@@ -19,23 +20,32 @@ function Every() {
     <div class="room recipes">
       <header>
         <h1>Recipes</h1>
-        <p>A recipe says how advisors are asked: what they are told, what they remember, what they see of each other. A change holds from the next message on, and everything can be undone.</p>
+        <p>
+          A recipe says how advisors are asked: what they are told, what they remember, what they see of each other. A
+          change holds from the next message on, and everything can be undone.
+        </p>
       </header>
       ${failure && html`<${Failed} failure=${failure} again=${again} />`}
       ${!list && !failure && html`<${Waiting}>Fetching the recipes …<//>`}
-      <div class="cookbook">${list?.map((one) => html`<${One} key=${one.name} one=${one} />`)}</div>
+      <div class="cookbook">${list?.map((entry) => html`<${Recipe} key=${entry.name} entry=${entry} />`)}</div>
     </div>`;
 }
 
-function One({ one }) {
-  const { title, says } = about(one.name);
-  const changed = Object.keys(one.changed).map((part) => PARTS[part] || part);
+function Recipe({ entry }) {
+  const { title, says } = about(entry.name);
+  const changed = Object.keys(entry.changed).map((part) => PARTS[part] || part);
   return html`
     <article>
-      <h2><a href=${`/recipes/${one.name}`}>${title}</a></h2>
+      <h2><a href=${`/recipes/${entry.name}`}>${title}</a></h2>
       <p class="lead">${says}</p>
-      <p>${inWords(one.recipe).join(" ")}</p>
-      <p class="state">${changed.length ? html`<span class="mark">changed by you</span> ${changed.join(", ")}` : html`<span class="soft">As it came.</span>`}</p>
-      <div class="tools"><a href=${`/recipes/${one.name}`} aria-label=${`Change the recipe ${title}`}>Change</a></div>
+      <p>${inWords(entry.recipe).join(" ")}</p>
+      <p class="state">
+        ${changed.length
+          ? html`<span class="mark">changed by you</span> ${changed.join(", ")}`
+          : html`<span class="soft">As it came.</span>`}
+      </p>
+      <div class="tools">
+        <a href=${`/recipes/${entry.name}`} aria-label=${`Change the recipe ${title}`}>Change</a>
+      </div>
     </article>`;
 }

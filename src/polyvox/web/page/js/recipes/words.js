@@ -1,10 +1,18 @@
+// @ts-check
 // Recipes in plain words: what each is for, what its parts are called, what it does as it stands.
 import { number, plural } from "../words.js";
 
 const KNOWN = {
-  council: { title: "Council", says: "Several advisors answer the same message at once, each in a thread of its own." },
-  agent: { title: "Agent", says: "One advisor alone, whose long conversation goes on by name for as long as you like.", alone: true },
-  companion: { title: "Companion", says: "One companion who remembers you from one conversation to the next.", alone: true },
+  council: {
+    title: "Council", says: "Several advisors answer the same message at once, each in a thread of its own."
+  },
+  agent: {
+    title: "Agent", says: "One advisor alone, whose long conversation goes on by name for as long as you like.",
+    alone: true
+  },
+  companion: {
+    title: "Companion", says: "One companion who remembers you from one conversation to the next.", alone: true
+  },
 };
 
 /** `{title, says, alone}` of a recipe by its name. */
@@ -13,7 +21,8 @@ export function about(name) {
 }
 
 export const PARTS = {
-  phases: "phases", count_turns: "turn numbers", visibility: "what advisors see of each other", window: "how much they remember",
+  phases: "phases", count_turns: "turn numbers", visibility: "what advisors see of each other",
+  window: "how much they remember",
   scope: "conversation or session", context: "the limit", stamps: "times", synthesis: "synthesis", model: "model",
   params: "how the model is asked", blocks: "which texts are sent", texts: "texts",
 };
@@ -21,24 +30,24 @@ export const PARTS = {
 const quoted = (name) => `“${name}”`;
 
 function phases({ phases: list, count_turns: counts }) {
-  const said = [];
+  const sentences = [];
   let before = 0;
   for (const { name, answers } of list) {
     if (answers === null) {
-      said.push(before ? `from then on ${quoted(name)}` : `Every answer follows ${quoted(name)}`);
+      sentences.push(before ? `from then on ${quoted(name)}` : `Every answer follows ${quoted(name)}`);
       before = null;
       break;
     }
     if (!answers) continue;
     const many = answers > 1 ? `${answers} answers` : "answer";
-    said.push(before ? `the next ${answers > 1 ? answers : "one"} ${quoted(name)}`
+    sentences.push(before ? `the next ${answers > 1 ? answers : "one"} ${quoted(name)}`
       : `The first ${many} of each advisor ${answers > 1 ? "follow" : "follows"} ${quoted(name)}`);
     before += answers;
   }
-  if (!said.length) return "There are no phases: every answer is asked for in the same way.";
-  if (before !== null) said.push("after that no phase holds");
+  if (!sentences.length) return "There are no phases: every answer is asked for in the same way.";
+  if (before !== null) sentences.push("after that no phase holds");
   const open = before === null && counts ? " and is told its turn number" : "";
-  return `${said.join("; ")}${open}.`;
+  return `${sentences.join("; ")}${open}.`;
 }
 
 const SEES = {
@@ -48,7 +57,8 @@ const SEES = {
 };
 
 function visibility({ visibility: { default: level, pairs } }) {
-  return `${SEES[level] || "Advisors see each other"}${pairs.length ? `, with ${plural(pairs.length, "exception")}` : ""}.`;
+  const exceptions = pairs.length ? `, with ${plural(pairs.length, "exception")}` : "";
+  return `${SEES[level] || "Advisors see each other"}${exceptions}.`;
 }
 
 function memory({ window, scope, context }, they) {

@@ -1,3 +1,4 @@
+// @ts-check
 // Everything that was ever said here, found by its words.
 import { api } from "../api.js";
 import { colorOf, conversations } from "../lists.js";
@@ -15,7 +16,9 @@ const RECENT = 6;
 export function byConversation(hits) {
   const groups = new Map();
   for (const hit of hits) {
-    const group = groups.get(hit.conversation_id) || { id: hit.conversation_id, title: hit.title, marks: [], hits: [] };
+    const group = groups.get(hit.conversation_id) || {
+      id: hit.conversation_id, title: hit.title, marks: [], hits: []
+    };
     if (hit.kind === "title") group.marks = hit.snippet === hit.title ? hit.marks : [];
     else group.hits.push(hit);
     groups.set(hit.conversation_id, group);
@@ -25,12 +28,12 @@ export function byConversation(hits) {
 
 /** What was found for a query; `limit` grows on request. An answer that comes too late is dropped. */
 function useHits(query, limit) {
-  const [state, setState] = useState({ query: "", hits: [] });
+  const [state, setState] = useState({ query: "", hits: [], failure: null });
   useEffect(() => {
-    if (!query) { setState({ query, hits: [] }); return undefined; }
+    if (!query) { setState({ query, hits: [], failure: null }); return undefined; }
     const stop = new AbortController();
     api.get(`/api/search?limit=${limit}&q=${asQuery(query)}`, { signal: stop.signal }).then(
-      (hits) => setState({ query, hits }),
+      (hits) => setState({ query, hits, failure: null }),
       (failure) => failure.name !== "AbortError" && setState({ query, hits: [], failure }),
     );
     return () => stop.abort();
@@ -47,7 +50,7 @@ function Who({ hit }) {
     </span>`;
 }
 
-function Found({ group }) {
+function ConversationHits({ group }) {
   return html`
     <section class="found">
       <h2><a class="hit" href=${`/c/${group.id}`}>
@@ -64,17 +67,26 @@ function Found({ group }) {
 const HOW = "Every word must occur, in any of its forms; “in quotes” they must stand together.";
 
 /** Nothing asked yet: how it works, and the way back to what was talked about last. */
-function Before() {
+function Start() {
   const recent = conversations.value.slice(0, RECENT);
   return html`
     <p class="soft lead">${HOW} Messages, answers and titles are searched.</p>
-    ${recent.length > 0 && html`<section class="found"><h2>Or back to</h2><ul>${recent.map((one) => html`
-      <li key=${one.id}><a class="hit" href=${`/c/${one.id}`}><span class="from"><span class="quote">${one.title || "Untitled conversation"}</span><span class="stamp">${stamp(one.updated_at)}</span></span></a></li>`)}</ul></section>`}`;
+    ${recent.length > 0 && html`<section class="found"><h2>Or back to</h2><ul>${recent.map((conversation) => html`
+      <li key=${conversation.id}>
+        <a class="hit" href=${`/c/${conversation.id}`}>
+          <span class="from">
+            <span class="quote">${conversation.title || "Untitled conversation"}</span>
+            <span class="stamp">${stamp(conversation.updated_at)}</span>
+          </span>
+        </a>
+      </li>`)}
+      </ul>
+      </section>`}`;
 }
 
-function Said({ state, query, limit, onMore }) {
+function Results({ state, query, limit, onMore }) {
   const { hits, failure } = state;
-  if (!query) return html`<${Before} />`;
+  if (!query) return html`<${Start} />`;
   if (failure) return html`<p class="err" role="alert"><b>${failure.message}</b> ${failure.hint}</p>`;
   if (state.query !== query) return html`<p class="soft" role="status">Searching …</p>`;
   if (!hits.length) {
@@ -84,8 +96,10 @@ function Said({ state, query, limit, onMore }) {
   const groups = byConversation(hits);
   const all = hits.length < limit;
   return html`
-    <p class="stamp" role="status">${all ? "" : "The best "}${plural(hits.length, "place")} in ${plural(groups.length, "conversation")}</p>
-    ${groups.map((group) => html`<${Found} key=${group.id} group=${group} />`)}
+    <p class="stamp" role="status">
+      ${all ? "" : "The best "}${plural(hits.length, "place")} in ${plural(groups.length, "conversation")}
+    </p>
+    ${groups.map((group) => html`<${ConversationHits} key=${group.id} group=${group} />`)}
     ${!all && (limit < MOST
       ? html`<button type="button" class="plain" onClick=${onMore}>Show more</button>`
       : html`<p class="soft lead">There is more than can be listed. Another word will narrow it.</p>`)}`;
@@ -126,9 +140,11 @@ export default function Search() {
       <header><h1>Search</h1></header>
       <form role="search" onSubmit=${(event) => { event.preventDefault(); ask(text); }}>
         <span class="caret" aria-hidden="true">›</span>
-        <input ref=${field} type="search" aria-label="Words to find in every conversation" placeholder="Words, or “a phrase in quotes”"
+        <input ref=${field} type="search" aria-label="Words to find in every conversation"
+          placeholder="Words, or “a phrase in quotes”"
           maxlength="1000" autocomplete="off" value=${text} onInput=${(event) => setText(event.target.value)} />
       </form>
-      <${Said} state=${state} query=${asked} limit=${limit} onMore=${() => setLimit(Math.min(MOST, limit + STEP * 2))} />
+      <${Results} state=${state} query=${asked} limit=${limit}
+        onMore=${() => setLimit(Math.min(MOST, limit + STEP * 2))} />
     </div>`;
 }

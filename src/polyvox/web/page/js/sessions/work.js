@@ -1,9 +1,10 @@
+// @ts-check
 // What becomes of a session when it has ended: kept, read for facts, summarised; each can fail and be tried again.
 import { api } from "../api.js";
-import { tellEnded } from "../conversation/ended.js";
-import { tell, tellFailure } from "../dialog.js";
+import { announceChange } from "../current.js";
+import { notify, notifyFailure } from "../dialog.js";
 import { html, useEffect, useRef } from "../ui.js";
-import { hour, plural } from "../words.js";
+import { clockTime, plural } from "../words.js";
 
 const KINDS = {
   ingest: ["Kept", "The words of the session, so that they can be found again."],
@@ -16,7 +17,8 @@ const ORDER = Object.keys(KINDS);
 const STATES = { pending: "waiting", running: "under way", done: "done", failed: "failed" };
 
 export const workName = (kind) => KINDS[kind]?.[0] ?? kind;
-export const inOrder = (jobs) => [...jobs].sort((a, b) => (ORDER.indexOf(a.kind) + 1 || 99) - (ORDER.indexOf(b.kind) + 1 || 99));
+export const inOrder = (jobs) =>
+  [...jobs].sort((a, b) => (ORDER.indexOf(a.kind) + 1 || 99) - (ORDER.indexOf(b.kind) + 1 || 99));
 export const unsettled = (jobs) => jobs.some(({ state }) => state === "pending" || state === "running");
 
 /** Whether somebody may want it tried again now: it failed, or waits after a try that did. */
@@ -26,9 +28,9 @@ const stuck = ({ state, failure }) => state === "failed" || (state === "pending"
 export async function retryWork(job, again) {
   try {
     await api.post(`/api/jobs/${encodeURIComponent(job.id)}/retry`);
-    tell("It is tried again.");
+    notify("It is tried again.");
   } catch (error) {
-    tellFailure(error);
+    notifyFailure(error);
   }
   await again();
 }
@@ -37,15 +39,16 @@ export async function retryWork(job, again) {
 export async function endSession(id, done) {
   try {
     await api.post(`/api/sessions/${id}/end`);
-    tellEnded(id);
-    tell("The session has ended. Your next message there begins a new one.");
+    announceChange("session", id);
+    notify("The session has ended. Your next message there begins a new one.");
   } catch (error) {
-    tellFailure(error); // it may have ended meanwhile: what is there now is shown
+    notifyFailure(error); // it may have ended meanwhile: what is there now is shown
   }
   await done();
 }
 
-export const whyEnded = ({ ended_at: at, ended_by: by }) => (at === null ? "still going on" : by === "idle" ? "ended when you had been silent for a while" : "ended by you");
+export const whyEnded = ({ ended_at: at, ended_by: by }) =>
+  (at === null ? "still going on" : by === "idle" ? "ended when you had been silent for a while" : "ended by you");
 
 /** `[end, beside]`: ends a session at a press; `beside` is what has the focus when the button that was
  * pressed is gone. */
@@ -61,7 +64,11 @@ export function useEnding(session, again) {
 }
 
 export function Retry({ job, again }) {
-  return html`<button type="button" class="quiet" aria-label=${`Try again: ${workName(job.kind)}`} onClick=${() => retryWork(job, again)}>Try again</button>`;
+  return html`
+    <button type="button" class="quiet" aria-label=${`Try again: ${workName(job.kind)}`}
+      onClick=${() => retryWork(job, again)}>
+      Try again
+    </button>`;
 }
 
 /** How it stands with a session, in one line; `jobs` are those that are not done. */
@@ -69,9 +76,19 @@ export function Outcome({ session, jobs, again }) {
   if (session.ended_at === null) return html`<span class="soft">not ended yet</span>`;
   const wrong = jobs.filter(stuck);
   if (wrong.length) {
-    return wrong.map((job) => html`<span key=${job.id} class="wrong-work"><b>${workName(job.kind)}: ${job.state === "failed" ? "failed." : "not yet."}</b> ${job.failure} <${Retry} job=${job} again=${again} /></span>`);
+    return wrong.map((job) => html`
+      <span key=${job.id} class="wrong-work">
+        <b>
+          ${workName(job.kind)}: ${job.state === "failed" ? "failed." : "not yet."}
+        </b> ${job.failure} <${Retry} job=${job} again=${again} />
+      </span>`);
   }
-  if (unsettled(jobs)) return html`<span class="soft">${inOrder(jobs).map(({ kind, state }) => `${workName(kind).toLowerCase()} ${STATES[state]}`).join(", ")}</span>`;
+  if (unsettled(jobs)) {
+    return html`
+      <span class="soft">
+        ${inOrder(jobs).map(({ kind, state }) => `${workName(kind).toLowerCase()} ${STATES[state]}`).join(", ")}
+      </span>`;
+  }
   return html`<span class="kept">remembered</span>`;
 }
 
@@ -80,7 +97,10 @@ function Step({ job, again }) {
   const later = job.state === "pending" && job.due_at > Date.now() * 1000;
   return html`
     <li data-state=${job.state}>
-      <div><b>${name}</b> <span class=${job.state === "failed" ? "wrong" : job.state === "done" ? "kept" : "soft"}>${STATES[job.state]}${later ? `, next try at ${hour(job.due_at)}` : ""}</span>
+      <div>
+        <b>${name}</b> <span class=${job.state === "failed" ? "wrong" : job.state === "done" ? "kept" : "soft"}>
+          ${STATES[job.state]}${later ? `, next try at ${clockTime(job.due_at)}` : ""}
+        </span>
         ${job.attempts > 1 && html`<span class="num"> ${plural(job.attempts, "try", "tries")}</span>`}</div>
       <p class="soft">${about}</p>
       ${job.failure && job.state !== "done" && html`<p class="err">${job.failure}</p>`}
@@ -89,5 +109,6 @@ function Step({ job, again }) {
 }
 
 export function Work({ jobs, again }) {
-  return html`<ol class="work">${inOrder(jobs).map((job) => html`<${Step} key=${job.id} job=${job} again=${again} />`)}</ol>`;
+  return html`
+    <ol class="work">${inOrder(jobs).map((job) => html`<${Step} key=${job.id} job=${job} again=${again} />`)}</ol>`;
 }

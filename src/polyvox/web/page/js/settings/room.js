@@ -1,6 +1,7 @@
+// @ts-check
 // Settings: what the server goes by, and what this browser likes.
+import { useCurrent } from "../current.js";
 import { models } from "../lists.js";
-import { useReturning } from "../load.js";
 import { enterSends, theme } from "../prefs.js";
 import { route } from "../router.js";
 import { letterKeys } from "../shortcuts.js";
@@ -8,12 +9,15 @@ import { html, useEffect, useLayoutEffect } from "../ui.js";
 import { Keys } from "./keys.js";
 import { Providers } from "./providers.js";
 import { ModelList, SettingRow } from "./rows.js";
-import { failure, known, load } from "./state.js";
+import { settingsFailure, settingsState, loadSettings } from "./state.js";
 
 const TITLES = { models: "Models", limits: "Limits", sessions: "Sessions", "": "General" };
 const LEADS = {
+  keys: "One key is enough to begin. "
+    + "The first provider below that has one is used unless you name a default model.",
   models: "A model is written provider:name. An advisor may have one of its own; this is what the others use.",
-  limits: "How much, how long, how dear. A cap on cost is kept by the server: when it is reached, nothing more is asked.",
+  limits:
+    "How much, how long, how dear. A cap on cost is kept by the server: when it is reached, nothing more is asked.",
 };
 const DATABASES = { sqlite: "SQLite", postgresql: "PostgreSQL" };
 
@@ -26,7 +30,8 @@ export function sections(rows) {
     groups.get(table).push(row);
   }
   return [...groups].filter(([, group]) => group.length).map(([table, group]) => ({
-    id: table || "general", title: TITLES[table] ?? table[0].toUpperCase() + table.slice(1), lead: LEADS[table], rows: group,
+    id: table || "general", title: TITLES[table] ?? table[0].toUpperCase() + table.slice(1), lead: LEADS[table],
+    rows: group,
   }));
 }
 
@@ -48,36 +53,59 @@ function Radios({ legend, help, name, value, options }) {
       <legend class="aside">${legend}</legend>
       <div class="what"><b aria-hidden="true">${legend}</b><small>${help}</small></div>
       <div class="value choice">${options.map(([key, label]) => html`
-        <label key=${key}><input type="radio" name=${name} checked=${value.value === key} onChange=${() => { value.value = key; }} /><span>${label}</span></label>`)}</div>
+        <label key=${key}>
+          <input type="radio" name=${name} checked=${value.value === key} onChange=${() => { value.value = key; }} />
+          <span>${label}</span>
+        </label>`)}
+        </div>
     </fieldset>`;
 }
 
 const Browser = () => html`
   <${Part} id="browser" title="This browser" lead="Kept here, for whoever uses this browser.">
-    <${Radios} legend="Theme" help="Paper by day, ink by night." name="theme" value=${theme} options=${[["auto", "As the system"], ["light", "Light"], ["dark", "Dark"]]} />
-    <${Radios} legend="Enter" help="In the field you write in; with Shift it does the other." name="enter" value=${enterSends} options=${[[true, "Sends"], [false, "Breaks the line"]]} />
-    <${Radios} legend="Letters as shortcuts" help="Such as g then s for this page. Press ? to see them all." name="letters" value=${letterKeys} options=${[[true, "On"], [false, "Off"]]} />
+    <${Radios} legend="Theme" help="Paper by day, ink by night." name="theme" value=${theme}
+      options=${[["auto", "As the system"], ["light", "Light"], ["dark", "Dark"]]} />
+    <${Radios} legend="Enter" help="In the field you write in; with Shift it does the other." name="enter"
+      value=${enterSends} options=${[[true, "Sends"], [false, "Breaks the line"]]} />
+    <${Radios} legend="Letters as shortcuts" help="Such as g then s for this page. Press ? to see them all."
+      name="letters" value=${letterKeys} options=${[[true, "On"], [false, "Off"]]} />
   <//>`;
 
 function About() {
-  const { health, file } = known.value;
+  const { health, file } = settingsState.value;
   const { default: answering, note } = models.value;
   return html`
     <${Part} id="about" title="About">
-      <p class="about">Polyvox <b>${health.version}</b>, with ${DATABASES[health.database] ?? health.database}; answers come from <code>${answering}</code> unless an advisor has its own model.</p>
+      <p class="about">
+        Polyvox <b>${health.version}</b>
+        , with ${DATABASES[health.database]
+          ?? health.database}; answers come from <code>${answering}</code> unless an advisor has its own model.
+      </p>
       ${note && html`<p class="about">${note}</p>`}
       ${health.trouble && html`<p class="err"><b>The database has trouble.</b> ${health.trouble}</p>`}
-      <p class="about soft">What is changed on this page is kept in <code>${file}</code>. A configuration file, the environment and the command line come before it.</p>
+      <p class="about soft">
+        What is changed on this page is kept in <code>${file}</code>
+        . A configuration file, the environment and the command line come before it.
+      </p>
     <//>`;
 }
 
 const Recipes = () => html`
   <${Part} id="recipes" title="Recipes and windows">
-    <p class="about">How a council talks (its phases, what the advisors see of each other, how much history is sent) is in its recipe. <a href="/recipes">Recipes</a></p>
+    <p class="about">
+      How a council talks (its phases, what the advisors see of each other, how much history is sent) is in its
+      recipe. <a
+        href="/recipes">
+        Recipes
+      </a>
+    </p>
   <//>`;
 
 function Contents({ parts }) {
-  return html`<nav class="tools contents" aria-label="On this page">${parts.map(([id, title]) => html`<a key=${id} href=${`#${id}`}>${title}</a>`)}</nav>`;
+  return html`
+    <nav class="tools contents" aria-label="On this page">
+      ${parts.map(([id, title]) => html`<a key=${id} href=${`#${id}`}>${title}</a>`)}
+    </nav>`;
 }
 
 /** The part the address names, in view; again whenever the address names another. */
@@ -92,20 +120,31 @@ function useHash(ready) {
 }
 
 function Body() {
-  if (failure.value && !known.value) {
-    return html`<div class="err" role="alert"><b>${failure.value.message}</b> ${failure.value.hint}
-      <div class="tools"><button type="button" onClick=${load}>Try again</button></div></div>`;
+  if (settingsFailure.value && !settingsState.value) {
+    return html`<div class="err" role="alert"><b>${settingsFailure.value.message}</b> ${settingsFailure.value.hint}
+      <div class="tools"><button type="button" onClick=${loadSettings}>Try again</button></div></div>`;
   }
-  if (!known.value) return html`<p class="soft" role="status">Reading the settings …</p>`;
-  const [models, ...rest] = sections(known.value.settings);
-  const parts = [[models.id, models.title], ["keys", "Keys"], ["providers", "Providers"], ...rest.map(({ id, title }) => [id, title]), ["recipes", "Recipes"], ["browser", "This browser"], ["about", "About"]];
+  if (!settingsState.value) return html`<p class="soft" role="status">Reading the settings …</p>`;
+  const [models, ...rest] = sections(settingsState.value.settings);
+  const parts = [
+    [models.id, models.title], ["keys", "Keys"], ["providers", "Providers"],
+    ...rest.map(({ id, title }) => [id, title]), ["recipes", "Recipes"], ["browser", "This browser"],
+    ["about", "About"]
+  ];
   return html`
-    ${failure.value && html`<p class="err" role="alert"><b>${failure.value.message}</b> ${failure.value.hint}</p>`}
+    ${settingsFailure.value && html`
+      <p class="err" role="alert"><b>${settingsFailure.value.message}</b> ${settingsFailure.value.hint}</p>`}
     <${Contents} parts=${parts} />
     <${ModelList} />
     <${Group} group=${models} />
-    <${Part} id="keys" title="Keys" lead="One key is enough to begin. The first provider below that has one is used unless you name a default model."><${Keys} /><//>
-    <${Part} id="providers" title="Providers" lead="Any server that speaks as OpenAI or Anthropic do can be added, one on your own machine as well."><${Providers} /><//>
+    <${Part} id="keys" title="Keys"
+      lead=${LEADS.keys}>
+      <${Keys} />
+    <//>
+    <${Part} id="providers" title="Providers"
+      lead="Any server that speaks as OpenAI or Anthropic do can be added, one on your own machine as well.">
+      <${Providers} />
+    <//>
     ${rest.map((group) => html`<${Group} key=${group.id} group=${group} />`)}
     <${Recipes} />
     <${Browser} />
@@ -113,12 +152,14 @@ function Body() {
 }
 
 export default function Settings() {
-  useEffect(() => { load(); }, []);
-  useReturning(load);
-  useHash(Boolean(known.value));
+  useEffect(() => { loadSettings(); }, []);
+  useCurrent(loadSettings);
+  useHash(Boolean(settingsState.value));
   return html`
     <div class="room settings">
-      <header><h1>Settings</h1><p>A change is kept when you leave its field, and holds from the next message on.</p></header>
+      <header>
+        <h1>Settings</h1><p>A change is kept when you leave its field, and holds from the next message on.</p>
+      </header>
       <${Body} />
     </div>`;
 }

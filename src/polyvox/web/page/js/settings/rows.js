@@ -1,16 +1,20 @@
+// @ts-check
 // One line for every setting the server names, drawn by its type, so that later ones appear by
 // themselves. A change is kept when the field is left; what the server says against it stands there.
 import { html, useEffect, useId, useRef, useState } from "../ui.js";
-import { change, modelNames } from "./state.js";
+import { changeSetting, modelNames } from "./state.js";
 
 const NAMES = {
   timezone: "Time zone",
   "models.default": "Default model", "models.fallback": "Fallback models", "models.synthesis": "Model for syntheses",
-  "limits.context": "Largest request", "limits.max_tokens": "Longest answer", "limits.local_max_tokens": "Longest answer, embedded model",
+  "limits.context": "Largest request", "limits.max_tokens": "Longest answer",
+  "limits.local_max_tokens": "Longest answer, embedded model",
   "limits.first_byte": "Wait for a first word", "limits.stall": "Longest silence", "limits.deadline": "Longest time",
   "limits.retries": "Further tries", "limits.retry_wait": "Longest wait for a retry",
-  "limits.cost_per_turn": "Cost of a turn", "limits.cost_per_conversation": "Cost of a conversation", "limits.cost_per_day": "Cost of a day",
-  "limits.exchange_rounds": "Rounds of an exchange", "limits.queue": "Waiting messages", "sessions.idle_minutes": "Minutes to a new session",
+  "limits.cost_per_turn": "Cost of a turn", "limits.cost_per_conversation": "Cost of a conversation",
+  "limits.cost_per_day": "Cost of a day",
+  "limits.exchange_rounds": "Rounds of an exchange", "limits.queue": "Waiting messages",
+  "sessions.idle_minutes": "Minutes to a new session",
 };
 
 /** A setting's name for people; one we have no words for is spelt out from its own. */
@@ -40,15 +44,21 @@ function Text({ row, attrs, save }) {
   useEffect(() => { setText(written(row.value)); }, [row.value]);
   const leave = () => { if (text.trim() !== written(row.value)) save(typed(row, text)); };
   return html`
-    <input ...${attrs} type="text" inputmode=${number ? (row.whole ? "numeric" : "decimal") : undefined} class=${number ? "short" : ""}
-      list=${row.type === "model" ? "every-model" : undefined} placeholder=${emptyMeans(row)} autocomplete="off" spellcheck=${false}
+    <input ...${attrs} type="text" inputmode=${number ? (row.whole ? "numeric" : "decimal") : undefined}
+      class=${number ? "short" : ""}
+      list=${row.type === "model" ? "every-model" : undefined} placeholder=${emptyMeans(row)} autocomplete="off"
+      spellcheck=${false}
       value=${text} onInput=${(event) => setText(event.target.value)} onBlur=${leave}
-      onKeyDown=${(event) => { if (event.key === "Enter") leave(); if (event.key === "Escape") setText(written(row.value)); }} />`;
+      onKeyDown=${(event) => {
+        if (event.key === "Enter") leave();
+        if (event.key === "Escape") setText(written(row.value));
+      }}
+      />`;
 }
 
 const Choice = ({ row, attrs, save }) => html`
   <select ...${attrs} value=${row.value} onChange=${(event) => save(event.target.value)}>
-    ${row.choices.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+    ${row.choices.map((choice) => html`<option key=${choice} value=${choice}>${choice}</option>`)}
   </select>`;
 
 const Switch = ({ row, attrs, save }) => html`
@@ -56,6 +66,7 @@ const Switch = ({ row, attrs, save }) => html`
 
 const FIELDS = { choice: Choice, switch: Switch, models: ModelsField };
 
+/** @returns {[{ busy?: boolean, saved?: boolean, error?: any }, (value: any) => Promise<boolean>]} */
 function useSaving(row) {
   const [state, setState] = useState({});
   const turn = useRef(0);
@@ -63,7 +74,7 @@ function useSaving(row) {
   const save = async (value) => {
     const mine = ++turn.current;
     setState({ busy: true });
-    const work = before.current.then(() => change(row.name, value)); // one after the other: the last one holds
+    const work = before.current.then(() => changeSetting(row.name, value)); // one after the other: the last one holds
     before.current = work.catch(() => {});
     try {
       await work;
@@ -87,7 +98,8 @@ export function SettingRow({ row }) {
   const [state, save] = useSaving(row);
   const Field = FIELDS[row.type] ?? Text;
   const attrs = {
-    id, disabled: row.locked || undefined, "aria-describedby": `${id}-help ${id}-said`, "aria-invalid": state.error ? "true" : undefined,
+    id, disabled: row.locked || undefined, "aria-describedby": `${id}-help ${id}-said`,
+    "aria-invalid": state.error ? "true" : undefined,
   };
   return html`
     <div class="setting" data-setting=${row.name}>
@@ -102,7 +114,11 @@ export function SettingRow({ row }) {
           ${state.error && html`<span class="wrong"><b>${state.error.message}</b> ${state.error.hint}</span>`}
           ${state.busy && html`<span>Keeping …</span>`}
           ${state.saved && html`<span class="kept">Kept.</span>`}
-          ${!row.locked && row.origin === "page" && html`<button type="button" class="quiet" aria-label=${`Back to ${shown(row)}: ${labelOf(row.name)}`} onClick=${() => save(null)}>Back to ${shown(row)}</button>`}
+          ${!row.locked && row.origin === "page" && html`
+            <button type="button" class="quiet" aria-label=${`Back to ${shown(row)}: ${labelOf(row.name)}`}
+              onClick=${() => save(null)}>
+              Back to ${shown(row)}
+            </button>`}
         </p>
       </div>
     </div>`;
@@ -123,8 +139,8 @@ export const ModelList = () => html`
 // A list of models in an order: the fallbacks.
 function moved(list, from, by) {
   const next = [...list];
-  const [one] = next.splice(from, 1);
-  next.splice(from + by, 0, one);
+  const [item] = next.splice(from, 1);
+  next.splice(from + by, 0, item);
   return next;
 }
 
@@ -134,8 +150,14 @@ function Line({ name, at, list, save, locked }) {
     <li>
       <code>${name}</code>
       ${!locked && html`<span class="tools">
-        <button type="button" aria-label=${`Try ${name} earlier`} disabled=${at === 0} onClick=${() => save(moved(list, at, -1))}>↑</button>
-        <button type="button" aria-label=${`Try ${name} later`} disabled=${at === list.length - 1} onClick=${() => save(moved(list, at, 1))}>↓</button>
+        <button type="button" aria-label=${`Try ${name} earlier`} disabled=${at === 0}
+          onClick=${() => save(moved(list, at, -1))}>
+          ↑
+        </button>
+        <button type="button" aria-label=${`Try ${name} later`} disabled=${at === list.length - 1}
+          onClick=${() => save(moved(list, at, 1))}>
+          ↓
+        </button>
         <button type="button" aria-label=${`Do not fall back to ${name}`} onClick=${() => save(others)}>Remove</button>
       </span>`}
     </li>`;
@@ -149,17 +171,24 @@ export function ModelsField({ row, attrs, save }) {
     const name = text.trim();
     if (!name) return;
     setText(""); // at once: the next name may be typed before this one is kept
-    list.current = [...list.current.filter((one) => one !== name), name];
+    list.current = [...list.current.filter((model) => model !== name), name];
     if (await save(list.current)) return;
     list.current = row.value;
     setText((typed) => typed || name);
   };
   return html`
     <div class="ordered">
-      ${row.value.length > 0 && html`<ol>${row.value.map((name, at) => html`<${Line} key=${name} name=${name} at=${at} list=${row.value} save=${save} locked=${row.locked} />`)}</ol>`}
+      ${row.value.length > 0 && html`
+        <ol>
+          ${row.value.map((name, at) => html`
+            <${Line} key=${name} name=${name} at=${at} list=${row.value} save=${save} locked=${row.locked} />`)}
+        </ol>`}
       <div class="row">
-        <input ...${attrs} type="text" list="every-model" placeholder=${row.value.length ? "and then …" : "none; name one to add it"} autocomplete="off" spellcheck=${false}
-          value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${(event) => { if (event.key === "Enter") add(); }} />
+        <input ...${attrs} type="text" list="every-model"
+          placeholder=${row.value.length ? "and then …" : "none; name one to add it"} autocomplete="off"
+          spellcheck=${false}
+          value=${text} onInput=${(event) => setText(event.target.value)}
+          onKeyDown=${(event) => { if (event.key === "Enter") add(); }} />
         ${text.trim() && html`<button type="button" class="plain" onClick=${add}>Add</button>`}
       </div>
     </div>`;

@@ -1,8 +1,12 @@
+// @ts-check
 // Plots, typeset: drawn at the width they have, so that their letters are as large as the page's.
 // A plot is one picture with a sentence that says what it shows; its numbers stand in a table too.
 import { html, useLayoutEffect, useRef, useState } from "../ui.js";
 
-/** The width of an element in pixels, and the ref to put on it. */
+/**
+ * The ref to put on an element, and its width in pixels.
+ * @returns {[{ current: any }, number]}
+ */
 function useWidth() {
   const ref = useRef(null);
   const [width, setWidth] = useState(0);
@@ -43,7 +47,8 @@ function Columns({ bars, x, wide, y, base, chosen }) {
         ${bar.parts.map((part) => {
           const height = base - y(part.value);
           top -= height;
-          return height > 0 && html`<rect class=${`part ${part.kind}`} x=${x(i)} y=${top} width=${wide} height=${Math.max(height, 1)} />`;
+          return height > 0 && html`
+            <rect class=${`part ${part.kind}`} x=${x(i)} y=${top} width=${wide} height=${Math.max(height, 1)} />`;
         })}
         ${bar.unknown && html`<text class="unknown" x=${x(i) + wide / 2} y=${base - 4}>?</text>`}
       </g>`;
@@ -78,14 +83,20 @@ export function TimePlot({ bars, format, summary, height = 230, least = 0 }) {
           onPointerMove=${point} onPointerLeave=${() => setChosen(null)}>
           ${marks.map((mark) => html`
             <g key=${mark}>
-              <line class=${mark ? "grid" : "axis"} x1=${left} x2=${width} y1=${Math.round(y(mark)) + 0.5} y2=${Math.round(y(mark)) + 0.5} />
+              <line class=${mark ? "grid" : "axis"} x1=${left} x2=${width} y1=${Math.round(y(mark)) + 0.5}
+                y2=${Math.round(y(mark)) + 0.5} />
               <text class="mark" x=${left - 10} y=${y(mark) + 4} text-anchor="end">${format(mark)}</text>
             </g>`)}
           <${Columns} bars=${bars} x=${x} wide=${wide} y=${y} base=${base} chosen=${chosen} />
           ${bars.map((bar, i) => (bars.length - 1 - i) % every === 0 && x(i) + wide / 2 - 22 > left - 20 && html`
-            <text key=${bar.key} class="mark" x=${Math.min(x(i) + wide / 2, width - 20)} y=${height - 8} text-anchor="middle">${bar.tick}</text>`)}
+            <text key=${bar.key} class="mark" x=${Math.min(x(i) + wide / 2, width - 20)} y=${height - 8}
+              text-anchor="middle">
+              ${bar.tick}
+            </text>`)}
         </svg>`}
-      <figcaption class="stamp" aria-hidden="true">${chosen !== null && bars[chosen] ? bars[chosen].says : "\u00a0"}</figcaption>
+      <figcaption class="stamp" aria-hidden="true">
+        ${chosen !== null && bars[chosen] ? bars[chosen].says : "\u00a0"}
+      </figcaption>
     </figure>`;
 }
 
@@ -101,7 +112,9 @@ function Lying({ row, width, y, top, narrow }) {
       ${row.parts.map((part) => {
         const from = x;
         x += part.value * scale;
-        return part.value > 0 && html`<rect class=${`part ${part.kind}`} x=${from} y=${y + (narrow ? 22 : 6)} width=${Math.max(1, part.value * scale)} height=${narrow ? 10 : 14} />`;
+        return part.value > 0 && html`
+          <rect class=${`part ${part.kind}`} x=${from} y=${y + (narrow ? 22 : 6)}
+            width=${Math.max(1, part.value * scale)} height=${narrow ? 10 : 14} />`;
       })}
       <line class="grid" x1="0" x2=${width} y1=${y + (narrow ? 41.5 : 27.5)} y2=${y + (narrow ? 41.5 : 27.5)} />
     </g>`;
@@ -116,8 +129,10 @@ export function BarPlot({ rows, summary }) {
   return html`
     <figure class="plot" ref=${ref}>
       ${width > 0 && html`
-        <svg role="img" aria-label=${summary} width=${width} height=${rows.length * each} viewBox=${`0 0 ${width} ${rows.length * each}`}>
-          ${rows.map((row, i) => html`<${Lying} key=${row.key} row=${row} width=${width} y=${i * each} top=${top} narrow=${narrow} />`)}
+        <svg role="img" aria-label=${summary} width=${width} height=${rows.length * each}
+          viewBox=${`0 0 ${width} ${rows.length * each}`}>
+          ${rows.map((row, i) => html`
+            <${Lying} key=${row.key} row=${row} width=${width} y=${i * each} top=${top} narrow=${narrow} />`)}
         </svg>`}
     </figure>`;
 }

@@ -1,10 +1,11 @@
+// @ts-check
 // What was used and what it cost: by day, by advisor, by model.
 import { api } from "../api.js";
-import { byId, colorOf } from "../lists.js";
-import { useReturning } from "../load.js";
+import { useCurrent } from "../current.js";
+import { advisorById, colorOf } from "../lists.js";
 import { pref } from "../prefs.js";
 import { html, useCallback, useEffect, useState } from "../ui.js";
-import { money, number, plural, short } from "../words.js";
+import { money, number, plural, compactNumber } from "../words.js";
 import { BarPlot, TimePlot } from "./plot.js";
 
 const measure = pref("usage.measure", "tokens");
@@ -20,7 +21,7 @@ const amount = (row) => (measure.value === "cost" ? money(row.cost) : number(all
 function nameOf(by, key) {
   if (by === "model") return key || "unknown model";
   if (by === "day") return dayName(key);
-  return byId.value.get(key)?.name ?? NAMES[key ?? ""] ?? (key === "door" ? NAMES[""] : "A removed advisor");
+  return advisorById.value.get(key)?.name ?? NAMES[key ?? ""] ?? (key === "door" ? NAMES[""] : "A removed advisor");
 }
 
 /** Dollars on an axis: as many decimals as its steps need. */
@@ -36,9 +37,17 @@ function Sum({ total }) {
   return html`
     <p class="sum">
       <b>${plural(total.answers, "answer")}</b>${" "}read <b>${number(total.input_tokens)}</b> tokens and wrote
-      ${" "}<b>${number(total.output_tokens)}</b>${free ? html`, <b>at no cost</b>.` : known ? html`, for <b>${money(total.cost)}</b>.` : "."}
-      ${total.unpriced > 0 && html` ${known ? `${plural(total.unpriced, "answer")} came` : "All of them came"} from models whose price is not known${known ? "; they are not in that sum" : ", so no sum can be given"}.`}
-      ${total.estimated > 0 && html` Of ${plural(total.estimated, "answer")} the provider reported no tokens; those are estimated.`}
+      ${" "}
+      <b>${number(total.output_tokens)}</b>
+      ${free ? html`, <b>at no cost</b>.` : known ? html`, for <b>${money(total.cost)}</b>.` : "."}
+      ${total.unpriced > 0 && html` ${known
+        ? `${plural(total.unpriced, "answer")} came`
+        : "All of them came"} from models whose price is not known${known
+          ? "; they are not in that sum"
+          : ", so no sum can be given"}.`}
+      ${total.estimated > 0 && html` Of ${plural(
+        total.estimated, "answer"
+      )} the provider reported no tokens; those are estimated.`}
     </p>`;
 }
 
@@ -65,12 +74,19 @@ function Numbers({ by, rows, head }) {
       <summary>The same in numbers</summary>
       <div class="wide-table" tabindex="0" role="region" aria-label=${`Usage by ${by}, in numbers`}>
         <table class="set">
-          <thead><tr><th scope="col">${head}</th><th scope="col" class="num">Answers</th><th scope="col" class="num">Read</th>
+          <thead>
+            <tr>
+              <th scope="col">${head}</th><th scope="col" class="num">Answers</th><th scope="col" class="num">Read</th>
             <th scope="col" class="num">Written</th><th scope="col" class="num">Cost</th></tr></thead>
           <tbody>${rows.map((row) => html`
             <tr key=${row.key}>
-              <th scope="row">${nameOf(by, row.key)}</th><td class="num">${number(row.answers)}</td><td class="num">${number(row.input_tokens)}</td>
-              <td class="num">${number(row.output_tokens)}</td><td class="num">${money(row.cost)}${row.cost !== null && row.unpriced > 0 ? ` + ${number(row.unpriced)} unknown` : ""}</td>
+              <th scope="row">${nameOf(by, row.key)}</th>
+              <td class="num">${number(row.answers)}</td>
+              <td class="num">${number(row.input_tokens)}</td>
+              <td class="num">${number(row.output_tokens)}</td>
+              <td class="num">
+                ${money(row.cost)}${row.cost !== null && row.unpriced > 0 ? ` + ${number(row.unpriced)} unknown` : ""}
+              </td>
             </tr>`)}</tbody>
         </table>
       </div>
@@ -80,17 +96,33 @@ function Numbers({ by, rows, head }) {
 const unit = () => (measure.value === "cost" ? "Cost in dollars" : "Tokens");
 
 function Days({ rows }) {
-  const bars = spread(rows, range.value).map((bin) => ({
+  const bars = fillDays(rows, range.value).map((bin) => ({
     key: bin.key, tick: bin.tick, parts: partsOf(bin),
     unknown: measure.value === "cost" && bin.unpriced > 0 && !bin.cost,
-    says: bin.answers ? `${bin.label} · ${plural(bin.answers, "answer")} · ${number(bin.input_tokens)} read, ${number(bin.output_tokens)} written · ${money(bin.cost)}` : `${bin.label} · nothing`,
+    says: bin.answers
+      ? `${bin.label} · ${plural(
+        bin.answers, "answer"
+      )} · ${number(bin.input_tokens)} read, ${number(bin.output_tokens)} written · ${money(bin.cost)}`
+      : `${bin.label} · nothing`,
   }));
-  const busy = rows.reduce((best, row) => ((measure.value === "cost" ? row.cost ?? 0 : all(row)) > (measure.value === "cost" ? best.cost ?? 0 : all(best)) ? row : best), rows[0]);
-  const summary = `${unit()} by ${range.value === "365" ? "week" : "day"}, ${RANGES[range.value].toLowerCase()}. The most in one day: ${amount(busy)} on ${dayName(busy.key)}.`;
+  const busy = rows.reduce(
+    (best, row) => ((measure.value === "cost" ? row.cost ?? 0 : all(row)) > (measure.value === "cost"
+      ? best.cost ?? 0
+      : all(best))
+      ? row
+      : best),
+    rows[0]
+  );
+  const step = range.value === "365" ? "week" : "day";
+  const summary = `${unit()} by ${step}, ${RANGES[range.value].toLowerCase()}. `
+    + `The most in one day: ${amount(busy)} on ${dayName(busy.key)}.`;
   return html`
     <section aria-labelledby="by-day">
-      <div class="plot-head"><h2 id="by-day">By day</h2><${Choice} name="Days shown" value=${range} options=${Object.entries(RANGES)} /></div>
-      <${TimePlot} bars=${bars} format=${measure.value === "cost" ? dollars : short} least=${measure.value === "cost" ? 0 : 1} summary=${summary} />
+      <div class="plot-head">
+        <h2 id="by-day">By day</h2><${Choice} name="Days shown" value=${range} options=${Object.entries(RANGES)} />
+      </div>
+      <${TimePlot} bars=${bars} format=${measure.value === "cost" ? dollars : compactNumber}
+        least=${measure.value === "cost" ? 0 : 1} summary=${summary} />
       <${Legend} />
       <${Numbers} by="day" rows=${rows} head="Day (UTC)" />
     </section>`;
@@ -100,9 +132,11 @@ function Shares({ by, title, rows }) {
   const value = (row) => (measure.value === "cost" ? row.cost ?? 0 : all(row));
   const sorted = [...rows].sort((a, b) => value(b) - value(a) || all(b) - all(a));
   const bars = sorted.map((row) => ({
-    key: row.key ?? "", label: nameOf(by, row.key), parts: partsOf(row), value: amount(row), color: by === "advisor" && byId.value.has(row.key) ? colorOf(row.key) : "",
+    key: row.key ?? "", label: nameOf(by, row.key), parts: partsOf(row), value: amount(row),
+    color: by === "advisor" && advisorById.value.has(row.key) ? colorOf(row.key) : "",
   }));
-  const summary = `${unit()} by ${by}: ${bars.slice(0, 8).map((bar) => `${bar.label} ${bar.value}`).join(", ")}${bars.length > 8 ? " and others" : ""}.`;
+  const first = bars.slice(0, 8).map((bar) => `${bar.label} ${bar.value}`).join(", ");
+  const summary = `${unit()} by ${by}: ${first}${bars.length > 8 ? " and others" : ""}.`;
   return html`
     <section aria-labelledby=${`by-${by}`}>
       <h2 id=${`by-${by}`}>${title}</h2>
@@ -116,14 +150,15 @@ function useUsage() {
   const [state, setState] = useState(null);
   const load = useCallback(async () => {
     try {
-      const [days, people, models] = await Promise.all(["day", "advisor", "model"].map((by) => api.get(`/api/usage?by=${by}`)));
+      const [days, people, models] =
+        await Promise.all(["day", "advisor", "model"].map((by) => api.get(`/api/usage?by=${by}`)));
       setState({ total: days.total, days: days.rows, people: people.rows, models: models.rows });
     } catch (failure) {
       setState((now) => (now?.total ? now : { failure })); // what was there is still true enough
     }
   }, []);
   useEffect(() => { load(); }, []);
-  useReturning(load);
+  useCurrent(load);
   return [state, () => { setState(null); load(); }];
 }
 
@@ -135,7 +170,10 @@ function Body({ state, again }) {
   }
   if (!state.total.answers) {
     return html`<div class="lead"><p>Nothing has been asked yet, so nothing was used.</p>
-      <p class="soft">After the first answer this page shows what was read, what was written and what it cost, by day, by advisor and by model.</p>
+      <p class="soft">
+        After the first answer this page shows what was read, what was written and what it cost, by day, by advisor
+        and by model.
+      </p>
       <p><a href="/">Ask something</a></p></div>`;
   }
   return html`
@@ -144,7 +182,12 @@ function Body({ state, again }) {
     <${Days} rows=${state.days} />
     <${Shares} by="advisor" title="By advisor" rows=${state.people} />
     <${Shares} by="model" title="By model" rows=${state.models} />
-    <p class="soft small">Costs are computed from public prices when an answer ends. Your provider's bill is what counts. <a href="/settings#limits">Set a limit</a></p>`;
+    <p class="soft small">
+      Costs are computed from public prices when an answer ends. Your provider's bill is what counts. <a
+        href="/settings#limits">
+        Set a limit
+      </a>
+    </p>`;
 }
 
 export default function Usage() {
@@ -163,12 +206,14 @@ export const RANGES = { 30: "30 days", 90: "90 days", 365: "A year" };
 const iso = (time) => new Date(time).toISOString().slice(0, 10);
 const utc = { timeZone: "UTC" };
 const brief = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...utc });
-const whole = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", year: "numeric", ...utc });
+const whole = new Intl.DateTimeFormat("en-GB", {
+  weekday: "short", day: "numeric", month: "short", year: "numeric", ...utc
+});
 
 export const dayName = (key) => whole.format(new Date(`${key}T00:00:00Z`));
 
 /** The sum of rows of usage; an unknown price is not a price of 0. */
-export function added(rows) {
+export function sumRows(rows) {
   const sum = (name) => rows.reduce((total, row) => total + (row[name] ?? 0), 0);
   const answers = sum("answers");
   return {
@@ -178,7 +223,7 @@ export function added(rows) {
 }
 
 /** The days up to today (of a year: its weeks), oldest first, each with its sum. */
-export function spread(rows, days, now = Date.now()) {
+export function fillDays(rows, days, now = Date.now()) {
   const byDay = new Map(rows.map((row) => [row.key, row]));
   const width = Number(days) > 92 ? 7 : 1;
   const count = Math.ceil(Number(days) / width);
@@ -187,8 +232,9 @@ export function spread(rows, days, now = Date.now()) {
     const keys = Array.from({ length: width }, (_day, n) => iso(last - (width - 1 - n) * DAY));
     const first = new Date(`${keys[0]}T00:00:00Z`);
     return {
-      key: keys[0], tick: brief.format(first), label: width === 1 ? dayName(keys[0]) : `The week from ${dayName(keys[0])}`,
-      ...added(keys.map((key) => byDay.get(key)).filter(Boolean)),
+      key: keys[0], tick: brief.format(first),
+      label: width === 1 ? dayName(keys[0]) : `The week from ${dayName(keys[0])}`,
+      ...sumRows(keys.map((key) => byDay.get(key)).filter(Boolean)),
     };
   });
 }

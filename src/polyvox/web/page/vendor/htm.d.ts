@@ -1,0 +1,5 @@
+// What the page uses of htm, for the checker.
+declare const htm: {
+  bind(h: any): (strings: TemplateStringsArray, ...values: any[]) => any;
+};
+export default htm;
