@@ -25,7 +25,7 @@ def judging(room: Room, *fails: str, **more: Any) -> None:
 async def assert_of(room: Room, answer_id: str, *texts: str) -> list[Assertion]:
     """Assertions drawn from an answer."""
     said = [Wording(text) for text in texts]
-    return await asserting.from_answer(room.polyvox.road, ME, answer_id, said)
+    return await asserting.from_answer(room.polyvox.resources, ME, answer_id, said)
 
 
 async def assert_for(
@@ -33,7 +33,7 @@ async def assert_for(
 ) -> list[Assertion]:
     """Assertions by hand."""
     worded = [Wording(one) if isinstance(one, str) else one for one in said]
-    return await asserting.by_hand(room.polyvox.road, ME, advisor, worded, (), asks)
+    return await asserting.by_hand(room.polyvox.resources, ME, advisor, worded, (), asks)
 
 
 async def begin(room: Room, **wish: Any) -> str:

@@ -53,7 +53,9 @@ async def test_the_context_is_what_was_sent_to_the_byte(room: Room, kind: str) -
     for number in range(5):  # through both phases
         _, answers = await room.say(talk, f"Question {number}?")
         mine = next(one for one in answers if one.advisor_id == ann.id)
-        (made,) = await asserting.from_answer(room.polyvox.road, ME, mine.id, said(f"Is {number}"))
+        (made,) = await asserting.from_answer(
+            room.polyvox.resources, ME, mine.id, said(f"Is {number}")
+        )
         found = await context(room, made)
         assert wire(found) == bodies(room, ann)[-1]
         assert found.asked == f"Question {number}?"
@@ -68,7 +70,7 @@ async def test_the_context_is_what_was_sent_to_the_byte(room: Room, kind: str) -
 async def test_several_at_once_share_a_context(both: Room) -> None:
     ann = await both.advisor("Ann", Script(text="Yes."))
     _, (answer,) = await both.say(await both.conversation(ann), "Is it so?")
-    road = both.polyvox.road
+    road = both.polyvox.resources
     made = await asserting.from_answer(road, ME, answer.id, said("Is brief", "Agrees"), ["Tone"])
     assert [(one.text, one.number, one.tags) for one in made] == [
         ("Is brief", 1, ("tone",)),
@@ -90,7 +92,7 @@ async def test_another_prompt_is_what_the_road_would_send(
     talk = await room.conversation(ann, recipe=recipe)
     await room.say(talk, "First?")
     _, (answer,) = await room.say(talk, "Second?")
-    (made,) = await asserting.from_answer(room.polyvox.road, ME, answer.id, said("Agrees"))
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
     found = await context(room, made)
     assert wire(with_prompt(found, ann.description, "description")) == bodies(room, ann)[-1]
     new = "You are {name} and say {identity}.\n\nNothing else."
@@ -113,7 +115,7 @@ async def test_a_small_models_context_takes_a_prompt_too(tmp_path: Path) -> None
         long = "You look twice at everything that anybody says to you. " * 20
         ann = await room.advisor("Ann", Script(text="Yes."), description=long)
         _, (answer,) = await room.say(await room.conversation(ann), "So?")
-        (made,) = await asserting.from_answer(room.polyvox.road, ME, answer.id, said("Agrees"))
+        (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
         found = await context(room, made)
         assert found.prompts[0] == "compact"
         assert len(found.brief) < len(found.identity)
@@ -131,7 +133,7 @@ async def test_the_text_of_a_phase_is_what_the_road_would_send(room: Room) -> No
     ann = await room.advisor("Ann", Script(text="Yes, {n}."))
     talk = await room.conversation(ann)
     _, (answer,) = await room.say(talk, "First?")
-    (made,) = await asserting.from_answer(room.polyvox.road, ME, answer.id, said("Agrees"))
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
     found = await context(room, made)
     assert (found.phase, found.k, found.n) == ("early", 1, 3)
     assert phase_of(found)
@@ -154,19 +156,19 @@ async def test_an_exchange_and_a_synthesis_have_contexts_too(room: Room) -> None
     await room.settled()
     _, answers = await room.turn(turn.id)
     heard = next(one for one in answers if one.kind == "exchange" and one.advisor_id == ann.id)
-    (made,) = await asserting.from_answer(room.polyvox.road, ME, heard.id, said("Answers Bob"))
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, heard.id, said("Answers Bob"))
     assert wire(await context(room, made)) == bodies(room, ann)[-1]
 
     written = await room.polyvox.turns.synthesize(ME, turn.id)
     await room.settled()
-    (made,) = await asserting.from_answer(room.polyvox.road, ME, written.id, said("Is fair"))
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, written.id, said("Is fair"))
     found = await context(room, made)
     assert wire(found) == room.provider.log[-1].body
     assert made.advisor_id == "synthesis"
     assert not found.takes_prompt
     with pytest.raises(Invalid, match="does not show where"):
         with_prompt(found, "Something else")
-    listed = await asserting.listed(room.polyvox.road, ME, "synthesis", Wanted(), 10)
+    listed = await asserting.listed(room.polyvox.resources, ME, "synthesis", Wanted(), 10)
     assert [one.id for one in listed.page.items] == [made.id]
 
 
@@ -176,7 +178,7 @@ async def test_a_recipe_that_changed_since_is_no_obstacle(room: Room) -> None:
     _, (answer,) = await room.say(await room.conversation(ann), "So?")
     change = {"texts": {"identity": "Be {name}: {identity}"}, "count_turns": True}
     await room.polyvox.recipes.put(ME, "council", change)
-    (made,) = await asserting.from_answer(room.polyvox.road, ME, answer.id, said("Agrees"))
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
     found = await context(room, made)
     assert wire(found) == bodies(room, ann)[-1]
     changed = with_prompt(found, "You believe everything.")
@@ -187,7 +189,7 @@ async def test_it_works_on_when_everything_else_is_gone(room: Room) -> None:
     ann = await room.advisor("Ann", Script(text="Yes."))
     talk = await room.conversation(ann)
     _, (answer,) = await room.say(talk, "So?")
-    road = room.polyvox.road
+    road = room.polyvox.resources
     (made,) = await asserting.from_answer(road, ME, answer.id, said("Agrees"))
     await room.polyvox.delete_conversation(ME, talk)
     await room.polyvox.advisors.remove(ME, ann.id)
@@ -205,16 +207,16 @@ async def test_an_answer_that_is_being_written_waits(room: Room) -> None:
     answer_id = begun.answers[0].id
     await room.spoken(talk, answer_id)
     with pytest.raises(Conflict, match="still being written"):
-        await asserting.from_answer(room.polyvox.road, ME, answer_id, said("Agrees"))
+        await asserting.from_answer(room.polyvox.resources, ME, answer_id, said("Agrees"))
     room.provider.gate("hold").set()
     await room.settled()
-    assert await asserting.from_answer(room.polyvox.road, ME, answer_id, said("Agrees"))
+    assert await asserting.from_answer(room.polyvox.resources, ME, answer_id, said("Agrees"))
 
 
 async def test_what_is_refused_writes_nothing(room: Room) -> None:
     ann = await room.advisor("Ann", Script(text="Yes."))
     _, (answer,) = await room.say(await room.conversation(ann), "So?")
-    road = room.polyvox.road
+    road = room.polyvox.resources
     with pytest.raises(Invalid):
         await asserting.from_answer(road, ME, answer.id, [Wording("Fine"), Wording(" ")])
     with pytest.raises(Invalid):
@@ -230,7 +232,7 @@ async def test_what_is_refused_writes_nothing(room: Room) -> None:
 
 async def test_by_hand_with_a_question_or_for_every_context(both: Room) -> None:
     ann = await both.advisor("Ann")
-    road = both.polyvox.road
+    road = both.polyvox.resources
     checks = [Wording("", "words", {"max": 9})]
     (free,) = await asserting.by_hand(road, ME, "ann", said("Is brief"))
     (asks,) = await asserting.by_hand(road, ME, ann.id, checks, user_input="What is wisdom?")
@@ -245,7 +247,7 @@ async def test_by_hand_with_a_question_or_for_every_context(both: Room) -> None:
 
 async def test_a_change_makes_a_version_and_words_follow_a_check(both: Room) -> None:
     await both.advisor("Ann")
-    road = both.polyvox.road
+    road = both.polyvox.resources
     (one,) = await asserting.by_hand(road, ME, "ann", [Wording("", "words", {"max": 9})])
     two = await asserting.change(road, ME, one.id, {"args": {"max": 20}})
     assert (two.number, two.text) == (2, "At most 20 words")
@@ -268,7 +270,7 @@ async def test_a_change_makes_a_version_and_words_follow_a_check(both: Room) -> 
 async def test_many_at_once_all_or_none(both: Room) -> None:
     ann = await both.advisor("Ann", Script(text="Yes."))
     _, (answer,) = await both.say(await both.conversation(ann), "So?")
-    road = both.polyvox.road
+    road = both.polyvox.resources
     made = await asserting.from_answer(road, ME, answer.id, said("One", "Two", "Three"))
     ids = [one.id for one in made]
     await asserting.bulk(road, ME, ids[:2], "deactivate")
@@ -307,7 +309,7 @@ async def test_with_the_embedded_model_alone_rules_suggest_and_it_says_so(tmp_pa
     async with open_room(tmp_path, models={"default": "local:smollm2"}) as room:
         ann = await room.advisor("Ann", Script(text="You should wait until it is clear to you."))
         _, (answer,) = await room.say(await room.conversation(ann), "Now?")
-        found = await suggest(room.polyvox.road, ME, answer.id)
+        found = await suggest(room.polyvox.resources, ME, answer.id)
         assert [one.kind for one in found.suggestions] == ["words", "questions", "language"]
         assert found.model == ""
         assert "far too small" in found.note
@@ -317,7 +319,7 @@ async def test_with_the_embedded_model_alone_rules_suggest_and_it_says_so(tmp_pa
 async def test_suggesting_obeys_the_caps_and_records_what_it_used(tmp_path: Path) -> None:
     async with open_room(tmp_path, limits={"cost_per_day": 0.0}) as room:
         ann = await room.advisor("Ann", Script(text="Wait."))
-        road = room.polyvox.road
+        road = room.polyvox.resources
         road.settings = road.settings.model_copy(update={"limits": road.settings.limits.model_copy(
             update={"cost_per_day": None})})  # fmt: skip
         _, (answer,) = await room.say(await room.conversation(ann), "Now?")
@@ -332,6 +334,6 @@ async def test_nothing_is_suggested_for_an_answer_without_words(room: Room) -> N
     _, (answer,) = await room.say(await room.conversation(ann), "Now?")
     assert answer.state == "failed"
     with pytest.raises(Conflict, match="says nothing"):
-        await suggest(room.polyvox.road, ME, answer.id)
-    (made,) = await asserting.from_answer(room.polyvox.road, ME, answer.id, said("Is brief"))
+        await suggest(room.polyvox.resources, ME, answer.id)
+    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Is brief"))
     assert wire(await context(room, made)) == bodies(room, ann)[-1]

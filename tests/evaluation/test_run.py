@@ -175,7 +175,7 @@ async def test_a_run_that_is_broken_off_goes_on_and_pays_only_for_what_was_in_fl
     for n in range(4):
         await assert_for(room, ann.id, f"It says {n}.", asks=f"Question {n}?")
     run_id = await begin(room, advisor=ann.id)
-    room.polyvox.road.settings = room.polyvox.settings.model_copy(
+    room.polyvox.resources.settings = room.polyvox.settings.model_copy(
         update={
             "evaluation": room.polyvox.settings.evaluation.model_copy(update={"concurrency": 1})
         }
@@ -204,7 +204,7 @@ async def test_a_plan_is_kept_to_when_the_prompt_or_an_assertion_changes(room: R
     ann, (made,) = await suite(room)
     run_id = await begin(room, advisor=ann.id)
     await room.polyvox.advisors.update(ME, ann.id, prompt="Something else.")
-    await asserting.change(room.polyvox.road, ME, made.id, {"text": "It is kind."})
+    await asserting.change(room.polyvox.resources, ME, made.id, {"text": "It is kind."})
     original = asked(room, "m1")[-1]
     found = await finish(room, run_id)
     assert asked(room, "m1")[-1] == original
@@ -231,7 +231,7 @@ async def test_a_cap_ends_a_run_with_a_clear_word(tmp_path: Path) -> None:
         for n in range(3):
             await assert_for(room, ann.id, f"It says {n}.", asks=f"Question {n}?")
         limits = room.polyvox.settings.limits.model_copy(update={"cost_per_day": 0.5})
-        room.polyvox.road.settings = room.polyvox.settings.model_copy(
+        room.polyvox.resources.settings = room.polyvox.settings.model_copy(
             update={
                 "limits": limits,
                 "evaluation": room.polyvox.settings.evaluation.model_copy(
@@ -278,7 +278,7 @@ async def test_what_cannot_be_begun(room: Room) -> None:
     for error, wish in wrong:
         with pytest.raises(error):
             await begin(room, **wish)
-    await asserting.change(room.polyvox.road, ME, made.id, {"active": False})
+    await asserting.change(room.polyvox.resources, ME, made.id, {"active": False})
     with pytest.raises(Invalid, match="no active assertions"):
         await begin(room, advisor=ann.id)
     page = await room.polyvox.database.read(lambda tx: evaluations.list_page(tx), ME)
@@ -360,7 +360,7 @@ async def test_a_run_is_not_taken_up_while_it_is_being_called_off(room: Room) ->
     """Whoever held it would end the job behind the back of the new wish."""
     ann, _ = await suite(room)
     run_id = await begin(room, advisor=ann.id)
-    runner = room.polyvox.road.runner_id
+    runner = room.polyvox.resources.runner_id
     job_id = f"{KIND}:{run_id}"
     now = room.polyvox.clock()
     job = await room.polyvox.database.write(lambda tx: jobs.claim_one(tx, job_id, runner, now), ME)
@@ -458,7 +458,7 @@ async def test_a_long_run_does_not_keep_memory_waiting(room: Room) -> None:
     room.polyvox.worker.start()
     await room.provider.arrived(2)
     await room.polyvox.database.write(lambda tx: jobs.enqueue(tx, "ingest", "nothing", 0), ME)
-    room.polyvox.worker.ring()
+    room.polyvox.resources.bell.ring()
     async with asyncio.timeout(60):
         while True:
             job = await room.polyvox.database.read(lambda tx: jobs.get(tx, "ingest:nothing"), ME)
@@ -491,7 +491,7 @@ async def test_the_embedded_model_is_evaluated_offline(tmp_path: Path) -> None:
         (judged,) = await assert_of(room, answer.id, "It is kind.")
         some = Wording("", "words", {"min": 1, "max": 200})
         none = Wording("", "contains", {"text": "xyzzy"})
-        coded = await asserting.from_answer(room.polyvox.road, ME, answer.id, [some, none])
+        coded = await asserting.from_answer(room.polyvox.resources, ME, answer.id, [some, none])
         found = await evaluate(room, advisor=ann.id)
         assert outcomes(found) == {judged.id: "error", coded[0].id: "pass", coded[1].id: "fail"}
         assert "far too small" in found.evaluation.warnings[0]

@@ -48,7 +48,7 @@ async def furnished(room: Room) -> str:
     ann = await room.advisor("Ann", Script(text="Keep it:\n\n- «sea»\u2028- shore  \n"))
     talk = await room.conversation(ann)
     _, (answer,) = await room.say(talk, "Should I\nsell: the boat? # really")
-    road = room.polyvox.road
+    road = room.polyvox.resources
     said = [Wording("Is brief"), Wording("", "matches", {"pattern": r"^\w+:"})]
     made = await asserting.from_answer(road, ME, answer.id, said, ["tone"])
     await asserting.change(road, ME, made[0].id, {"text": "Is terse"})
@@ -126,7 +126,7 @@ async def test_elsewhere_by_slug_and_into_somebody_else(tmp_path: Path) -> None:
 
 async def test_one_that_was_removed_comes_back_and_a_changed_one_stays(tmp_path: Path) -> None:
     async with open_room(tmp_path) as room:
-        road, database = room.polyvox.road, room.polyvox.database
+        road, database = room.polyvox.resources, room.polyvox.database
         text = await exported(room, ann := await furnished(room))
         rows = await database.read(lambda tx: assertions.list_all(tx, Wanted(ann)), ME)
         await asserting.remove(road, ME, rows[0].id)

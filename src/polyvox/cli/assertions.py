@@ -117,7 +117,7 @@ def show(assertion: Id, json: Json = False) -> None:
     """One assertion with its source, and everything it has said."""
 
     async def work(app: Polyvox) -> None:
-        history = await assertion_room.history(app.road, SCOPE, assertion)
+        history = await assertion_room.history(app.resources, SCOPE, assertion)
         if json:
             say_json(HistoryOut.of(history))
             return
@@ -171,10 +171,12 @@ def add(
         if answer is not None:
             if ask is not None:
                 raise Invalid("What is drawn from an answer has its question.", "Leave --ask out.")
-            made = await assertion_room.from_answer(app.road, SCOPE, answer, wordings, tag or ())
+            made = await assertion_room.from_answer(
+                app.resources, SCOPE, answer, wordings, tag or ()
+            )
         else:
             who = (advisor or "").removeprefix("@")
-            made = await assertion_room.by_hand(app.road, SCOPE, who, wordings, tag or (), ask)
+            made = await assertion_room.by_hand(app.resources, SCOPE, who, wordings, tag or (), ask)
         if json:
             say_json([AssertionOut.of(assertion) for assertion in made])
         for assertion in made:
@@ -220,7 +222,7 @@ def edit(
             raise Invalid(
                 "Nothing to change.", "`polyvox assertions edit --help` lists what can be."
             )
-        made = await assertion_room.change(app.road, SCOPE, assertion, details)
+        made = await assertion_room.change(app.resources, SCOPE, assertion, details)
         say(f"changed {made.id}: version {made.number}")
 
     run(work)
@@ -235,9 +237,9 @@ def remove(
 
     async def work(app: Polyvox) -> None:
         for assertion_id in assertion:
-            await assertion_room.get(app.road, SCOPE, assertion_id)
+            await assertion_room.get(app.resources, SCOPE, assertion_id)
         sure(f"Remove {count(len(assertion), 'assertion')}?", yes)
-        for assertion_id in await assertion_room.bulk(app.road, SCOPE, assertion, "remove"):
+        for assertion_id in await assertion_room.bulk(app.resources, SCOPE, assertion, "remove"):
             say(f"removed {assertion_id}")
 
     run(work)
@@ -259,7 +261,7 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
             raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
         known = await app.database.read(read, SCOPE)
         looked = _wordings(text, None, {}) if text else known
-        report = await lint_wordings(app.road, SCOPE, looked, known if text else [])
+        report = await lint_wordings(app.resources, SCOPE, looked, known if text else [])
         if json:
             say_json(report.items)
         else:
@@ -283,7 +285,7 @@ def suggest(
     """Assertions that hold of an answer. Nothing is made: pick, then `add` them."""
 
     async def work(app: Polyvox) -> None:
-        suggested = await suggest_assertions(app.road, SCOPE, answer, count)
+        suggested = await suggest_assertions(app.resources, SCOPE, answer, count)
         if json:
             say_json(suggested.suggestions)
         else:

@@ -31,7 +31,7 @@ from polyvox.companion.kernel import embodied, kernel
 from polyvox.context.draft import JOIN, Block, Draft
 from polyvox.context.promptset import PromptSet, fill, prompt_set, short
 from polyvox.context.rebuild import Receipt
-from polyvox.context.recipe import Recipe
+from polyvox.context.recipe import Recipe, traits_of
 from polyvox.context.words import label
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
@@ -157,7 +157,7 @@ def with_prompt(context: Context, text: str, field: Field | None = None) -> Cont
     identity = brief = text.strip()
     if field == "description":
         brief = short(text).strip()
-        if context.recipe[0] == "companion":
+        if traits_of(context.recipe[0]).persona:
             named = Advisor(context.advisor_id, context.slug, context.name, description=text)
             identity = brief = kernel(named)
     values = {"name": context.name, "identity": identity, "short": brief}
@@ -208,7 +208,7 @@ def captured(receipt: Receipt, advisor: Advisor, recipe: Recipe | None, asked: s
     """The context of an answer, from its receipt. `advisor` is who it was then: that name, that
     prompt version; `recipe` the one in force now under the receipt's name, to find templates in."""
     draft = receipt.draft
-    spoken = embodied(advisor) if draft.recipe == "companion" else advisor
+    spoken = embodied(advisor) if traits_of(draft.recipe).persona else advisor
     values = {
         "name": label(advisor.name),
         "identity": spoken.identity.strip(),

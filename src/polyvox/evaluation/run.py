@@ -9,7 +9,6 @@ pays at most for what was in flight. Calling it off closes what is in flight at 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -75,9 +74,9 @@ def keep_results(tx: Tx, evaluation_id: str) -> Results:
 class Evaluations:
     """The verbs of evaluations, and the work behind them."""
 
-    def __init__(self, resources: Resources, ring: Callable[[], None]) -> None:
+    def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._ring = ring
+        self._ring = resources.bell.ring
         self._bells = Bells()
 
     @property
@@ -179,10 +178,6 @@ class Evaluations:
             begin(tx, self._resources, wish)
         except (Invalid, Conflict, NotFound):
             return
-
-    def ring(self) -> None:
-        """Something was wanted."""
-        self._ring()
 
     # the work
 

@@ -13,6 +13,8 @@ from fastapi import APIRouter, Header, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from polyvox.app import Polyvox
+from polyvox.companion.personas import RECIPE, find_or_make, meet
+from polyvox.context.recipe import traits_of
 from polyvox.errors import (
     AuthenticationFailed,
     BadInput,
@@ -30,7 +32,6 @@ from polyvox.errors import (
 )
 from polyvox.fields import Id
 from polyvox.receive import clean, visible
-from polyvox.session.personas import RECIPE, find_or_make, meet
 from polyvox.session.trace import trace_of
 from polyvox.values import Advisor, Answer, Conversation, Failure, Scope
 from polyvox.web.dependencies import App, Key, Who
@@ -274,7 +275,7 @@ async def _find(
     if not conversation_id or not conversation_id.strip():
         return await meet(app.database, app.clock, who, persona_id)
     conversation = await app.conversations.get(who, conversation_id.strip())
-    if conversation.recipe != RECIPE:
+    if not traits_of(conversation.recipe).persona:
         raise BadInput(
             f"That conversation has the recipe {conversation.recipe}, not {RECIPE}.",
             "Leave conversationId out, or name a conversation with a companion.",
@@ -287,7 +288,7 @@ async def _find(
 
 async def _ended(app: Polyvox, who: Scope, answer_id: str) -> Answer:
     """The answer once it has ended; a failure as the error that it is."""
-    job = app.turns.conductor.jobs.get(answer_id)
+    job = app.turns.queue.jobs.get(answer_id)
     if job is not None:
         await job.ended.wait()
     answer = await app.turns.answer(who, answer_id)

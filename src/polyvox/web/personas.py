@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from polyvox.session.personas import Persona, meet, personas
+from polyvox.companion.personas import Persona, meet, personas
 from polyvox.shapes import ConversationOut
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses

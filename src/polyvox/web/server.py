@@ -264,6 +264,6 @@ async def serve(polyvox: Polyvox, host: str, port: int, ready: Callable[[str], N
         warming.cancel()
         for name in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(name)
-        await polyvox.turns.conductor.drain(DRAIN)
-        await polyvox.turns.conductor.close()
+        await polyvox.turns.queue.drain(DRAIN)
+        await polyvox.turns.queue.close()
         polyvox.hub.end()

@@ -11,12 +11,12 @@ pays at most for what was in flight. Calling it off closes what is in flight at 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Literal
 
 import msgspec
 
+from polyvox.caps import check_caps
 from polyvox.errors import CapReached, Conflict, ModelError, NotFound, StoreError
 from polyvox.evaluation.budget import RunBudget
 from polyvox.evaluation.judge import judge_model
@@ -34,7 +34,6 @@ from polyvox.evaluation.tables.optimisations import Optimisation
 from polyvox.events import NANO
 from polyvox.ids import new_id
 from polyvox.resources import Resources
-from polyvox.session.spending import check_caps
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import jobs
 from polyvox.store.database import Tx
@@ -53,9 +52,9 @@ AT_ONCE = 2
 class Optimisations:
     """The verbs of optimisations, and the work behind them."""
 
-    def __init__(self, resources: Resources, ring: Callable[[], None]) -> None:
+    def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._ring = ring
+        self._ring = resources.bell.ring
         self._bells = Bells()
 
     @property

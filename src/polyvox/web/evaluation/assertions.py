@@ -178,10 +178,12 @@ async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
                 "Leave user_input out.",
                 param="user_input",
             )
-        made = await asserting.from_answer(app.road, who, body.answer_id, wordings, body.tags)
+        made = await asserting.from_answer(app.resources, who, body.answer_id, wordings, body.tags)
     else:
         advisor = body.advisor_id or ""
-        made = await asserting.by_hand(app.road, who, advisor, wordings, body.tags, body.user_input)
+        made = await asserting.by_hand(
+            app.resources, who, advisor, wordings, body.tags, body.user_input
+        )
     linted = [LintedWording(row.text) for row in made]
     shown = [AssertionOut.of(row) for row in made]
     return shape(MadeOut, shown[0], assertions=shown, lint=linted)
@@ -199,7 +201,7 @@ async def list_kinds() -> KindsOut:
 @router.post("/api/assertions/bulk", responses=responses(404))
 async def change_assertions(app: App, who: Who, body: BulkBody) -> BulkOut:
     """Activate, deactivate, tag, untag or remove many, all or none."""
-    return BulkOut(ids=await asserting.bulk(app.road, who, body.ids, body.action, body.tag))
+    return BulkOut(ids=await asserting.bulk(app.resources, who, body.ids, body.action, body.tag))
 
 
 @router.post("/api/assertions/lint", responses=responses(402, 404))
@@ -208,7 +210,7 @@ async def lint_assertions(app: App, who: Who, request: Request, body: LintBody) 
     say the same. Without such a model the note says so."""
     wordings = checked(body.wordings())
     known = await app.database.read(lambda tx: _others(tx, body), who)
-    return await while_wanted(request, lint(app.road, who, wordings, known))
+    return await while_wanted(request, lint(app.resources, who, wordings, known))
 
 
 def _others(tx: Tx, body: LintBody) -> list[Wording]:
@@ -225,7 +227,7 @@ def _others(tx: Tx, body: LintBody) -> list[Wording]:
 @router.get("/api/assertions/{assertion}", responses=responses(404))
 async def get_assertion(app: App, who: Who, assertion: Key) -> AssertionOut:
     """One assertion, with its source's texts whole."""
-    return AssertionOut.of(await asserting.get(app.road, who, assertion), whole=True)
+    return AssertionOut.of(await asserting.get(app.resources, who, assertion), whole=True)
 
 
 @router.patch("/api/assertions/{assertion}", responses=responses(404))
@@ -239,19 +241,19 @@ async def change_assertion(
             details[key] = value  # type: ignore[literal-required]  # the body's keys are these
     if not details:
         raise Invalid("Nothing to change.", "Give text, kind, args, tags or active.", param="text")
-    return AssertionOut.of(await asserting.change(app.road, who, assertion, details))
+    return AssertionOut.of(await asserting.change(app.resources, who, assertion, details))
 
 
 @router.delete("/api/assertions/{assertion}", status_code=204, responses=responses(404))
 async def remove_assertion(app: App, who: Who, assertion: Key) -> None:
     """Take it off the list, with its source and, unless another needs it, its context."""
-    await asserting.remove(app.road, who, assertion)
+    await asserting.remove(app.resources, who, assertion)
 
 
 @router.get("/api/assertions/{assertion}/history", responses=responses(404))
 async def assertion_history(app: App, who: Who, assertion: Key) -> HistoryOut:
     """Every version, newest first, and the runs that came with it from another program."""
-    return HistoryOut.of(await asserting.history(app.road, who, assertion))
+    return HistoryOut.of(await asserting.history(app.resources, who, assertion))
 
 
 @router.get("/api/advisors/{advisor}/assertions", responses=responses(404))
@@ -269,7 +271,7 @@ async def list_assertions(
     """An advisor's assertions with their sources in short, in the order they were made. Those of a
     removed advisor are found by its id; `synthesis` and `assistant` have theirs too."""
     wanted = Wanted(query=q, tag=None if tag is None else tag.casefold(), kind=kind, active=active)
-    listed = await asserting.listed(app.road, who, advisor, wanted, limit, after)
+    listed = await asserting.listed(app.resources, who, advisor, wanted, limit, after)
     items = [AssertionOut.of(row) for row in listed.page.items]
     return shape(AssertionPage, listed, items=items, next=listed.page.next)
 
@@ -318,7 +320,7 @@ async def import_all_assertions(app: App, who: Who, body: ImportBody) -> Report:
 @router.get("/api/answers/{answer}/assertions", responses=responses(404))
 async def answer_assertions(app: App, who: Who, answer: Key) -> list[AssertionOut]:
     """Assertions that were drawn from an answer."""
-    return [AssertionOut.of(row) for row in await asserting.of_answer(app.road, who, answer)]
+    return [AssertionOut.of(row) for row in await asserting.of_answer(app.resources, who, answer)]
 
 
 @router.post("/api/answers/{answer}/assertions/suggest", responses=responses(402, 404, 409))
@@ -328,7 +330,7 @@ async def suggest_assertions(
     """Assertions that hold of an answer: by rules, and by the judge's model where there is one.
     Nothing is made; pick, then POST them."""
     wanted = body or SuggestAssertions(count=6)
-    work = suggest(app.road, who, answer, wanted.count, wanted.model)
+    work = suggest(app.resources, who, answer, wanted.count, wanted.model)
     return await while_wanted(request, work)
 
 
@@ -336,5 +338,5 @@ async def suggest_assertions(
 async def asserted_answers(app: App, who: Who, conversation: Key) -> AssertedOut:
     """The answers of a conversation that assertions were drawn from: the quiet marks."""
     await app.conversations.get(who, conversation)
-    answers = await asserting.asserted(app.road, who, conversation)
+    answers = await asserting.asserted(app.resources, who, conversation)
     return AssertedOut(answers, app.settings.evaluation.badges)
