@@ -33,7 +33,7 @@ from polyvox.session.road import Road
 from polyvox.session.summing import running_summaries
 from polyvox.session.turns import Turns
 from polyvox.settings import Settings, load
-from polyvox.settings.layers import with_kept
+from polyvox.settings.layers import with_stored
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
 from polyvox.store import turns as turn_rows
@@ -108,7 +108,7 @@ class Polyvox:
 
     async def open(self) -> None:
         """Open the database (making or migrating it), close what a crash left open, get ready."""
-        settings = self.settings = with_kept(self.settings)
+        settings = self.settings = with_stored(self.settings)
         check_recipes(settings)
         models = Models(settings, self._transport, self._env, clock=self.clock)
         models.check_settings()
@@ -247,7 +247,7 @@ class Polyvox:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self.settings.memory.budget):
                     for kind in quick:
-                        await self.worker.see_done(scope, kind)
+                        await self.worker.run_all_due(scope, kind)
         self.worker.ring()
 
     async def _before_a_session(self, scope: Scope, follows: bool) -> None:

@@ -59,9 +59,9 @@ async def exclude_answer(road: Road, scope: Scope, answer_id: str, excluded: boo
         turns.set_excluded(tx, "answers", answer_id, excluded)
         told: list[Event] = [ConversationChanged("answer", answer_id)]
         if old.excluded == excluded:
-            return turns.seen_answer(tx, answer_id), []
+            return turns.live_answer(tx, answer_id), []
         _followed(tx, road, old.turn_id)
-        return turns.seen_answer(tx, answer_id), told
+        return turns.live_answer(tx, answer_id), told
 
     found = await road.database.read(lambda tx: turns.get_answer(tx, answer_id), scope)
     return (await road.journal.do(scope, found.conversation_id, act, now=True)).value
@@ -96,7 +96,7 @@ def _followed(tx: Tx, road: Road, turn_id: str) -> Turn:
     turn, now = turns.get_turn(tx, turn_id), road.clock()
     answers = turns.answers_of(tx, turn_id)
     refs = {f"u{turn_id}", *(f"a{one.id}" for one in answers)}
-    summaries.touched(tx, turn.conversation_id, refs, now)
+    summaries.drop_covering(tx, turn.conversation_id, refs, now)
     excluding.follow(tx, turn, answers, now)
     companions.drop_packets(tx)  # a session may have been told of it at its start
     return turn

@@ -32,7 +32,13 @@ from polyvox.session.recollecting import Remembered, Seated
 from polyvox.session.road import Job, Road
 from polyvox.store import advisors, conversations, ratios, receipts, turns
 from polyvox.store.database import Tx
-from polyvox.store.threads import Need, Reach, count_said, read_threads, words_of
+from polyvox.store.threads import (
+    Need,
+    Reach,
+    count_answered_messages,
+    quotable_answers,
+    read_threads,
+)
 from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Params, Recall, Scope, Turn
 
@@ -140,7 +146,7 @@ def _said_before(tx: Tx, turn: Turn, thread: Thread) -> int:
     mine = [one for one in thread.past if one.session_id == turn.session_id]
     if len(thread.past) == turn.depth - 1 and all(one.own for one in mine):  # all are there
         return len(mine)
-    return count_said(tx, turn)
+    return count_answered_messages(tx, turn)
 
 
 async def _judge(road: Road, scope: Scope, session_id: str) -> None:
@@ -287,7 +293,7 @@ def _in_exchange(
 ) -> Thread:
     """The thread as it stands inside a turn, before an exchange round."""
     me = thread.advisor.id
-    spoken = words_of(tx, turn.id)
+    spoken = quotable_answers(tx, turn.id)
     own = tuple(Own(i, text) for i, who, _, text, n in spoken if who == me and n < round_)
     words = tuple(
         Other(i, who, slugs.get(who, ""), name, text)

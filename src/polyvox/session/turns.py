@@ -109,7 +109,9 @@ class Turns:
         self.conductor.in_turn(turn.conversation_id, jobs, work)
 
     async def _many_spoke(self, scope: Scope, turn_id: str) -> bool:
-        words = await self._road.database.read(lambda tx: threads.words_of(tx, turn_id, 0), scope)
+        words = await self._road.database.read(
+            lambda tx: threads.quotable_answers(tx, turn_id, 0), scope
+        )
         return len(words) > 1
 
     # -- again -----------------------------------------------------------------------------------
@@ -215,7 +217,7 @@ class Turns:
 
     async def answer(self, scope: Scope, answer_id: str) -> Answer:
         """One answer as it is stored, with its text so far while it is being written."""
-        return await self._road.database.read(lambda tx: turns.seen_answer(tx, answer_id), scope)
+        return await self._road.database.read(lambda tx: turns.live_answer(tx, answer_id), scope)
 
     async def _answers(self, scope: Scope, turn_id: str) -> list[Answer]:
         def read(tx: Tx) -> list[Answer]:
@@ -252,7 +254,7 @@ class Turns:
 
         def read(tx: Tx) -> tuple[Turn, Recipe]:
             turn, recipe = self._turn(tx, turn_id)
-            if not threads.words_of(tx, turn_id):
+            if not threads.quotable_answers(tx, turn_id):
                 raise Conflict(
                     "There is no answer to bring together yet.", "Wait for an answer, or retry one."
                 )
