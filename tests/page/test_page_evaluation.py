@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Locator, Page, expect
-from tests.page.desk import Desk, Size, spill
+from tests.page.desk import Desk, spill
 from tests.page.house import House
 from tests.page.talk import tool
 from tests.provider import Script
@@ -130,13 +130,12 @@ async def test_written_by_hand_and_taken_elsewhere(
     await expect(rows(page)).to_have_count(2)
 
 
-@pytest.mark.parametrize("size", ["desktop", "phone"])
 @judged
-async def test_a_run_from_its_start_to_the_measure(house: House, desk: Desk, size: Size) -> None:
+async def test_a_run_from_its_start_to_the_measure(house: House, desk: Desk) -> None:
     """Chosen, run three times each, with intervals, reasons and the answers; overruled, made the
     measure, and another run compared with it."""
     advisor, (slow, rhymes) = await advised(house, "Is slow", "Has rhymes")
-    page = await desk.open(f"/assertions/{advisor['slug']}", size=size)
+    page = await desk.open(f"/assertions/{advisor['slug']}", size="phone")
     await expect(rows(page)).to_have_count(2)
     await page.get_by_role("spinbutton", name="Times each").fill("3")
     await tool(page, "Run 2 assertions").click()
@@ -198,17 +197,14 @@ async def test_a_run_that_is_cancelled_and_one_without_a_judge(house: House, des
     await expect(page.get_by_role("heading", level=1)).to_have_text("1 of 1 hold")
 
 
-@pytest.mark.parametrize("size", ["phone", "desktop"])
 @judged
-async def test_a_prompt_is_improved_accepted_and_rolled_back(
-    house: House, desk: Desk, size: Size
-) -> None:
+async def test_a_prompt_is_improved_accepted_and_rolled_back(house: House, desk: Desk) -> None:
     advisor, (asks, *_) = await advised(house, "Closes with a question")
     reply = await house.patch(
         f"/api/assertions/{asks['id']}", {"kind": "ends_with_question", "args": {}}
     )
     assert reply.status == 200, reply.text
-    page = await desk.open(f"/assertions/{advisor['slug']}", size=size)
+    page = await desk.open(f"/assertions/{advisor['slug']}", size="phone")
     await page.get_by_role("link", name="Improve the prompt").click()
     await expect(page.locator(".estimate")).to_contain_text("lab:writer")
     await page.get_by_role("spinbutton", name="Proposals at most").fill("3")

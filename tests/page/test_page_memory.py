@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Locator, Page, Route, expect
-from tests.page.desk import Desk, Size, spill
+from tests.page.desk import Desk, spill
 from tests.page.house import House
 from tests.page.notes import READS, fact, ingest, loop, remember, replies, worked
 from tests.page.talk import tool
@@ -65,10 +65,9 @@ async def moved(house: House) -> None:
 
 
 @reads
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-async def test_what_is_remembered_and_from_where(house: House, desk: Desk, size: Size) -> None:
+async def test_what_is_remembered_and_from_where(house: House, desk: Desk) -> None:
     conversation, turn = await talked(house)
-    page = await desk.open("/memory", size=size)
+    page = await desk.open("/memory", size="phone")
     one = entry(page, HOUSE)
     await expect(one.locator("blockquote")).to_have_text("“I live in a house by the river”")
     await expect(one.locator(".margin-note")).to_contain_text("home")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Locator, Page, Route, expect
-from tests.page.desk import Desk, Size, spill
+from tests.page.desk import Desk, spill
 from tests.page.house import House
 from tests.page.notes import READS, fact, ingest, loop, remember, replies, worked
 from tests.page.talk import tool
@@ -53,10 +53,9 @@ async def busy(house: House) -> None:
 
 
 @reads
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-async def test_loops_by_how_pressing_they_are(house: House, desk: Desk, size: Size) -> None:
+async def test_loops_by_how_pressing_they_are(house: House, desk: Desk) -> None:
     await busy(house)
-    page = await desk.open(HERE, size=size)
+    page = await desk.open(HERE, size="phone")
     await expect(page.locator(".statement")).to_have_text(
         ["Call the bank", "Hear from the plumber", "Walk with Rui"]
     )
@@ -97,12 +96,11 @@ async def test_a_loop_ends_and_is_taken_up_again(house: House, desk: Desk) -> No
 
 
 @reads
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-async def test_a_loop_is_pinned(house: House, desk: Desk, size: Size) -> None:
+async def test_a_loop_is_pinned(house: House, desk: Desk) -> None:
     """It stays where it was pressed, stands first from the next look on, and does not grow old; in
     another tab it moves at once."""
     await busy(house)
-    page = await desk.open(HERE, size=size)
+    page = await desk.open(HERE, size="phone")
     other = await desk.beside(page, HERE)
     await expect(other.locator(".statement").first).to_have_text("Call the bank")
     walk = entry(page, "Walk with Rui")
@@ -220,10 +218,9 @@ async def told_of_oneself(house: House) -> None:
 
 
 @reads
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-async def test_the_profile_and_who_says_so(house: House, desk: Desk, size: Size) -> None:
+async def test_the_profile_and_who_says_so(house: House, desk: Desk) -> None:
     await told_of_oneself(house)
-    page = await desk.open("/memory/profile", size=size)
+    page = await desk.open("/memory/profile", size="phone")
     name = place(page, "Name")
     await expect(name.locator(".statement")).to_have_text("Ana")
     await expect(name.locator(".marks")).to_have_text("you said so")
@@ -329,8 +326,7 @@ async def test_a_line_that_somebody_changed_meanwhile(house: House, desk: Desk) 
 
 
 @reads
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-async def test_days_and_their_sessions(house: House, desk: Desk, size: Size) -> None:
+async def test_days_and_their_sessions(house: House, desk: Desk) -> None:
     now = datetime.now(UTC)
     said = (
         "I wrote two pages of the letter before breakfast, and it went well enough for once.",
@@ -349,7 +345,7 @@ async def test_days_and_their_sessions(house: House, desk: Desk, size: Size) -> 
     (session,) = (await house.get("/api/sessions")).json()
     await house.post(f"/api/sessions/{session['id']}/end")
     await worked(house)
-    page = await desk.open("/memory/days", size=size)
+    page = await desk.open("/memory/days", size="phone")
     days = page.locator(".day-entry")
     await expect(days).to_have_count(2)
     await expect(days.first).to_contain_text("This day is looked back on when it is over.")

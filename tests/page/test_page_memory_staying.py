@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Locator, Page, Route, expect
-from tests.page.desk import Desk, Size, settled
+from tests.page.desk import Desk, settled
 from tests.page.house import House
 from tests.page.notes import READS, fact, loop, remember
 from tests.page.talk import tool
@@ -299,10 +299,9 @@ async def test_a_day_that_is_typed_is_kept_like_the_words(house: House, desk: De
 
 
 @reads
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-async def test_the_forgetting_sheet_scrolls_one_way(house: House, desk: Desk, size: Size) -> None:
+async def test_the_forgetting_sheet_scrolls_one_way(house: House, desk: Desk) -> None:
     await noted(house, "door", days=3)
-    page = await desk.open("/memory", size=size)
+    page = await desk.open("/memory", size="phone")
     await press(entry(page, "door"), "Forget").click()
     await expect(page.locator(".going li").first).to_be_visible()
     body = page.locator(".sheet-body")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.async_api import Locator, Page, expect
-from tests.page.desk import Desk, Size, spill
+from tests.page.desk import Desk, spill
 from tests.page.house import House
 from tests.page.talk import card, composer, state
 from tests.provider import Script
@@ -64,14 +63,11 @@ async def test_arrows_go_round_and_escape_gives_the_focus_back(house: House, des
     await expect(palette(page)).to_have_count(0)
 
 
-@pytest.mark.parametrize("size", ["desktop", "phone"])
-async def test_conversations_advisors_and_texts_are_found(
-    house: House, desk: Desk, size: Size
-) -> None:
+async def test_conversations_advisors_and_texts_are_found(house: House, desk: Desk) -> None:
     (one,) = await house.voices("It is the third spring.")
     told = await house.conversation(one, title="Café on the corner")
     turn = await house.say(told, "Shall I leave?")
-    page = await desk.open("/search", size=size)
+    page = await desk.open("/search", size="phone")
     await page.keyboard.press("Control+k")
     await page.keyboard.type("cafe")
     assert "Café on the corner" in await chosen(page)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.page.desk import GONE, Desk, Size, spill, visit
+from tests.page.desk import GONE, Desk, spill, visit
 from tests.page.house import House, Process
 
 AWAY = "The server is away."
@@ -22,42 +22,34 @@ async def scrolled(page: Page, by: int = 600) -> None:
     await page.wait_for_function("(by) => window.scrollY >= by", arg=by)
 
 
-@pytest.mark.parametrize(
-    ("path", "says"),
-    [
+async def test_where_nothing_is_the_page_says_so(desk: Desk, house: House) -> None:
+    desk.allow("status of 404")
+    page = await desk.open(None, size="phone")
+    for path, says in (
         ("/foo", "This address leads nowhere."),
         ("/memory/nope", "Memory has no such part."),
         ("/c/nope", "There is no conversation nope."),
         ("/c/a/b", "This address leads nowhere."),
-    ],
-)
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-async def test_where_nothing_is_the_page_says_so(
-    desk: Desk, house: House, path: str, says: str, size: Size
-) -> None:
-    desk.allow("status of 404")
-    page = await desk.open(path, size=size)
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Nothing is here")
-    await expect(page.locator("#main")).to_contain_text(says)
-    assert await spill(page) == []
+    ):
+        await visit(page, path)
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Nothing is here")
+        await expect(page.locator("#main")).to_contain_text(says)
+        assert await spill(page) == [], path
     await page.get_by_role("main").get_by_role("link", name="Begin a conversation").click()
     await expect(page).to_have_url(f"{house.url}/")
     await expect(page.get_by_role("textbox", name="Your message")).to_be_visible()
 
 
-@pytest.mark.parametrize("room", ["Memory", "Sessions", "Settings"])
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-async def test_a_room_that_is_scrolled_keeps_its_name(desk: Desk, room: str, size: Size) -> None:
+async def test_a_room_that_is_scrolled_keeps_its_name(desk: Desk) -> None:
     """A bar where the window is narrow, so that the way to the list stands over no text."""
-    page = await desk.open(f"/{room.lower()}", size=size)
-    await expect(page.get_by_role("heading", level=1)).to_have_text(room)
-    await scrolled(page)
+    page = await desk.open(None, size="phone")
     bar = page.locator(".top.of-room")
-    if size == "desktop":
-        await expect(bar).to_be_hidden()
-        return
-    await expect(bar).to_be_in_viewport(ratio=1)
-    await expect(bar).to_have_text(room)
+    for room in ("Memory", "Sessions", "Settings"):
+        await visit(page, f"/{room.lower()}")
+        await expect(page.get_by_role("heading", level=1)).to_have_text(room)
+        await scrolled(page)
+        await expect(bar).to_be_in_viewport(ratio=1)
+        await expect(bar).to_have_text(room)
     menu = page.get_by_role("button", name="Conversations and rooms")
     inside = await page.evaluate(
         """() => {
@@ -72,28 +64,35 @@ async def test_a_room_that_is_scrolled_keeps_its_name(desk: Desk, room: str, siz
     )
     await menu.click()
     await expect(page.get_by_role("navigation", name="Conversations and rooms")).to_be_visible()
+    wide = await desk.open("/settings")
+    await expect(wide.get_by_role("heading", level=1)).to_have_text("Settings")
+    await scrolled(wide)
+    await expect(wide.locator(".top.of-room")).to_be_hidden()
 
 
-@pytest.mark.parametrize("path", ["/memory", "/sessions", "conversation"])
-@pytest.mark.parametrize("size", ["phone", "desktop"])
 @pytest.mark.process
 async def test_that_the_server_is_away_is_seen_however_far_one_has_read(
-    house: Process, desk: Desk, path: str, size: Size
+    house: Process, desk: Desk
 ) -> None:
     desk.allow(GONE, "ERR_NETWORK_CHANGED")
     (one,) = await house.voices("A long answer.\n\n" * 80)
     there = await house.conversation(one, title="The boat")
     await house.say(there, "Sell it?")
-    page = await desk.open(f"/c/{there}" if path == "conversation" else path, size=size)
-    await expect(page.get_by_role("heading", level=1)).to_be_visible()
-    await scrolled(page)
+    pages = [
+        await desk.open(path, size="phone") for path in ("/memory", "/sessions", f"/c/{there}")
+    ]
+    for page in pages:
+        await expect(page.get_by_role("heading", level=1)).to_be_visible()
+        await scrolled(page)
     await house.kill()
-    await page.evaluate(LOOK)
-    line = page.get_by_text(AWAY)
-    await expect(line).to_be_in_viewport(ratio=1)
-    assert await line.evaluate(SEEN), "something stands over it"
+    for page in pages:
+        await page.evaluate(LOOK)
+        line = page.get_by_text(AWAY)
+        await expect(line).to_be_in_viewport(ratio=1)
+        assert await line.evaluate(SEEN), "something stands over it"
     await house.start()
-    await expect(line).to_have_count(0)
+    for page in pages:
+        await expect(page.get_by_text(AWAY)).to_have_count(0)
 
 
 async def test_the_part_one_is_in_is_in_sight_on_a_small_phone(desk: Desk) -> None:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from playwright.async_api import Page, Route, expect
-from tests.page.desk import GONE, Desk, Size, spill
+from tests.page.desk import GONE, Desk, spill
 from tests.page.house import House, Process
 from tests.page.notes import READS
 from tests.page.talk import ask, card, composer, state, tool
@@ -21,45 +21,46 @@ alone = pytest.mark.parametrize(
 reads = pytest.mark.parametrize("house", [READS], indirect=True, ids=["reads"])
 
 
-@pytest.mark.parametrize("path", ["/sessions", "/sessions/{session}", "/recipes"])
 @pytest.mark.process
-async def test_a_room_comes_back_with_the_server(house: Process, desk: Desk, path: str) -> None:
+async def test_a_room_comes_back_with_the_server(house: Process, desk: Desk) -> None:
     desk.allow(GONE)
     (one,) = await house.voices("Yes.")
     said = await house.say(await house.conversation(one, title="The boat"), "Sell it?")
-    where = path.format(session=said["session_id"])
-    page = await desk.open(where)
-    heading = page.get_by_role("heading", level=1)
-    listed = page.locator(".stretches > li, .utterances > li, .recipes article")
-    await expect(listed.first).to_be_visible()
-    there = await heading.text_content()
+    rows = ".stretches > li, .utterances > li, .recipes article"
+    paths = ("/sessions", f"/sessions/{said['session_id']}", "/recipes")
+    pages = {path: await desk.open(path) for path in paths}
+    names: dict[str, str] = {}
+    for path, page in pages.items():
+        await expect(page.locator(rows).first).to_be_visible()
+        names[path] = await page.get_by_role("heading", level=1).text_content() or ""
     await house.kill()
-    await page.evaluate("() => window.dispatchEvent(new Event('focus'))")
-    if path != "/recipes":
-        await expect(page.get_by_role("alert")).to_contain_text(f"{AWAY} Nothing is lost. {ITSELF}")
+    for path, page in pages.items():
+        heading = page.get_by_role("heading", level=1)
+        await page.evaluate("() => window.dispatchEvent(new Event('focus'))")
+        if path != "/recipes":
+            alert = page.get_by_role("alert")
+            await expect(alert).to_contain_text(f"{AWAY} Nothing is lost. {ITSELF}")
+            await expect(heading).to_have_count(1)
+            await expect(heading).to_have_text(names[path])
+        await page.get_by_role("link", name="New conversation").click()
+        await page.go_back()
+        await expect(page.get_by_role("alert")).to_contain_text(ITSELF)
         await expect(heading).to_have_count(1)
-        await expect(heading).to_have_text(there or "")
-    await page.get_by_role("link", name="New conversation").click()
-    await page.go_back()
-    await expect(page.get_by_role("alert")).to_contain_text(ITSELF)
-    await expect(heading).to_have_count(1)
     await house.start()
-    await expect(page.get_by_role("alert")).to_have_count(0)
-    await expect(heading).to_have_text(there or "")
-    await expect(listed.first).to_be_visible()
+    for path, page in pages.items():
+        await expect(page.get_by_role("alert")).to_have_count(0)
+        await expect(page.get_by_role("heading", level=1)).to_have_text(names[path])
+        await expect(page.locator(rows).first).to_be_visible()
 
 
 async def fails(route: Route) -> None:
     await route.abort("connectionrefused")
 
 
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-async def test_a_notice_says_what_to_do_and_leaves_send_alone(
-    house: House, desk: Desk, size: Size
-) -> None:
+async def test_a_notice_says_what_to_do_and_leaves_send_alone(house: House, desk: Desk) -> None:
     desk.allow(GONE)
     (one,) = await house.voices("Yes.")
-    page = await desk.open(f"/c/{(there := await house.conversation(one))}", size=size)
+    page = await desk.open(f"/c/{(there := await house.conversation(one))}", size="phone")
     await house.say(there, "Sell it?")
     await state(card(page, one), "completed")
     await page.route("**/api/messages/*", fails)
@@ -123,13 +124,12 @@ async def test_another_tab_sees_that_a_session_was_ended(house: House, desk: Des
     await expect(beside.get_by_text("You ended it here.")).to_be_visible()
 
 
-@pytest.mark.parametrize("size", ["phone", "desktop"])
 @reads
-async def test_the_page_of_a_session_holds_long_words(house: House, desk: Desk, size: Size) -> None:
+async def test_the_page_of_a_session_holds_long_words(house: House, desk: Desk) -> None:
     (one,) = await house.voices("Yes.")
     there = await house.conversation(one, title="Donaudampfschifffahrt" * 9)
     said = await house.say(there, "Sell it?")
-    page = await desk.open(f"/sessions/{said['session_id']}", size=size)
+    page = await desk.open(f"/sessions/{said['session_id']}", size="phone")
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Donau")
     assert await spill(page) == []
     await tool(page, "End it now").focus()

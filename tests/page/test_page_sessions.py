@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from playwright.async_api import Browser, Locator, Page, expect
-from tests.page.desk import Desk, Size, spill
+from tests.page.desk import Desk, spill
 from tests.page.house import House, open_house
 from tests.page.notes import READS, fact, loop, replies, worked
 from tests.page.talk import tool
@@ -147,8 +147,7 @@ async def memory_service(taken: list[Any], answers: list[int]) -> AsyncIterator[
         await runner.cleanup()
 
 
-@pytest.mark.parametrize("size", ["desktop", "phone"])
-async def test_a_failure_says_why(browser: Browser, tmp_path: Path, size: Size) -> None:
+async def test_a_failure_says_why(browser: Browser, tmp_path: Path) -> None:
     """A memory service that refuses a session at once, and takes it when asked again."""
     taken: list[Any] = []
     async with (
@@ -160,7 +159,7 @@ async def test_a_failure_says_why(browser: Browser, tmp_path: Path, size: Size) 
         await house.say(there, "Shall I sell the boat?")
         session = await only(house, there)
         desk = Desk(browser, house.url)
-        page = await desk.open("/sessions", size=size)
+        page = await desk.open("/sessions", size="phone")
         await tool(page, "End the session in The boat").click()
         here = row(page, "The boat")
         await expect(here).to_contain_text("Kept: failed.")

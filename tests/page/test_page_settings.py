@@ -6,9 +6,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
 from playwright.async_api import Locator, Page, Route, expect
-from tests.page.desk import Desk, Size, spill
+from tests.page.desk import Desk, spill
 from tests.page.house import KEY, House
 from tests.page.talk import tool
 from tests.provider import Script
@@ -210,10 +209,9 @@ async def test_a_check_says_how_it_went(house: House, desk: Desk) -> None:
     await expect(line.locator(".wrong")).to_contain_text(said)
 
 
-@pytest.mark.parametrize("size", ["desktop", "phone"])
-async def test_a_provider_of_ones_own(house: House, desk: Desk, size: Size) -> None:
+async def test_a_provider_of_ones_own(house: House, desk: Desk) -> None:
     desk.allow("422")
-    page = await desk.open("/settings#providers", size=size)
+    page = await desk.open("/settings#providers", size="phone")
     await tool(page, "Add a provider").click()
     form = page.get_by_role("dialog", name="A provider of your own")
     await form.get_by_label("Name").fill("den")
@@ -254,9 +252,8 @@ async def test_what_this_browser_likes(house: House, desk: Desk) -> None:
     await expect(field).to_have_value("One line\nanother")
 
 
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-async def test_all_of_it_fits(house: House, desk: Desk, size: Size) -> None:
-    page = await desk.open("/settings", size=size)
+async def test_all_of_it_fits(house: House, desk: Desk) -> None:
+    page = await desk.open("/settings", size="phone")
     health = (await house.get("/healthz")).json()
     about = page.locator("#about")
     await expect(about).to_contain_text(f"Polyvox {health['version']}, with SQLite")

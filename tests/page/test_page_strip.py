@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page, Response, expect
 from tests.companion.lounge import reading_text
-from tests.page.desk import Desk, Size, spill, visit
+from tests.page.desk import Desk, spill, visit
 from tests.page.house import House
 from tests.page.notes import loop, remember
 from tests.page.talk import ask, card, composer, sent, state, tool
@@ -66,15 +66,14 @@ async def known(house: House) -> dict[str, str]:
     return {each["kind"]: each["text"] for each in (await start(house))["items"]}
 
 
-@pytest.mark.parametrize("size", ["desktop", "phone"])
 @reads
-async def test_what_is_vetoed_is_not_told(house: House, desk: Desk, size: Size) -> None:
+async def test_what_is_vetoed_is_not_told(house: House, desk: Desk) -> None:
     await told_before(house)
     (one,) = await house.voices("Yes.")
     told, texts = await start(house), await known(house)
     assert set(texts) >= {"handover", "instruction"}
 
-    page = await desk.open("/", size=size)
+    page = await desk.open("/", size="phone")
     lines = len(told["items"])
     now = len({one["id"] for one in told["items"] if one["when"] == "start"})
     count = len({one["id"] for one in told["items"]})  # what rests on the same words is one thing

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.async_api import Locator, Page, expect
 from tests.companion.lounge import reading_text
-from tests.page.desk import Desk, Size, spill
+from tests.page.desk import Desk, spill
 from tests.page.house import House
 from tests.page.notes import loop, remember, replies, worked
 from tests.page.talk import ask, card, composer, sent, state, tool
@@ -63,12 +63,11 @@ async def sheet_of(page: Page) -> Locator:
     return sheet
 
 
-@pytest.mark.parametrize("size", ["phone", "desktop"])
 @reads
-async def test_what_is_told_now_stands_apart(house: House, desk: Desk, size: Size) -> None:
+async def test_what_is_told_now_stands_apart(house: House, desk: Desk) -> None:
     await lived(house)
     (one,) = await house.voices("Yes.")
-    page = await desk.open("/", size=size)
+    page = await desk.open("/", size="phone")
     await expect(strip(page)).to_contain_text(
         re.compile(r"\d told at the start, 3 if they come up")
     )
