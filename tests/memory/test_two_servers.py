@@ -68,7 +68,7 @@ async def chat(nest: Nest, text: str) -> tuple[Any, Any]:
     """A companion turn: what it answered, and its trace."""
     said = await nest.house.post("/api/chat", {"personaId": "harbor", "text": text})
     assert said.status == 200, said.text
-    await nest.house.until(lambda: not nest.polyvox.turns.conductor.busy)
+    await nest.house.until(lambda: not nest.polyvox.turns.queue.busy)
     trace = await nest.house.get(f"/api/turns/{said.json()['requestId']}/trace")
     return said.json(), trace.json()
 

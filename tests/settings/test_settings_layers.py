@@ -20,7 +20,7 @@ from polyvox.settings.layers import (
 )
 from polyvox.settings.schema import changeable
 from polyvox.settings.stored import StoredSettings
-from polyvox.web.setting_kinds import kind_of
+from polyvox.web.settings import kind_of
 
 SECRET = "sk-very-secret-0123456789"
 Read = Callable[..., Settings]

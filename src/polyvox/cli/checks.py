@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.cli import words
-from polyvox.cli.elsewhere import OWN, why
+from polyvox.cli.lookup import SCOPE
 from polyvox.errors import ModelError, PolyvoxError
 from polyvox.memory.remote import RemoteMemory
+from polyvox.memory.values import Partition
 from polyvox.models.llama_file import EMBEDDED, find_gguf
 from polyvox.models.registry import Models
 from polyvox.settings import Settings, shown_url, stored
@@ -144,9 +145,10 @@ async def memory_service(settings: Settings, transport: Transport, *, offline: b
         return Finding("ok", what, f"{place} keeps memory; it was not asked")
     token = given.token.reveal()
     remote = RemoteMemory(transport, given.url, token, given.budget)
-    got = await remote.loops(OWN, limit=1)
+    got = await remote.loops(Partition.own(SCOPE), limit=1)
     if got.degrade is not None:
-        return Finding("warn", what, f"{place} {why(got.degrade)[0]}", why(got.degrade)[1])
+        why, hint = got.degrade.explained()
+        return Finding("warn", what, f"{place} {why}", hint)
     return Finding("ok", what, f"{place} answers{', with the token' if token else ''}")
 
 

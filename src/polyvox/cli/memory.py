@@ -12,31 +12,45 @@ import typer
 from pydantic import ValidationError
 
 from polyvox.app import Polyvox
-from polyvox.cli import elsewhere
 from polyvox.cli.command import Json, Yes, command, new_group
 from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import note, say, say_json, table
 from polyvox.cli.prompt import sure
 from polyvox.cli.run import run
-from polyvox.cli.show.memory import brief_lines, forget_lines, print_recalled, startbrief_lines
+from polyvox.cli.show.memory import (
+    brief_lines,
+    forget_lines,
+    print_recalled,
+    profile_rows,
+    startbrief_lines,
+)
 from polyvox.cli.words import when
 from polyvox.errors import Invalid, NotFound
 from polyvox.interop import files
 from polyvox.memory import past
+from polyvox.memory.brief import brief as make_brief
+from polyvox.memory.briefing import written_brief
 from polyvox.memory.daily import bounds
 from polyvox.memory.facts import Known
 from polyvox.memory.forget import Target
 from polyvox.memory.loops import LIVE
 from polyvox.memory.moment import zone_of
+from polyvox.memory.packets import Brief, StartBrief
 from polyvox.memory.query import Query, shape
-from polyvox.memory.shapes.brief import BriefOut, StartBriefOut
+from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.shapes.contract import IngestBody, LoopOut, micros
 from polyvox.memory.shapes.own import FactOut, ForgetOut
 from polyvox.memory.shapes.profile import UserModelOut
+from polyvox.memory.shapes.remote import brief_body, loops_body, profile_body, query_body
 from polyvox.memory.values import Partition
-from polyvox.session.briefing import written_brief
+from polyvox.settings import shown_url
 
 group = new_group()
+
+OWN = Partition.own(SCOPE)
+MOST_LOOPS = 100
+NOTHING_OPEN = "Nothing is open."
+NO_PROFILE = "The profile is empty."
 
 FactId = Annotated[str, typer.Argument(metavar="FACT", help="Its id, as `facts` shows it.")]
 PinId = Annotated[str, typer.Argument(help="Its id, as `facts` or `loops` shows it.")]
@@ -90,12 +104,18 @@ def query(
 
     async def work(app: Polyvox) -> None:
         then = None if as_of is None else _time(as_of, app.settings.timezone)
-        if (remote := elsewhere.service(app)) is not None:
+        if (remote := app.services.remote) is not None:
             if then is not None or history or max_tokens is not None:
-                raise elsewhere.not_asked(remote, "--as-of, --history or --max-tokens")
-            await elsewhere.query(app, remote, words, limit, json)
+                raise _not_asked(remote, "--as-of, --history or --max-tokens")
+            if not words.strip():
+                raise Invalid("There is no question.", "Say what to look for.")
+            reply = remote.value(await remote.query(OWN, words, now=app.clock(), limit=limit))
+            if json:
+                say_json(query_body(reply, words, limit))
+            else:
+                print_recalled(reply.items, app.settings.timezone)
             return
-        await app.catch_up(SCOPE)
+        await app.catch_up.all(SCOPE)
         asked = Query(
             words,
             app.clock(),
@@ -104,7 +124,7 @@ def query(
             include_history=history,
             max_tokens=max_tokens,
         )
-        recalled = await app.memory.query(SCOPE, Partition.own(SCOPE), asked)
+        recalled = await app.memory.query(SCOPE, OWN, asked)
         if json:
             say_json(shape(recalled))
             return
@@ -127,19 +147,32 @@ def loops(
     """What is open, by priority, pinned ones first."""
 
     async def work(app: Polyvox) -> None:
-        if (remote := elsewhere.service(app)) is not None:
+        if (remote := app.services.remote) is not None:
             if mark is not None or all_:
-                raise elsewhere.not_asked(remote, "--all or --mark")
-            await elsewhere.loops(remote, json)
+                raise _not_asked(remote, "--all or --mark")
+            listed = remote.value(await remote.loops(OWN, limit=MOST_LOOPS))
+            if json:
+                say_json(loops_body(listed))
+                return
+            cells = [
+                (
+                    row.id or "",
+                    row.status or "",
+                    row.type or "",
+                    row.due_date or row.time_horizon or "",
+                    row.text,
+                )
+                for row in listed
+            ]
+            table(("id", "status", "type", "due", "what"), cells, empty=NOTHING_OPEN)
             return
-        await app.catch_up(SCOPE)
-        own = Partition.own(SCOPE)
+        await app.catch_up.all(SCOPE)
         if mark is not None:
-            loop = await app.memory.change_loop(SCOPE, own, mark[0], status=mark[1].value)
+            loop = await app.memory.change_loop(SCOPE, OWN, mark[0], status=mark[1].value)
             say(f"{loop.status}: {loop.text}")
             return
         states = (*LIVE, "stale", "done", "dropped") if all_ else LIVE
-        known = await app.memory.loops(SCOPE, own, statuses=states)
+        known = await app.memory.loops(SCOPE, OWN, statuses=states)
         if json:
             say_json([LoopOut.of(loop).model_dump(by_alias=True) for loop in known])
             return
@@ -147,7 +180,7 @@ def loops(
         for loop in known:
             due, pinned = loop.due or loop.horizon, "pinned" if loop.pinned else ""
             rows.append((loop.id, loop.status, loop.type, due, pinned, loop.text))
-        table(("id", "status", "type", "due", "", "what"), rows, empty="Nothing is open.")
+        table(("id", "status", "type", "due", "", "what"), rows, empty=NOTHING_OPEN)
 
     run(work)
 
@@ -163,16 +196,19 @@ def profile(
     """Who you are and how you want to be answered; or change it by hand."""
 
     async def work(app: Polyvox) -> None:
-        if (remote := elsewhere.service(app)) is not None:
+        if (remote := app.services.remote) is not None:
             if change is not None:
-                raise elsewhere.not_asked(remote, "--set")
-            await elsewhere.profile(remote, json)
+                raise _not_asked(remote, "--set")
+            model = remote.value(await remote.user_model(OWN))
+            if json:
+                say_json(profile_body(model))
+            else:
+                table(("place", "source", "what"), list(profile_rows(model)), empty=NO_PROFILE)
             return
-        await app.catch_up(SCOPE)
-        own = Partition.own(SCOPE)
+        await app.catch_up.all(SCOPE)
         if change is not None:
-            await app.memory.change_profile(SCOPE, own, _object(change))
-        known = await app.memory.profile(SCOPE, own)
+            await app.memory.change_profile(SCOPE, OWN, _object(change))
+        known = await app.memory.profile(SCOPE, OWN)
         if json:
             say_json(UserModelOut.of(known, app.clock()).model_dump(by_alias=True))
             return
@@ -186,7 +222,7 @@ def profile(
             for place, lines in sorted(known.lines.items())
             for line in lines
         ]
-        table(("id", "place", "source", "what"), rows, empty="The profile is empty.")
+        table(("id", "place", "source", "what"), rows, empty=NO_PROFILE)
 
     run(work)
 
@@ -205,26 +241,29 @@ def brief(
     """
 
     async def work(app: Polyvox) -> None:
-        if (remote := elsewhere.service(app)) is not None:
-            await elsewhere.brief(app, remote, start, json)
-            return
-        await app.catch_up(SCOPE)
-        zone = zone_of(app.settings.timezone)
-        known = await app.database.read(
-            lambda tx: (
-                past.read(tx, Partition.own(SCOPE), app.clock(), zone, None, whole=not start).known
-            ),
-            SCOPE,
-        )
-        made = (
-            StartBriefOut.of(await written_brief(app.road, SCOPE, known))
-            if start
-            else BriefOut.of(known)
-        )
+        remote, zone = app.services.remote, app.settings.timezone
+        made: Brief | StartBrief
+        if remote is not None and start:
+            got = await remote.startbrief(OWN, app.clock(), None, zone or None)
+            made = remote.value(got)
+        elif remote is not None:
+            made = remote.value(await remote.brief(OWN, app.clock(), None, zone or None))
+        else:
+            await app.catch_up.all(SCOPE)
+            known = await app.database.read(
+                lambda tx: (
+                    past.read(tx, OWN, app.clock(), zone_of(zone), None, whole=not start).known
+                ),
+                SCOPE,
+            )
+            made = await written_brief(app.resources, SCOPE, known) if start else make_brief(known)
         if json:
-            say_json(made.model_dump(by_alias=True))
+            say_json(brief_body(made))
             return
-        lines = brief_lines(made) if isinstance(made, BriefOut) else startbrief_lines(made)
+        if isinstance(made, StartBrief):
+            lines = startbrief_lines(made)
+        else:
+            lines = brief_lines(made, "" if remote is not None else "the first talk")
         for line in lines:
             say(line)
 
@@ -240,10 +279,9 @@ def facts(
     """What is known: pinned facts first, then the newest."""
 
     async def work(app: Polyvox) -> None:
-        elsewhere.only_here(app, "a list of facts")
-        await app.catch_up(SCOPE)
-        own = Partition.own(SCOPE)
-        known = await app.memory.facts(SCOPE, own, words=words, include_history=history)
+        _only_here(app, "a list of facts")
+        await app.catch_up.all(SCOPE)
+        known = await app.memory.facts(SCOPE, OWN, words=words, include_history=history)
         if json:
             say_json([FactOut.of(each).model_dump(by_alias=True) for each in known])
             return
@@ -265,12 +303,10 @@ def correct(fact: FactId, text: Annotated[str, typer.Argument(help="What is so."
     """Put a statement of your own in place of a fact. It holds until you say something newer."""
 
     async def work(app: Polyvox) -> None:
-        elsewhere.only_here(app, "a correction")
+        _only_here(app, "a correction")
         if not text.strip():
             raise Invalid("A correction says something.", "To be rid of a fact, forget it.")
-        corrected = await app.memory.change_fact(
-            SCOPE, Partition.own(SCOPE), fact, text=text.strip()
-        )
+        corrected = await app.memory.change_fact(SCOPE, OWN, fact, text=text.strip())
         say(f"{corrected.fact.id}  {corrected.fact.text}")
 
     run(work)
@@ -281,17 +317,16 @@ def pin(what: PinId, off: Off = False) -> None:
     """Let a fact or a loop come first; a loop does not grow old then."""
 
     async def work(app: Polyvox) -> None:
-        elsewhere.only_here(app, "pinning")
-        own = Partition.own(SCOPE)
+        _only_here(app, "pinning")
         try:
-            fact = await app.memory.change_fact(SCOPE, own, what, pinned=not off)
+            fact = await app.memory.change_fact(SCOPE, OWN, what, pinned=not off)
         except NotFound:
             pass  # then it is a loop's
         else:
             say(_marked(fact))
             return
         try:
-            loop = await app.memory.change_loop(SCOPE, own, what, pinned=not off)
+            loop = await app.memory.change_loop(SCOPE, OWN, what, pinned=not off)
         except NotFound:
             hint = "List them with `polyvox memory facts` and `polyvox memory loops`."
             raise NotFound(f"There is neither a fact nor a loop {what}.", hint) from None
@@ -305,9 +340,8 @@ def exclude(fact: FactId, off: Off = False) -> None:
     """Keep a fact, but let no model be told it."""
 
     async def work(app: Polyvox) -> None:
-        elsewhere.only_here(app, "excluding")
-        own = Partition.own(SCOPE)
-        say(_marked(await app.memory.change_fact(SCOPE, own, fact, excluded=not off)))
+        _only_here(app, "excluding")
+        say(_marked(await app.memory.change_fact(SCOPE, OWN, fact, excluded=not off)))
 
     run(work)
 
@@ -328,15 +362,15 @@ def forget(
     """Forget something for good, with everything that was made of it. Shows first what goes."""
 
     async def work(app: Polyvox) -> None:
-        elsewhere.only_here(app, "forgetting")
-        own, target = Partition.own(SCOPE), Target(what.value, id_)
-        shown = ForgetOut.of(await app.memory.preview(SCOPE, own, target))
+        _only_here(app, "forgetting")
+        target = Target(what.value, id_)
+        shown = ForgetOut.of(await app.memory.preview(SCOPE, OWN, target))
         if preview or not json:
             _tell(shown, json)
         if preview:
             return
         sure(f"Forget this {what.value}, with all of that, for good?", yes)
-        gone = ForgetOut.of(await app.memory.forget(SCOPE, own, target))
+        gone = ForgetOut.of(await app.memory.forget(SCOPE, OWN, target))
         if json:
             _tell(gone, json)
         elif gone.scrubbed:
@@ -362,8 +396,7 @@ def ingest(
     """Remember a session from a file, once by its id. Without tenantId and userId it is yours."""
 
     async def work(app: Polyvox) -> None:
-        own = Partition.own(SCOPE)
-        given = {"tenantId": own.tenant, "userId": own.user}
+        given = {"tenantId": OWN.tenant, "userId": OWN.user}
         try:
             data = _object(files.read_text(file, LARGEST))
             body = IngestBody.model_validate({**given, **data})
@@ -371,8 +404,11 @@ def ingest(
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
             raise Invalid(f"{file}: {place}: {first['msg']}.", "Correct that value.") from None
-        if (remote := elsewhere.service(app)) is not None:
-            say(f"{await elsewhere.ingest(remote, body)} {body.session_id}")
+        if (remote := app.services.remote) is not None:
+            if body.never_to_cloud:
+                raise _not_asked(remote, "what must never leave this machine")
+            got = await remote.ingest(body.partition(None, None), *body.values())
+            say(f"{remote.value(got)} {body.session_id}")
             return
         whose = body.partition(None, None)
         cloud = not body.never_to_cloud
@@ -383,6 +419,21 @@ def ingest(
 
 
 LARGEST = 100_000_000
+
+
+def _only_here(app: Polyvox, what: str) -> None:
+    """Refuse what cannot be asked of a remote service."""
+    if (remote := app.services.remote) is not None:
+        raise _not_asked(remote, what)
+
+
+def _not_asked(remote: RemoteMemory, what: str) -> Invalid:
+    return Invalid(
+        f"Memory is kept by another service, at {shown_url(remote.url)}, and {what} cannot be asked"
+        " of it.",
+        "Do that there; `polyvox memory query`, `loops`, `profile`, `brief` and `ingest` ask it."
+        " What this program kept itself is reached with memory.url empty.",
+    )
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from polyvox.errors import ModelError, ModelTimeout, ProtocolError
+from polyvox.errors import ModelError, ModelTimeout, PolyvoxError, ProtocolError
 from polyvox.memory import normalise
 from polyvox.memory.packets import (
     Brief,
@@ -33,6 +33,7 @@ from polyvox.memory.packets import (
     UserModel,
 )
 from polyvox.memory.values import Message, Partition
+from polyvox.settings import shown_url
 from polyvox.transport import Response, Transport
 
 LARGEST = 4_000_000
@@ -62,6 +63,20 @@ class Degrade:
 
     def __str__(self) -> str:
         return f"{self.what}: {self.reason}" + (f" ({self.detail})" if self.detail else "")
+
+    def explained(self) -> tuple[str, str]:
+        """The reason in words, and what to do."""
+        if self.reason == "timeout":
+            hint = "memory.budget and memory.recall_seconds are how long we wait."
+            return "does not answer in time", f"Look whether it runs; {hint}"
+        if self.reason == "unreachable":
+            return "cannot be reached", "Look whether it runs, and at memory.url."
+        if self.detail in ("401", "403"):
+            return f"refuses us ({self.detail})", "Put the token that it wants in memory.token."
+        if self.reason == "status":
+            return f"answers with status {self.detail}", "Look at memory.url and at its own log."
+        hint = "Look whether memory.url is such a service."
+        return f"answers nothing of use ({self.detail})", hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +128,13 @@ class RemoteMemory:
     clock: Callable[[], float] = time.monotonic
     resting: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
     """Until when a call is not made, by its name."""
+
+    def value(self, got: Got[T]) -> T:
+        """The value that a call brought; an error where it brought none."""
+        if got.degrade is None and got.value is not None:
+            return got.value
+        why, hint = got.degrade.explained() if got.degrade else ("answers nothing", "")
+        raise PolyvoxError(f"The memory service at {shown_url(self.url)} {why}.", hint)
 
     async def session_start(
         self,

@@ -44,6 +44,24 @@ def wait_after(attempts: int) -> int:
     return int(MINUTE * 4 ** (attempts - 1))
 
 
+class Bell:
+    """Rung when a job may be due; every hand of a worker listens to it."""
+
+    def __init__(self) -> None:
+        self._listeners: list[asyncio.Event] = []
+
+    def listen(self) -> asyncio.Event:
+        """An event that is set by every ring from now on; the listener clears it."""
+        heard = asyncio.Event()
+        self._listeners.append(heard)
+        return heard
+
+    def ring(self) -> None:
+        """Wake the workers: something may be due."""
+        for heard in self._listeners:
+            heard.set()
+
+
 @dataclass(slots=True, eq=False)
 class _Hand:
     """Does one job at a time, of these kinds only."""
@@ -64,7 +82,9 @@ class Worker:
         clock: Clock,
         handlers: Mapping[str, Handler],
         apart: Mapping[str, int] | None = None,
+        bell: Bell | None = None,
     ) -> None:
+        self.bell = bell or Bell()
         self._database = database
         self._runner = runner
         self._clock = clock
@@ -77,13 +97,13 @@ class Worker:
         lanes = [(tuple(kind for kind in handlers if kind not in own), 1)]
         lanes += [((kind,), most) for kind, most in own.items()]
         self._hands = [
-            _Hand(kinds, asyncio.Event()) for kinds, most in lanes if kinds for _ in range(most)
+            _Hand(kinds, self.bell.listen()) for kinds, most in lanes if kinds for _ in range(most)
         ]
 
-    def ring(self) -> None:
-        """Something may be due."""
-        for hand in self._hands:
-            hand.bell.set()
+    @property
+    def working(self) -> bool:
+        """True while jobs are done in the background here."""
+        return any(hand.task is not None for hand in self._hands)
 
     def start(self) -> None:
         """Work in the background from now on."""

@@ -1,4 +1,4 @@
-"""The briefs of memory in words."""
+"""Briefs, profiles, recalled and forgotten things in words."""
 
 from __future__ import annotations
 
@@ -6,35 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from polyvox.cli.output import note, say
 from polyvox.cli.words import count, one_line, when
-from polyvox.memory.packets import Brief, OpsContext, Recalled, StartBrief
-from polyvox.memory.shapes.brief import BriefOut, OpsOut, StartBriefOut
+from polyvox.memory.packets import Brief, Recalled, StartBrief, Stated, UserModel
+from polyvox.memory.remembering import RELEVANT
 from polyvox.memory.shapes.own import ForgetOut
 from polyvox.memory.values import Item
-from polyvox.session.remembering import RELEVANT
 
 WIDTH = 100
 """Most characters of a text."""
 
 
-def brief_lines(made: BriefOut) -> Iterator[str]:
-    """A brief, line by line."""
-    gap = made.time_gap_description
-    yield f"{made.time_of_day_label.capitalize()}, {gap or 'the first talk'}."
-    yield from known_lines(made)
-
-
-def startbrief_lines(made: StartBriefOut) -> Iterator[str]:
-    """A startbrief, line by line."""
-    yield made.handover_text
-    if made.resume.bridge_text:
-        yield made.resume.bridge_text
-    ops = made.ops_context
-    yield from open_lines(made)
-    yield from ops_lines(ops)
-
-
-def known_lines(made: BriefOut | Brief) -> Iterator[str]:
-    """The lines of a brief beside the time, ours or another service's."""
+def brief_lines(made: Brief, first: str) -> Iterator[str]:
+    """A brief, line by line; `first` is said in place of the time since the last talk."""
+    moment = (made.time_of_day_label or "", made.time_gap_description or first)
+    if line := ", ".join(part for part in moment if part):
+        yield f"{line[0].upper()}{line[1:]}."
     yield from _listed("in focus", [made.current_focus] if made.current_focus else [])
     yield from _listed("promised", made.commitments)
     yield from _listed("open", made.open_loops)
@@ -42,20 +27,42 @@ def known_lines(made: BriefOut | Brief) -> Iterator[str]:
     yield from _listed("before", made.narrative_summary)
 
 
-def open_lines(made: StartBriefOut | StartBrief) -> Iterator[str]:
-    """The open items of a startbrief."""
+def startbrief_lines(made: StartBrief) -> Iterator[str]:
+    """A startbrief, line by line."""
+    bridge = made.resume.bridge_text if made.resume else None
+    yield from (text for text in (made.handover_text, bridge) if text)
     for item in made.items:
         due = item.due_date or item.time_horizon
         yield f"open: {one_line(item.text, WIDTH)}{f' ({due})' if due else ''}"
+    if (ops := made.ops_context) is not None:
+        yield from _listed("today", ops.top_loops_today)
+        yield from _listed("waiting for", ops.waiting_on)
+        yield from _listed("profile", ops.user_model_hints)
+        yield from _listed("yesterday", ops.yesterday_themes)
+        yield from _listed("note", [ops.steering_note] if ops.steering_note else [])
 
 
-def ops_lines(ops: OpsOut | OpsContext) -> Iterator[str]:
-    """The lines about what is to be done."""
-    yield from _listed("today", ops.top_loops_today)
-    yield from _listed("waiting for", ops.waiting_on)
-    yield from _listed("profile", ops.user_model_hints)
-    yield from _listed("yesterday", ops.yesterday_themes)
-    yield from _listed("note", [ops.steering_note] if ops.steering_note else [])
+def profile_rows(model: UserModel) -> Iterator[tuple[str, str, str]]:
+    """The profile of a remote service: place, source, text."""
+
+    def row(place: str, line: Stated | None) -> Iterator[tuple[str, str, str]]:
+        if line is not None:
+            yield place, line.source or "", line.text
+
+    if model.name:
+        yield "name", "", model.name
+    for domain, star in model.north_star.items():
+        yield from row(f"north_star ({domain})", star.vision)
+        yield from row(f"north_star ({domain})", star.goal)
+    yield from row("current_focus", model.current_focus)
+    yield from row("work_context", model.work_context)
+    for person in model.key_relationships:
+        yield f"key_relationships ({person.name})", person.source or "", person.about
+    for pattern in model.patterns:
+        yield from row("patterns", pattern)
+    yield from row("preferences.tone", model.tone)
+    yield from (("preferences.avoid", "", text) for text in model.avoid)
+    yield from (("instructions", "", text) for text in model.instructions)
 
 
 def _listed(name: str, texts: Sequence[str]) -> Iterator[str]:
