@@ -118,10 +118,10 @@ async def test_what_is_open_is_found_with_its_runner(database: Database) -> None
 async def test_an_answer_under_way_shows_its_text_so_far(database: Database) -> None:
     def work(tx: Tx) -> None:
         answer = begin(tx).answers[0]
-        assert turns.seen_answer(tx, answer.id).text == ""
+        assert turns.live_answer(tx, answer.id).text == ""
         say(tx, answer, TextDelta(answer.id, "So ", 0), ThinkingDelta(answer.id, "hm", 0))
         say(tx, answer, TextDelta(answer.id, "far", 3))
-        seen = turns.seen_answer(tx, answer.id)
+        seen = turns.live_answer(tx, answer.id)
         assert (seen.state, seen.text, seen.thinking) == ("streaming", "So far", "hm")
         assert turns.get_answer(tx, answer.id).text == ""
 

@@ -214,7 +214,7 @@ async def test_every_field_of_an_answer_comes_back(database: Database) -> None:
         answer = replace(whole, turn_id=turn.id)
         turns.insert_answer(tx, turn, answer, None)
         assert turns.get_answer(tx, "a") == answer
-        assert turns.seen_answer(tx, "a") == answer
+        assert turns.live_answer(tx, "a") == answer
 
     await database.write(work, ME)
 

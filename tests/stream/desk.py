@@ -70,7 +70,7 @@ class Desk:
         """The text of every answer as the store has it now."""
 
         def read(tx: Tx) -> dict[str, str]:
-            return {one: turns.seen_answer(tx, one).text for one in self.answers}
+            return {one: turns.live_answer(tx, one).text for one in self.answers}
 
         return await self.database.read(read, ME)
 

@@ -206,7 +206,7 @@ def with_text_so_far(tx: Tx, answer: Answer) -> Answer:
     )
 
 
-def seen_answer(tx: Tx, answer_id: str) -> Answer:
+def live_answer(tx: Tx, answer_id: str) -> Answer:
     """One answer with its text so far, or NotFound."""
     answer = get_answer(tx, answer_id)
     return with_text_so_far(tx, answer) if answer.state == "streaming" else answer
@@ -374,7 +374,7 @@ def add(
                 " AND advisor_id = ? AND kind = ? AND round = ?",
                 (tx.user, turn.id, advisor.id, kind, round_),
             )
-            summaries.touched(tx, turn.conversation_id, {f"a{old.id}"}, now)
+            summaries.drop_covering(tx, turn.conversation_id, {f"a{old.id}"}, now)
     for answer in answers:
         insert_answer(tx, turn, answer, runner_id)
     tx.run(
