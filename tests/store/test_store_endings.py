@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.store.begin import begin_turn
 
 from polyvox.events import (
     AnswerCompleted,
@@ -27,7 +28,7 @@ WHO = tuple(Advisor(name, name, name.title(), "") for name in ("ann", "bob"))
 
 def begin(tx: Tx) -> Begun:
     talk = conversations.create(tx, 0, {})
-    begun = turns.begin(tx, talk.id, NewTurn("Well?", WHO, 0), new_id, "runner", 8, 0)
+    begun = begin_turn(tx, talk.id, NewTurn("Well?", WHO, 0), new_id(), "runner", 8, 0)
     events.append(tx, talk.id, begun.opening, 0)
     return begun
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.store.begin import begin_turn
 
 from polyvox.ids import new_id
 from polyvox.store import conversations, threads, turns
@@ -130,7 +130,7 @@ def grow(tx: Tx, steps: list[Step]) -> Tree:
             session = tree.turns[-1 - back].session_id or session
         session = max(session, wanted)  # sessions only ever follow each other
         new = NewTurn(f"message {number}", WHO, number)
-        begun = turns.begin(tx, tree.conversation, new, partial(str, session), "r", 99, number)
+        begun = begin_turn(tx, tree.conversation, new, session, "r", 99, number)
         turn = replace(begun.turn, excluded=excluded, state="completed")
         tx.run(
             "UPDATE turns SET excluded = ?, state = 'completed' WHERE id = ?",
@@ -293,7 +293,7 @@ def _branched(tx: Tx, tree: Tree) -> Turn:
     """A turn that says something else at depth 100."""
     old = tree.turns[99]
     new = NewTurn("instead", (WHO[0],), 0, edits=old.id)
-    begun = turns.begin(tx, tree.conversation, new, lambda: "s1", "r", 99, 0)
+    begun = begin_turn(tx, tree.conversation, new, "s1", "r", 99, 0)
     assert (begun.turn.depth, begun.turn.parent_id) == (old.depth, old.parent_id)
     tree.turns.append(begun.turn)
     return begun.turn
