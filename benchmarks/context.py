@@ -12,10 +12,12 @@ from pathlib import Path
 from benchmarks.report import Row, at_most, median
 from polyvox.app import Polyvox
 from polyvox.ids import new_id
+from polyvox.memory.tell import Told, TurnView
+from polyvox.session.answer import Job, jobs_for
 from polyvox.session.council import find_recipe
 from polyvox.session.lifecycle import placed
-from polyvox.session.road import Job, jobs_for
-from polyvox.session.turn import compile_all, seat
+from polyvox.session.seat import seat
+from polyvox.session.turn import compile_calls
 from polyvox.settings import Limits, ModelSettings, Settings
 from polyvox.store import conversations, turns
 from polyvox.store.database import Tx
@@ -64,15 +66,10 @@ async def _conversation(polyvox: Polyvox, asked: Sequence[Advisor], length: int)
 
     def begin(tx: Tx) -> Begun:
         now = polyvox.clock()
-        return turns.begin(
-            tx,
-            made.id,
-            NewTurn(QUESTION, tuple(asked), now),
-            lambda: placed(tx, made.id, now, None).session_id,
-            polyvox.road.runner_id,
-            8,
-            now,
-        )
+        session = placed(tx, made.id, now, None).session_id
+        place = turns.place(tx, turns.lock(tx, made.id), None, 8, now)
+        new = NewTurn(QUESTION, tuple(asked), now)
+        return turns.begin(tx, place, new, session, polyvox.resources.runner_id, now)
 
     begun = await polyvox.database.write(begin, ME)
 
@@ -104,11 +101,12 @@ def _copies(tx: Tx, like: tuple[Turn, list[Answer]], count: int) -> str:
 
 async def _measure(polyvox: Polyvox, jobs: Sequence[Job]) -> float:
     """Milliseconds to prepare the calls of a turn."""
-    slugs = {job.advisor.id: job.advisor.slug for job in jobs}
 
     def once(tx: Tx) -> float:
         began = time.perf_counter()
-        calls = compile_all(polyvox.road, jobs, seat(tx, polyvox.road, jobs, slugs))
+        advisors = tuple(seat(tx, polyvox.resources, jobs))
+        view = TurnView(ME, jobs[0].turn, jobs[0].recipe, advisors)
+        calls = compile_calls(polyvox.settings, view, Told())
         took = time.perf_counter() - began
         if any(call.compiled is None or not call.compiled.draft.omitted for call in calls):
             raise AssertionError("the conversation fits whole: nothing is being compared")

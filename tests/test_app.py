@@ -162,7 +162,7 @@ async def test_closing_on_a_full_disk_ends_and_the_next_start_cleans_up(tmp_path
             with pytest.raises(StoreFull):
                 await room.send(talk, "y" * 100_000)
             async with asyncio.timeout(60):
-                await room.polyvox.turns.conductor.close()
+                await room.polyvox.turns.queue.close()
                 await room.polyvox.journal.close()
         provider.clear()
         async with open_room(tmp_path, provider=provider) as room:

@@ -6,10 +6,13 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
+from functools import partial
 from typing import Self
 
 from polyvox.advisors import starter_council
+from polyvox.companion.council import CouncilMemory
+from polyvox.companion.tell import CompanionMemory
 from polyvox.configure import Configuration
 from polyvox.errors import PolyvoxError, StoreError
 from polyvox.evaluation import run as evaluating
@@ -18,22 +21,22 @@ from polyvox.evaluation.optimise.run import Optimisations
 from polyvox.evaluation.run import Evaluations
 from polyvox.events import Numbered, TurnCompleted
 from polyvox.ids import Clock, system_clock
-from polyvox.memory.derive import EXTRACT
-from polyvox.memory.remote import RemoteMemory
+from polyvox.memory.briefing import BriefWriter
+from polyvox.memory.remembering import Services, remote_memory
+from polyvox.memory.running_summary import RunningSummaries
 from polyvox.memory.service import Memory
+from polyvox.memory.tell import Telling
 from polyvox.models.registry import Models
-from polyvox.session.briefing import RoadWriter
+from polyvox.resources import Resources
 from polyvox.session.changes import change
-from polyvox.session.council import check_recipes
+from polyvox.session.commands import Turns
+from polyvox.session.council import check_recipes, recipe_of
 from polyvox.session.inspect import Inspected, View, inspect, view
-from polyvox.session.lifecycle import end_session, sweep
+from polyvox.session.lifecycle import CatchUp, end_session, sweep
 from polyvox.session.recovery import recover
-from polyvox.session.remembering import MemoryService, OwnMemory, RemoteService
-from polyvox.session.road import Road
-from polyvox.session.summing import running_summaries
-from polyvox.session.turns import Turns
+from polyvox.session.seat import thread_of
 from polyvox.settings import Settings, load
-from polyvox.settings.layers import with_kept
+from polyvox.settings.layers import with_stored
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
 from polyvox.store import turns as turn_rows
@@ -45,13 +48,13 @@ from polyvox.store.database import Database, Tx
 from polyvox.store.open import open_database
 from polyvox.store.recipes import Recipes
 from polyvox.store.runners import Runner, register
-from polyvox.store.sessions import INGEST, Session
+from polyvox.store.sessions import Session
 from polyvox.stream import follow
 from polyvox.stream.hub import Hub
 from polyvox.stream.journal import Journal
 from polyvox.transport import Transport
 from polyvox.values import Answer, Conversation, Scope, Turn
-from polyvox.work.worker import Worker
+from polyvox.work.worker import Bell, Worker
 
 log = logging.getLogger("polyvox")
 
@@ -71,7 +74,9 @@ class Polyvox:
     configuration: Configuration
     database: Database
     models: Models
-    road: Road
+    resources: Resources
+    services: Services
+    catch_up: CatchUp
     turns: Turns
     memory: Memory
     evaluations: Evaluations
@@ -108,7 +113,7 @@ class Polyvox:
 
     async def open(self) -> None:
         """Open the database (making or migrating it), close what a crash left open, get ready."""
-        settings = self.settings = with_kept(self.settings)
+        settings = self.settings = with_stored(self.settings)
         check_recipes(settings)
         models = Models(settings, self._transport, self._env, clock=self.clock)
         models.check_settings()
@@ -119,31 +124,34 @@ class Polyvox:
             self.hub = Hub()
             self.journal = Journal(self.database, self.hub, self.clock)
             self.models = models
-            self.memory = Memory(
-                self.database,
-                models,
-                lambda: self.settings,
-                self.clock,
-                lambda: self.worker.ring(),
-                lambda conversation: self.hub.refresh(conversation),
-                lambda: self.remote_memory,
-            )
-            self.road = Road(
+            bell = Bell()
+            resources = self.resources = Resources(
                 settings,
                 self.database,
-                self.models,
+                models,
                 self.journal,
                 self.hub,
                 self.clock,
                 self._runner.id,
-                self._memory(settings),
-                ring=lambda: self.worker.ring(),
-                catch_up=self._before_a_session,
+                bell,
             )
-            self.turns = Turns(self.road)
-            self.evaluations = Evaluations(self.road, lambda: self.worker.ring())
-            self.road.badges = self.evaluations
-            self.optimisations = Optimisations(self.road, lambda: self.worker.ring())
+            self.memory = Memory(
+                self.database,
+                models,
+                lambda: resources.settings,
+                self.clock,
+                bell.ring,
+                self.hub.refresh,
+                lambda: remote_memory(resources.settings, self._transport),
+            )
+            self.services = Services(
+                resources, self._transport, self.memory.embeddings, BriefWriter(resources)
+            )
+            self.evaluations = Evaluations(resources)
+            self.optimisations = Optimisations(resources)
+            summaries = RunningSummaries(
+                self.memory.asker, partial(recipe_of, resources), partial(thread_of, resources)
+            )
             self.worker = Worker(
                 self.database,
                 self._runner,
@@ -152,13 +160,24 @@ class Polyvox:
                     **self.memory.handlers,
                     **self.evaluations.handlers,
                     **self.optimisations.handlers,
-                    **running_summaries(self.road, self.memory.asker).handlers,
+                    **summaries.handlers,
                 },
                 apart={
                     evaluating.KIND: evaluating.AT_ONCE,
                     optimising.KIND: optimising.AT_ONCE,
                 },
+                bell=bell,
             )
+            self.catch_up = CatchUp(resources, self.memory, self.worker)
+            telling = Telling(
+                resources,
+                {
+                    "council": CouncilMemory(resources, self.services),
+                    "companion": CompanionMemory(resources, self.services),
+                },
+                self.catch_up.before_session,
+            )
+            self.turns = Turns(resources, telling, self.evaluations.want_badges)
             self.configuration = Configuration(settings, self._use)
             self.advisors = Advisors(self.database, self.clock)
             self.councils = Councils(self.database, self.clock)
@@ -172,56 +191,25 @@ class Polyvox:
             raise
 
     def _use(self, settings: Settings) -> None:
-        """From now on these settings; what is under way goes on."""
-        self.settings = self.road.settings = settings
+        """Use these settings from now on; what is under way goes on."""
+        self.settings = self.resources.settings = settings
         self.models.use(settings)
-        self.road.memory = self._memory(settings)
-
-    def _memory(self, settings: Settings) -> MemoryService:
-        """The memory that companions draw on: a remote one where there is an address."""
-
-        def zone() -> str:
-            return self.settings.timezone
-
-        remote = self._remote(settings)
-        if remote is None:
-            writer = RoadWriter(lambda: self.road)
-            return OwnMemory(self.database, zone, self.memory.embeddings, writer)
-        return RemoteService(remote, zone)
-
-    @property
-    def remote_memory(self) -> RemoteMemory | None:
-        """The service that keeps memory in place of this program, if there is one."""
-        return self._remote(self.settings)
-
-    def _remote(self, settings: Settings) -> RemoteMemory | None:
-        """The memory service elsewhere, where there is an address."""
-        given = settings.memory
-        if not given.url:
-            return None
-        return RemoteMemory(
-            self._transport,
-            given.url,
-            given.token.reveal(),
-            given.budget,
-            given.recall_seconds,
-            given.ingest_seconds,
-        )
+        self.services.choose()
 
     def _first_run(self, tx: Tx) -> None:
         """The local user and, once, the starter council."""
         now = self.clock()
         if users.add(tx, "You", self.settings.timezone or None, now):
-            for one in starter_council(now):
+            for advisor in starter_council(now):
                 advisor_rows.create(
                     tx,
                     now,
                     "starter council",
                     {
-                        "slug": one.slug,
-                        "name": one.name,
-                        "description": one.description,
-                        "color": one.color,
+                        "slug": advisor.slug,
+                        "name": advisor.name,
+                        "description": advisor.description,
+                        "color": advisor.color,
                     },
                 )
 
@@ -237,33 +225,15 @@ class Polyvox:
                 idle = self.settings.sessions.idle_minutes
                 swept = await sweep(self.database, self.clock, idle)
                 if await self.memory.embeddings.keep_up() or swept:
-                    self.worker.ring()
+                    self.resources.bell.ring()
             except PolyvoxError as error:
                 log.warning("sessions could not be swept: %s", error.message)
             await asyncio.sleep(SWEEP)
 
-    async def catch_up(self, scope: Scope) -> None:
-        """Have remembered now what has ended by now, whether or not anybody works in the
-        background. What a service elsewhere, or a model, has to do with it takes its time."""
-        if not self.settings.memory.url:
-            await sweep(self.database, self.clock, self.settings.sessions.idle_minutes)
-            quick = (INGEST,) if self.memory.asker.model else (INGEST, EXTRACT)
-            # Another program that has it in hand may have stopped there.
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self.settings.memory.budget):
-                    for kind in quick:
-                        await self.worker.see_done(scope, kind)
-        self.worker.ring()
-
-    async def _before_a_session(self, scope: Scope, follows: bool) -> None:
-        """Whoever works in the background keeps up by themselves, but for what ended just now."""
-        if follows or self._sweeping is None:
-            await self.catch_up(scope)
-
     async def end_session(self, scope: Scope, session_id: str) -> Session:
         """End a session because the person says so; it is remembered in the background."""
         ended = await end_session(self.database, scope, session_id, self.clock)
-        self.worker.ring()
+        self.resources.bell.ring()
         return ended
 
     async def close(self, drain: float = 0) -> None:
@@ -272,8 +242,8 @@ class Polyvox:
             self._sweeping.cancel()
             await asyncio.wait([self._sweeping])
         await self.worker.close()
-        await self.turns.conductor.drain(drain)
-        await self.turns.conductor.close()
+        await self.turns.queue.drain(drain)
+        await self.turns.queue.close()
         await self.journal.close()
         self.hub.end()
         await self.models.close()
@@ -354,7 +324,7 @@ class Polyvox:
     ) -> Conversation:
         """Change what is named, all of it or nothing. `head` is the turn that the next message
         answers to: to go on from another branch."""
-        return await change(self.road, scope, conversation_id, details, head)
+        return await change(self.resources, scope, conversation_id, details, head)
 
     async def delete_conversation(self, scope: Scope, conversation_id: str) -> None:
         """Stop what runs in a conversation, delete it, and end whoever listens to it."""
@@ -363,7 +333,7 @@ class Polyvox:
         await self.memory.forget_conversation(scope, conversation_id)
         if await self.conversations.delete(scope, conversation_id):
             await self.memory.scrubbed(scope)
-        self.turns.conductor.forget(conversation_id)  # what was sent while it was deleted
+        self.turns.queue.forget(conversation_id)  # what was sent while it was deleted
         self.hub.end(conversation_id)
 
     async def turn_of_message(self, scope: Scope, message_id: str) -> tuple[Turn, list[Answer]]:

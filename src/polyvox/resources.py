@@ -10,6 +10,7 @@ from polyvox.settings import Settings
 from polyvox.store.database import Database
 from polyvox.stream.hub import Hub
 from polyvox.stream.journal import Journal
+from polyvox.work.worker import Bell
 
 
 @dataclass(slots=True, eq=False)
@@ -24,3 +25,5 @@ class Resources:
     hub: Hub
     clock: Clock
     runner_id: str
+    bell: Bell
+    """Rung by whoever has wanted a job, once that is stored."""

@@ -24,9 +24,9 @@ from tests.provider import ProviderServer, Script
 
 from polyvox.companion.reading import NO_GATE
 from polyvox.memory.packets import QueryReply
+from polyvox.memory.remembering import Lookup, MemoryService, Start
 from polyvox.memory.remote import Got
 from polyvox.memory.veto import NO_VETO, Veto
-from polyvox.session.remembering import Lookup, MemoryService, Start
 from polyvox.values import Scope
 
 
@@ -35,6 +35,7 @@ class Told:
     """A memory that says what a test wrote."""
 
     starts_whole: ClassVar[bool] = False
+    elsewhere: ClassVar[bool] = False
 
     packet: Start = field(default_factory=Start)
     wishes: tuple[str, ...] = ()
@@ -111,7 +112,7 @@ class Lounge:
     memory: Told = field(default_factory=Told)
 
     def remember(self, memory: Told) -> Told:
-        self.memory = self.house.polyvox.road.memory = memory
+        self.memory = self.house.polyvox.services.current = memory
         return memory
 
     def set(self, at: datetime) -> None:

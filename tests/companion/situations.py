@@ -25,9 +25,9 @@ from polyvox.memory.packets import (
     TimeContext,
     UserModel,
 )
+from polyvox.memory.remembering import Start
 from polyvox.memory.remote import Got
 from polyvox.memory.values import Evidence
-from polyvox.session.remembering import Start
 
 TUESDAY = datetime(2026, 11, 17, 8, 30, tzinfo=UTC)
 SUNDAY, MONDAY = TUESDAY - timedelta(days=2), TUESDAY - timedelta(days=1)

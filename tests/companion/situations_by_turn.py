@@ -38,8 +38,8 @@ from polyvox.memory.packets import (
     StartItem,
     TimeContext,
 )
+from polyvox.memory.remembering import Start
 from polyvox.memory.remote import Degrade
-from polyvox.session.remembering import Start
 
 START = [
     Situation(

@@ -19,9 +19,9 @@ from tests.provider import Script
 
 from polyvox.companion.kernel import shipped
 from polyvox.memory.ingest import ingest
+from polyvox.memory.remembering import OwnMemory
 from polyvox.memory.tables import companions
 from polyvox.memory.values import Message, Partition
-from polyvox.session.remembering import OwnMemory
 from polyvox.values import Scope
 
 ME = Scope()
@@ -167,10 +167,10 @@ async def test_a_shutdown_says_that_it_was_one_and_how_to_go_on(lounge: Lounge, 
     house.provider.script("talker", Script(text="one two three four", gates={words: "never"}))
     asked = asyncio.create_task(house.post("/api/chat", {"personaId": "harbor", "text": LONG}))
     await house.provider.arrived(2)
-    jobs = house.polyvox.turns.conductor.jobs
+    jobs = house.polyvox.turns.queue.jobs
     await house.until(lambda: bool(words == 0 or any(job.received for job in jobs.values())))
     (answer,) = jobs
-    await house.polyvox.turns.conductor.close()
+    await house.polyvox.turns.queue.close()
     cut = await asked
     assert (cut.status, cut.error["code"]) == (503, "unavailable")
     said = "what it had said is kept" if words else "nothing of it had come"
@@ -229,7 +229,7 @@ async def test_times_are_measured_by_one_clock(lounge: Lounge) -> None:
     house = lounge.house
     house.provider.script("talker", Script(text="one two three four", gates={2: "wait"}))
     asked = asyncio.create_task(house.post("/api/chat", {"personaId": "harbor", "text": LONG}))
-    jobs = house.polyvox.turns.conductor.jobs
+    jobs = house.polyvox.turns.queue.jobs
     await house.until(lambda: any(job.received for job in jobs.values()))
     lounge.set(NOON + timedelta(milliseconds=250))
     house.provider.gate("wait").set()
@@ -341,7 +341,7 @@ async def test_recall_that_is_switched_off_asks_nobody(tmp_path: Path) -> None:
 
 async def test_our_own_memory_is_recalled_with_its_date(lounge: Lounge) -> None:
     polyvox = lounge.house.polyvox
-    polyvox.road.memory = OwnMemory(polyvox.database, lambda: "UTC")
+    polyvox.services.current = OwnMemory(polyvox.database, lambda: "UTC")
     persona = await lounge.house.advisor("lab:talker")
     when = round((NOON - timedelta(days=10)).timestamp() * 1_000_000)
     words = (

@@ -15,9 +15,9 @@ from tests.companion.situations import ASKED, BARE, FULL, LONG, NOON, STORY, TUE
 from tests.provider import Script
 from tests.web.house import House
 
+from polyvox.companion.tell import State
+from polyvox.memory.remembering import Start
 from polyvox.memory.tables import companions
-from polyvox.session.companion import State
-from polyvox.session.remembering import Start
 from polyvox.values import Scope
 
 ME = Scope()

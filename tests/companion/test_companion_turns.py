@@ -25,12 +25,12 @@ from tests.companion.situations import (
     recalled,
 )
 
+from polyvox.companion import tell as companion
 from polyvox.memory.ingest import ingest
 from polyvox.memory.packets import QueryReply
+from polyvox.memory.remembering import Lookup, OwnMemory, Start
 from polyvox.memory.remote import Degrade, Got
 from polyvox.memory.values import Message, Partition
-from polyvox.session import companion
-from polyvox.session.remembering import Lookup, OwnMemory, Start
 from polyvox.store import threads
 from polyvox.values import Scope
 
@@ -169,7 +169,7 @@ async def test_recall_does_not_say_again_what_the_request_says(lounge: Lounge, t
 async def test_our_own_memory_names_who_is_in_what_it_found(lounge: Lounge) -> None:
     polyvox = lounge.house.polyvox
     own = OwnMemory(polyvox.database, lambda: "UTC")
-    polyvox.road.memory = own
+    polyvox.services.current = own
     persona = await lounge.house.advisor("lab:talker")
     when = round((NOON - timedelta(days=10)).timestamp() * 1_000_000)
     texts = (

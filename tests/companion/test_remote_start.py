@@ -18,11 +18,11 @@ from tests.companion.lounge import Lounge, open_lounge, reading_text
 from tests.companion.situations import LONG, NOON
 from tests.provider import Script
 
+from polyvox.companion import starting
+from polyvox.companion.starting import Opened
+from polyvox.memory.remembering import RemoteService
 from polyvox.memory.remote import RemoteMemory
 from polyvox.memory.tables.companions import Kept
-from polyvox.session import starting
-from polyvox.session.remembering import RemoteService
-from polyvox.session.starting import Opened
 from polyvox.values import Scope
 
 ME = Scope()
@@ -165,7 +165,7 @@ async def say(lounge: Lounge, persona: Any, wire: Wire) -> tuple[Any, list[str]]
 async def test_a_companion_asks_for_the_profile_once_in_a_session(tmp_path: Path) -> None:
     async with open_lounge(tmp_path, memory={"budget": BUDGET}) as lounge:
         wire = Wire()
-        lounge.house.polyvox.road.memory = wire.service()
+        lounge.house.polyvox.services.current = wire.service()
         persona = await lounge.house.advisor("lab:talker")
         lounge.set(NOON)
         for number in (1, 2):
@@ -185,7 +185,7 @@ async def test_a_profile_that_does_not_come_is_in_every_trace_and_waited_for_onc
 ) -> None:
     async with open_lounge(tmp_path, memory={"budget": BUDGET}) as lounge:
         wire = Wire(silent={MODEL}) if silent else Wire(broken={MODEL})
-        lounge.house.polyvox.road.memory = wire.service()
+        lounge.house.polyvox.services.current = wire.service()
         persona = await lounge.house.advisor("lab:talker")
         lounge.set(NOON)
         why = "user_model: timeout (0.1 s)" if silent else "user_model: status (500)"
@@ -201,7 +201,7 @@ async def test_a_profile_that_does_not_come_is_in_every_trace_and_waited_for_onc
 async def test_a_council_asks_for_it_once_too(tmp_path: Path, broken: bool) -> None:
     async with open_lounge(tmp_path, memory={"budget": BUDGET}) as lounge:
         house, wire = lounge.house, Wire(broken={MODEL} if broken else set())
-        house.polyvox.road.memory = wire.service()
+        house.polyvox.services.current = wire.service()
         persona = await house.advisor("lab:talker")
         house.provider.script("talker", Script(text="I see."))
         talk = await house.conversation(persona)
@@ -223,7 +223,7 @@ async def test_the_brief_that_stands_in_is_shown_and_can_be_vetoed(
 ) -> None:
     async with open_lounge(tmp_path, memory={"budget": BUDGET}) as lounge:
         house = lounge.house
-        house.polyvox.road.memory = Wire(broken={STARTBRIEF}).service()
+        house.polyvox.services.current = Wire(broken={STARTBRIEF}).service()
         house.provider.script("gate", Script(text=reading_text({})))
         house.provider.script("talker", Script(text="I see."))
         persona = await house.advisor("lab:talker")

@@ -14,8 +14,8 @@ from tests.companion.situations import ASKED, LONG, NOON
 from tests.companion.test_remote_start import ANSWERS, BRIEF, BUDGET, STARTBRIEF, Wire
 from tests.provider import Script
 
+from polyvox.memory.remembering import RemoteService
 from polyvox.memory.remote import REST
-from polyvox.session.remembering import RemoteService
 
 QUERY = "/memory/query"
 IN_VAIN = "query: not asked (the session's start timed out)"
@@ -29,7 +29,7 @@ class Slow:
     def __init__(self, lounge: Lounge) -> None:
         self.lounge, self.wire, self.now = lounge, Wire(silent=set(ANSWERS)), 100.0
         remote = replace(self.wire.service().remote, clock=lambda: self.now)
-        lounge.house.polyvox.road.memory = RemoteService(remote, lambda: "UTC")
+        lounge.house.polyvox.services.current = RemoteService(remote, lambda: "UTC")
         lounge.set(NOON)
 
     async def companion(self, persona: Any) -> tuple[Any, list[str]]:

@@ -34,7 +34,7 @@ async def own_lounge(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIte
     """A day after a session: whose loops are read off its words, or that was worked through."""
     async with open_lounge(tmp_path, models={"memory": "", "default": "lab:talker"}) as lounge:
         polyvox = lounge.house.polyvox
-        polyvox.road.memory = polyvox._memory(polyvox.settings)
+        polyvox.services.choose()
         lounge.house.provider.script("gate", Script(text=reading_text({})))
         lounge.set(NOON - timedelta(days=1))
         now = lounge.clock[0]
@@ -57,7 +57,7 @@ def _want(tx: Any, now: int) -> None:
     from polyvox.memory import derive
     from polyvox.store import jobs
 
-    jobs.again(tx, derive.EXTRACT, derive.subject_of(OWN, "before"), now)
+    jobs.enqueue_again(tx, derive.EXTRACT, derive.subject_of(OWN, "before"), now)
 
 
 async def _by_rules(lounge: Lounge) -> None:
@@ -156,7 +156,7 @@ async def test_a_companion_is_told_more(lounge: Lounge) -> None:
 async def test_somebody_new_is_told_nothing(tmp_path: Path) -> None:
     async with open_lounge(tmp_path) as lounge:
         polyvox = lounge.house.polyvox
-        polyvox.road.memory = polyvox._memory(polyvox.settings)
+        polyvox.services.choose()
         assert (await look(lounge))["items"] == []
 
 

@@ -50,7 +50,7 @@ async def test_situation(lounge: Lounge, situation: Situation) -> None:
     settings = lounge.house.polyvox.settings
     gate = "lab:gate" if situation.gate else ""
     models = settings.models.model_copy(update={"gate": gate})
-    lounge.house.polyvox.road.settings = settings.model_copy(update={"models": models})
+    lounge.house.polyvox.resources.settings = settings.model_copy(update={"models": models})
     model = "lab:talker" if situation.gate else "local:smollm2"
     persona = await lounge.house.advisor(model, description="You are Wren. You listen.")
     now = situation.at

@@ -16,10 +16,10 @@ from tests.provider import Script
 
 from polyvox.memory import profile
 from polyvox.memory.ingest import ingest
+from polyvox.memory.remembering import Start
 from polyvox.memory.tables import profiles
 from polyvox.memory.values import Episode, Message, Partition
-from polyvox.session.remembering import Start
-from polyvox.session.starting import strip
+from polyvox.session.preview import strip
 from polyvox.values import Scope
 
 ME = Scope()
@@ -49,7 +49,7 @@ async def lived_in(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncItera
     models = {"memory": "", "default": "lab:talker", "known": known}
     async with open_lounge(tmp_path, models=models) as lounge:
         polyvox = lounge.house.polyvox
-        polyvox.road.memory = polyvox._memory(polyvox.settings)
+        polyvox.services.choose()
         lounge.house.provider.script("gate", Script(text=reading_text({})))
         lounge.house.provider.script("talker", Script(text="I see."))
         lounge.set(NOON - timedelta(days=1))
@@ -234,5 +234,6 @@ async def test_a_gate_elsewhere_reads_what_was_answered(
             path = f"/api/conversations/{talk}"
             assert (await lounge.house.post(f"{path}/estimate", {"content": LONG})).status == 200
             recipe = "companion" if talk == alone else "council"
-            await strip(lounge.house.polyvox.road, ME, recipe, talk)
+            polyvox = lounge.house.polyvox
+            await strip(polyvox.resources, polyvox.services.current, ME, recipe, talk)
         assert memory.away == [away, away, False, False], "a council has no gate"

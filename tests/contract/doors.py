@@ -9,7 +9,7 @@ PUBLIC = frozenset(
     f"polyvox{name}" for name in ("", ".app", ".errors", ".events", ".ids", ".settings", ".values")
 )
 """The library and the words that its users see."""
-INNER = frozenset({"conductor", "database", "hub", "journal", "registry", "transport"})
+INNER = frozenset({"database", "hub", "journal", "queue", "registry", "transport"})
 """Parts of an open `Polyvox` that are nobody's door."""
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.contract
         ("import polyvox.store.turns", ["imports polyvox.store.turns"]),
         ("def f():\n    from polyvox.session.turn import run", ["imports polyvox.session.turn"]),
         ("house.polyvox.database.read(f)", ["uses polyvox.database"]),
-        ("room.polyvox.turns.conductor.drain()", ["uses polyvox.conductor"]),
+        ("room.polyvox.turns.queue.drain()", ["uses polyvox.queue"]),
         ("room.polyvox.turns.send(me, talk, 'Well?')", []),
     ],
 )

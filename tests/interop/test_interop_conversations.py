@@ -60,7 +60,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 async def until_done(app: Polyvox) -> None:
-    await app.turns.conductor.drain(60)
+    await app.turns.queue.drain(60)
 
 
 async def rich_conversation(app: Polyvox) -> str:

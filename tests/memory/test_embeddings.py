@@ -18,10 +18,10 @@ from polyvox.memory import derive, probes
 from polyvox.memory.forget import Target
 from polyvox.memory.query import Query, shape
 from polyvox.memory.recall import Reader
+from polyvox.memory.remembering import Lookup, OwnMemory
 from polyvox.memory.service import Memory
 from polyvox.memory.tables import vectors
 from polyvox.memory.values import Message, Partition
-from polyvox.session.remembering import Lookup, OwnMemory
 from polyvox.settings import Provider, Secret
 from polyvox.store import jobs
 from polyvox.store.database import Database

@@ -68,7 +68,7 @@ async def chat(nest: Nest, text: str) -> tuple[Any, Any]:
     """A companion turn: what it answered, and its trace."""
     said = await nest.house.post("/api/chat", {"personaId": "harbor", "text": text})
     assert said.status == 200, said.text
-    await nest.house.until(lambda: not nest.polyvox.turns.conductor.busy)
+    await nest.house.until(lambda: not nest.polyvox.turns.queue.busy)
     trace = await nest.house.get(f"/api/turns/{said.json()['requestId']}/trace")
     return said.json(), trace.json()
 
@@ -114,7 +114,7 @@ async def test_what_is_said_here_is_remembered_there_and_told_again_here(
         assert WORD in sent.lower(), "recalled from there"
 
         await here.polyvox.database.write(
-            lambda tx: jobs.again(tx, INGEST, session, here.clock[0]), ME
+            lambda tx: jobs.enqueue_again(tx, INGEST, session, here.clock[0]), ME
         )
         await here.work()
         assert (await job(here, session)).state == "done"

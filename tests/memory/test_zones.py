@@ -13,10 +13,10 @@ from tests.memory.desk import EMPTY, ME, PART, Desk, open_desk
 
 from polyvox.memory import facts, loops, past
 from polyvox.memory.recall import PERSON
+from polyvox.memory.remembering import Lookup, OwnMemory
 from polyvox.memory.tables.loops import Sighting
 from polyvox.memory.times import date_of, midnight, times_in
 from polyvox.memory.values import Episode, Message
-from polyvox.session.remembering import Lookup, OwnMemory
 from polyvox.store.database import Database
 
 THERE = "America/Los_Angeles"

@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tests.session.room import ME, Room
+from tests.store.begin import begin_turn
 
 from polyvox.events import TextDelta
+from polyvox.memory.tell import Told, TurnView
 from polyvox.session import council
-from polyvox.session.answer import seal
+from polyvox.session.answer import jobs_for, seal
 from polyvox.session.lifecycle import placed
-from polyvox.session.road import jobs_for
-from polyvox.session.turn import compile_all, seat
+from polyvox.session.seat import seat
+from polyvox.session.turn import compile_calls
 from polyvox.store import conversations, endings, events, turns
 from polyvox.store.database import Tx
 from polyvox.store.endings import Ending
@@ -42,28 +44,28 @@ async def live(
 def _turn(
     tx: Tx, room: Room, conversation: str, said: str, answered: Callable[[Advisor], str]
 ) -> list[str]:
-    road = room.polyvox.road
-    now = road.clock()
+    resources = room.polyvox.resources
+    now = resources.clock()
     talk = conversations.get(tx, conversation)
     known = council.everyone(tx)
     asked: Sequence[Advisor] = council.council_of(talk, known, None)
-    recipe = council.find_recipe(tx, road.settings, talk.recipe)
-    begun = turns.begin(
+    recipe = council.find_recipe(tx, resources.settings, talk.recipe)
+    begun = begin_turn(
         tx,
         conversation,
         NewTurn(said, tuple(asked), now),
-        lambda: placed(tx, conversation, now, None).session_id,
-        road.runner_id,
+        placed(tx, conversation, now, None).session_id,
+        resources.runner_id,
         8,
         now,
     )
     events.append(tx, conversation, begun.opening, now)
     jobs = jobs_for(ME, begun.turn, begun.answers, asked, recipe)
-    slugs = {one.id: one.slug for one in known}
-    calls = compile_all(road, jobs, seat(tx, road, jobs, slugs))
+    view = TurnView(ME, begun.turn, recipe, tuple(seat(tx, resources, jobs)))
+    calls = compile_calls(resources.settings, view, Told())
     for job, call in zip(jobs, calls, strict=True):
         assert call.compiled is not None
-        call.tried.encoded = road.models.chain(call.model).encode(call.compiled.request)
+        call.tried.encoded = resources.models.chain(call.model).encode(call.compiled.request)
         call.tried.model = call.model
         delta = TextDelta(job.answer_id, answered(job.advisor), 0)
         (item,) = events.append(tx, conversation, [delta], now)

@@ -91,8 +91,8 @@ class Room:
     async def settled(self) -> None:
         """Wait until nothing runs or waits any more."""
         async with asyncio.timeout(60):
-            while self.polyvox.turns.conductor._tasks():
-                await self.polyvox.turns.conductor.drain(30)
+            while self.polyvox.turns.queue._tasks():
+                await self.polyvox.turns.queue.drain(30)
 
     async def quiet(self) -> None:
         """Give what must not happen the time to happen: many round trips to the database."""

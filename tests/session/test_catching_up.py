@@ -10,7 +10,10 @@ import pytest
 from tests.session.remembered import told
 from tests.session.room import ME, Hand, open_room
 
+from polyvox.companion.council import CouncilMemory
 from polyvox.errors import StoreError
+from polyvox.memory.tell import Telling
+from polyvox.session.commands import Turns
 from polyvox.store import jobs
 from polyvox.store.sessions import INGEST
 from polyvox.values import Scope
@@ -78,7 +81,10 @@ async def test_what_cannot_be_remembered_in_time_costs_no_turn(
                 await asyncio.Event().wait()
             raise StoreError("The disk is full.")
 
-        room.polyvox.road.catch_up = fail
+        polyvox = room.polyvox
+        council = CouncilMemory(polyvox.resources, polyvox.services)
+        telling = Telling(polyvox.resources, {"council": council}, fail)
+        polyvox.turns = Turns(polyvox.resources, telling, polyvox.evaluations.want_badges)
         with caplog.at_level(logging.WARNING, "polyvox.session"):
             _, (answer,) = await room.say(talk, LOAN)
         assert answer.state == "completed"

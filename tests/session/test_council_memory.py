@@ -14,10 +14,10 @@ from tests.session.room import ME, Hand, Room, open_room, settings_for
 
 from polyvox.errors import StoreError
 from polyvox.memory.packets import QueryReply
+from polyvox.memory.remembering import Lookup, NoMemory, Start
 from polyvox.memory.remote import Got
 from polyvox.memory.values import Partition
 from polyvox.memory.veto import NO_VETO, Veto
-from polyvox.session.remembering import Lookup, NoMemory, Start
 from polyvox.values import Scope
 
 WIRES = ("lab", "claude")
@@ -344,7 +344,7 @@ async def test_a_memory_that_fails_costs_its_words_and_not_the_turn(
         tmp_path, clock=clock, memory={"budget": 0.05, "recall_seconds": 0.05}
     ) as room:
         ann, bob = await room.advisor("Ann"), await room.advisor("Bob")
-        room.polyvox.road.memory = Broken(hangs=hangs)
+        room.polyvox.services.current = Broken(hangs=hangs)
         _, answers = await room.say(await room.conversation(ann, bob), ASKED)
         why = "timeout" if hangs else "unreachable (store_unavailable)"
         for answer in answers:
@@ -361,7 +361,7 @@ async def test_a_memory_that_fails_costs_its_words_and_not_the_turn(
 async def test_stopping_does_not_wait_for_memory(tmp_path: Path) -> None:
     async with open_room(tmp_path, memory={"budget": 60}) as room:
         ann, bob = await room.advisor("Ann"), await room.advisor("Bob")
-        memory = room.polyvox.road.memory = Broken(hangs=True)
+        memory = room.polyvox.services.current = Broken(hangs=True)
         begun = await room.send(await room.conversation(ann, bob), ASKED)
         async with asyncio.timeout(60):
             await memory.asked.wait()
@@ -375,7 +375,7 @@ async def test_one_that_is_stopped_leaves_the_others_their_memory(
 ) -> None:
     async with open_room(tmp_path, clock=clock, memory={"budget": 0.3}) as room:
         ann, bob = await room.advisor("Ann"), await room.advisor("Bob")
-        memory = room.polyvox.road.memory = Broken(hangs=True)
+        memory = room.polyvox.services.current = Broken(hangs=True)
         begun = await room.send(await room.conversation(ann, bob), ASKED)
         await memory.asked.wait()
         await room.polyvox.turns.stop_answer(ME, begun.answers[0].id)

@@ -9,7 +9,7 @@ from tests.provider import Script
 from tests.session.remembered import FILLER, told, trace
 from tests.session.room import ME, Hand, Room, open_room
 
-from polyvox.session import earlier
+from polyvox.memory import earlier
 from polyvox.values import Advisor
 
 BEES = "My aunt Rosalind moved to Porto and keeps bees there."

@@ -11,7 +11,7 @@ from tests.companion.lounge import Told, open_lounge
 from tests.session.remembered import profile, remember, told
 from tests.session.room import ME, Hand, Room, open_room
 
-from polyvox.session.remembering import MemoryService, NoMemory, OwnMemory, RemoteService
+from polyvox.memory.remembering import MemoryService, NoMemory, OwnMemory, RemoteService
 from polyvox.values import Advisor
 
 BEES = "My sister Rosalind moved to Porto and keeps bees there."
@@ -91,7 +91,7 @@ async def test_what_is_not_said_yet_stays_on_this_machine(tmp_path: Path) -> Non
     async with open_room(tmp_path) as room:
         ann = await room.advisor("Ann")
         away = Elsewhere(wishes=("Always name the source.",))
-        room.polyvox.road.memory = away
+        room.polyvox.services.current = away
         await _foreseen(room, None, ann)
         assert (away.starts, away.lookups) == (0, [])
         unused = cast("Any", object())

@@ -19,7 +19,7 @@ async def test_what_was_sent_while_it_was_deleted_is_not_asked(room: Room) -> No
     await room.settled()
     assert len(room.provider.log) == 1
     await room.provider.gone(room.provider.log[0])
-    assert not room.polyvox.turns.conductor.jobs
+    assert not room.polyvox.turns.queue.jobs
 
 
 async def test_one_that_another_process_deletes_is_noticed(tmp_path: Path) -> None:

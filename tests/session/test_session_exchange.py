@@ -152,7 +152,7 @@ async def test_so_is_the_end_of_the_program(tmp_path: Path) -> None:
 
         def end(events: list[Event]) -> None:
             if any(isinstance(event, AnswerStarted) and event.round == 2 for event in events):
-                closing.append(asyncio.create_task(room.polyvox.turns.conductor.close()))
+                closing.append(asyncio.create_task(room.polyvox.turns.queue.close()))
 
         await room.polyvox.turns.exchange(ME, turn_id, 4)
         Hook(room, talk, end)

@@ -136,15 +136,15 @@ async def test_a_program_error_ends_its_answers_and_nothing_else(
     talk = await room.conversation(ann)
     (answer,) = (await room.send(talk, "One")).answers
     second = await room.send(talk, "Two")
-    conductor = room.polyvox.turns.conductor
-    job = conductor.jobs[second.answers[0].id]
-    work, jobs = conductor._lines[talk].waiting.popleft()
+    queue = room.polyvox.turns.queue
+    job = queue.jobs[second.answers[0].id]
+    work, jobs = queue._lines[talk].waiting.popleft()
 
     async def broken() -> None:
         raise ZeroDivisionError
 
-    conductor._lines[talk].waiting.append((broken, jobs))
-    conductor._lines[talk].waiting.append((work, []))
+    queue._lines[talk].waiting.append((broken, jobs))
+    queue._lines[talk].waiting.append((work, []))
     room.provider.gate("on").set()
     await room.settled()
     assert "ZeroDivisionError" in caplog.text

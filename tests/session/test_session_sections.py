@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyvox.context.sections import Nested, excuse, heading, labels, taken_apart
 from polyvox.errors import Unavailable
-from polyvox.session.sections import Nested, excuse, heading, labels, taken_apart
 from polyvox.values import Advisor
 
 NAMES = st.sampled_from(["A", "B", "A (2)", "  A  ", "A B", "Ä", "##", "## A", "(2)", "*x*"])

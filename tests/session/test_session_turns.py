@@ -205,7 +205,7 @@ async def test_stop_while_the_end_is_being_stored_finds_it_stored(room: Room) ->
     (answer,) = (await room.send(talk, "Go on")).answers
     await room.spoken(talk, answer.id)
     room.provider.gate("end").set()
-    job = room.polyvox.turns.conductor.jobs[answer.id]
+    job = room.polyvox.turns.queue.jobs[answer.id]
     while job.calling:  # noqa: ASYNC110 - the very next step is wanted
         await asyncio.sleep(0)
     assert not job.ended.is_set()

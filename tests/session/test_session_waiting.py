@@ -141,7 +141,7 @@ async def test_a_conversation_that_vanishes_ends_its_turn_quietly(room: Room) ->
     room.provider.gate("hold").set()
     await room.settled()
     assert room.polyvox.journal.trouble == ""
-    assert not room.polyvox.turns.conductor.busy
+    assert not room.polyvox.turns.queue.busy
     _, (answer,) = await room.say(await room.conversation(ann), "Are you well?")
     assert answer.state == "completed"
 
@@ -179,7 +179,7 @@ async def test_closing_waits_for_what_may_be_drained(tmp_path: Path) -> None:
         begun = await room.send(talk, "Go on")
         await room.spoken(talk, begun.answers[0].id)
         asyncio.get_running_loop().call_soon(room.provider.gate("hold").set)
-        await room.polyvox.turns.conductor.drain(20)
+        await room.polyvox.turns.queue.drain(20)
         assert (await room.answer(begun.answers[0].id)).text == "one two three"
 
 

@@ -130,7 +130,9 @@ async def test_a_cap_that_is_reached_leaves_the_plain_one(tmp_path: Path) -> Non
     async with past_room(
         tmp_path / "dear", models={"memory": "openai:gpt-4o-mini"}, limits={"cost_per_day": 0.0}
     ) as room:
-        known = await room.polyvox.road.memory.start(ME, "now", room.polyvox.clock(), cloud=True)
+        known = await room.polyvox.services.current.start(
+            ME, "now", room.polyvox.clock(), cloud=True
+        )
         assert known.startbrief is not None
         assert known.startbrief.evidence is not None
         assert known.startbrief.evidence.fallback == "cap_reached"

@@ -52,7 +52,7 @@ async def main(plan: Plan) -> None:
     )
     me = Scope()
     async with Polyvox(settings, env={}) as polyvox:
-        say(runner=polyvox.road.runner_id, recovered=polyvox.recovered)
+        say(runner=polyvox.resources.runner_id, recovered=polyvox.recovered)
         listeners = []
         for models in plan.talks:
             advisors = [

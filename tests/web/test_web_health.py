@@ -49,7 +49,7 @@ async def test_health_and_metrics_count_what_runs_and_who_listens(house: House) 
         assert rows["polyvox_listeners"] == during["listeners"]
     house.provider.gate("health").set()
     await house.ended(conversation, turn["turn_id"])
-    await house.until(lambda: not house.polyvox.turns.conductor.busy)
+    await house.until(lambda: not house.polyvox.turns.queue.busy)
     assert (await house.get("/healthz")).json()["answers"] == before["answers"]
 
 

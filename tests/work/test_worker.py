@@ -71,7 +71,7 @@ async def test_what_another_has_in_hand_is_waited_for(database: Database, runner
             ME,
         )
     await database.write(lambda tx: jobs.enqueue(tx, "task", "theirs", 0), Scope("bert"))
-    seen = asyncio.create_task(other.see_done(ME, "task"))
+    seen = asyncio.create_task(other.run_all_due(ME, "task"))
     await quick.wait()
     assert not seen.done(), "one is still in hand"
     enough.set()
@@ -351,7 +351,7 @@ async def test_it_can_be_closed_just_when_it_is_rung(
         await looks.get()
     for _ in range(5):
         await database.read(lambda tx: None, ME)  # by now it rests
-    work.ring()
+    work.bell.ring()
     closing = asyncio.create_task(work.close())
     ended, _ = await asyncio.wait({closing}, timeout=10)
     closing.cancel()
@@ -367,7 +367,7 @@ async def test_ringing_wakes_it(database: Database, runner: Runner) -> None:
     work = worker(database, runner, Clock(), task)
     work.start()
     await want(database, "a")
-    work.ring()
+    work.bell.ring()
     await asyncio.wait_for(done.wait(), 20)
     await work.close()
 
@@ -392,7 +392,7 @@ async def test_long_work_has_hands_of_its_own(database: Database, runner: Runner
     work.start()
     await asyncio.wait_for(both.wait(), 20)
     await want(database, "quick")
-    work.ring()
+    work.bell.ring()
     await asyncio.wait_for(quick.wait(), 20)
     assert len(going) == 2
     await work.close()

@@ -20,16 +20,14 @@ from polyvox.cli.run import run
 from polyvox.cli.words import count, one_line, when
 from polyvox.errors import Invalid
 from polyvox.evaluation import assertion as assertion_room
-from polyvox.evaluation.assertion import whose
+from polyvox.evaluation.assertion import Wording, lines, whose
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import LintedWording
 from polyvox.evaluation.lint import lint as lint_wordings
 from polyvox.evaluation.shapes import AssertionOut, HistoryOut
 from polyvox.evaluation.suggest import suggest as suggest_assertions
 from polyvox.evaluation.tables import assertions as rows
-from polyvox.evaluation.tables.assertions import Details, Wanted
-from polyvox.evaluation.values import Assertion, Kind
-from polyvox.evaluation.wordings import Wording, lines
+from polyvox.evaluation.tables.assertions import Assertion, AssertionDetails, AssertionFilter, Kind
 from polyvox.interop import assertion_import, assertion_reading, files
 from polyvox.interop.assertion_file import LARGEST
 from polyvox.store.database import Tx
@@ -86,7 +84,9 @@ def list_assertions(
         def read(tx: Tx) -> list[Assertion]:
             owner = None if advisor is None else whose(tx, advisor.removeprefix("@"))[0]
             named = None if kind is None else _kind(kind)
-            wanted: Wanted = Wanted(owner, search, tag and tag.casefold(), named, active)
+            wanted: AssertionFilter = AssertionFilter(
+                owner, search, tag and tag.casefold(), named, active
+            )
             return rows.list_all(tx, wanted)
 
         matches = await app.database.read(read, SCOPE)
@@ -117,7 +117,7 @@ def show(assertion: Id, json: Json = False) -> None:
     """One assertion with its source, and everything it has said."""
 
     async def work(app: Polyvox) -> None:
-        history = await assertion_room.history(app.road, SCOPE, assertion)
+        history = await assertion_room.history(app.resources, SCOPE, assertion)
         if json:
             say_json(HistoryOut.of(history))
             return
@@ -171,10 +171,12 @@ def add(
         if answer is not None:
             if ask is not None:
                 raise Invalid("What is drawn from an answer has its question.", "Leave --ask out.")
-            made = await assertion_room.from_answer(app.road, SCOPE, answer, wordings, tag or ())
+            made = await assertion_room.from_answer(
+                app.resources, SCOPE, answer, wordings, tag or ()
+            )
         else:
             who = (advisor or "").removeprefix("@")
-            made = await assertion_room.by_hand(app.road, SCOPE, who, wordings, tag or (), ask)
+            made = await assertion_room.by_hand(app.resources, SCOPE, who, wordings, tag or (), ask)
         if json:
             say_json([AssertionOut.of(assertion) for assertion in made])
         for assertion in made:
@@ -203,7 +205,7 @@ def edit(
     given = _arguments(arg, min_, max_)
 
     async def work(app: Polyvox) -> None:
-        details: Details = {}
+        details: AssertionDetails = {}
         if text is not None:
             details["text"] = text
         if kind is not None:
@@ -220,7 +222,7 @@ def edit(
             raise Invalid(
                 "Nothing to change.", "`polyvox assertions edit --help` lists what can be."
             )
-        made = await assertion_room.change(app.road, SCOPE, assertion, details)
+        made = await assertion_room.change(app.resources, SCOPE, assertion, details)
         say(f"changed {made.id}: version {made.number}")
 
     run(work)
@@ -235,9 +237,9 @@ def remove(
 
     async def work(app: Polyvox) -> None:
         for assertion_id in assertion:
-            await assertion_room.get(app.road, SCOPE, assertion_id)
+            await assertion_room.get(app.resources, SCOPE, assertion_id)
         sure(f"Remove {count(len(assertion), 'assertion')}?", yes)
-        for assertion_id in await assertion_room.bulk(app.road, SCOPE, assertion, "remove"):
+        for assertion_id in await assertion_room.bulk(app.resources, SCOPE, assertion, "remove"):
             say(f"removed {assertion_id}")
 
     run(work)
@@ -252,14 +254,14 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
             if advisor is None:
                 return []
             owner, _ = whose(tx, advisor.removeprefix("@"))
-            stored = rows.list_all(tx, Wanted(advisor_id=owner, active=True))
+            stored = rows.list_all(tx, AssertionFilter(advisor_id=owner, active=True))
             return [Wording(wording.text, wording.kind, wording.args) for wording in stored]
 
         if not text and advisor is None:
             raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
         known = await app.database.read(read, SCOPE)
         looked = _wordings(text, None, {}) if text else known
-        report = await lint_wordings(app.road, SCOPE, looked, known if text else [])
+        report = await lint_wordings(app.resources, SCOPE, looked, known if text else [])
         if json:
             say_json(report.items)
         else:
@@ -283,7 +285,7 @@ def suggest(
     """Assertions that hold of an answer. Nothing is made: pick, then `add` them."""
 
     async def work(app: Polyvox) -> None:
-        suggested = await suggest_assertions(app.road, SCOPE, answer, count)
+        suggested = await suggest_assertions(app.resources, SCOPE, answer, count)
         if json:
             say_json(suggested.suggestions)
         else:

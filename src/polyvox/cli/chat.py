@@ -31,9 +31,10 @@ from polyvox.cli.run import run
 from polyvox.cli.show.transcript import print_closing
 from polyvox.cli.show.views import view_for
 from polyvox.cli.talk import Outcome, Talk, note_unknown_mention, tiny_note
+from polyvox.companion.personas import RECIPE, find_or_make
+from polyvox.context.recipe import traits_of
 from polyvox.errors import Invalid, PolyvoxError
-from polyvox.session.personas import find_or_make
-from polyvox.session.starting import COMPANION, Shown
+from polyvox.session.preview import Shown
 from polyvox.values import Advisor, Conversation
 
 PROMPT = "› "
@@ -61,14 +62,14 @@ def chat(
         await check_recipe(app, recipe, chosen)
         await check_council(app, council, chosen)
         alone = await _companion_of(app, chosen) if chosen is not None else None
-        if chosen is None and council is None and (persona or recipe == COMPANION):
+        if chosen is None and council is None and (persona or traits_of(recipe or "").persona):
             alone, chosen = await _companion(app, persona or "harbor", recipe)
         elif persona:
             raise Invalid(
                 "A companion is talked with alone.", "Leave --conversation and --council away."
             )
         app.work()  # what is said here is remembered, whether or not a server runs
-        of = COMPANION if alone is not None else recipe
+        of = RECIPE if alone is not None else recipe
         return await Room(app, chosen, recipe=of, council=council, alone=alone).stay()
 
     run(work)
@@ -76,7 +77,7 @@ def chat(
 
 async def _companion_of(app: Polyvox, conversation: Conversation) -> Advisor | None:
     """The companion of a conversation; None where it is a council's."""
-    if conversation.recipe != COMPANION:
+    if not traits_of(conversation.recipe).persona:
         return None
     advisors = await app.advisors.list(SCOPE)
     return next((each for each in advisors if conversation.advisors == (each.id,)), None)
@@ -86,11 +87,11 @@ async def _companion(
     app: Polyvox, name: str, recipe: str | None
 ) -> tuple[Advisor, Conversation | None]:
     """The companion of that name, and the conversation with it that was spoken in last."""
-    if recipe not in (None, COMPANION):
+    if recipe not in (None, RECIPE):
         raise Invalid(f"A persona is no part of the recipe {recipe}.", "Leave --recipe away.")
     now = app.clock()
     companion = await app.database.write(lambda tx: find_or_make(tx, name, now), SCOPE)
-    latest = await app.conversations.latest(SCOPE, recipe=COMPANION, advisor_id=companion.id)
+    latest = await app.conversations.latest(SCOPE, recipe=RECIPE, advisor_id=companion.id)
     return companion, latest
 
 
@@ -132,7 +133,7 @@ async def _session(app: Polyvox, advisor: Advisor, name: str) -> Conversation | 
     if name == "last":
         return await app.conversations.latest(SCOPE, recipe="agent", advisor_id=advisor.id)
     conversation = await app.conversations.get(SCOPE, name)
-    if conversation.recipe != "agent" or conversation.advisors != (advisor.id,):
+    if not traits_of(conversation.recipe).endless or conversation.advisors != (advisor.id,):
         raise Invalid(
             f"The conversation {name} is not one with {advisor.name} as an agent.",
             "`polyvox conversations list` shows all; --new begins one.",
@@ -176,7 +177,7 @@ class Room:
         """Ids of what the session that the next message begins shall not be told."""
         self.listed: tuple[Shown, ...] = ()
         """What is remembered, as it was listed last."""
-        self.talk = Talk(app, view_for(named=self.recipe == COMPANION))
+        self.talk = Talk(app, view_for(named=traits_of(self.recipe or "").persona))
         self._slugs: list[str] = []
         self._named = ""
         """The conversation whose id was printed."""
@@ -275,5 +276,5 @@ class Room:
         title = self.conversation.title if self.conversation is not None else ""
         going = f", going on with “{title}”" if title else ""
         note(f"Talking with {name}{going}. /help lists the commands, Ctrl-D leaves.")
-        if self.recipe == COMPANION and (words := await slash.greeting(self)):
+        if traits_of(self.recipe or "").persona and (words := await slash.greeting(self)):
             note_kindly(words)

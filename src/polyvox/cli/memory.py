@@ -29,6 +29,7 @@ from polyvox.errors import Invalid, NotFound
 from polyvox.interop import files
 from polyvox.memory import past
 from polyvox.memory.brief import brief as make_brief
+from polyvox.memory.briefing import written_brief
 from polyvox.memory.daily import bounds
 from polyvox.memory.facts import Known
 from polyvox.memory.forget import Target
@@ -42,7 +43,6 @@ from polyvox.memory.shapes.own import FactOut, ForgetOut
 from polyvox.memory.shapes.profile import UserModelOut
 from polyvox.memory.shapes.remote import brief_body, loops_body, profile_body, query_body
 from polyvox.memory.values import Partition
-from polyvox.session.briefing import written_brief
 from polyvox.settings import shown_url
 
 group = new_group()
@@ -104,7 +104,7 @@ def query(
 
     async def work(app: Polyvox) -> None:
         then = None if as_of is None else _time(as_of, app.settings.timezone)
-        if (remote := app.remote_memory) is not None:
+        if (remote := app.services.remote) is not None:
             if then is not None or history or max_tokens is not None:
                 raise _not_asked(remote, "--as-of, --history or --max-tokens")
             if not words.strip():
@@ -115,7 +115,7 @@ def query(
             else:
                 print_recalled(reply.items, app.settings.timezone)
             return
-        await app.catch_up(SCOPE)
+        await app.catch_up.all(SCOPE)
         asked = Query(
             words,
             app.clock(),
@@ -147,7 +147,7 @@ def loops(
     """What is open, by priority, pinned ones first."""
 
     async def work(app: Polyvox) -> None:
-        if (remote := app.remote_memory) is not None:
+        if (remote := app.services.remote) is not None:
             if mark is not None or all_:
                 raise _not_asked(remote, "--all or --mark")
             listed = remote.value(await remote.loops(OWN, limit=MOST_LOOPS))
@@ -166,7 +166,7 @@ def loops(
             ]
             table(("id", "status", "type", "due", "what"), cells, empty=NOTHING_OPEN)
             return
-        await app.catch_up(SCOPE)
+        await app.catch_up.all(SCOPE)
         if mark is not None:
             loop = await app.memory.change_loop(SCOPE, OWN, mark[0], status=mark[1].value)
             say(f"{loop.status}: {loop.text}")
@@ -196,7 +196,7 @@ def profile(
     """Who you are and how you want to be answered; or change it by hand."""
 
     async def work(app: Polyvox) -> None:
-        if (remote := app.remote_memory) is not None:
+        if (remote := app.services.remote) is not None:
             if change is not None:
                 raise _not_asked(remote, "--set")
             model = remote.value(await remote.user_model(OWN))
@@ -205,7 +205,7 @@ def profile(
             else:
                 table(("place", "source", "what"), list(profile_rows(model)), empty=NO_PROFILE)
             return
-        await app.catch_up(SCOPE)
+        await app.catch_up.all(SCOPE)
         if change is not None:
             await app.memory.change_profile(SCOPE, OWN, _object(change))
         known = await app.memory.profile(SCOPE, OWN)
@@ -241,7 +241,7 @@ def brief(
     """
 
     async def work(app: Polyvox) -> None:
-        remote, zone = app.remote_memory, app.settings.timezone
+        remote, zone = app.services.remote, app.settings.timezone
         made: Brief | StartBrief
         if remote is not None and start:
             got = await remote.startbrief(OWN, app.clock(), None, zone or None)
@@ -249,14 +249,14 @@ def brief(
         elif remote is not None:
             made = remote.value(await remote.brief(OWN, app.clock(), None, zone or None))
         else:
-            await app.catch_up(SCOPE)
+            await app.catch_up.all(SCOPE)
             known = await app.database.read(
                 lambda tx: (
                     past.read(tx, OWN, app.clock(), zone_of(zone), None, whole=not start).known
                 ),
                 SCOPE,
             )
-            made = await written_brief(app.road, SCOPE, known) if start else make_brief(known)
+            made = await written_brief(app.resources, SCOPE, known) if start else make_brief(known)
         if json:
             say_json(brief_body(made))
             return
@@ -280,7 +280,7 @@ def facts(
 
     async def work(app: Polyvox) -> None:
         _only_here(app, "a list of facts")
-        await app.catch_up(SCOPE)
+        await app.catch_up.all(SCOPE)
         known = await app.memory.facts(SCOPE, OWN, words=words, include_history=history)
         if json:
             say_json([FactOut.of(each).model_dump(by_alias=True) for each in known])
@@ -404,7 +404,7 @@ def ingest(
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
             raise Invalid(f"{file}: {place}: {first['msg']}.", "Correct that value.") from None
-        if (remote := app.remote_memory) is not None:
+        if (remote := app.services.remote) is not None:
             if body.never_to_cloud:
                 raise _not_asked(remote, "what must never leave this machine")
             got = await remote.ingest(body.partition(None, None), *body.values())
@@ -423,7 +423,7 @@ LARGEST = 100_000_000
 
 def _only_here(app: Polyvox, what: str) -> None:
     """Refuse what cannot be asked of a remote service."""
-    if (remote := app.remote_memory) is not None:
+    if (remote := app.services.remote) is not None:
         raise _not_asked(remote, what)
 
 

@@ -16,7 +16,7 @@ from polyvox.cli.progress import Bar, follow, run_of
 from polyvox.cli.run import run
 from polyvox.cli.words import NANO, count, money
 from polyvox.errors import Invalid
-from polyvox.evaluation.optimise.plan import Wish, price_warnings
+from polyvox.evaluation.optimise.plan import OptimisationRequest, price_warnings
 from polyvox.evaluation.optimise.run import KIND
 from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
 from polyvox.evaluation.tables import optimisations
@@ -96,15 +96,15 @@ def _wish(
     engine: str,
     holdout: float | None,
     target: str,
-) -> Wish:
+) -> OptimisationRequest:
 
     if advisor is None:
         raise Invalid("Which advisor?", "polyvox optimize SLUG; `polyvox advisors list` has them.")
     ids = tuple(assertion) if assertion else None
-    return Wish(advisor, ids, target, engine, iterations, budget, holdout)
+    return OptimisationRequest(advisor, ids, target, engine, iterations, budget, holdout)
 
 
-async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
+async def _estimate(app: Polyvox, wish: OptimisationRequest, *, json: bool) -> int:
     prepared, estimate = await app.optimisations.estimate(SCOPE, wish)
     warnings = price_warnings(wish, prepared, estimate.cost, estimate.confirmation)
     planned = PlannedOut.of(prepared, estimate, warnings)
@@ -123,7 +123,7 @@ async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
     return 0
 
 
-async def _begin(app: Polyvox, wish: Wish, *, accept: bool, json: bool) -> int:
+async def _begin(app: Polyvox, wish: OptimisationRequest, *, accept: bool, json: bool) -> int:
     made = await app.optimisations.begin(SCOPE, wish)
     for warning in made.warnings:
         note(warning)

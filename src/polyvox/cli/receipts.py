@@ -17,6 +17,7 @@ from polyvox.cli.output import say, say_beside, say_json, say_styled
 from polyvox.cli.run import run
 from polyvox.cli.show.trace import decided, times
 from polyvox.context.describe import Description, Share, describe, memory_lines
+from polyvox.context.recipe import traits_of
 from polyvox.session.inspect import Inspected
 from polyvox.session.trace import decided_for, trace_of
 
@@ -177,7 +178,7 @@ def _left_out(description: Description) -> None:
 
 
 def _council(description: Description) -> None:
-    if not description.council or description.recipe == "companion":
+    if not description.council or traits_of(description.recipe).persona:
         return
     say()
     say("The council as it was:")

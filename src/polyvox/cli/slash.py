@@ -14,7 +14,8 @@ from polyvox.cli.show.trace import missing
 from polyvox.cli.words import count, one_line
 from polyvox.errors import Invalid
 from polyvox.receive import clean_name
-from polyvox.session.starting import Strip, running_session, set_veto, strip
+from polyvox.session.lifecycle import running_session, set_veto
+from polyvox.session.preview import Strip, strip
 from polyvox.session.trace import trace_of
 from polyvox.values import Answer
 
@@ -208,7 +209,7 @@ async def _veto(room: Room, words: list[str]) -> None:
     if packet.session is None or room.conversation is None:
         room.veto = vetoed
     else:
-        await set_veto(room.app.road, SCOPE, room.conversation.id, vetoed)
+        await set_veto(room.app.resources, SCOPE, room.conversation.id, vetoed)
     now = "Set aside in this session" if chosen.id in vetoed else "Used again"
     note(f"{now}: {one_line(chosen.text, WIDTH)}")
 
@@ -220,7 +221,7 @@ async def _end(room: Room, _: list[str]) -> None:
     if talk is not None:
         now = app.clock()
         session = await app.database.read(
-            lambda tx: running_session(tx, app.road, talk, now), SCOPE
+            lambda tx: running_session(tx, app.settings, talk, now), SCOPE
         )
     if session is None:
         raise Invalid("No session is going on.", "Your next message begins one.")
@@ -231,9 +232,11 @@ async def _end(room: Room, _: list[str]) -> None:
 
 async def _strip(room: Room) -> Strip:
     """The packet that the next message's session is told, or the running one was."""
-    await room.app.catch_up(SCOPE)
+    await room.app.catch_up.all(SCOPE)
     talk = room.conversation
-    return await strip(room.app.road, SCOPE, room.recipe or "council", talk.id if talk else None)
+    app, recipe = room.app, room.recipe or "council"
+    where = talk.id if talk else None
+    return await strip(app.resources, app.services.current, SCOPE, recipe, where)
 
 
 async def _look(room: Room) -> Strip:

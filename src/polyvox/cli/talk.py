@@ -132,7 +132,7 @@ class Talk:
         try:
             async with _stoppable(app, conversation_id) as stop:
                 async with self._shown(conversation_id, after):
-                    await app.turns.conductor.drain(FOREVER)
+                    await app.turns.queue.drain(FOREVER)
                 stopped = stop.asked
         except BrokenPipeError:
             await app.turns.stop_conversation(SCOPE, conversation_id)

@@ -76,6 +76,20 @@ class Visibility:
         return level
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """The fixed side of a recipe: no change to it touches these."""
+
+    tells: Literal["council", "companion"] = "council"
+    """The strategy by which memory decides what its advisors are told."""
+    persona: bool = False
+    """One persona answers, speaking from its kernel."""
+    endless: bool = False
+    """Idleness never ends its session: it is continued by name."""
+    optional_memory: bool = False
+    """`memory.council` turns its memory off."""
+
+
 @with_config(_STRICT)
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -113,6 +127,11 @@ class Recipe:
             _hashed = self, name
         return name
 
+    @property
+    def traits(self) -> Traits:
+        """The traits that come with its name."""
+        return traits_of(self.name)
+
 
 _hashed: tuple[Recipe | None, str] = None, ""
 _adapter: TypeAdapter[Recipe] | None = None
@@ -148,6 +167,18 @@ BUILT_IN: dict[str, Recipe] = {
         texts={"identity": "{identity}"},
     ),
 }
+
+
+TRAITS: dict[str, Traits] = {
+    "council": Traits(optional_memory=True),
+    "agent": Traits(endless=True),
+    "companion": Traits("companion", persona=True),
+}
+
+
+def traits_of(name: str) -> Traits:
+    """The traits of the recipe of this name."""
+    return TRAITS.get(name, Traits())
 
 
 def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:

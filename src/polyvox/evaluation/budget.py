@@ -20,12 +20,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from polyvox.caps import check_caps
 from polyvox.errors import CapReached
 from polyvox.events import NANO
 from polyvox.models.base import AttemptLog, Request
 from polyvox.models.wire import estimated_tokens
 from polyvox.resources import Resources
-from polyvox.session.spending import check_caps
 from polyvox.store import usage
 from polyvox.store.database import Tx
 from polyvox.values import Scope, Usage

@@ -1,6 +1,6 @@
-"""One answer: compile, call, journal, end. Whatever happens to it is its own event.
+"""An answer under way: its job, its call, and the writing of it. Its failure is its own event.
 
-Nothing raised here reaches another answer. The task ends in exactly one state, and the commit that
+Nothing raised here reaches another answer. Writing ends in exactly one state, and the commit that
 stores that state also stores the whole text, the usage and the sealed receipt.
 """
 
@@ -8,28 +8,87 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from polyvox.caps import check_caps
 from polyvox.context.draft import Compiled
 from polyvox.context.receipt import Packed, sealed
+from polyvox.context.recipe import Recipe
 from polyvox.errors import CapReached, ContextTooLong, ModelError, PolyvoxError, QuotaExceeded
 from polyvox.events import Event
+from polyvox.memory import running_summary
 from polyvox.models.base import AttemptLog, Request
-from polyvox.session import running_summary
-from polyvox.session.road import INTERNAL, Job, Road
-from polyvox.session.spending import check_caps
+from polyvox.resources import Resources
 from polyvox.store import endings, ratios, receipts
 from polyvox.store.database import Tx
 from polyvox.store.endings import Ending
-from polyvox.values import AnswerState, Failure, Usage
+from polyvox.values import Advisor, Answer, AnswerState, Failure, Scope, Turn, Usage
 
 log = logging.getLogger("polyvox.turn")
+
+INTERNAL = Failure(
+    "unavailable",
+    "Polyvox itself failed while this answer was being written.",
+    "Retry it; `polyvox doctor` and the log tell more.",
+)
+OnComplete = Callable[[Tx, str], None]
+"""Called with an answer's id in the commit that completes it."""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One answer under way: who answers what, and how it may be told to end early."""
+
+    scope: Scope
+    turn: Turn
+    answer_id: str
+    advisor: Advisor
+    recipe: Recipe
+    halt: AnswerState | None = None
+    """Why it is ending early: `stopped` by the user, `interrupted` by the end of the program."""
+    halted: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set together with `halt`."""
+    task: asyncio.Task[None] | None = None
+    calling: bool = False
+    """True while its model is being asked: only then is there anything to break off."""
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    received: list[str] = field(default_factory=list)
+    """Text so far, to estimate what a stopped answer consumed."""
+
+    def start(self, writing: Coroutine[Any, Any, None]) -> None:
+        """Have the answer written from now on."""
+        self.task = asyncio.create_task(writing, name=f"answer {self.answer_id}")
+
+    def end_early(self, state: AnswerState) -> None:
+        """Ask the answer to end now; it still stores what it has. One that has not begun sees
+        `halt` when it does (a task cancelled before its first step would never run at all), and
+        one that is being stored is left to it."""
+        if self.halt is None:
+            self.halt = state
+            self.halted.set()
+            if self.task is not None and self.calling:
+                self.task.cancel()
+
+
+def jobs_for(
+    scope: Scope,
+    turn: Turn,
+    answers: Sequence[Answer],
+    asked: Sequence[Advisor],
+    recipe: Recipe,
+) -> list[Job]:
+    """Make a job for each pending answer of a turn."""
+    return [
+        Job(scope, turn, answer.id, advisor, recipe)
+        for answer, advisor in zip(answers, asked, strict=True)
+    ]
 
 
 @dataclass(slots=True)
 class Call:
-    """What an answer is about to be asked with."""
+    """The request of an answer, and how the asking goes."""
 
     model: str
     compiled: Compiled | None
@@ -42,122 +101,126 @@ class Call:
     usage: Usage | None = None
 
 
-async def answer(road: Road, job: Job, call: Call) -> None:
-    """Write one answer from its compiled request to its end."""
-    state: AnswerState = "completed"
-    failure: Failure | None = None
-    job.calling = True
-    try:
-        await _stream(road, job, call)
-    except ModelError as error:
-        state, failure = "failed", error.failure
-    except asyncio.CancelledError:
-        if job.halt is None:
-            job.halt = "interrupted"
-        state = job.halt
-    except PolyvoxError as error:  # the store is away
-        state, failure = "failed", Failure("unavailable", error.message, error.hint)
-    except Exception:
-        log.exception("answer %s", job.answer_id)
-        state, failure = "failed", INTERNAL
-    finally:
-        job.calling = False
-    text = "".join(job.received)
-    ending = Ending(
-        answer_id=job.answer_id,
-        state=state,
-        failure=failure,
-        usage=call.usage or _sent_in_vain(road, call, state),
-        model=call.tried.model or call.model,
-        attempts=tuple(call.tried.attempts),
-        points=call.points(text) if call.points is not None and text.strip() else None,
-    )
-    try:
-        await asyncio.shield(_end(road, job, call, ending))
-    except PolyvoxError as error:
-        # Its conversation was deleted, or the program ends on a broken store; then the next start
-        # closes it as interrupted.
-        log.warning("answer %s: its end was not stored: %s", job.answer_id, error.message)
-    finally:
-        job.ended.set()
+class AnswerWriter:
+    """Writes answers: asks the model, journals what comes, stores the end."""
 
+    def __init__(self, resources: Resources, on_complete: OnComplete) -> None:
+        self._resources = resources
+        self._on_complete = on_complete
 
-async def _stream(road: Road, job: Job, call: Call) -> None:
-    """Ask the model and journal what comes."""
-    if job.halt is not None:
-        raise asyncio.CancelledError
-    if call.compiled is None:
-        raise call.refusal or ContextTooLong("There is nothing to send.")
-    await _afford(road, job)
-    model = road.models.chain(call.model)
-    request = call.compiled.request
-    reply = await model.stream(request, call.tried)
-    conversation, answer_id = job.turn.conversation_id, job.answer_id
-    add, scope, received = road.journal.add, job.scope, job.received
-    try:
-        async for piece in reply:
-            if piece.text or piece.thinking:
-                received.append(piece.text)
-                full = add(scope, conversation, answer_id, piece.text, piece.thinking)
-                if full is not None:
-                    await full.wait()
-    finally:
-        await reply.aclose()
-        call.usage = reply.usage
-
-
-async def _afford(road: Road, job: Job) -> None:
-    """A cap that is reached ends the answer before its call."""
-    limits = road.settings.limits
-    if not limits.capped:
-        return
-    turn = job.turn
-    try:
-        await road.database.read(
-            lambda tx: check_caps(tx, limits, turn.conversation_id, turn.id, road.clock()),
-            job.scope,
+    async def write(self, job: Job, call: Call) -> None:
+        """Write one answer from its compiled request to its end."""
+        state: AnswerState = "completed"
+        failure: Failure | None = None
+        job.calling = True
+        try:
+            await self._stream(job, call)
+        except ModelError as error:
+            state, failure = "failed", error.failure
+        except asyncio.CancelledError:
+            if job.halt is None:
+                job.halt = "interrupted"
+            state = job.halt
+        except PolyvoxError as error:  # the store is away
+            state, failure = "failed", Failure("unavailable", error.message, error.hint)
+        except Exception:
+            log.exception("answer %s", job.answer_id)
+            state, failure = "failed", INTERNAL
+        finally:
+            job.calling = False
+        text = "".join(job.received)
+        ending = Ending(
+            answer_id=job.answer_id,
+            state=state,
+            failure=failure,
+            usage=call.usage or self._sent_in_vain(call, state),
+            model=call.tried.model or call.model,
+            attempts=tuple(call.tried.attempts),
+            points=call.points(text) if call.points is not None and text.strip() else None,
         )
-    except CapReached as error:
-        raise QuotaExceeded(error.message, error.hint) from None
+        try:
+            await asyncio.shield(self._end(job, call, ending))
+        except PolyvoxError as error:
+            # Its conversation was deleted, or the program ends on a broken store; then the next
+            # start closes it as interrupted.
+            log.warning("answer %s: its end was not stored: %s", job.answer_id, error.message)
+        finally:
+            job.ended.set()
 
+    async def _stream(self, job: Job, call: Call) -> None:
+        """Ask the model and journal what comes."""
+        if job.halt is not None:
+            raise asyncio.CancelledError
+        if call.compiled is None:
+            raise call.refusal or ContextTooLong("There is nothing to send.")
+        await self._afford(job)
+        model = self._resources.models.chain(call.model)
+        request = call.compiled.request
+        reply = await model.stream(request, call.tried)
+        conversation, answer_id = job.turn.conversation_id, job.answer_id
+        add, scope, received = self._resources.journal.add, job.scope, job.received
+        try:
+            async for piece in reply:
+                if piece.text or piece.thinking:
+                    received.append(piece.text)
+                    full = add(scope, conversation, answer_id, piece.text, piece.thinking)
+                    if full is not None:
+                        await full.wait()
+        finally:
+            await reply.aclose()
+            call.usage = reply.usage
 
-def _sent_in_vain(road: Road, call: Call, state: AnswerState) -> Usage | None:
-    """What was sent and then stopped before the first word: read by the provider all the same."""
-    if state != "stopped" or not call.tried.attempts or call.compiled is None:
-        return None
-    sent = Usage(call.compiled.draft.input_tokens, 0, estimated=True)
-    return replace(sent, cost=road.models.cost(call.tried.model or call.model, sent))
+    async def _afford(self, job: Job) -> None:
+        """End the answer before its call where a cap is reached."""
+        limits = self._resources.settings.limits
+        if not limits.capped:
+            return
+        turn = job.turn
+        try:
+            await self._resources.database.read(
+                lambda tx: check_caps(
+                    tx, limits, turn.conversation_id, turn.id, self._resources.clock()
+                ),
+                job.scope,
+            )
+        except CapReached as error:
+            raise QuotaExceeded(error.message, error.hint) from None
 
+    def _sent_in_vain(self, call: Call, state: AnswerState) -> Usage | None:
+        """Estimate what an answer consumed that was stopped before its first word."""
+        if state != "stopped" or not call.tried.attempts or call.compiled is None:
+            return None
+        sent = Usage(call.compiled.draft.input_tokens, 0, estimated=True)
+        return replace(sent, cost=self._resources.models.cost(call.tried.model or call.model, sent))
 
-async def _end(road: Road, job: Job, call: Call, ending: Ending) -> None:
-    """Store the end, and all that belongs to it, in one commit."""
+    async def _end(self, job: Job, call: Call, ending: Ending) -> None:
+        """Store the end, and all that belongs to it, in one commit."""
 
-    def act(tx: Tx) -> tuple[None, list[Event]]:
-        now = road.clock()
-        ended, happened = endings.end(tx, ending, now)
-        if ended is None:
-            return None, []
-        spent = ending.usage
-        if spent is not None and not spent.estimated and call.compiled is not None:
-            ratios.observe(tx, ending.model, spent.input_tokens, call.compiled.draft.size)
-        if call.packed is not None:
-            seal(tx, job, call)
-        if badges is not None:
-            badges.want_badges(tx, job.answer_id)
-        if sums:
-            running_summary.want(tx, job.turn, job.advisor.id, now)
-        return None, happened
+        def act(tx: Tx) -> tuple[None, list[Event]]:
+            now = self._resources.clock()
+            ended, happened = endings.end(tx, ending, now)
+            if ended is None:
+                return None, []
+            spent = ending.usage
+            if spent is not None and not spent.estimated and call.compiled is not None:
+                ratios.observe(tx, ending.model, spent.input_tokens, call.compiled.draft.size)
+            if call.packed is not None:
+                seal(tx, job, call)
+            if marked:
+                self._on_complete(tx, job.answer_id)
+            if sums:
+                running_summary.want(tx, job.turn, job.advisor.id, now)
+            return None, happened
 
-    marked = ending.state == "completed" and road.settings.evaluation.badges
-    badges = road.badges if marked else None
-    draft = None if call.compiled is None else call.compiled.draft
-    sums = draft is not None and running_summary.leaves_out(job.recipe, draft)
-    await road.journal.do(job.scope, job.turn.conversation_id, act, ends=job.answer_id)
-    if sums:
-        road.ring()
-    if badges is not None:
-        badges.ring()
-    _debug(job, call, ending)
+        marked = ending.state == "completed" and self._resources.settings.evaluation.badges
+        draft = None if call.compiled is None else call.compiled.draft
+        sums = draft is not None and running_summary.leaves_out(job.recipe, draft)
+        await self._resources.journal.do(
+            job.scope, job.turn.conversation_id, act, ends=job.answer_id
+        )
+        if sums or marked:
+            self._resources.bell.ring()
+        _debug(job, call, ending)
 
 
 def seal(tx: Tx, job: Job, call: Call) -> None:

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from polyvox.advisors import plain_assistant
 from polyvox.companion.kernel import embodied, opening
-from polyvox.context.recipe import BUILT_IN, Recipe, changed
+from polyvox.companion.personas import find_or_make
+from polyvox.context.recipe import BUILT_IN, Recipe, changed, traits_of
 from polyvox.errors import ConfigError, Invalid
 from polyvox.models.base import ModelFacts
 from polyvox.resources import Resources
-from polyvox.session.personas import RECIPE, find_or_make
 from polyvox.settings import Settings
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import recipes as recipe_rows
@@ -35,6 +35,11 @@ def find_recipe(tx: Tx, settings: Settings, name: str) -> Recipe:
     recipe = changed(base, settings.recipes.get(name, {}))
     stored = recipe_rows.get(tx, name)
     return changed(recipe, stored) if stored is not None else recipe
+
+
+def recipe_of(resources: Resources, tx: Tx, name: str) -> Recipe:
+    """A recipe as it is in force by the settings of now."""
+    return find_recipe(tx, resources.settings, name)
 
 
 def check_recipes(settings: Settings) -> None:
@@ -67,7 +72,7 @@ def council_of(
         chosen = [by_id[one] for one in asked if one in by_id]
     elif conversation.advisors is not None:
         chosen = [by_id[one] for one in conversation.advisors if one in by_id]
-    elif conversation.recipe == RECIPE:
+    elif traits_of(conversation.recipe).persona:
         chosen = [_persona(known)]
     else:
         chosen = [advisor for advisor in known if advisor.active]
@@ -96,7 +101,7 @@ def with_model(asked: Sequence[Advisor], model: str | None) -> tuple[Advisor, ..
 
 def voiced(recipe: Recipe, advisor: Advisor) -> Advisor:
     """The advisor as a recipe lets it speak: a companion speaks from its kernel."""
-    return embodied(advisor) if recipe.name == RECIPE else advisor
+    return embodied(advisor) if recipe.traits.persona else advisor
 
 
 def model_for(resources: Resources, recipe: Recipe, advisor: Advisor) -> str:

@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polyvox.advisors import plain_assistant
+from polyvox.caps import check_caps
 from polyvox.context.recipe import Recipe
 from polyvox.errors import CapReached, Conflict
 from polyvox.events import Event
+from polyvox.resources import Resources
 from polyvox.session import council
-from polyvox.session.conductor import Conductor
-from polyvox.session.road import Job, Road, jobs_for
-from polyvox.session.spending import check_caps
-from polyvox.session.turn import take_turn
+from polyvox.session.answer import Job, jobs_for
+from polyvox.session.queue import TurnQueue
+from polyvox.session.turn import TurnRunner
 from polyvox.store import threads, turns
 from polyvox.store.database import Tx
 from polyvox.values import Advisor, Answer, Scope, Turn
@@ -33,16 +34,17 @@ class _Round:
 
 
 async def hold(
-    road: Road,
-    conductor: Conductor,
+    resources: Resources,
+    runner: TurnRunner,
+    queue: TurnQueue,
     scope: Scope,
     turn: Turn,
     recipe: Recipe,
     rounds: int,
     model: str | None,
 ) -> tuple[Answer, ...]:
-    """Have an exchange of so many rounds; answers the first round's pending answers."""
-    first = await _store(road, scope, turn, recipe, model)
+    """Have an exchange of so many rounds; returns the first round's pending answers."""
+    first = await _store(resources, scope, turn, recipe, model)
     jobs = list(first.jobs)
 
     async def work() -> None:
@@ -50,18 +52,18 @@ async def hold(
         for left in reversed(range(rounds)):
             if current is None:
                 return
-            await take_turn(road, current.jobs, current.number)
-            if not left or _stopped(current) or conductor.closing:
+            await runner.take(current.jobs, current.number)
+            if not left or _stopped(current) or queue.closing:
                 return
-            before, current = current, await _next(road, scope, turn, recipe, model, current)
+            before, current = current, await _next(resources, scope, turn, recipe, model, current)
             if current is not None:
                 jobs.extend(current.jobs)
-                conductor.remember(current.jobs)
+                queue.remember(current.jobs)
                 if _stopped(before):  # while the next round was being stored
                     for job in current.jobs:
                         job.end_early("stopped")
 
-    conductor.in_turn(turn.conversation_id, jobs, work)
+    queue.in_turn(turn.conversation_id, jobs, work)
     return first.answers
 
 
@@ -70,17 +72,17 @@ def _stopped(round_: _Round) -> bool:
 
 
 async def _next(
-    road: Road, scope: Scope, turn: Turn, recipe: Recipe, model: str | None, last: _Round
+    resources: Resources, scope: Scope, turn: Turn, recipe: Recipe, model: str | None, last: _Round
 ) -> _Round | None:
     """A further round; None where fewer than two spoke in the last one, or a cap is reached."""
     try:
-        return await _store(road, scope, turn, recipe, model, last)
+        return await _store(resources, scope, turn, recipe, model, last)
     except (Conflict, CapReached):
         return None
 
 
 async def _store(
-    road: Road,
+    resources: Resources,
     scope: Scope,
     turn: Turn,
     recipe: Recipe,
@@ -90,34 +92,34 @@ async def _store(
     """The round after `last`, or the first one to be had, as pending answers."""
 
     def act(tx: Tx) -> tuple[_Round, list[Event]]:
-        now = road.clock()
+        now = resources.clock()
         if last is None and turns.get_turn(tx, turn.id).state != "completed":
             raise Conflict("This turn is being answered already.", "Wait until it is complete.")
         number, who = _who(tx, turn)
         if last is not None and number <= last.number:
             raise Conflict("Nobody spoke in the last round.", "Retry its answers.")
-        check_caps(tx, road.settings.limits, turn.conversation_id, turn.id, now)
+        check_caps(tx, resources.settings.limits, turn.conversation_id, turn.id, now)
         silent = {
             answer.advisor_id: answer
             for answer in turns.answers_of(tx, turn.id)
             if answer.current and answer.kind == "exchange" and answer.round == number
         }
         asked = [(advisor, silent.get(advisor.id)) for advisor in who]
-        answers, started = turns.add(tx, turn, asked, "exchange", number, road.runner_id, now)
+        answers, started = turns.add(tx, turn, asked, "exchange", number, resources.runner_id, now)
         jobs = jobs_for(scope, turn, answers, council.with_model(who, model), recipe)
         return _Round(number, answers, jobs), started
 
-    return (await road.journal.do(scope, turn.conversation_id, act, now=last is None)).value
+    return (await resources.journal.do(scope, turn.conversation_id, act, now=last is None)).value
 
 
 def _who(tx: Tx, turn: Turn) -> tuple[int, Sequence[Advisor]]:
     """The next round's number, and everyone who spoke in the last one, in the turn's order."""
-    words = threads.words_of(tx, turn.id)
+    words = threads.quotable_answers(tx, turn.id)
     last = max((word[4] for word in words), default=0)
     spoke = {word[1] for word in words if word[4] == last}
     everyone = [plain_assistant(), *council.everyone(tx)]
     who = [advisor for advisor in everyone if advisor.id in spoke]
     if len(who) < 2:
         raise Conflict("An exchange needs at least two answers.", "Ask several advisors, or retry.")
-    order = {one: place for place, one in enumerate(turn.asked)}
+    order = {advisor_id: place for place, advisor_id in enumerate(turn.asked)}
     return last + 1, sorted(who, key=lambda advisor: order.get(advisor.id, len(order)))

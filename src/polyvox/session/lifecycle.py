@@ -1,33 +1,43 @@
-"""When a session ends: by idleness, measured from the last *user* message, or by the person."""
+"""The life of a session. It ends by idleness, measured from the last *user* message, or by the
+person."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
+from polyvox.context.recipe import TRAITS, traits_of
 from polyvox.errors import Conflict
 from polyvox.ids import Clock
-from polyvox.store import sessions
+from polyvox.memory.derive import EXTRACT
+from polyvox.memory.service import Memory
+from polyvox.memory.tables import companions
+from polyvox.resources import Resources
+from polyvox.settings import Settings
+from polyvox.store import conversations, sessions
 from polyvox.store.database import Database, Tx
-from polyvox.store.sessions import Session
-from polyvox.values import Scope
+from polyvox.store.sessions import INGEST, Session
+from polyvox.values import Conversation, Scope
+from polyvox.work.worker import Worker
 
-ENDLESS = {"agent"}
-"""Recipes whose session is never cut by idleness: it is continued by name."""
+ENDLESS = {name for name, traits in TRAITS.items() if traits.endless}
 
 
 def is_over(last_user_at: int, now: int, idle_minutes: float) -> bool:
-    """Whether a message now belongs to a new session. Answers never extend one."""
+    """True if a message now belongs to a new session. Answers never extend one."""
     return now - last_user_at > idle_minutes * 60_000_000
 
 
 class Placed(NamedTuple):
-    """Where a message belongs."""
+    """The session that a message belongs to."""
 
     session_id: str
     begins: bool
-    """Whether its session begins with it."""
+    """True if its session begins with it."""
     follows: bool = False
-    """Whether it closed another one."""
+    """True if it closed another one."""
 
 
 def placed(tx: Tx, conversation_id: str, now: int, idle_minutes: float | None) -> Placed:
@@ -44,6 +54,36 @@ def placed(tx: Tx, conversation_id: str, now: int, idle_minutes: float | None) -
     return Placed(begun.id, begins=True, follows=current is not None)
 
 
+def running_session(
+    tx: Tx, settings: Settings, conversation: Conversation, now: int
+) -> Session | None:
+    """The session that a message sent now would belong to."""
+    found = sessions.open_session(tx, conversation.id)
+    if found is None or traits_of(conversation.recipe).endless:
+        return found
+    idle = settings.sessions.idle_minutes
+    return None if is_over(found.last_user_at, now, idle) else found
+
+
+async def set_veto(
+    resources: Resources, scope: Scope, conversation_id: str, ids: Iterable[str]
+) -> None:
+    """Set what the running session shall not be told, in place of what was set before."""
+    now = resources.clock()
+
+    def write(tx: Tx) -> None:
+        conversation = conversations.get(tx, conversation_id)
+        session = running_session(tx, resources.settings, conversation, now)
+        if session is None:
+            raise Conflict(
+                "No session is running in this conversation.",
+                "Send `veto` with the message that opens the next one.",
+            )
+        companions.veto(tx, session.id, conversation_id, ids, now)
+
+    await resources.database.write(write, scope)
+
+
 async def end_session(database: Database, scope: Scope, session_id: str, clock: Clock) -> Session:
     """End a session because the person says so."""
 
@@ -57,7 +97,7 @@ async def end_session(database: Database, scope: Scope, session_id: str, clock: 
 
 
 async def sweep(database: Database, clock: Clock, idle_minutes: float) -> int:
-    """Close the sessions nobody came back to; answers how many those were."""
+    """Close the sessions nobody came back to; returns how many."""
     now = clock()
     before = now - int(idle_minutes * 60_000_000)
     over = await database.read(lambda tx: sessions.idle(tx, before, ENDLESS))
@@ -72,3 +112,33 @@ async def sweep(database: Database, clock: Clock, idle_minutes: float) -> int:
         return closed
 
     return await database.write(write) if over else 0
+
+
+class CatchUp:
+    """Has remembered, before a session begins, what has ended by then."""
+
+    def __init__(self, resources: Resources, memory: Memory, worker: Worker) -> None:
+        self._resources = resources
+        self._memory = memory
+        self._worker = worker
+
+    async def all(self, scope: Scope) -> None:
+        """Have everything remembered that has ended by now, though nobody works in the background.
+        What a service elsewhere, or a model, has to do with it takes its time."""
+        resources = self._resources
+        settings = resources.settings
+        if not settings.memory.url:
+            await sweep(resources.database, resources.clock, settings.sessions.idle_minutes)
+            quick = (INGEST,) if self._memory.asker.model else (INGEST, EXTRACT)
+            # Another program that has it in hand may have stopped there.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(settings.memory.budget):
+                    for kind in quick:
+                        await self._worker.run_all_due(scope, kind)
+        resources.bell.ring()
+
+    async def before_session(self, scope: Scope, follows: bool) -> None:
+        """Catch up before a session begins. Whoever works in the background keeps up by itself,
+        but for what ended just now (`follows`)."""
+        if follows or not self._worker.working:
+            await self.all(scope)

@@ -6,8 +6,6 @@ was written and checked against the advisors of the turn.
 
 from __future__ import annotations
 
-import asyncio
-
 import msgspec
 
 from polyvox.context.budget import TooLong
@@ -16,9 +14,9 @@ from polyvox.context.recipe import Recipe
 from polyvox.context.synthesis import attributable, compile_synthesis, read_synthesis
 from polyvox.errors import Conflict
 from polyvox.events import Event
-from polyvox.session.answer import Call, answer, seal
-from polyvox.session.conductor import Conductor
-from polyvox.session.road import Job, Road
+from polyvox.resources import Resources
+from polyvox.session.answer import AnswerWriter, Call, Job, seal
+from polyvox.session.queue import TurnQueue
 from polyvox.store import ratios, threads, turns
 from polyvox.store.database import Tx
 from polyvox.thread import Other, ThreadTurn
@@ -28,8 +26,9 @@ AUTHOR = Advisor(SYNTHESIS_ID, SYNTHESIS_ID, "Synthesis", "")
 
 
 async def write(
-    road: Road,
-    conductor: Conductor,
+    resources: Resources,
+    answers: AnswerWriter,
+    queue: TurnQueue,
     scope: Scope,
     turn: Turn,
     recipe: Recipe,
@@ -38,52 +37,54 @@ async def write(
     wait: bool = True,
 ) -> Answer:
     """Have a synthesis written; `pending` is its stored place, where it has one already."""
-    made = pending or await _place(road, scope, turn, asked_for=not wait)
+    made = pending or await _place(resources, scope, turn, asked_for=not wait)
     job = Job(scope, turn, made.id, AUTHOR, recipe)
 
     async def work() -> None:
-        call = await road.database.read(lambda tx: _call(tx, road, turn), scope)
+        call = await resources.database.read(lambda tx: _call(tx, resources, turn), scope)
 
         def act(tx: Tx) -> tuple[None, list[Event]]:
             seal(tx, job, call)
             return None, []
 
-        road.journal.soon(scope, turn.conversation_id, act)
-        job.task = asyncio.create_task(answer(road, job, call), name=f"synthesis {made.id}")
-        await asyncio.wait([job.task])
+        resources.journal.soon(scope, turn.conversation_id, act)
+        job.start(answers.write(job, call))
+        await job.ended.wait()
 
-    conductor.beside([job], work, heard=False)
+    queue.beside([job], work, heard=False)
     if wait:
         await job.ended.wait()
     return made
 
 
-async def _place(road: Road, scope: Scope, turn: Turn, *, asked_for: bool) -> Answer:
+async def _place(resources: Resources, scope: Scope, turn: Turn, *, asked_for: bool) -> Answer:
     """A pending synthesis, in place of the one before it."""
 
     def act(tx: Tx) -> tuple[Answer, list[Event]]:
-        now = road.clock()
+        now = resources.clock()
         if asked_for and turns.get_turn(tx, turn.id).state != "completed":
             raise Conflict(
                 "This turn is still being answered.", "Wait until its answers have ended."
             )
         olds = [a for a in turns.answers_of(tx, turn.id) if a.kind == "synthesis"]
         old = olds[-1] if olds else None
-        answers, started = turns.add(tx, turn, [(AUTHOR, old)], "synthesis", 0, road.runner_id, now)
+        answers, started = turns.add(
+            tx, turn, [(AUTHOR, old)], "synthesis", 0, resources.runner_id, now
+        )
         return answers[0], started
 
-    return (await road.journal.do(scope, turn.conversation_id, act, now=True)).value
+    return (await resources.journal.do(scope, turn.conversation_id, act, now=True)).value
 
 
-def _call(tx: Tx, road: Road, turn: Turn) -> Call:
+def _call(tx: Tx, resources: Resources, turn: Turn) -> Call:
     """The request: the message and every answer to it, labelled."""
-    name = road.settings.models.synthesis or road.models.default
-    facts = road.models.facts(name)
-    limits = road.settings.limits
+    name = resources.settings.models.synthesis or resources.models.default
+    facts = resources.models.facts(name)
+    limits = resources.settings.limits
     params = Params(max_tokens=facts.max_tokens or limits.max_tokens)
     words = [
         Other(answer_id, advisor_id, "", label, text)
-        for answer_id, advisor_id, label, text, _ in threads.words_of(tx, turn.id)
+        for answer_id, advisor_id, label, text, _ in threads.quotable_answers(tx, turn.id)
     ]
     question = ThreadTurn(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)
     who = attributable(words)
@@ -92,7 +93,7 @@ def _call(tx: Tx, road: Road, turn: Turn) -> Call:
         compiled = compile_synthesis(question, words, limits, facts, params, ratio)
     except TooLong as refusal:
         return Call(name, None, refusal=refusal)
-    council = [Seat(one.advisor_id, one.label, "", "") for one in who]
+    council = [Seat(other.advisor_id, other.label, "", "") for other in who]
     return Call(
         name,
         compiled,

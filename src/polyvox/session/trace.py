@@ -1,76 +1,46 @@
-"""The trace of a turn: what was decided before its model was asked, and how the asking went.
+"""Reading the trace of a turn: what was decided before its model was asked, and how that went.
 
-Decisions are stored when they are made, names and numbers only; what of them was sent is read from
-the receipt, and model, attempts and times from the answer itself. Every turn has a trace; one
-without memory has nothing of it decided.
+Decisions are stored when they are made (`memory.trace`); what of them was sent is read from the
+receipt, and model, attempts and times from the answer itself. Every turn has a trace.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from polyvox.context.draft import Draft
+from polyvox.context.recipe import traits_of
 from polyvox.errors import NotFound, StoreError
+from polyvox.memory import trace as traces
 from polyvox.memory.tables import companions
+from polyvox.memory.trace import Trace
 from polyvox.session.inspect import inspect
-from polyvox.session.road import Job, Road
 from polyvox.store import turns
-from polyvox.store.database import Tx
-from polyvox.values import Answer, Turn
+from polyvox.store.database import Database, Tx
+from polyvox.values import Answer, Scope, Turn
 
-log = logging.getLogger("polyvox.chat")
+chat_log = logging.getLogger("polyvox.chat")
+
 PERSONA = "persona"
-RECIPE = "companion"
-NO_ROOM = "no room"
-
-
-def undecided(turn: Turn) -> dict[str, Any]:
-    """The trace of an answer for which nothing was decided."""
-    return {
-        "startbrief_used": False,
-        "startbrief_fallback": False,
-        "startbrief_items_count": 0,
-        "bridgeText_chars": 0,
-        "startbrief_runtime": {
-            "session_id": turn.session_id,
-            "userTurnsSeen": None,
-            "handover_injected": False,
-            "bridge_injected": False,
-            "ops_injected": False,
-            "ops_source": None,
-            "startbrief_fetch": "none",
-            "reinjection_used": False,
-        },
-        "system_blocks": [],
-        "gate": "none",
-        "gate_degrade": None,
-        "reading": None,
-        "posture": None,
-        "overlay": None,
-        "overlay_reason": "",
-        "handover_reason": "",
-        "ops_reason": "",
-        "user_context": [],
-        "recall": None,
-        "degrades": [],
-        "timings": {},
-    }
+"""The name of a persona's kernel among the blocks of its request."""
 
 
 def trace_of(tx: Tx, turn_id: str, answer_id: str | None = None) -> dict[str, Any]:
     """The trace of a turn: of the answer that is named, else of its first one as it is now."""
     turn = turns.get_turn(tx, turn_id)
     stored = companions.traces(tx, turn_id)
-    answer = _answer(turns.answers_of(tx, turn_id), stored, answer_id)
-    decided = stored.get(answer.id)
-    data = undecided(turn) | (msgspec.json.decode(decided) if decided is not None else {})
+    answer = _traced(turns.answers_of(tx, turn_id), stored, answer_id)
+    trace = _decided(turn, stored.get(answer.id))
     draft = _draft(tx, answer.id)
     if draft is not None:
-        data = as_sent(data, left_out(draft)) | {"system_blocks": _blocks(draft)}
+        trace = traces.as_sent(trace, traces.left_out(draft))
+        trace = msgspec.structs.replace(trace, system_blocks=_blocks(draft))
+    data: dict[str, Any] = msgspec.json.decode(trace.json)
     return {
         "turn_id": turn.id,
         "conversation_id": turn.conversation_id,
@@ -79,75 +49,56 @@ def trace_of(tx: Tx, turn_id: str, answer_id: str | None = None) -> dict[str, An
         "state": answer.state,
         **data,
         "model": answer.model,
-        "attempts": [msgspec.to_builtins(one) for one in answer.attempts],
+        "attempts": [msgspec.to_builtins(attempt) for attempt in answer.attempts],
         "timings": {**data["timings"], **_timings(turn, answer)},
     }
 
 
 def decided_for(tx: Tx, answer: Answer) -> dict[str, Any] | None:
-    """What was decided for an answer, less what was not sent; None: nothing is stored of it."""
+    """The decisions for an answer, less what was not sent; None: nothing is stored of it."""
     stored = companions.traces(tx, answer.turn_id).get(answer.id)
     if stored is None:
         return None
-    turn = turns.get_turn(tx, answer.turn_id)
     draft = _draft(tx, answer.id)
-    gone = [] if draft is None else left_out(draft)
-    return as_sent(undecided(turn) | msgspec.json.decode(stored), gone)
+    gone = [] if draft is None else traces.left_out(draft)
+    trace = _decided(turns.get_turn(tx, answer.turn_id), stored)
+    data: dict[str, Any] = msgspec.json.decode(traces.as_sent(trace, gone).json)
+    return data
 
 
-def left_out(draft: Draft) -> list[str]:
-    """The blocks of memory for which a request had no room, in their order."""
-    unsent = [name for one in draft.unsent if one.kind == "memory" for name in one.sources]
-    return unsent if draft.memory_sent else [block.kind for block in draft.memory] + unsent
-
-
-def as_sent(told: dict[str, Any], gone: Sequence[str]) -> dict[str, Any]:
-    """What was decided, less the blocks that were not sent after all; and that they were not."""
-    if not gone:
-        return told
-    run = dict(told["startbrief_runtime"])
-    for name in ("handover", "bridge", "ops"):
-        run[f"{name}_injected"] = run[f"{name}_injected"] and name not in gone
-    changes: dict[str, Any] = {"startbrief_runtime": run}
-    if "ops" in gone:
-        run["ops_source"], changes["ops_reason"] = None, NO_ROOM
-    if {"handover", "bridge"} & set(gone) and not run["handover_injected"]:
-        changes["handover_reason"] = NO_ROOM
-    if "overlay" in gone:
-        changes |= {"overlay": None, "overlay_reason": NO_ROOM}
-    if "user_context" in gone:
-        changes["user_context"] = []
-    if "supplemental_context" in gone and told["recall"] is not None:
-        changes["recall"] = told["recall"] | {"found": 0, "entities": 0}
-    changes["degrades"] = [*told["degrades"], f"context: {NO_ROOM} for {', '.join(gone)}"]
-    return told | changes
-
-
-async def tell(road: Road, jobs: Sequence[Job]) -> None:
-    """One line of the log for each answer of a turn."""
-    if not log.isEnabledFor(logging.INFO):
+async def log_traces(
+    database: Database, scope: Scope, turn: Turn, answer_ids: Sequence[str]
+) -> None:
+    """Write one line of the log for each of these answers of a turn."""
+    if not chat_log.isEnabledFor(logging.INFO):
         return
-    for job in jobs:
+    for answer_id in answer_ids:
         try:
-            told = await road.database.read(
-                lambda tx, job=job: trace_of(tx, job.turn.id, job.answer_id),  # type: ignore[misc]  # bound now
-                job.scope,
-            )
+            data = await database.read(partial(_trace_for_log, turn.id, answer_id), scope)
         except (NotFound, StoreError):  # deleted meanwhile, or the store is away
             continue
-        # A provider may quote the message in its own words, and nobody forgets what is in a log.
-        told["attempts"] = [{**one, "message": None} for one in told["attempts"]]
-        log.info("chat.trace %s", msgspec.json.encode(told).decode())
+        chat_log.info("chat.trace %s", msgspec.json.encode(data).decode())
 
 
-def _answer(found: Sequence[Answer], stored: dict[str, str], wanted: str | None) -> Answer:
+def _trace_for_log(turn_id: str, answer_id: str, tx: Tx) -> dict[str, Any]:
+    """The trace without a provider's own words: it may quote the message, and nobody forgets what
+    is in a log."""
+    data = trace_of(tx, turn_id, answer_id)
+    return {**data, "attempts": [{**each, "message": None} for each in data["attempts"]]}
+
+
+def _decided(turn: Turn, stored: str | None) -> Trace:
+    return traces.undecided(turn.session_id) if stored is None else traces.read(stored)
+
+
+def _traced(answers: Sequence[Answer], stored: Mapping[str, str], wanted: str | None) -> Answer:
     if wanted is not None:
-        found = [one for one in found if one.id == wanted]
+        answers = [answer for answer in answers if answer.id == wanted]
     else:
-        found = sorted(found, key=lambda one: (not one.current, one.id not in stored))
-    if not found:
+        answers = sorted(answers, key=lambda answer: (not answer.current, answer.id not in stored))
+    if not answers:
         raise NotFound("This turn has no such answer.", "Leave the answer out.")
-    return found[0]
+    return answers[0]
 
 
 def _draft(tx: Tx, answer_id: str) -> Draft | None:
@@ -158,11 +109,11 @@ def _draft(tx: Tx, answer_id: str) -> Draft | None:
         return None
 
 
-def _blocks(draft: Draft) -> list[str]:
+def _blocks(draft: Draft) -> tuple[str, ...]:
     """The blocks of a request in their order."""
-    companion = draft.recipe == RECIPE
-    stable = [PERSONA if companion else block.kind for block in draft.blocks]
-    return stable + ([block.kind for block in draft.memory] if draft.memory_sent else [])
+    persona = traits_of(draft.recipe).persona
+    stable = [PERSONA if persona else block.kind for block in draft.blocks]
+    return (*stable, *(block.kind for block in draft.memory if draft.memory_sent))
 
 
 def _timings(turn: Turn, answer: Answer) -> dict[str, float | None]:

@@ -28,7 +28,7 @@ def list_all(tx: Tx) -> dict[str, Change]:
 
 
 def put(tx: Tx, name: str, change: Change, now: int) -> None:
-    """Store the change to one recipe in place of any earlier one."""
+    """Store the change to one recipe, replacing any earlier one."""
     tx.run(
         "INSERT INTO recipes (user_id, name, data, updated_at) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (user_id, name) DO UPDATE SET data = excluded.data,"
@@ -58,7 +58,7 @@ class Recipes:
         return await self._database.read(lambda tx: list_all(tx), scope)
 
     async def put(self, scope: Scope, name: str, change: Change) -> None:
-        """Store the change to one recipe in place of any earlier one."""
+        """Store the change to one recipe, replacing any earlier one."""
         now = self._clock()
         await self._database.write(lambda tx: put(tx, name, change, now), scope)
 

@@ -20,7 +20,7 @@ from polyvox.fields import (
     Prompt,
     Slug,
 )
-from polyvox.session.suggest import Suggested, suggest_advisors
+from polyvox.suggest import Suggested, suggest_advisors
 from polyvox.values import Advisor, PromptVersion
 from polyvox.web.dependencies import App, Key, Who, while_wanted
 from polyvox.web.errors import responses
@@ -105,7 +105,7 @@ async def suggest_perspectives(
     app: App, who: Who, body: SuggestBody, request: Request
 ) -> Suggested:
     """Have a model propose advisors for a question. Nothing is made; pick, then create them."""
-    work = suggest_advisors(app.road, who, body.question, body.count, body.model)
+    work = suggest_advisors(app.resources, who, body.question, body.count, body.model)
     return await while_wanted(request, work)
 
 

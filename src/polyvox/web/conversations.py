@@ -11,7 +11,7 @@ from pydantic import Field
 
 from polyvox.errors import Invalid
 from polyvox.fields import Body, Id, Message, RecipeName, Title, Vetoes
-from polyvox.session.spending import Estimate
+from polyvox.session.preview import Estimate
 from polyvox.shapes import ConversationOut, MessageOut, shape, usd
 from polyvox.store.conversations import ConversationDetails
 from polyvox.stream import follow

@@ -75,7 +75,7 @@ async def get_health(app: App) -> Health:
         database=app.database.dialect,
         default_model=app.models.default,
         note=app.models.facts(app.models.default).note,
-        answers=len(app.turns.conductor.jobs),
+        answers=len(app.turns.queue.jobs),
         listeners=len(app.hub),
         trouble=trouble,
     )
@@ -96,7 +96,7 @@ async def get_metrics(app: App) -> Response:
     """Counters and gauges in the Prometheus text format."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     rows = {
-        "polyvox_answers_running": len(app.turns.conductor.jobs),
+        "polyvox_answers_running": len(app.turns.queue.jobs),
         "polyvox_listeners": len(app.hub),
         "polyvox_commits_total": app.database.commits,
         "polyvox_resident_bytes_peak": peak if sys.platform == "darwin" else peak * 1024,

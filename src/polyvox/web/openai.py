@@ -23,8 +23,8 @@ from starlette.types import Scope as AsgiScope
 
 from polyvox.app import Polyvox
 from polyvox.errors import Invalid, NotFound, PolyvoxError, StoreError
-from polyvox.session import guest
-from polyvox.session.guest import Voice
+from polyvox.interop import guest
+from polyvox.interop.guest import Voice
 from polyvox.values import Scope, Usage
 from polyvox.web.dependencies import App, Who, local_user
 from polyvox.web.errors import body_of, failed, responses
@@ -66,7 +66,7 @@ async def complete_chat(app: App, who: Who, body: ChatBody) -> Response:
     """Ask an advisor (`advisor:slug`), a council (`council:slug`) or a model (`provider:name`)."""
     visit = body.visit()
     try:
-        voices, label = await guest.plan(app.road, who, visit)
+        voices, label = await guest.plan(app.resources, who, visit)
     except (Invalid, NotFound) as error:
         if isinstance(error, NotFound) or error.param == "model":
             raise NotFound(error.message, error.hint, param="model") from None
@@ -127,7 +127,9 @@ class Spoken(Response):
         self._body = body
         self._noting: asyncio.Task[None] | None = None
         self._source: AsyncGenerator[str, None] = (
-            guest.labelled(app.road, voices) if label else guest.single(app.road, voices[0])
+            guest.labelled(app.resources, voices)
+            if label
+            else guest.single(app.resources, voices[0])
         )
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -187,7 +189,7 @@ class Spoken(Response):
 
     async def _record(self) -> None:
         try:
-            await guest.record(self._app.road, self._who, self._voices)
+            await guest.record(self._app.resources, self._who, self._voices)
         except StoreError as error:  # the answer is there; it shall not be lost for its bill
             log.warning("usage not recorded: %s", error.message)
 

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from polyvox.errors import BadInput
 from polyvox.fields import Text
 from polyvox.ids import new_id
+from polyvox.interop.guest import Visit
 from polyvox.models.base import ChatMessage
-from polyvox.session.guest import Visit
 from polyvox.values import Params
 
 DONE = b"data: [DONE]\n\n"

@@ -26,8 +26,8 @@ from polyvox.web import (
     errors,
     export,
     health,
+    models,
     openai,
-    personas,
     receipts,
     recipes,
     search,
@@ -84,7 +84,6 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         search,
         turns,
         companion,
-        personas,
         sessions,
         evaluations,
         optimizations,
@@ -95,6 +94,7 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         receipts,
         recipes,
         settings,
+        models,
         usage,
         openai,
     )
@@ -264,6 +264,6 @@ async def serve(polyvox: Polyvox, host: str, port: int, ready: Callable[[str], N
         warming.cancel()
         for name in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(name)
-        await polyvox.turns.conductor.drain(DRAIN)
-        await polyvox.turns.conductor.close()
+        await polyvox.turns.queue.drain(DRAIN)
+        await polyvox.turns.queue.close()
         polyvox.hub.end()

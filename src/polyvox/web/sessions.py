@@ -146,5 +146,5 @@ async def retry_job(app: App, who: Who, job: Key) -> JobOut:
     """Try a failed job again now, or one that waits for its next attempt."""
     now = app.clock()
     retried = await app.database.write(lambda tx: jobs.retry(tx, job, now), who)
-    app.worker.ring()
+    app.resources.bell.ring()
     return JobOut.of(retried)

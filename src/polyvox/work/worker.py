@@ -44,6 +44,24 @@ def wait_after(attempts: int) -> int:
     return int(MINUTE * 4 ** (attempts - 1))
 
 
+class Bell:
+    """Rung when a job may be due; every hand of a worker listens to it."""
+
+    def __init__(self) -> None:
+        self._listeners: list[asyncio.Event] = []
+
+    def listen(self) -> asyncio.Event:
+        """An event that is set by every ring from now on; the listener clears it."""
+        heard = asyncio.Event()
+        self._listeners.append(heard)
+        return heard
+
+    def ring(self) -> None:
+        """Wake the workers: something may be due."""
+        for heard in self._listeners:
+            heard.set()
+
+
 @dataclass(slots=True, eq=False)
 class _Hand:
     """Does one job at a time, of these kinds only."""
@@ -64,7 +82,9 @@ class Worker:
         clock: Clock,
         handlers: Mapping[str, Handler],
         apart: Mapping[str, int] | None = None,
+        bell: Bell | None = None,
     ) -> None:
+        self.bell = bell or Bell()
         self._database = database
         self._runner = runner
         self._clock = clock
@@ -77,13 +97,13 @@ class Worker:
         lanes = [(tuple(kind for kind in handlers if kind not in own), 1)]
         lanes += [((kind,), most) for kind, most in own.items()]
         self._hands = [
-            _Hand(kinds, asyncio.Event()) for kinds, most in lanes if kinds for _ in range(most)
+            _Hand(kinds, self.bell.listen()) for kinds, most in lanes if kinds for _ in range(most)
         ]
 
-    def ring(self) -> None:
-        """Something may be due."""
-        for hand in self._hands:
-            hand.bell.set()
+    @property
+    def working(self) -> bool:
+        """True while jobs are done in the background here."""
+        return any(hand.task is not None for hand in self._hands)
 
     def start(self) -> None:
         """Work in the background from now on."""
@@ -124,7 +144,7 @@ class Worker:
             await self._do(job)
         return job is not None
 
-    async def see_done(self, scope: Scope, kind: str) -> None:
+    async def run_all_due(self, scope: Scope, kind: str) -> None:
         """Run all due jobs of this kind for this user; wait for those another worker claimed."""
         while True:
             now = self._clock()
@@ -160,12 +180,12 @@ class Worker:
         gone = await self._runner.dead(held - {mine})
         if gone:
             await self._database.write(
-                lambda tx: [jobs.give_back(tx, runner_id, now) for runner_id in gone]
+                lambda tx: [jobs.release_all(tx, runner_id, now) for runner_id in gone]
             )
         if self._unsure and mine in held:
             async with self._claiming:  # what is being claimed is in a hand only afterwards
                 kept = tuple(self._in_hand)
-                await self._database.write(lambda tx: jobs.give_back(tx, mine, now, kept))
+                await self._database.write(lambda tx: jobs.release_all(tx, mine, now, kept))
                 self._unsure = False
 
     async def _claim(self, kinds: Sequence[str]) -> Job | None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from polyvox.cli.output import note, say
 from polyvox.cli.words import count, one_line, when
 from polyvox.memory.packets import Brief, Recalled, StartBrief, Stated, UserModel
+from polyvox.memory.remembering import RELEVANT
 from polyvox.memory.shapes.own import ForgetOut
 from polyvox.memory.values import Item
-from polyvox.session.remembering import RELEVANT
 
 WIDTH = 100
 """Most characters of a text."""

@@ -16,6 +16,7 @@ from polyvox.app import Polyvox
 from polyvox.errors import Invalid
 from polyvox.fields import Filled, Id
 from polyvox.memory import past
+from polyvox.memory.briefing import written_brief
 from polyvox.memory.moment import zone_of
 from polyvox.memory.query import Query as Wanted
 from polyvox.memory.query import shape
@@ -35,7 +36,6 @@ from polyvox.memory.shapes.contract import (
 from polyvox.memory.shapes.profile import ModelPatch, UserModelOut
 from polyvox.memory.startbrief import Known
 from polyvox.memory.values import Partition
-from polyvox.session.briefing import written_brief
 from polyvox.values import Scope
 from polyvox.web.dependencies import App, Who
 from polyvox.web.errors import responses
@@ -147,7 +147,7 @@ async def get_startbrief(
     """What a session starts with: where the person is in time, what is open, a handover. What must
     never go to a cloud model is left out, for nobody knows where a brief goes."""
     known = await _known(app, who, Partition(tenant, user), session, timezone, now, whole=False)
-    return StartBriefOut.of(await written_brief(app.road, who, known))
+    return StartBriefOut.of(await written_brief(app.resources, who, known))
 
 
 @router.get("/session/brief", responses=responses())

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 
 from polyvox.fields import Body, Id, RecipeName, Vetoes
 from polyvox.memory.packets import ItemKind
-from polyvox.session.starting import Shown, Strip, set_veto, strip
+from polyvox.session.lifecycle import set_veto
+from polyvox.session.preview import Shown, Strip, strip
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
 
@@ -102,12 +103,14 @@ async def get_start(
     """What I remember and will use: what the next message's session is told at its start, and what
     it is told only where it comes up. With a conversation, its own recipe counts. No model is
     asked: one that writes handovers may put it in other words."""
-    return StartOut.of(await strip(app.road, who, recipe, conversation))
+    return StartOut.of(await strip(app.resources, app.services.current, who, recipe, conversation))
 
 
 @router.put("/api/conversations/{conversation}/memory/veto", responses=responses(404, 409))
 async def put_veto(app: App, who: Who, conversation: Key, body: VetoBody) -> StartOut:
     """Change what the session that is running shall not be told; it holds from the next message
     on."""
-    await set_veto(app.road, who, conversation, body.items)
-    return StartOut.of(await strip(app.road, who, "council", conversation))
+    await set_veto(app.resources, who, conversation, body.items)
+    return StartOut.of(
+        await strip(app.resources, app.services.current, who, "council", conversation)
+    )

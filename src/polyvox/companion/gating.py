@@ -7,30 +7,35 @@ from typing import Any
 
 import msgspec
 
+from polyvox.caps import check_caps
 from polyvox.companion import gate, posture
 from polyvox.companion.gate import Gated
 from polyvox.companion.posture import Stance
 from polyvox.errors import CapReached, PolyvoxError
 from polyvox.models.base import ChatMessage
-from polyvox.session.road import Job, Road
-from polyvox.session.spending import check_caps
+from polyvox.resources import Resources
 from polyvox.thread import Thread
+from polyvox.values import Scope, Turn
 
 
-async def read_message(road: Road, job: Job, thread: Thread, model: str) -> Gated:
+async def read_message(
+    resources: Resources, scope: Scope, turn: Turn, thread: Thread, model: str
+) -> Gated:
     """Have the message read, where there is a model for it; `model` is whom it goes to."""
-    name = road.settings.models.gate or ("" if model.startswith("local:") else model)
+    name = resources.settings.models.gate or ("" if model.startswith("local:") else model)
     if not name:
         return Gated()
-    limits, turn = road.settings.limits, job.turn
+    limits = resources.settings.limits
     try:
         if limits.capped:
-            await road.database.read(
-                lambda tx: check_caps(tx, limits, turn.conversation_id, turn.id, road.clock()),
-                job.scope,
+            await resources.database.read(
+                lambda tx: check_caps(tx, limits, turn.conversation_id, turn.id, resources.clock()),
+                scope,
             )
-        seconds = road.settings.memory.gate_seconds
-        return await gate.ask(road.models.get(name), messages_of(thread), turn.content, seconds)
+        seconds = resources.settings.memory.gate_seconds
+        return await gate.ask(
+            resources.models.get(name), messages_of(thread), turn.content, seconds
+        )
     except CapReached:
         return Gated(model=name, degrade="cap")
     except PolyvoxError as error:

@@ -1,4 +1,4 @@
-"""Caps that the server enforces, and what a message would cost before it is sent.
+"""Caps on cost that the server enforces.
 
 A cap is checked before every call; answers already in flight are let through, so concurrent turns
 can overshoot by at most those.
@@ -7,27 +7,12 @@ can overshoot by at most those.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from polyvox.errors import CapReached
 from polyvox.events import NANO
 from polyvox.settings import Limits
 from polyvox.store import usage
 from polyvox.store.database import Tx
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What asking one advisor would take."""
-
-    advisor_id: str
-    name: str
-    model: str
-    input_tokens: int
-    output_tokens: int
-    """The most it may answer."""
-    cost: int | None
-    """Nano-dollars at most; None where the model's price is unknown."""
 
 
 def check_caps(tx: Tx, limits: Limits, conversation_id: str, turn_id: str | None, now: int) -> None:

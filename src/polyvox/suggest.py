@@ -11,14 +11,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from polyvox.caps import check_caps
 from polyvox.context import suggest
 from polyvox.context.suggest import AdvisorSuggestion
 from polyvox.errors import ProtocolError, Refused, StoreError
 from polyvox.models.base import AttemptLog, ModelFacts, Request
 from polyvox.receive import clean, mended_name, printable, visible
+from polyvox.resources import Resources
 from polyvox.session import council
-from polyvox.session.road import Road
-from polyvox.session.spending import check_caps
 from polyvox.store import usage
 from polyvox.store.database import Tx
 from polyvox.values import Advisor, Scope, Usage
@@ -37,7 +37,7 @@ _MARKUP = re.compile(r"[*_`\"“”„«»]+")
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """What was proposed, and by whom."""
+    """The suggestions and the model that made them."""
 
     suggestions: tuple[AdvisorSuggestion, ...]
     model: str
@@ -49,7 +49,7 @@ class Suggested:
 class _Asking:
     """The calls made for one question, and what they used."""
 
-    road: Road
+    resources: Resources
     name: str
     model: str = ""
     spent: list[tuple[str, Usage]] = field(default_factory=list)
@@ -57,7 +57,7 @@ class _Asking:
     async def ask(self, request: Request) -> str:
         """The whole reply."""
         tried = AttemptLog()
-        reply = await self.road.models.chain(self.name).stream(request, tried)
+        reply = await self.resources.models.chain(self.name).stream(request, tried)
         try:
             text = "".join([piece.text async for piece in reply])
         finally:
@@ -68,30 +68,30 @@ class _Asking:
 
 
 async def suggest_advisors(
-    road: Road, scope: Scope, question: str, count: int, model: str | None = None
+    resources: Resources, scope: Scope, question: str, count: int, model: str | None = None
 ) -> Suggested:
     """Up to `count` perspectives on a question that no advisor here has yet; at least one."""
-    clean(question, "question", road.settings.limits.message_chars)
-    name = model or road.models.default
-    road.models.check_name(name)
+    clean(question, "question", resources.settings.limits.message_chars)
+    name = model or resources.models.default
+    resources.models.check_name(name)
 
     def read(tx: Tx) -> list[Advisor]:
-        check_caps(tx, road.settings.limits, "", None, road.clock())
-        return sorted(council.everyone(tx), key=lambda one: not one.active)
+        check_caps(tx, resources.settings.limits, "", None, resources.clock())
+        return sorted(council.everyone(tx), key=lambda advisor: not advisor.active)
 
-    known = await road.database.read(read, scope)
-    asking = _Asking(road, name)
+    known = await resources.database.read(read, scope)
+    asking = _Asking(resources, name)
     try:
-        found = await _found(asking, question, count, known)
+        suggestions = await _ask_twice(asking, question, count, known)
     finally:
-        await _record(road, scope, asking.spent)
-    return Suggested(tuple(found), asking.model, road.models.facts(asking.model).note)
+        await _record(resources, scope, asking.spent)
+    return Suggested(tuple(suggestions), asking.model, resources.models.facts(asking.model).note)
 
 
-async def _found(
+async def _ask_twice(
     asking: _Asking, question: str, count: int, known: Sequence[Advisor]
 ) -> list[AdvisorSuggestion]:
-    facts = asking.road.models.facts(asking.name)
+    facts = asking.resources.models.facts(asking.name)
     request = suggest.ask(question, count, known, facts)
     reply = ""
     try:
@@ -100,13 +100,13 @@ async def _found(
         if request.schema is None:
             raise
         request = replace(request, schema=None)  # perhaps that is what this server does not take
-    found = usable(suggest.read(reply), known, count)
-    if not found:
+    suggestions = usable(suggest.read(reply), known, count)
+    if not suggestions:
         again = suggest.ask_again(request, reply, count)
-        found = usable(suggest.read(await asking.ask(again)), known, count)
-    if not found:
+        suggestions = usable(suggest.read(await asking.ask(again)), known, count)
+    if not suggestions:
         raise _unusable(asking.name, facts)
-    return found
+    return suggestions
 
 
 def _unusable(name: str, facts: ModelFacts) -> ProtocolError:
@@ -121,17 +121,17 @@ def _unusable(name: str, facts: ModelFacts) -> ProtocolError:
     )
 
 
-async def _record(road: Road, scope: Scope, spent: Sequence[tuple[str, Usage]]) -> None:
+async def _record(resources: Resources, scope: Scope, spent: Sequence[tuple[str, Usage]]) -> None:
     if not spent:
         return
-    now = road.clock()
+    now = resources.clock()
 
     def write(tx: Tx) -> None:
         for model, used in spent:
             usage.record(tx, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE)
 
     try:
-        await road.database.write(write, scope)
+        await resources.database.write(write, scope)
     except StoreError as error:  # the suggestions are there; they shall not be lost for their bill
         log.warning("usage not recorded: %s", error.message)
 
@@ -139,15 +139,15 @@ async def _record(road: Road, scope: Scope, spent: Sequence[tuple[str, Usage]]) 
 def usable(
     proposed: Sequence[AdvisorSuggestion], known: Sequence[Advisor], count: int
 ) -> list[AdvisorSuggestion]:
-    """What of it can become an advisor: whole, clean, and not there already."""
-    taken = {_plain(word) for one in known for word in (one.name, one.slug)}
-    found: list[AdvisorSuggestion] = []
+    """The suggestions that can become an advisor: whole, clean, and not there already."""
+    taken = {_plain(word) for advisor in known for word in (advisor.name, advisor.slug)}
+    accepted: list[AdvisorSuggestion] = []
     for given in proposed:
-        one = _mended(given)
-        if one is not None and _plain(one.name) not in taken:
-            taken.add(_plain(one.name))
-            found.append(one)
-    return found[:count]
+        suggestion = _mended(given)
+        if suggestion is not None and _plain(suggestion.name) not in taken:
+            taken.add(_plain(suggestion.name))
+            accepted.append(suggestion)
+    return accepted[:count]
 
 
 def _mended(given: AdvisorSuggestion) -> AdvisorSuggestion | None:

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from typing import Any
 
 from polyvox.companion import sheet
 from polyvox.companion.gate import Gated
@@ -22,11 +21,12 @@ from polyvox.errors import PolyvoxError
 from polyvox.memory.moment import day_of
 from polyvox.memory.packets import Entity, QueryReply, Recalled
 from polyvox.memory.recall import Exclude, Reader
+from polyvox.memory.remembering import RELEVANT, Lookup, MemoryService
 from polyvox.memory.running import Heard, recalled
 from polyvox.memory.statements import plain
 from polyvox.memory.times import times_in
+from polyvox.memory.trace import RecallTrace
 from polyvox.memory.words import STOP, names_in, words_of
-from polyvox.session.remembering import RELEVANT, Lookup, MemoryService
 from polyvox.store.fold import fold
 from polyvox.values import Scope
 
@@ -80,16 +80,12 @@ class Sought:
         """Whether memory was asked, or there was nothing to ask it."""
         return self.decision not in ("off", "none", "unsure")
 
-    def as_trace(self) -> dict[str, Any]:
+    def as_trace(self) -> RecallTrace:
         """The decision without anybody's words."""
-        return {
-            "decision": self.decision,
-            "explicit": self.explicit,
-            "found": self.found,
-            "entities": self.entities,
-            "relevance": None if self.relevance is None else round(self.relevance, 3),
-            "degrade": self.degrade,
-        }
+        relevance = None if self.relevance is None else round(self.relevance, 3)
+        return RecallTrace(
+            self.decision, self.explicit, self.found, self.entities, relevance, self.degrade
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from polyvox.companion.overlays import Open
 from polyvox.memory.moment import depth_of
 from polyvox.memory.normalise import gap_in
 from polyvox.memory.packets import UserModel
+from polyvox.memory.remembering import Start, as_handover
 from polyvox.quote import unstructured
-from polyvox.session.remembering import Start, as_handover
 
 TUGGED = ("commitment", "decision", "habit")
 

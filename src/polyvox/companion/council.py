@@ -13,32 +13,31 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-import msgspec
-
-from polyvox.companion import blocks, deferred, handover, sheet
+from polyvox.companion import blocks, deferred, handover, sheet, starting
+from polyvox.companion.excerpts import brief_of
 from polyvox.companion.reading import NO_GATE
+from polyvox.companion.recalling import Librarian, Sought, words_for
+from polyvox.companion.starting import Opened
 from polyvox.context.draft import Compiled
-from polyvox.context.receipt import BaseHistory, Seat
 from polyvox.errors import PolyvoxError
+from polyvox.memory.earlier import heard_of, unread_of
 from polyvox.memory.moment import zone_of
 from polyvox.memory.recall import Exclude, Reader
+from polyvox.memory.remembering import MemoryService, Services
 from polyvox.memory.remote import LATE
 from polyvox.memory.running import Heard
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
-from polyvox.models.base import ModelFacts
+from polyvox.memory.tell import AdvisorView, Told, TurnView, with_drafts
+from polyvox.memory.trace import Runtime, Trace
 from polyvox.quote import quoted
-from polyvox.session import starting
-from polyvox.session.earlier import heard_of
-from polyvox.session.excerpts import brief_of
-from polyvox.session.recalling import Librarian, Sought, words_for
-from polyvox.session.road import Job, Road
-from polyvox.session.starting import Opened
+from polyvox.resources import Resources
+from polyvox.store import conversations
 from polyvox.store.database import Tx
+from polyvox.store.threads import count_answered_messages
 from polyvox.thread import Thread, ThreadTurn
-from polyvox.values import Params, Turn
+from polyvox.values import Recall, Turn
 
 LINE = 240
 """Characters of one line of the profile."""
@@ -46,71 +45,74 @@ SMALL_FACTS = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Seated:
-    """An advisor about to be asked: its thread, its model, and its receipt before this one."""
+class _Seen:
+    """What is stored of a turn's session."""
 
-    thread: Thread
-    facts: ModelFacts
-    params: Params
-    base: BaseHistory | None
-    place: Seat
-
-    @property
-    def begins(self) -> bool:
-        """Whether nothing was said before."""
-        return not (self.thread.head or self.thread.past or self.thread.unread)
-
-    @property
-    def small(self) -> bool:
-        """Whether its model is one for which everything is kept short."""
-        return self.facts.prompts == "compact"
+    kept: Kept | None
+    recall: Recall
+    unread: Sequence[tuple[ThreadTurn, ...]]
+    """For each advisor, the turns of this session before what was read for its request."""
+    number: int
+    """Which message of its session the turn is, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """What is to be kept of it: what the session started with, and a trace for each answer."""
+class CouncilMemory:
+    """Tells the advisors of a council."""
 
-    kept: Kept
-    traces: tuple[tuple[str, str], ...]
+    resources: Resources
+    services: Services
 
-    def store(self, tx: Tx, turn: Turn, now: int) -> None:
-        """Keep it."""
-        talk, session = turn.conversation_id, turn.session_id or turn.id
-        companions.put_session(tx, session, talk, self.kept, now)
-        companions.put_traces(tx, turn.id, talk, self.traces, now)
+    def look(self, tx: Tx, view: TurnView) -> TurnView:
+        """Read what the session started with, and compile the requests without memory: what there
+        is to tell depends on what they hold, but not where that is one message."""
+        turn = view.turn
+        seen = _Seen(
+            companions.session(tx, view.session),
+            conversations.recall_of(tx, turn.conversation_id),
+            [unread_of(tx, turn, one.thread) for one in view.advisors],
+            1 + _said_before(tx, turn, view.advisors[0].thread),
+        )
+        view = replace(view, seen=seen)
+        alone = all(one.begins for one in view.advisors)
+        return view if alone else with_drafts(self.resources.settings, view)
+
+    async def tell(self, view: TurnView) -> Told:
+        """Decide what each advisor is told."""
+        resources, seen = self.resources, view.seen
+        memory = self.services.current.here() if view.imagined else self.services.current
+        look = starting.looks_up(resources, seen.recall)
+        return await _recollect(resources, memory, view, seen, look=look)
 
 
-async def recollect(
-    road: Road,
-    jobs: Sequence[Job],
-    seats: Sequence[Seated],
-    drafts: Sequence[Compiled | None],
-    kept: Kept | None,
-    unread: Sequence[tuple[ThreadTurn, ...]],
-    number: int,
-    *,
-    look: bool,
-) -> Remembered:
-    """Decide what each job's advisor is told (`Job.memory`). `drafts` are the requests without it
-    (none: nothing was said before) and `unread` what of the session is in none; `number`: which
-    message of its session this is; `look`: whether anything is looked up."""
+def _said_before(tx: Tx, turn: Turn, thread: Thread) -> int:
+    """How many answered messages of its session stand before a turn, in a thread or not."""
+    mine = [one for one in thread.past if one.session_id == turn.session_id]
+    if len(thread.past) == turn.depth - 1 and all(one.own for one in mine):  # all are there
+        return len(mine)
+    return count_answered_messages(tx, turn)
+
+
+async def _recollect(
+    resources: Resources, memory: MemoryService, view: TurnView, seen: _Seen, *, look: bool
+) -> Told:
+    """`look`: whether anything is looked up."""
     began = time.perf_counter()
-    scope, turn = jobs[0].scope, jobs[0].turn
-    now = turn.said_at if turn.said_at is not None else road.clock()
-    cloud = any(starting.is_cloud(road, one.facts.id) for one in seats)
-    session = turn.session_id or turn.id
+    scope, turn, kept, number = view.scope, view.turn, seen.kept, seen.number
+    now = turn.said_at if turn.said_at is not None else resources.clock()
+    cloud = any(starting.is_cloud(resources, one.facts.id) for one in view.advisors)
     steps = {"brief_ms": 0.0, "recall_ms": 0.0}
 
     async def ask_brief() -> tuple[Opened, tuple[tuple[str, ...], str]]:
-        told = await starting.begun(road, road.memory, scope, session, now, kept, cloud=cloud)
+        told = await starting.begun(resources, memory, scope, view.session, now, kept, cloud=cloud)
         steps["brief_ms"] = _ms(time.perf_counter() - began)
         return told
 
     async def ask_recall(opened: Opened | None) -> list[Sought]:
         if not look:
-            return [Sought(decision="off") for _ in jobs]
+            return [Sought(decision="off") for _ in view.advisors]
         since = time.perf_counter()
-        found = await _look_up(road, jobs, seats, drafts, unread, opened, now)
+        found = await _look_up(resources, memory, view, seen.unread, opened, now)
         steps["recall_ms"] = _ms(time.perf_counter() - since)
         return found
 
@@ -122,32 +124,51 @@ async def recollect(
         (opened, (wishes, degrade)), sought = await asyncio.gather(ask_brief(), ask_recall(None))
     standing = opened.allowed(wishes)
     steps["context_ms"] = _ms(time.perf_counter() - began)
-    traces = []
+    traces, told = [], []
     brief, profile = _brief(opened), _profile(opened, turn.content)
     rules = {
         small: blocks.standing(
             standing, starting.SMALL_STANDING if small else blocks.STANDING_CHARS
         )
-        for small in {seat.small for seat in seats}
+        for small in {seat.small for seat in view.advisors}
     }
-    for job, seat, found in zip(jobs, seats, sought, strict=True):
+    for seat, found in zip(view.advisors, sought, strict=True):
         carried = handover.carry(brief, number, _first(seat.thread), NO_GATE, reinjected=False)
         lines = [] if seat.small else profile
-        job.memory = _told(rules[seat.small], lines, carried.handover, found.text)
-        trace = _trace(turn, opened, brief, number, carried, lines, found)
+        memory_blocks = _told(rules[seat.small], lines, carried.handover, found.text)
         room = starting.SMALL_STANDING if seat.small else blocks.STANDING_CHARS
         unsaid = blocks.left_out(standing, room)
-        trace["degrades"] = [
-            *opened.degrades,
-            *([unsaid] if unsaid else []),
-            *([degrade] if degrade else []),
-            *([found.degrade] if found.degrade else []),
-        ]
-        trace["timings"] = steps
-        trace["system_blocks"] = [name for name, _ in job.memory]
-        traces.append((job.answer_id, msgspec.json.encode(trace).decode()))
-    before = kept or Kept()
-    return Remembered(replace(before, packet=opened.packet), tuple(traces))
+        degrades = [*opened.degrades, unsaid, degrade, found.degrade]
+        trace = Trace(
+            startbrief_used=opened.start.startbrief is not None,
+            startbrief_fallback=opened.fell_back,
+            startbrief_items_count=opened.items_count,
+            startbrief_runtime=Runtime(
+                turn.session_id,
+                number,
+                handover_injected=bool(carried.handover),
+                startbrief_fetch=opened.how,
+            ),
+            system_blocks=tuple(name for name, _ in memory_blocks),
+            handover_reason=carried.reason if brief.handover else "nothing to say",
+            user_context=tuple(name for name, _ in lines),
+            recall=found.as_trace(),
+            degrades=tuple(one for one in degrades if one),
+            timings=steps,
+        )
+        traces.append(trace)
+        told.append(memory_blocks)
+    after = replace(kept or Kept(), packet=opened.packet)
+
+    stored_at = resources.clock()
+    rows = [(one.answer_id, trace.json) for one, trace in zip(view.advisors, traces, strict=True)]
+
+    def store(tx: Tx) -> None:
+        talk = turn.conversation_id
+        companions.put_session(tx, view.session, talk, after, stored_at)
+        companions.put_traces(tx, turn.id, talk, rows, stored_at)
+
+    return Told(tuple(told), tuple(traces), store)
 
 
 def _ms(seconds: float) -> float:
@@ -184,34 +205,35 @@ def _told(
 
 
 async def _look_up(
-    road: Road,
-    jobs: Sequence[Job],
-    seats: Sequence[Seated],
-    drafts: Sequence[Compiled | None],
+    resources: Resources,
+    memory: MemoryService,
+    view: TurnView,
     unread: Sequence[tuple[ThreadTurn, ...]],
     opened: Opened | None,
     now: int,
 ) -> list[Sought]:
     """What the message calls up for each advisor, all looked up at once. `opened`: what the session
     started with, where any of it was vetoed."""
-    scope, message = jobs[0].scope, jobs[0].turn.content
-    zone = zone_of(road.settings.timezone)
+    scope, message = view.scope, view.turn.content
+    zone = zone_of(resources.settings.timezone)
+    drafted = not all(one.begins for one in view.advisors)
     hidden = frozenset(opened.start.hidden) if opened is not None else frozenset[str]()
     librarians = []
-    for number, (job, seat) in enumerate(zip(jobs, seats, strict=True)):
-        draft = drafts[number] if drafts else None
-        sessions, shown = _in_request(seat, draft) if drafts else _in_message(seat)
-        earlier = _earlier(seat, draft, unread[number] if unread else ())
+    for seat, before in zip(view.advisors, unread, strict=True):
+        sessions, shown = _in_request(seat, seat.draft) if drafted else _in_message(seat)
+        earlier = _earlier(seat, seat.draft, before)
         librarians.append(
             Librarian(
-                road.memory,
+                memory,
                 scope,
-                Reader(advisor_id=job.advisor.id, cloud=starting.is_cloud(road, seat.facts.id)),
+                Reader(
+                    advisor_id=seat.advisor.id, cloud=starting.is_cloud(resources, seat.facts.id)
+                ),
                 Exclude(ids=hidden, sessions=sessions),
                 now,
                 zone,
-                job.advisor.name,
-                road.settings.memory.recall_seconds,
+                seat.advisor.name,
+                resources.settings.memory.recall_seconds,
                 shown,
                 opened.vetoed if opened is not None else (),
                 most=SMALL_FACTS if seat.small else sheet.MOST,
@@ -223,8 +245,8 @@ async def _look_up(
     degrade = str(LATE) if opened is not None and opened.in_vain else ""
     wanted = [one.lookup(words) for one, words in asked if words and not degrade]
     try:
-        async with asyncio.timeout(road.settings.memory.recall_seconds):
-            got = iter(await road.memory.look_up_all(scope, wanted) if wanted else ())
+        async with asyncio.timeout(resources.settings.memory.recall_seconds):
+            got = iter(await memory.look_up_all(scope, wanted) if wanted else ())
     except TimeoutError:
         degrade = "query: timeout"
     except PolyvoxError as error:
@@ -242,13 +264,13 @@ async def _look_up(
     return found
 
 
-def _in_message(seat: Seated) -> tuple[frozenset[str], str]:
+def _in_message(seat: AdvisorView) -> tuple[frozenset[str], str]:
     """The same as below, where the message is all that was said."""
     said = seat.thread.current
     return frozenset() if said.session_id is None else frozenset({said.session_id}), said.text
 
 
-def _in_request(seat: Seated, compiled: Compiled | None) -> tuple[frozenset[str], str]:
+def _in_request(seat: AdvisorView, compiled: Compiled | None) -> tuple[frozenset[str], str]:
     """What a request holds already: the sessions that are in it as a whole, and the words of it
     that may be of others."""
     thread = seat.thread
@@ -264,7 +286,7 @@ def _in_request(seat: Seated, compiled: Compiled | None) -> tuple[frozenset[str]
 
 
 def _earlier(
-    seat: Seated, compiled: Compiled | None, unread: Sequence[ThreadTurn]
+    seat: AdvisorView, compiled: Compiled | None, unread: Sequence[ThreadTurn]
 ) -> tuple[Heard, ...]:
     """What was said in this session and is not in the request, in order."""
     thread = seat.thread
@@ -300,36 +322,3 @@ def _profile(opened: Opened, message: str) -> list[tuple[str, str]]:
     if named := deferred.people(people, message):
         found.append(("relationships", named))
     return found
-
-
-# -- the trace -----------------------------------------------------------------------------------
-
-
-def _trace(
-    turn: Turn,
-    opened: Opened,
-    brief: handover.Brief,
-    number: int,
-    carried: handover.Said,
-    lines: Sequence[tuple[str, str]],
-    found: Sought,
-) -> dict[str, Any]:
-    start = opened.start
-    return {
-        "startbrief_used": start.startbrief is not None,
-        "startbrief_fallback": start.startbrief is None and start.brief is not None,
-        "startbrief_items_count": len(start.startbrief.items) if start.startbrief else 0,
-        "startbrief_runtime": {
-            "session_id": turn.session_id,
-            "userTurnsSeen": number,
-            "handover_injected": bool(carried.handover),
-            "bridge_injected": False,
-            "ops_injected": False,
-            "ops_source": None,
-            "startbrief_fetch": opened.how,
-            "reinjection_used": False,
-        },
-        "handover_reason": carried.reason if brief.handover else "nothing to say",
-        "user_context": [name for name, _ in lines],
-        "recall": found.as_trace(),
-    }

@@ -1,4 +1,4 @@
-"""Who runs when: one running turn per conversation, the next messages waiting, every task owned.
+"""The queue of turns: one runs per conversation, the next messages wait, every task is owned.
 
 Tasks live here, not in requests. Stopping, and the end of the program, go through here too.
 """
@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from polyvox.errors import NotFound, PolyvoxError
 from polyvox.events import Event
-from polyvox.session.road import INTERNAL, Job, Road
+from polyvox.resources import Resources
+from polyvox.session.answer import INTERNAL, Job
 from polyvox.store import endings
 from polyvox.store.database import Tx
 from polyvox.store.endings import Ending
@@ -33,17 +34,17 @@ class _Line:
         self.task: asyncio.Task[None] | None = None
 
 
-class Conductor:
+class TurnQueue:
     """Every answer under way in this process."""
 
-    def __init__(self, road: Road) -> None:
-        self._road = road
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
         self._lines: dict[str, _Line] = {}
         self._side: set[asyncio.Task[Any]] = set()
         self._ahead: dict[str, set[asyncio.Task[Any]]] = {}
         self.jobs: dict[str, Job] = {}
         self.closing = False
-        road.journal.gone = self.forget
+        resources.journal.gone = self.forget
 
     def in_turn(self, conversation_id: str, jobs: list[Job], work: Work) -> None:
         """Run `work` when the conversation's earlier turns are over."""
@@ -126,10 +127,10 @@ class Conductor:
                 ended = job.halt or state
                 failure = INTERNAL if ended == "failed" else None
                 ending = Ending(job.answer_id, ended, failure)
-                return endings.end(tx, ending, self._road.clock())
+                return endings.end(tx, ending, self._resources.clock())
 
             try:
-                await self._road.journal.do(
+                await self._resources.journal.do(
                     job.scope, job.turn.conversation_id, act, ends=job.answer_id
                 )
             except PolyvoxError as error:  # as in `answer`: deleted, or ending on a broken store
@@ -145,7 +146,7 @@ class Conductor:
 
     async def stop(self, scope: Scope, answer_ids: Sequence[str]) -> None:
         """Stop answers now and return once their partial texts are stored."""
-        jobs = [self.jobs[one] for one in answer_ids if one in self.jobs]
+        jobs = [self.jobs[answer_id] for answer_id in answer_ids if answer_id in self.jobs]
         jobs = [job for job in jobs if job.scope == scope]
         for job in jobs:
             job.end_early("stopped")
@@ -167,7 +168,7 @@ class Conductor:
 
     @property
     def busy(self) -> bool:
-        """Whether any answer is under way or waiting."""
+        """True while any answer is under way or waiting."""
         return bool(self.jobs)
 
     def _tasks(self) -> list[asyncio.Task[Any]]:
@@ -181,7 +182,7 @@ class Conductor:
     async def close(self) -> None:
         """End everything as interrupted, keeping what came."""
         self.closing = True
-        self._road.journal.patient = False
+        self._resources.journal.patient = False
         jobs = list(self.jobs.values())
         for job in jobs:
             job.end_early("interrupted")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import ClassVar, Protocol
 
+from polyvox.context.recipe import Recipe
 from polyvox.errors import StoreError
 from polyvox.memory import brief as briefs
 from polyvox.memory import facts, foreign_veto, past, profile
@@ -35,10 +36,14 @@ from polyvox.memory.query import entities_in
 from polyvox.memory.recall import STRETCHES, Exclude, Reader, Wish, recall_all
 from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
 from polyvox.memory.startbrief import Known, startbrief
+from polyvox.memory.tell import uses_memory
 from polyvox.memory.values import Item, Partition
 from polyvox.memory.veto import NO_VETO, Veto
 from polyvox.quote import unstructured
+from polyvox.resources import Resources
+from polyvox.settings import Settings
 from polyvox.store.database import Database, Tx
+from polyvox.transport import Transport
 from polyvox.values import Scope
 
 LOOPS = 10
@@ -87,6 +92,9 @@ class MemoryService(Protocol):
 
     starts_whole: ClassVar[bool]
     """Whether the items of a start tell what is `standing`, too."""
+    elsewhere: ClassVar[bool]
+    """A service elsewhere keeps to its budget itself, and its start tells all that is standing
+    (`standing_in`): to end its calls from here would lose what came because of one that did not."""
 
     async def start(
         self,
@@ -127,6 +135,7 @@ class NoMemory:
     """Nothing is remembered."""
 
     starts_whole: ClassVar[bool] = False
+    elsewhere: ClassVar[bool] = False
 
     async def start(
         self,
@@ -167,6 +176,7 @@ class OwnMemory:
     """The embedded service: the person's own partition of this database."""
 
     starts_whole: ClassVar[bool] = True
+    elsewhere: ClassVar[bool] = False
     database: Database
     timezone: Callable[[], str]
     embeddings: Embeddings | None = None
@@ -275,6 +285,7 @@ class RemoteService:
     person's. It keeps to its budget itself, and is asked for the profile once in a session."""
 
     starts_whole: ClassVar[bool] = True
+    elsewhere: ClassVar[bool] = True
     remote: RemoteMemory
     timezone: Callable[[], str]
 
@@ -297,12 +308,6 @@ class RemoteService:
         """Nothing more than its start told: see `standing_in`."""
         return ()
 
-    @staticmethod
-    def standing_in(start: Start) -> tuple[str, ...]:
-        """What the profile that a session started with says is standing. Where the profile did not
-        come, the start says why."""
-        return () if start.user_model is None else foreign_veto.instructions(start.user_model)
-
     async def look_up(self, scope: Scope, wanted: Lookup) -> Got[QueryReply]:
         """A query."""
         own = Partition.own(scope)
@@ -320,6 +325,64 @@ class RemoteService:
     def here(self) -> MemoryService:
         """Nothing: whatever it is asked leaves this machine."""
         return NoMemory()
+
+
+class Services:
+    """The memory service that turns draw on: the one elsewhere where the settings name an address,
+    else the one of this database."""
+
+    def __init__(
+        self, resources: Resources, transport: Transport, embeddings: Embeddings, writer: Writer
+    ) -> None:
+        self._resources = resources
+        self._transport = transport
+        self._embeddings = embeddings
+        self._writer = writer
+        self.current: MemoryService = self.chosen()
+
+    @property
+    def remote(self) -> RemoteMemory | None:
+        """The service elsewhere, where the settings name an address."""
+        return remote_memory(self._resources.settings, self._transport)
+
+    def chosen(self) -> MemoryService:
+        """The service that the settings name."""
+        remote = self.remote
+        if remote is not None:
+            return RemoteService(remote, self._zone)
+        return OwnMemory(self._resources.database, self._zone, self._embeddings, self._writer)
+
+    def choose(self) -> None:
+        """Use the service that the settings name from now on."""
+        self.current = self.chosen()
+
+    def of(self, recipe: Recipe) -> MemoryService:
+        """The service that a turn of this recipe draws on."""
+        return self.current if uses_memory(self._resources.settings, recipe) else NoMemory()
+
+    def _zone(self) -> str:
+        return self._resources.settings.timezone
+
+
+def remote_memory(settings: Settings, transport: Transport) -> RemoteMemory | None:
+    """The memory service elsewhere, where there is an address."""
+    given = settings.memory
+    if not given.url:
+        return None
+    return RemoteMemory(
+        transport,
+        given.url,
+        given.token.reveal(),
+        given.budget,
+        given.recall_seconds,
+        given.ingest_seconds,
+    )
+
+
+def standing_in(start: Start) -> tuple[str, ...]:
+    """What the profile that a session started with says is standing. Where the profile did not
+    come, the start says why."""
+    return () if start.user_model is None else foreign_veto.instructions(start.user_model)
 
 
 def as_handover(start: Start) -> str:

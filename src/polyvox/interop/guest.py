@@ -12,15 +12,16 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
+from polyvox.caps import check_caps
+from polyvox.context import sections
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.errors import ContextTooLong, Invalid, ModelError, NotFound
 from polyvox.models.base import AttemptLog, ChatMessage, Request, SystemPart
 from polyvox.receive import clean
-from polyvox.session import council, sections
+from polyvox.resources import Resources
+from polyvox.session import council
 from polyvox.session.council import model_for, params_for
-from polyvox.session.road import Road
-from polyvox.session.spending import check_caps
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import councils as council_rows
 from polyvox.store import ratios, usage
@@ -33,7 +34,7 @@ DOOR = "door"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What another program asks: a model by its public name, a system text, its own history."""
+    """A request of another program: a model by its public name, a system text, its own history."""
 
     model: str
     system: tuple[str, ...]
@@ -56,47 +57,49 @@ class Voice:
     finish: str = "stop"
 
 
-async def plan(road: Road, scope: Scope, visit: Visit) -> tuple[list[Voice], bool]:
+async def plan(resources: Resources, scope: Scope, visit: Visit) -> tuple[list[Voice], bool]:
     """The calls a visit needs, and whether their answers are to be labelled. Refuses what is
     unknown, empty, too long or over a cap."""
-    _check(road, visit)
+    _check(resources, visit)
     kind, _, name = visit.model.partition(":")
-    if kind not in ("advisor", "council") and not road.settings.limits.capped:
-        return [_passed(road, visit)], False
+    if kind not in ("advisor", "council") and not resources.settings.limits.capped:
+        return [_passed(resources, visit)], False
 
     def read(tx: Tx) -> tuple[list[Voice], bool]:
-        check_caps(tx, road.settings.limits, "", None, road.clock())
+        check_caps(tx, resources.settings.limits, "", None, resources.clock())
         if kind == "advisor":
             advisor = advisor_rows.get(tx, name)
-            return [_advised(tx, road, visit, advisor, None, "council")], False
+            return [_advised(tx, resources, visit, advisor, None, "council")], False
         if kind == "council":
-            found = council_rows.get(tx, name)
-            known = {one.id: one for one in council.everyone(tx)}
-            members = [known[one] for one in found.advisors if one in known]
+            seated = council_rows.get(tx, name)
+            known = {advisor.id: advisor for advisor in council.everyone(tx)}
+            members = [known[advisor_id] for advisor_id in seated.advisors if advisor_id in known]
             if not members:
                 raise NotFound(f"The council {name!r} has no advisors.", "Add some to it.")
-            return [_advised(tx, road, visit, one, members, found.recipe) for one in members], True
-        return [_passed(road, visit)], False
+            return [
+                _advised(tx, resources, visit, member, members, seated.recipe) for member in members
+            ], True
+        return [_passed(resources, visit)], False
 
-    return await road.database.read(read, scope)
+    return await resources.database.read(read, scope)
 
 
-def _check(road: Road, visit: Visit) -> None:
+def _check(resources: Resources, visit: Visit) -> None:
     if not visit.messages or visit.messages[-1].role != "user":
         raise Invalid("The last message must be the user's.", param="messages")
-    most = road.settings.limits.message_chars
+    most = resources.settings.limits.message_chars
     for text in visit.system:
         clean(text, "messages", most, empty=True)
     for message in visit.messages:
         clean(message.text, "messages", most, empty=message is not visit.messages[-1])
     kind = visit.model.partition(":")[0]
     if kind not in ("advisor", "council"):
-        road.models.check_name(visit.model)
+        resources.models.check_name(visit.model)
 
 
-def _passed(road: Road, visit: Visit) -> Voice:
+def _passed(resources: Resources, visit: Visit) -> Voice:
     """Any configured model, as it is."""
-    facts = road.models.facts(visit.model)
+    facts = resources.models.facts(visit.model)
     base = Params(max_tokens=facts.max_tokens)
     request = Request(
         tuple(SystemPart(text) for text in visit.system), visit.messages, visit.params.over(base)
@@ -106,7 +109,7 @@ def _passed(road: Road, visit: Visit) -> Voice:
 
 def _advised(
     tx: Tx,
-    road: Road,
+    resources: Resources,
     visit: Visit,
     advisor: Advisor,
     members: Sequence[Advisor] | None,
@@ -114,16 +117,16 @@ def _advised(
 ) -> Voice:
     """One advisor's call, compiled by the same road as everybody's. Without other members the
     answer has no label."""
-    recipe = council.find_recipe(tx, road.settings, recipe_name)
-    model = model_for(road, recipe, advisor)
-    facts = road.models.facts(model)
-    params = visit.params.over(params_for(road, recipe, advisor, facts))
+    recipe = council.find_recipe(tx, resources.settings, recipe_name)
+    model = model_for(resources, recipe, advisor)
+    facts = resources.models.facts(model)
+    params = visit.params.over(params_for(resources, recipe, advisor, facts))
     called = {} if members is None else sections.labels(members)
     thread = _thread(visit, advisor, members or (), called)
     thread = replace(thread, ratio=ratios.ratio(tx, model))
     voice = Voice(called.get(advisor.id, ""), model, None, advisor_id=advisor.id)
     try:
-        compiled = compile_request(recipe, thread, road.settings.limits, facts, params)
+        compiled = compile_request(recipe, thread, resources.settings.limits, facts, params)
     except TooLong as refusal:
         voice.refusal = refusal
     else:
@@ -147,30 +150,38 @@ def _thread(
             )
             own = parts.get(advisor.id, "")
             last = tuple(
-                Other(f"a{number} {one.id}", one.id, one.slug, called[one.id], parts[one.id])
-                for one in members
-                if one.id in parts and one.id != advisor.id
+                Other(
+                    f"a{number} {member.id}",
+                    member.id,
+                    member.slug,
+                    called[member.id],
+                    parts[member.id],
+                )
+                for member in members
+                if member.id in parts and member.id != advisor.id
             )
-            said = replace(past[-1], others=(*past[-1].others, *last))
+            known_turn = replace(past[-1], others=(*past[-1].others, *last))
             if own:
-                said = replace(said, own=(*said.own, Own(f"a{number} {advisor.id}", own)))
-            past[-1] = said
+                known_turn = replace(
+                    known_turn, own=(*known_turn.own, Own(f"a{number} {advisor.id}", own))
+                )
+            past[-1] = known_turn
     current = ThreadTurn("now", "now", len(past) + 1, visit.messages[-1].text, None)
     return Thread(
         advisor=advisor,
         current=current,
         past=tuple(past),
-        answers=sum(bool(said.own) for said in past),
+        answers=sum(bool(turn.own) for turn in past),
         last=last,
         memory=tuple(("memory", text) for text in visit.system),
     )
 
 
-async def single(road: Road, voice: Voice) -> AsyncGenerator[str, None]:
+async def single(resources: Resources, voice: Voice) -> AsyncGenerator[str, None]:
     """One call's text as it comes."""
     if voice.request is None:
         raise voice.refusal or ContextTooLong("There is nothing to send.")
-    reply = await road.models.chain(voice.model).stream(voice.request, voice.tried)
+    reply = await resources.models.chain(voice.model).stream(voice.request, voice.tried)
     try:
         async for piece in reply:
             if piece.finish:
@@ -182,12 +193,12 @@ async def single(road: Road, voice: Voice) -> AsyncGenerator[str, None]:
         voice.usage = reply.usage
 
 
-async def labelled(road: Road, voices: Sequence[Voice]) -> AsyncGenerator[str, None]:
+async def labelled(resources: Resources, voices: Sequence[Voice]) -> AsyncGenerator[str, None]:
     """A council's answers as one text, in the council's order, all written at the same time. One
     that fails says so in its section; when nobody says a word, the first one's error is raised."""
     queues: list[asyncio.Queue[str | ModelError | None]] = [asyncio.Queue() for _ in voices]
     tasks = [
-        asyncio.create_task(_collect(road, voice, queue))
+        asyncio.create_task(_collect(resources, voice, queue))
         for voice, queue in zip(voices, queues, strict=True)
     ]
     failed: list[ModelError] = []
@@ -218,9 +229,11 @@ async def labelled(road: Road, voices: Sequence[Voice]) -> AsyncGenerator[str, N
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _collect(road: Road, voice: Voice, queue: asyncio.Queue[str | ModelError | None]) -> None:
+async def _collect(
+    resources: Resources, voice: Voice, queue: asyncio.Queue[str | ModelError | None]
+) -> None:
     try:
-        async with aclosing(single(road, voice)) as texts:
+        async with aclosing(single(resources, voice)) as texts:
             async for text in texts:
                 queue.put_nowait(text)
     except ModelError as error:
@@ -229,12 +242,12 @@ async def _collect(road: Road, voice: Voice, queue: asyncio.Queue[str | ModelErr
         queue.put_nowait(None)
 
 
-async def record(road: Road, scope: Scope, voices: Sequence[Voice]) -> None:
+async def record(resources: Resources, scope: Scope, voices: Sequence[Voice]) -> None:
     """Note what the calls consumed."""
     spent = [(voice, voice.usage) for voice in voices if voice.usage is not None]
     if not spent:
         return
-    now = road.clock()
+    now = resources.clock()
 
     def write(tx: Tx) -> None:
         for voice, used in spent:
@@ -247,4 +260,4 @@ async def record(road: Road, scope: Scope, voices: Sequence[Voice]) -> None:
                 purpose=DOOR,
             )
 
-    await road.database.write(write, scope)
+    await resources.database.write(write, scope)

@@ -1,0 +1,210 @@
+"""Before a message is sent: what it would cost, and what its session would be told. Nothing is
+stored, and no model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from polyvox.companion.starting import (
+    Packet,
+    When,
+    leaves,
+    looks_up,
+    packet_of,
+    told_to,
+    unwritten,
+    within,
+)
+from polyvox.context.recipe import Recipe
+from polyvox.errors import Invalid, ModelError, NotFound
+from polyvox.ids import new_id
+from polyvox.memory.packets import StartItem
+from polyvox.memory.remembering import MemoryService
+from polyvox.memory.tables import companions
+from polyvox.memory.tables.companions import Kept
+from polyvox.memory.tell import uses_memory
+from polyvox.memory.veto import Veto
+from polyvox.receive import receive
+from polyvox.resources import Resources
+from polyvox.session import council
+from polyvox.session.answer import Job
+from polyvox.session.begin import next_turn
+from polyvox.session.lifecycle import running_session
+from polyvox.session.turn import TurnRunner
+from polyvox.store import conversations, sessions
+from polyvox.store.database import Tx
+from polyvox.store.sessions import Session
+from polyvox.values import Conversation, Recall, Scope, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The cost of asking one advisor."""
+
+    advisor_id: str
+    name: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    """The most it may answer."""
+    cost: int | None
+    """Nano-dollars at most; None where the model's price is unknown."""
+
+
+async def estimate(
+    resources: Resources,
+    runner: TurnRunner,
+    scope: Scope,
+    conversation_id: str | None,
+    content: str,
+    advisors: Sequence[str] | None,
+    recipe_name: str,
+) -> list[Estimate]:
+    """Estimate a message for each advisor it would go to, with what they would be told of the
+    past; without a conversation, as the first of a new one."""
+    jobs = await resources.database.read(
+        lambda tx: _imagine(tx, resources, conversation_id, content, advisors, recipe_name), scope
+    )
+    estimates = []
+    refused: list[ModelError] = []
+    for job, call in zip(jobs, await runner.foresee(jobs), strict=True):
+        if call.compiled is None:  # would not be asked, and cost nothing
+            refused += [call.refusal] if call.refusal else []
+            continue
+        tokens = call.compiled.draft.input_tokens
+        most = call.compiled.request.params.max_tokens or 0
+        cost = resources.models.cost(call.model, Usage(tokens, most))
+        advisor = job.advisor
+        estimates.append(Estimate(advisor.id, advisor.name, call.model, tokens, most, cost))
+    if refused and not estimates:
+        raise Invalid(refused[0].message, refused[0].hint, param="content")
+    return estimates
+
+
+def _imagine(
+    tx: Tx,
+    resources: Resources,
+    conversation_id: str | None,
+    content: str,
+    advisors: Sequence[str] | None,
+    recipe_name: str,
+) -> list[Job]:
+    """Make the jobs of the turn that a message would become."""
+    conversation = (
+        conversations.get(tx, conversation_id)
+        if conversation_id is not None
+        else Conversation("", "", recipe_name, None, None, None, 0, 0, 0)
+    )
+    known = council.everyone(tx)
+    message = receive(
+        content,
+        known=known,
+        limit=resources.settings.limits.message_chars,
+        advisors=advisors,
+    )
+    recipe = council.find_recipe(tx, resources.settings, conversation.recipe)
+    asked = council.council_of(conversation, known, message.asked)
+    now = resources.clock()
+    turn = next_turn(tx, conversation, content, now)
+    session = running_session(tx, resources.settings, conversation, now)
+    turn = replace(turn, session_id=turn.id if session is None else session.id)
+    return [Job(tx.scope, turn, new_id(), advisor, recipe) for advisor in asked]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Something that a session may be told, as a person looks at it."""
+
+    item: StartItem
+    when: When
+    vetoed: bool
+    elsewhere: bool
+    """Whether it was said in a session that is none of the conversations here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """What the next message's session is told; a running one: what it was told, and what may come
+    up in it."""
+
+    session: Session | None
+    """None: the next message opens one."""
+    memory: bool
+    recall: bool
+    items: tuple[Shown, ...]
+    degrades: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    recipe: Recipe
+    models: tuple[str, ...]
+    recall: Recall
+    session: Session | None
+    kept: Kept | None
+
+
+async def strip(
+    resources: Resources,
+    memory: MemoryService,
+    scope: Scope,
+    recipe_name: str,
+    conversation_id: str | None = None,
+) -> Strip:
+    """What a person may look at before they speak. Nothing is stored, and no model is asked."""
+    place = await resources.database.read(
+        lambda tx: _place(tx, resources, recipe_name, conversation_id), scope
+    )
+    recall = looks_up(resources, place.recall)
+    if not uses_memory(resources.settings, place.recipe):
+        return Strip(place.session, False, recall, (), ())
+    kept, session = place.kept, place.session
+    ids = frozenset(kept.vetoed) if kept is not None else frozenset[str]()
+    before = packet_of(kept)
+    if before is None:
+        before = await _fresh(resources, memory, scope, place, Veto(ids))
+    small = all(resources.models.facts(one).prompts == "compact" for one in place.models)
+    told = told_to(place.recipe, before.start, ids, small=small, look=recall)
+    whence = {one.session_id for one, _ in told if one.session_id is not None}
+    here = await resources.database.read(lambda tx: _known(tx, whence), scope)
+    items = tuple(
+        Shown(one, when, one.id in ids, one.session_id is not None and one.session_id not in here)
+        for one, when in told
+    )
+    degrades = (*map(str, before.start.degrades), *unwritten(before.start))
+    return Strip(session, True, recall, items, degrades)
+
+
+def _known(tx: Tx, ids: Iterable[str]) -> set[str]:
+    """Those of the sessions that are here."""
+    found = set()
+    for one in ids:
+        with suppress(NotFound):
+            found.add(sessions.get(tx, one).id)
+    return found
+
+
+async def _fresh(
+    resources: Resources, memory: MemoryService, scope: Scope, place: _Place, veto: Veto
+) -> Packet:
+    cloud = leaves(resources, place.recipe, place.models)
+    session = place.session.id if place.session is not None else ""
+    asked = memory.start(scope, session, resources.clock(), cloud=cloud, veto=veto, written=False)
+    return Packet(await within(resources, memory, asked), cloud)
+
+
+def _place(tx: Tx, resources: Resources, recipe_name: str, conversation_id: str | None) -> _Place:
+    known = council.everyone(tx)
+    if conversation_id is None:
+        talk = Conversation("", "", recipe_name, None, None, None, 0, 0, 0)
+        session = None
+    else:
+        talk = conversations.get(tx, conversation_id)
+        session = running_session(tx, resources.settings, talk, resources.clock())
+    recipe = council.find_recipe(tx, resources.settings, talk.recipe)
+    asked = council.council_of(talk, known, None)
+    models = tuple(one.model or recipe.model or resources.models.default for one in asked)
+    kept = companions.session(tx, session.id) if session is not None else None
+    return _Place(recipe, models, talk.recall, session, kept)
