@@ -51,11 +51,11 @@ def _in_line(line: str) -> int:
     line = _ITEM.sub("", line).strip()
     count, start = 0, 0
     for mark in _END.finditer(line):
-        said = line[start : mark.end()]
+        sentence = line[start : mark.end()]
         short = mark[0].startswith(".") and _SHORT.search(line[: mark.start() + 1])
         if short and mark.end() < len(line):
             continue
-        if any(char.isalnum() for char in said):
+        if any(char.isalnum() for char in sentence):
             count += 1
         start = mark.end()
     return count + any(char.isalnum() for char in line[start:])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from polyvox.evaluation.values import Outcome
+from polyvox.evaluation.tables.verdicts import Outcome
 
 Z95 = 1.959963984540054
 """Standard deviations that hold 95 % of a normal distribution."""

@@ -6,6 +6,7 @@ The turn runs on the road like any other: it is stored, and goes on though the c
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -13,7 +14,7 @@ from fastapi import APIRouter, Header, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from polyvox.app import Polyvox
-from polyvox.companion.personas import RECIPE, find_or_make, meet
+from polyvox.companion.personas import RECIPE, Persona, find_or_make, meet, personas
 from polyvox.context.recipe import traits_of
 from polyvox.errors import (
     AuthenticationFailed,
@@ -33,6 +34,7 @@ from polyvox.errors import (
 from polyvox.fields import Id
 from polyvox.receive import clean, visible
 from polyvox.session.trace import trace_of
+from polyvox.shapes import ConversationOut, shape
 from polyvox.values import Advisor, Answer, Conversation, Failure, Scope
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
@@ -83,7 +85,7 @@ BODY = {
 
 
 class TimingOut(BaseModel):
-    """How long each step took, in ms."""
+    """Durations of the steps, in ms."""
 
     stt_ms: float
     llm_ms: float
@@ -99,14 +101,14 @@ class BlockOut(BaseModel):
 
 
 class DebugOut(BaseModel):
-    """What the debug headers ask for."""
+    """The parts that the debug headers ask for."""
 
     context: list[BlockOut] | None = None
     prompt: dict[str, Any] | None = None
 
 
 class ChatOut(BaseModel):
-    """What was understood, and the reply."""
+    """The message as it was understood, and the reply."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -120,7 +122,7 @@ class ChatOut(BaseModel):
 
 
 class RuntimeOut(BaseModel):
-    """How what was known at the session's start was used."""
+    """The use of the session's start brief in this turn."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -136,7 +138,7 @@ class RuntimeOut(BaseModel):
 
 
 class TraceOut(BaseModel):
-    """What was decided for an answer, and why; how its model was asked, and how long it took."""
+    """Decisions for an answer with their reasons, the calls of its model, and timings."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -220,7 +222,7 @@ async def chat(
 async def get_trace(
     app: App, who: Who, turn: Key, answer: Annotated[Id | None, Query()] = None
 ) -> TraceOut:
-    """What was decided for a turn, and why: of its answer as it is now, or of the one named."""
+    """The trace of a turn: of its answer as it is now, or of the one named."""
     return TraceOut.model_validate(await _trace(app, who, turn, answer))
 
 
@@ -252,7 +254,7 @@ def _fields(form: Form, most: int) -> tuple[str, str]:
 
 
 def _named(error: Invalid) -> BadInput:
-    """What is wrong with a message, by the name that its field has here."""
+    """An error about a message, with the name that its field has here."""
     if error.param not in ("text", "content"):
         return error
     return BadInput(error.message, error.hint, param="text")
@@ -260,13 +262,13 @@ def _named(error: Invalid) -> BadInput:
 
 def _veto(text: str) -> list[str]:
     """The ids of what shall not be told."""
-    ids = [one.strip() for line in text.splitlines() for one in line.split(",")]
-    found = [one for one in ids if one]
-    if len(found) > MOST_VETOES or any(len(one) > LONGEST_ITEM for one in found):
+    ids = [item.strip() for line in text.splitlines() for item in line.split(",")]
+    vetoes = [item for item in ids if item]
+    if len(vetoes) > MOST_VETOES or any(len(item) > LONGEST_ITEM for item in vetoes):
         raise BadInput(
             "veto names too much.", f"Give at most {MOST_VETOES} ids of items.", param="veto"
         )
-    return found
+    return vetoes
 
 
 async def _find(
@@ -321,7 +323,49 @@ async def _debug(
         draft = seen.receipt.draft
         sent = (*draft.blocks, *(draft.memory if draft.memory_sent else ()))
         names = {"identity": "persona"}  # as the trace has it
-        out.context = [BlockOut(name=names.get(one.kind, one.kind), text=one.text) for one in sent]
+        out.context = [BlockOut(name=names.get(b.kind, b.kind), text=b.text) for b in sent]
     if prompt == "1" and seen.body is not None:
         out.prompt = msgspec.json.decode(seen.body)
     return out
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaOut:
+    """Somebody to talk to alone."""
+
+    slug: str
+    name: str
+    about: str
+    """A description for the person who chooses."""
+    color: str
+    shipped: bool
+    """True if it comes with the program."""
+    advisor_id: str | None
+    """Null until somebody talks to it."""
+    conversation_id: str | None
+    """The conversation with it alone that was spoken in last."""
+
+    @classmethod
+    def of(cls, persona: Persona) -> PersonaOut:
+        """From the value."""
+        advisor, conversation = persona.advisor, persona.conversation
+        return shape(
+            cls,
+            persona,
+            advisor_id=None if advisor is None else advisor.id,
+            conversation_id=None if conversation is None else conversation.id,
+        )
+
+
+@router.get("/api/personas", responses=responses())
+async def list_personas(app: App, who: Who) -> list[PersonaOut]:
+    """Those that come with the program, then the advisors that you talk to alone."""
+    rows = await app.database.read(lambda tx: personas(tx), who)
+    return [PersonaOut.of(persona) for persona in rows]
+
+
+@router.post("/api/personas/{persona}/conversation", responses=responses(404))
+async def meet_persona(app: App, who: Who, persona: Key) -> ConversationOut:
+    """The conversation with a persona alone: the one spoken in last, or a new one."""
+    _, conversation = await meet(app.database, app.clock, who, persona)
+    return ConversationOut.of(conversation)

@@ -17,6 +17,8 @@ from polyvox.store.pages import Page, page_of, place_in
 from polyvox.values import Usage
 
 EvaluationState = Literal["waiting", "running", "finished", "cancelled", "failed"]
+Mode = Literal["judge", "replay"]
+"""Judge the stored answer, or have the advisor answer anew in the source's context."""
 Origin = Literal["person", "suite", "badge"]
 """Who wanted it: somebody on a card or a list, `polyvox eval`, or the setting for live badges."""
 ENDED: frozenset[EvaluationState] = frozenset({"finished", "cancelled", "failed"})
@@ -34,7 +36,7 @@ class Evaluation:
     id: str
     advisor_id: str | None
     """Whose assertions; None: those of several advisors."""
-    mode: Literal["judge", "replay"]
+    mode: Mode
     origin: Origin
     answer_id: str | None
     """The stored answer that is judged; None: each assertion's own."""
@@ -74,37 +76,37 @@ class Evaluation:
         return self.state in ENDED
 
 
-def add(tx: Tx, one: Evaluation) -> None:
+def add(tx: Tx, run: Evaluation) -> None:
     """A new run."""
     tx.run(
         f"INSERT INTO evaluations (user_id, {_COLUMNS}) VALUES (?, {', '.join('?' * 25)})",
         (
             tx.user,
-            one.id,
-            one.advisor_id,
-            one.mode,
-            one.origin,
-            one.answer_id,
-            one.model,
-            one.repeats,
-            int(one.confirm),
-            int(one.early),
-            one.judge,
-            one.judge_hash,
-            one.plan,
-            msgspec.json.encode(one.warnings).decode(),
-            one.state,
-            one.total,
-            one.done,
-            one.calls,
-            one.spent,
-            one.unpriced,
-            one.message,
-            one.results,
-            one.blessed_at,
-            one.created_at,
-            one.started_at,
-            one.ended_at,
+            run.id,
+            run.advisor_id,
+            run.mode,
+            run.origin,
+            run.answer_id,
+            run.model,
+            run.repeats,
+            int(run.confirm),
+            int(run.early),
+            run.judge,
+            run.judge_hash,
+            run.plan,
+            msgspec.json.encode(run.warnings).decode(),
+            run.state,
+            run.total,
+            run.done,
+            run.calls,
+            run.spent,
+            run.unpriced,
+            run.message,
+            run.results,
+            run.blessed_at,
+            run.created_at,
+            run.started_at,
+            run.ended_at,
         ),
     )
 
@@ -146,7 +148,7 @@ def list_page(
         " ORDER BY created_at DESC, id DESC LIMIT ?",
         (tx.user, *params, limit + 1),
     )
-    return page_of([_evaluation(row) for row in rows], limit, lambda one: one.created_at)
+    return page_of([_evaluation(row) for row in rows], limit, lambda run: run.created_at)
 
 
 def latest(
@@ -154,7 +156,7 @@ def latest(
     advisor_id: str | None,
     *,
     blessed: bool = False,
-    mode: Literal["judge", "replay"] | None = None,
+    mode: Mode | None = None,
     other_than: str = "",
 ) -> Evaluation | None:
     """The newest finished run over an advisor's assertions (over everybody's: None), or the one
@@ -253,10 +255,10 @@ def keep_results(tx: Tx, evaluation_id: str, results: str) -> None:
 
 def bless(tx: Tx, evaluation_id: str, now: int | None) -> Evaluation:
     """Make a finished run the one that later ones are compared with (None: not any more)."""
-    one = get(tx, evaluation_id)
-    if one.state != "finished":
+    run = get(tx, evaluation_id)
+    if run.state != "finished":
         raise Conflict(
-            f"This evaluation is {one.state}.", "Only a finished run can be compared with."
+            f"This evaluation is {run.state}.", "Only a finished run can be compared with."
         )
     tx.run(
         "UPDATE evaluations SET blessed_at = ? WHERE user_id = ? AND id = ?",

@@ -113,10 +113,10 @@ class StoredAttempt:
     created_at: int
 
 
-def add(tx: Tx, one: Optimisation) -> None:
+def add(tx: Tx, run: Optimisation) -> None:
     """A new run."""
-    values = [getattr(one, name.strip()) for name in _COLUMNS.split(",")]
-    values[_WARNINGS] = msgspec.json.encode(one.warnings).decode()
+    values = [getattr(run, name.strip()) for name in _COLUMNS.split(",")]
+    values[_WARNINGS] = msgspec.json.encode(run.warnings).decode()
     marks = ", ".join("?" * len(values))
     tx.run(
         f"INSERT INTO optimisations (user_id, {_COLUMNS}) VALUES (?, {marks})",
@@ -153,7 +153,7 @@ def list_page(
         " ORDER BY created_at DESC, id DESC LIMIT ?",
         (tx.user, *params, limit + 1),
     )
-    return page_of([_optimisation(row) for row in rows], limit, lambda one: one.created_at)
+    return page_of([_optimisation(row) for row in rows], limit, lambda run: run.created_at)
 
 
 def under_way(tx: Tx, advisor_id: str, target: str, recipe: str) -> Optimisation | None:
@@ -249,7 +249,7 @@ def decide(tx: Tx, optimisation_id: str, decision: Decision, now: int, version: 
 # attempts
 
 
-def put_attempt(tx: Tx, optimisation_id: str, one: StoredAttempt) -> None:
+def put_attempt(tx: Tx, optimisation_id: str, attempt: StoredAttempt) -> None:
     """Keep an attempt, in place of what was known of it before."""
     tx.run(
         f"INSERT INTO attempts (user_id, optimisation_id, {_ATTEMPT})"
@@ -261,16 +261,16 @@ def put_attempt(tx: Tx, optimisation_id: str, one: StoredAttempt) -> None:
         (
             tx.user,
             optimisation_id,
-            one.number,
-            one.parent,
-            one.ask_hash,
-            one.text,
-            one.state,
-            one.note,
-            one.rate,
-            one.scores,
-            one.spent,
-            one.created_at,
+            attempt.number,
+            attempt.parent,
+            attempt.ask_hash,
+            attempt.text,
+            attempt.state,
+            attempt.note,
+            attempt.rate,
+            attempt.scores,
+            attempt.spent,
+            attempt.created_at,
         ),
     )
 
@@ -305,7 +305,7 @@ def drop_attempts(tx: Tx, optimisation_id: str, after: int) -> None:
 @place("optimisation", tables=("optimisations", "attempts"))
 def _told(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Rewritten prompts carry nothing over, as far as code can tell; here is the rest of it."""
-    found: list[Found] = []
+    places: list[Found] = []
     for table, key, columns in (
         ("optimisations", "id", ("final_text", "message")),
         ("attempts", "optimisation_id || ' ' || number", ("text", "note")),
@@ -319,13 +319,13 @@ def _told(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
             for row_id, text in rows:
                 if (clean := needles.redacted(text)) is None:
                     continue
-                found.append(Found("optimisation", str(row_id).partition(" ")[0], excerpt(text)))
+                places.append(Found("optimisation", str(row_id).partition(" ")[0], excerpt(text)))
                 if not dry:
                     tx.run(
                         f"UPDATE {table} SET {column} = ? WHERE user_id = ? AND {key} = ?",
                         (clean, tx.user, row_id),
                     )
-    return found
+    return places
 
 
 def _optimisation(row: Row) -> Optimisation:

@@ -28,21 +28,21 @@ class StoredSample:
     created_at: int
 
 
-def put(tx: Tx, one: StoredSample) -> None:
+def put(tx: Tx, sample: StoredSample) -> None:
     """Keep a sample; one that is there stays as it is."""
     tx.run(
         f"INSERT INTO samples (user_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
         (
             tx.user,
-            one.key,
-            one.run_id,
-            one.context_hash,
-            one.prompt_hash,
-            one.model,
-            one.repeat,
-            one.text,
-            one.created_at,
+            sample.key,
+            sample.run_id,
+            sample.context_hash,
+            sample.prompt_hash,
+            sample.model,
+            sample.repeat,
+            sample.text,
+            sample.created_at,
         ),
     )
 
@@ -65,17 +65,17 @@ def of_run(tx: Tx, run_id: str) -> list[StoredSample]:
 @place("sample", tables=("samples",))
 def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Forgetting reaches what was answered anew: it may repeat what its context held."""
-    found = []
+    places = []
     rows = tx.all(
         "SELECT key, text FROM samples WHERE user_id = ? AND created_at >= ?",
         (tx.user, needles.since),
     )
     for key, text in rows:
         if (clean := needles.redacted(text)) is not None:
-            found.append(Found("sample", key, excerpt(text)))
+            places.append(Found("sample", key, excerpt(text)))
             if not dry:
                 tx.run(
                     "UPDATE samples SET text = ? WHERE user_id = ? AND key = ?",
                     (clean, tx.user, key),
                 )
-    return found
+    return places

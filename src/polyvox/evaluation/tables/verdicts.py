@@ -16,6 +16,7 @@ from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Row, Tx, Value
 
 Outcome = Literal["pass", "fail", "error"]
+"""An `error` is neither a pass nor a fail: nothing was found out."""
 CODE = "code"
 """The judge of checks that need none."""
 SOME = 400
@@ -58,6 +59,16 @@ class Verdict:
         return self.sample or self.answer_id or ""
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The judgement of one assertion on one answer, the reason first."""
+
+    assertion_id: str
+    number: int
+    reason: str
+    outcome: Outcome
+
+
 def put(tx: Tx, verdicts: Iterable[Verdict]) -> None:
     """Store what was found out; what was an `error` before is found out now."""
     tx.many(
@@ -70,38 +81,38 @@ def put(tx: Tx, verdicts: Iterable[Verdict]) -> None:
         [
             (
                 tx.user,
-                one.subject,
-                one.id,
-                one.evaluation_id,
-                one.assertion_id,
-                one.number,
-                one.answer_id,
-                one.sample,
-                one.prompt_hash,
-                one.context_hash,
-                one.model,
-                one.judge,
-                one.judge_hash,
-                one.repeat,
-                one.reason,
-                one.outcome,
-                one.overruled,
-                one.created_at,
+                verdict.subject,
+                verdict.id,
+                verdict.evaluation_id,
+                verdict.assertion_id,
+                verdict.number,
+                verdict.answer_id,
+                verdict.sample,
+                verdict.prompt_hash,
+                verdict.context_hash,
+                verdict.model,
+                verdict.judge,
+                verdict.judge_hash,
+                verdict.repeat,
+                verdict.reason,
+                verdict.outcome,
+                verdict.overruled,
+                verdict.created_at,
             )
-            for one in verdicts
+            for verdict in verdicts
         ],
     )
 
 
 def get(tx: Tx, verdict_id: str) -> Verdict:
     """One verdict, or NotFound."""
-    found = _some(tx, "id = ?", (verdict_id,))
-    if not found:
+    rows = _some(tx, "id = ?", (verdict_id,))
+    if not rows:
         raise NotFound(
             f"There is no verdict {verdict_id}.",
             "Those of a run: GET /api/evaluations/{id}, or `polyvox eval verdicts`.",
         )
-    return found[0]
+    return rows[0]
 
 
 def of_evaluation(tx: Tx, evaluation_id: str) -> list[Verdict]:
@@ -154,20 +165,20 @@ def overruled(
 @place("verdict", tables=("verdicts",))
 def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Forgetting reaches reasons: they quote what they judge."""
-    found = []
+    places = []
     rows = tx.all(
         "SELECT id, reason FROM verdicts WHERE user_id = ? AND created_at >= ?",
         (tx.user, needles.since),
     )
     for verdict_id, reason in rows:
         if (clean := needles.redacted(reason)) is not None:
-            found.append(Found("verdict", verdict_id, excerpt(reason)))
+            places.append(Found("verdict", verdict_id, excerpt(reason)))
             if not dry:
                 tx.run(
                     "UPDATE verdicts SET reason = ? WHERE user_id = ? AND id = ?",
                     (clean, tx.user, verdict_id),
                 )
-    return found
+    return places
 
 
 def _some(
