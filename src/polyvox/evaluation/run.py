@@ -139,7 +139,7 @@ class Evaluations:
                 )
             judge = judge_model(self._resources.settings, self._resources.models) or ""
             evaluations.take_up(tx, evaluation_id, judge, judge_hash())
-            jobs.again(tx, KIND, evaluation_id, self._resources.clock())
+            jobs.enqueue_again(tx, KIND, evaluation_id, self._resources.clock())
             return evaluations.get(tx, evaluation_id)
 
         taken = await self._resources.database.write(write, scope)
