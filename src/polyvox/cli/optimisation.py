@@ -177,16 +177,16 @@ def _show(detail: OptimizationDetail) -> None:
     rows = []
     for row in detail.results:
         sides = [
-            f"{one.passes}/{one.passes + one.fails}" if one is not None else "-"
-            for one in (row.before, row.after)
+            f"{side.passes}/{side.passes + side.fails}" if side is not None else "-"
+            for side in (row.before, row.after)
         ]
         kind = "guard" if row.guard else "unseen" if row.holdout else ""
         rows.append((*sides, kind, row.text))
     table(("before", "after", "", "assertion"), rows, empty="Nothing was compared.")
-    for one in detail.attempts:
-        rate = "" if one.rate is None else f" {one.rate:.0%}"
-        noted = f": {one.note}" if one.note else ""
-        say(f"  attempt {one.number} (from {one.parent}) {one.state}{rate}{noted}")
+    for attempt in detail.attempts:
+        rate = "" if attempt.rate is None else f" {attempt.rate:.0%}"
+        noted = f": {attempt.note}" if attempt.note else ""
+        say(f"  attempt {attempt.number} (from {attempt.parent}) {attempt.state}{rate}{noted}")
     marks = {"same": " ", "added": "+", "removed": "-"}
     for line in detail.diff:
         say(f"{marks[line.kind]} {line.text}")

@@ -59,7 +59,7 @@ class Optimisations:
 
     @property
     def handlers(self) -> dict[str, Handler]:
-        """What the worker does for us."""
+        """Jobs that the worker runs here, by kind."""
         return {KIND: self._do}
 
     async def estimate(
@@ -129,7 +129,7 @@ class Optimisations:
             judge = judge_model(self._resources.settings, self._resources.models) or ""
             most = run.budget if budget is None else round(budget * NANO)
             rows.take_up(tx, optimisation_id, judge, most)
-            jobs.again(tx, KIND, optimisation_id, self._resources.clock())
+            jobs.enqueue_again(tx, KIND, optimisation_id, self._resources.clock())
             return rows.get(tx, optimisation_id)
 
         taken = await self._resources.database.write(write, scope)
