@@ -66,15 +66,10 @@ async def _conversation(polyvox: Polyvox, asked: Sequence[Advisor], length: int)
 
     def begin(tx: Tx) -> Begun:
         now = polyvox.clock()
-        return turns.begin(
-            tx,
-            made.id,
-            NewTurn(QUESTION, tuple(asked), now),
-            lambda: placed(tx, made.id, now, None).session_id,
-            polyvox.resources.runner_id,
-            8,
-            now,
-        )
+        session = placed(tx, made.id, now, None).session_id
+        place = turns.place(tx, turns.lock(tx, made.id), None, 8, now)
+        new = NewTurn(QUESTION, tuple(asked), now)
+        return turns.begin(tx, place, new, session, polyvox.resources.runner_id, now)
 
     begun = await polyvox.database.write(begin, ME)
 

@@ -14,7 +14,7 @@ from tests.evaluation.replies import Bad, corpus
 
 from benchmarks.report import Row, at_least, at_most, plain
 from polyvox.evaluation.judge_prompt import Subject, asked, read
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion
 
 Reader = Callable[[Bad], set[str]]
 """The ids that are taken to have passed."""
@@ -27,7 +27,7 @@ def judging() -> list[Row]:
     replies = corpus(*(one.key for one in batch))
 
     def ours(bad: Bad) -> set[str]:
-        found = read(bad.text, batch, cut=bad.cut).found
+        found = read(bad.text, batch, cut=bad.cut).verdicts
         return {key for key, said in found.items() if said[1] == "pass"}
 
     def careless(bad: Bad) -> set[str]:

@@ -8,12 +8,17 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from tests import databases
 from tests.contract import doors
 
 from polyvox.store.database import Database
 from polyvox.store.open import open_database
+
+# The same examples on every run, however slow the machine: what fails can be repeated.
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("repeatable")
 
 
 @pytest.hookimpl(trylast=True)

@@ -36,7 +36,7 @@ from polyvox.session.lifecycle import CatchUp, end_session, sweep
 from polyvox.session.recovery import recover
 from polyvox.session.seat import thread_of
 from polyvox.settings import Settings, load
-from polyvox.settings.layers import with_kept
+from polyvox.settings.layers import with_stored
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
 from polyvox.store import turns as turn_rows
@@ -113,7 +113,7 @@ class Polyvox:
 
     async def open(self) -> None:
         """Open the database (making or migrating it), close what a crash left open, get ready."""
-        settings = self.settings = with_kept(self.settings)
+        settings = self.settings = with_stored(self.settings)
         check_recipes(settings)
         models = Models(settings, self._transport, self._env, clock=self.clock)
         models.check_settings()

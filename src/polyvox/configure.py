@@ -28,7 +28,7 @@ from polyvox.models.providers import (
     unknown_provider,
 )
 from polyvox.settings import Settings, known_keys, stored
-from polyvox.settings.layers import decision_of, fixed_of, in_force, read_kept, value_of
+from polyvox.settings.layers import decision_of, fixed_of, in_force, read_stored, value_of
 from polyvox.settings.schema import changeable
 from polyvox.settings.stored import StoredSettings
 
@@ -133,7 +133,7 @@ def _kept(settings: Settings, work: Work) -> Settings:
     fixed = fixed_of(settings)
     with stored.alone(fixed.home):
         try:
-            old = read_kept(fixed.home)
+            old = read_stored(fixed.home)
             now = in_force(fixed, old)
         except ConfigError as error:
             raise Conflict(error.message, error.hint) from None

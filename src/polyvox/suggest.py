@@ -37,7 +37,7 @@ _MARKUP = re.compile(r"[*_`\"“”„«»]+")
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """What was proposed, and by whom."""
+    """The suggestions and the model that made them."""
 
     suggestions: tuple[AdvisorSuggestion, ...]
     model: str
@@ -77,18 +77,18 @@ async def suggest_advisors(
 
     def read(tx: Tx) -> list[Advisor]:
         check_caps(tx, resources.settings.limits, "", None, resources.clock())
-        return sorted(council.everyone(tx), key=lambda one: not one.active)
+        return sorted(council.everyone(tx), key=lambda advisor: not advisor.active)
 
     known = await resources.database.read(read, scope)
     asking = _Asking(resources, name)
     try:
-        found = await _found(asking, question, count, known)
+        suggestions = await _ask_twice(asking, question, count, known)
     finally:
         await _record(resources, scope, asking.spent)
-    return Suggested(tuple(found), asking.model, resources.models.facts(asking.model).note)
+    return Suggested(tuple(suggestions), asking.model, resources.models.facts(asking.model).note)
 
 
-async def _found(
+async def _ask_twice(
     asking: _Asking, question: str, count: int, known: Sequence[Advisor]
 ) -> list[AdvisorSuggestion]:
     facts = asking.resources.models.facts(asking.name)
@@ -100,13 +100,13 @@ async def _found(
         if request.schema is None:
             raise
         request = replace(request, schema=None)  # perhaps that is what this server does not take
-    found = usable(suggest.read(reply), known, count)
-    if not found:
+    suggestions = usable(suggest.read(reply), known, count)
+    if not suggestions:
         again = suggest.ask_again(request, reply, count)
-        found = usable(suggest.read(await asking.ask(again)), known, count)
-    if not found:
+        suggestions = usable(suggest.read(await asking.ask(again)), known, count)
+    if not suggestions:
         raise _unusable(asking.name, facts)
-    return found
+    return suggestions
 
 
 def _unusable(name: str, facts: ModelFacts) -> ProtocolError:
@@ -139,15 +139,15 @@ async def _record(resources: Resources, scope: Scope, spent: Sequence[tuple[str,
 def usable(
     proposed: Sequence[AdvisorSuggestion], known: Sequence[Advisor], count: int
 ) -> list[AdvisorSuggestion]:
-    """What of it can become an advisor: whole, clean, and not there already."""
-    taken = {_plain(word) for one in known for word in (one.name, one.slug)}
-    found: list[AdvisorSuggestion] = []
+    """The suggestions that can become an advisor: whole, clean, and not there already."""
+    taken = {_plain(word) for advisor in known for word in (advisor.name, advisor.slug)}
+    accepted: list[AdvisorSuggestion] = []
     for given in proposed:
-        one = _mended(given)
-        if one is not None and _plain(one.name) not in taken:
-            taken.add(_plain(one.name))
-            found.append(one)
-    return found[:count]
+        suggestion = _mended(given)
+        if suggestion is not None and _plain(suggestion.name) not in taken:
+            taken.add(_plain(suggestion.name))
+            accepted.append(suggestion)
+    return accepted[:count]
 
 
 def _mended(given: AdvisorSuggestion) -> AdvisorSuggestion | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests import databases
 from tests.cli.desk import ROOT, SECONDS, Cli, Here, Provider, Run
 
 from polyvox.cli.main import start
@@ -47,6 +48,7 @@ def cli(provider: Provider, tmp_path: Path) -> Cli:
         "[limits]\nretries = 0\n"
     )
     home = tmp_path / "home"
+    databases.seed(home / "polyvox.db")
     env = {
         key: value
         for key, value in os.environ.items()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests import databases
 from tests.cli.desk import SECONDS, Cli, Here, Provider
 
 pytestmark = pytest.mark.contract
@@ -162,12 +163,14 @@ def test_the_doctor_on_a_broken_configuration(cli: Cli, here: Here) -> None:
 
 
 @pytest.mark.slow
-def test_the_doctor_looks_at_postgresql(here: Here, postgres_url: str) -> None:
-    assert "makes its tables" in found(here, "--offline", "--database", postgres_url)["database"][1]
-    assert here("advisors", "list", "--database", postgres_url).code == 0
-    seen = found(here, "--offline", "--database", postgres_url)
+def test_the_doctor_looks_at_postgresql(here: Here, postgres_server: str) -> None:
+    url = databases.create(postgres_server, empty=True)
+    assert "makes its tables" in found(here, "--offline", "--database", url)["database"][1]
+    assert here("advisors", "list", "--database", url).code == 0
+    seen = found(here, "--offline", "--database", url)
     assert seen["database"][0] == "ok"
     assert "tables of version" in seen["database"][1]
+    databases.drop(postgres_server, url)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from polyvox.cli import words
 from polyvox.cli.lookup import find_advisor
 from polyvox.cli.main import COMMANDS
 from polyvox.cli.output import harmless, printable
-from polyvox.cli.people import GREY, People, Person
+from polyvox.cli.people import GREY, People, Speaker
 from polyvox.cli.people import legible as legible_color
 from polyvox.cli.receipts import cells
 from polyvox.cli.show.board import Board
@@ -157,7 +157,7 @@ def test_in_every_layout_only_our_own_codes_come_out(
     event: Event, known: bool, width: int, height: int | None
 ) -> None:
     name = f"{HOSTILE}\nName"
-    board = Board(People({"x": Person("x", "x", name, GREY)} if known else {}), "turn")
+    board = Board(People({"x": Speaker("x", "x", name, GREY)} if known else {}), "turn")
     for answer in ("1", "2", "3"):
         board.apply(AnswerStarted("turn", answer, "x", "" if known else name, "advisor"))
         board.apply(TextDelta(answer, "more words" if answer != "1" else "", 0))
@@ -175,7 +175,7 @@ def test_in_every_layout_only_our_own_codes_come_out(
 
 
 def test_a_name_of_which_nothing_can_be_seen() -> None:
-    people = People({"x": Person("x", "slug", "\x1b", GREY)})
+    people = People({"x": Speaker("x", "slug", "\x1b", GREY)})
     assert people.get("x").name == "slug"
     assert people.get("\x9b").name == "somebody"
 

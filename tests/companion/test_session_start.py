@@ -57,7 +57,7 @@ def _want(tx: Any, now: int) -> None:
     from polyvox.memory import derive
     from polyvox.store import jobs
 
-    jobs.again(tx, derive.EXTRACT, derive.subject_of(OWN, "before"), now)
+    jobs.enqueue_again(tx, derive.EXTRACT, derive.subject_of(OWN, "before"), now)
 
 
 async def _by_rules(lounge: Lounge) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 from tests.provider import Script
 from tests.session.room import ME, Room
 
-from polyvox.evaluation import assertion as asserting
-from polyvox.evaluation.plan import Wish
-from polyvox.evaluation.run import KIND, Seen
-from polyvox.evaluation.values import Assertion, Verdict
-from polyvox.evaluation.wordings import Wording
+from polyvox.evaluation import assertion
+from polyvox.evaluation.assertion import Wording
+from polyvox.evaluation.plan import EvaluationRequest
+from polyvox.evaluation.run import KIND, EvaluationView
+from polyvox.evaluation.tables.assertions import Assertion
+from polyvox.evaluation.tables.verdicts import Verdict
 
 JUDGED: dict[str, Any] = {"models": {"judge": "lab:judge"}}
 """Settings of a room with a judge of its own."""
@@ -25,7 +26,7 @@ def judging(room: Room, *fails: str, **more: Any) -> None:
 async def assert_of(room: Room, answer_id: str, *texts: str) -> list[Assertion]:
     """Assertions drawn from an answer."""
     said = [Wording(text) for text in texts]
-    return await asserting.from_answer(room.polyvox.resources, ME, answer_id, said)
+    return await assertion.from_answer(room.polyvox.resources, ME, answer_id, said)
 
 
 async def assert_for(
@@ -33,31 +34,31 @@ async def assert_for(
 ) -> list[Assertion]:
     """Assertions by hand."""
     worded = [Wording(one) if isinstance(one, str) else one for one in said]
-    return await asserting.by_hand(room.polyvox.resources, ME, advisor, worded, (), asks)
+    return await assertion.by_hand(room.polyvox.resources, ME, advisor, worded, (), asks)
 
 
 async def begin(room: Room, **wish: Any) -> str:
     """The id of a run that is wanted."""
-    return (await room.polyvox.evaluations.begin(ME, Wish(**wish))).id
+    return (await room.polyvox.evaluations.begin(ME, EvaluationRequest(**wish))).id
 
 
-async def evaluate(room: Room, **wish: Any) -> Seen:
+async def evaluate(room: Room, **wish: Any) -> EvaluationView:
     """A whole run."""
     return await finish(room, await begin(room, **wish))
 
 
-async def finish(room: Room, run_id: str) -> Seen:
+async def finish(room: Room, run_id: str) -> EvaluationView:
     """Work on a run until it has ended."""
     assert await room.polyvox.worker.run_one(ME, KIND, run_id)
     return await room.polyvox.evaluations.get(ME, run_id)
 
 
-def outcomes(found: Seen) -> dict[str, str]:
+def outcomes(found: EvaluationView) -> dict[str, str]:
     """What was found out, by assertion."""
     return {row.assertion_id: row.outcome for row in found.results.assertions}
 
 
-def reasons(found: Seen) -> list[str]:
+def reasons(found: EvaluationView) -> list[str]:
     """Why, verdict by verdict."""
     return [one.reason for one in found.verdicts]
 
@@ -67,6 +68,6 @@ def asked(room: Room, model: str) -> list[Any]:
     return [one.json() for one in room.provider.log if one.model == model]
 
 
-def verdict(found: Seen, number: int = 0) -> Verdict:
+def verdict(found: EvaluationView, number: int = 0) -> Verdict:
     """One verdict of a run."""
     return found.verdicts[number]

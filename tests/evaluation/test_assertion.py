@@ -9,12 +9,12 @@ from tests.provider import Script
 from tests.session.room import HELD, ME, Room, open_room, texts
 
 from polyvox.errors import CapReached, Conflict, Invalid, NotFound
-from polyvox.evaluation import assertion as asserting
+from polyvox.evaluation import assertion
+from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.contexts import Context, Field, phase_of, read, with_phase, with_prompt
 from polyvox.evaluation.suggest import suggest
 from polyvox.evaluation.tables import contexts
-from polyvox.evaluation.tables.assertions import Assertion, Wanted
-from polyvox.evaluation.wordings import Wording
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.models.wire import encode
 from polyvox.store.database import Tx
 from polyvox.values import Advisor
@@ -53,7 +53,7 @@ async def test_the_context_is_what_was_sent_to_the_byte(room: Room, kind: str) -
     for number in range(5):  # through both phases
         _, answers = await room.say(talk, f"Question {number}?")
         mine = next(one for one in answers if one.advisor_id == ann.id)
-        (made,) = await asserting.from_answer(
+        (made,) = await assertion.from_answer(
             room.polyvox.resources, ME, mine.id, said(f"Is {number}")
         )
         found = await context(room, made)
@@ -71,16 +71,16 @@ async def test_several_at_once_share_a_context(both: Room) -> None:
     ann = await both.advisor("Ann", Script(text="Yes."))
     _, (answer,) = await both.say(await both.conversation(ann), "Is it so?")
     road = both.polyvox.resources
-    made = await asserting.from_answer(road, ME, answer.id, said("Is brief", "Agrees"), ["Tone"])
+    made = await assertion.from_answer(road, ME, answer.id, said("Is brief", "Agrees"), ["Tone"])
     assert [(one.text, one.number, one.tags) for one in made] == [
         ("Is brief", 1, ("tone",)),
         ("Agrees", 1, ("tone",)),
     ]
     assert len({one.source.context_hash for one in made if one.source}) == 1
-    again = await asserting.from_answer(road, ME, answer.id, said("Agrees", "Is calm"))
+    again = await assertion.from_answer(road, ME, answer.id, said("Agrees", "Is calm"))
     assert again[0] == made[1]
-    assert len(await asserting.of_answer(road, ME, answer.id)) == 3
-    assert await asserting.asserted(road, ME, answer.conversation_id) == [answer.id]
+    assert len(await assertion.of_answer(road, ME, answer.id)) == 3
+    assert await assertion.asserted(road, ME, answer.conversation_id) == [answer.id]
 
 
 @pytest.mark.parametrize("recipe", ["council", "agent", "companion"])
@@ -92,7 +92,7 @@ async def test_another_prompt_is_what_the_road_would_send(
     talk = await room.conversation(ann, recipe=recipe)
     await room.say(talk, "First?")
     _, (answer,) = await room.say(talk, "Second?")
-    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
+    (made,) = await assertion.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
     found = await context(room, made)
     assert wire(with_prompt(found, ann.description, "description")) == bodies(room, ann)[-1]
     new = "You are {name} and say {identity}.\n\nNothing else."
@@ -115,7 +115,7 @@ async def test_a_small_models_context_takes_a_prompt_too(tmp_path: Path) -> None
         long = "You look twice at everything that anybody says to you. " * 20
         ann = await room.advisor("Ann", Script(text="Yes."), description=long)
         _, (answer,) = await room.say(await room.conversation(ann), "So?")
-        (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
+        (made,) = await assertion.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
         found = await context(room, made)
         assert found.prompts[0] == "compact"
         assert len(found.brief) < len(found.identity)
@@ -133,7 +133,7 @@ async def test_the_text_of_a_phase_is_what_the_road_would_send(room: Room) -> No
     ann = await room.advisor("Ann", Script(text="Yes, {n}."))
     talk = await room.conversation(ann)
     _, (answer,) = await room.say(talk, "First?")
-    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
+    (made,) = await assertion.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
     found = await context(room, made)
     assert (found.phase, found.k, found.n) == ("early", 1, 3)
     assert phase_of(found)
@@ -156,19 +156,19 @@ async def test_an_exchange_and_a_synthesis_have_contexts_too(room: Room) -> None
     await room.settled()
     _, answers = await room.turn(turn.id)
     heard = next(one for one in answers if one.kind == "exchange" and one.advisor_id == ann.id)
-    (made,) = await asserting.from_answer(room.polyvox.resources, ME, heard.id, said("Answers Bob"))
+    (made,) = await assertion.from_answer(room.polyvox.resources, ME, heard.id, said("Answers Bob"))
     assert wire(await context(room, made)) == bodies(room, ann)[-1]
 
     written = await room.polyvox.turns.synthesize(ME, turn.id)
     await room.settled()
-    (made,) = await asserting.from_answer(room.polyvox.resources, ME, written.id, said("Is fair"))
+    (made,) = await assertion.from_answer(room.polyvox.resources, ME, written.id, said("Is fair"))
     found = await context(room, made)
     assert wire(found) == room.provider.log[-1].body
     assert made.advisor_id == "synthesis"
     assert not found.takes_prompt
     with pytest.raises(Invalid, match="does not show where"):
         with_prompt(found, "Something else")
-    listed = await asserting.listed(room.polyvox.resources, ME, "synthesis", Wanted(), 10)
+    listed = await assertion.listed(room.polyvox.resources, ME, "synthesis", AssertionFilter(), 10)
     assert [one.id for one in listed.page.items] == [made.id]
 
 
@@ -178,7 +178,7 @@ async def test_a_recipe_that_changed_since_is_no_obstacle(room: Room) -> None:
     _, (answer,) = await room.say(await room.conversation(ann), "So?")
     change = {"texts": {"identity": "Be {name}: {identity}"}, "count_turns": True}
     await room.polyvox.recipes.put(ME, "council", change)
-    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
+    (made,) = await assertion.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
     found = await context(room, made)
     assert wire(found) == bodies(room, ann)[-1]
     changed = with_prompt(found, "You believe everything.")
@@ -190,14 +190,14 @@ async def test_it_works_on_when_everything_else_is_gone(room: Room) -> None:
     talk = await room.conversation(ann)
     _, (answer,) = await room.say(talk, "So?")
     road = room.polyvox.resources
-    (made,) = await asserting.from_answer(road, ME, answer.id, said("Agrees"))
+    (made,) = await assertion.from_answer(road, ME, answer.id, said("Agrees"))
     await room.polyvox.delete_conversation(ME, talk)
     await room.polyvox.advisors.remove(ME, ann.id)
-    listed = await asserting.listed(road, ME, ann.id, Wanted(), 10)
+    listed = await assertion.listed(road, ME, ann.id, AssertionFilter(), 10)
     assert (listed.advisor_name, listed.page.items) == ("Ann", (made,))
     assert wire(await context(room, made)) == bodies(room, ann)[-1]
     with pytest.raises(NotFound):
-        await asserting.listed(road, ME, "nobody", Wanted(), 10)
+        await assertion.listed(road, ME, "nobody", AssertionFilter(), 10)
 
 
 async def test_an_answer_that_is_being_written_waits(room: Room) -> None:
@@ -207,10 +207,10 @@ async def test_an_answer_that_is_being_written_waits(room: Room) -> None:
     answer_id = begun.answers[0].id
     await room.spoken(talk, answer_id)
     with pytest.raises(Conflict, match="still being written"):
-        await asserting.from_answer(room.polyvox.resources, ME, answer_id, said("Agrees"))
+        await assertion.from_answer(room.polyvox.resources, ME, answer_id, said("Agrees"))
     room.provider.gate("hold").set()
     await room.settled()
-    assert await asserting.from_answer(room.polyvox.resources, ME, answer_id, said("Agrees"))
+    assert await assertion.from_answer(room.polyvox.resources, ME, answer_id, said("Agrees"))
 
 
 async def test_what_is_refused_writes_nothing(room: Room) -> None:
@@ -218,14 +218,14 @@ async def test_what_is_refused_writes_nothing(room: Room) -> None:
     _, (answer,) = await room.say(await room.conversation(ann), "So?")
     road = room.polyvox.resources
     with pytest.raises(Invalid):
-        await asserting.from_answer(road, ME, answer.id, [Wording("Fine"), Wording(" ")])
+        await assertion.from_answer(road, ME, answer.id, [Wording("Fine"), Wording(" ")])
     with pytest.raises(Invalid):
-        await asserting.from_answer(road, ME, answer.id, said("Fine"), ["%"])
+        await assertion.from_answer(road, ME, answer.id, said("Fine"), ["%"])
     with pytest.raises(NotFound):
-        await asserting.from_answer(road, ME, "nothing", said("Fine"))
+        await assertion.from_answer(road, ME, "nothing", said("Fine"))
     with pytest.raises(NotFound):
-        await asserting.by_hand(road, ME, "nobody", said("Fine"))
-    assert await asserting.of_answer(road, ME, answer.id) == []
+        await assertion.by_hand(road, ME, "nobody", said("Fine"))
+    assert await assertion.of_answer(road, ME, answer.id) == []
     rows = await room.polyvox.database.read(lambda tx: tx.all("SELECT 1 FROM contexts"), ME)
     assert rows == []
 
@@ -234,28 +234,28 @@ async def test_by_hand_with_a_question_or_for_every_context(both: Room) -> None:
     ann = await both.advisor("Ann")
     road = both.polyvox.resources
     checks = [Wording("", "words", {"max": 9})]
-    (free,) = await asserting.by_hand(road, ME, "ann", said("Is brief"))
-    (asks,) = await asserting.by_hand(road, ME, ann.id, checks, user_input="What is wisdom?")
+    (free,) = await assertion.by_hand(road, ME, "ann", said("Is brief"))
+    (asks,) = await assertion.by_hand(road, ME, ann.id, checks, user_input="What is wisdom?")
     assert (free.source, free.user_input) == (None, None)
     assert (asks.text, asks.user_input, asks.args) == (
         "At most 9 words", "What is wisdom?", {"max": 9},
     )  # fmt: skip
-    assert await asserting.by_hand(road, ME, "ann", said("Is brief")) == [free]
-    (other,) = await asserting.by_hand(road, ME, "ann", said("Is brief"), user_input="Why?")
+    assert await assertion.by_hand(road, ME, "ann", said("Is brief")) == [free]
+    (other,) = await assertion.by_hand(road, ME, "ann", said("Is brief"), user_input="Why?")
     assert other.id != free.id
 
 
 async def test_a_change_makes_a_version_and_words_follow_a_check(both: Room) -> None:
     await both.advisor("Ann")
     road = both.polyvox.resources
-    (one,) = await asserting.by_hand(road, ME, "ann", [Wording("", "words", {"max": 9})])
-    two = await asserting.change(road, ME, one.id, {"args": {"max": 20}})
+    (one,) = await assertion.by_hand(road, ME, "ann", [Wording("", "words", {"max": 9})])
+    two = await assertion.change(road, ME, one.id, {"args": {"max": 20}})
     assert (two.number, two.text) == (2, "At most 20 words")
-    same = await asserting.change(road, ME, one.id, {"tags": ("Tone",), "active": False})
+    same = await assertion.change(road, ME, one.id, {"tags": ("Tone",), "active": False})
     assert (same.number, same.tags, same.active) == (2, ("tone",), False)
-    judged = await asserting.change(road, ME, one.id, {"kind": "judge", "text": "Is brief"})
+    judged = await assertion.change(road, ME, one.id, {"kind": "judge", "text": "Is brief"})
     assert (judged.number, judged.kind, judged.args) == (3, "judge", {})
-    history = await asserting.history(road, ME, one.id)
+    history = await assertion.history(road, ME, one.id)
     assert [(v.number, v.text, v.kind) for v in history.versions] == [
         (3, "Is brief", "judge"),
         (2, "At most 20 words", "words"),
@@ -263,41 +263,41 @@ async def test_a_change_makes_a_version_and_words_follow_a_check(both: Room) -> 
     ]
     for wrong in ({"kind": "words"}, {"text": " "}, {"args": {"max": 1}}):
         with pytest.raises(Invalid):
-            await asserting.change(road, ME, one.id, wrong)  # type: ignore[arg-type]  # as given
-    assert (await asserting.get(road, ME, one.id)).number == 3
+            await assertion.change(road, ME, one.id, wrong)  # type: ignore[arg-type]  # as given
+    assert (await assertion.get(road, ME, one.id)).number == 3
 
 
 async def test_many_at_once_all_or_none(both: Room) -> None:
     ann = await both.advisor("Ann", Script(text="Yes."))
     _, (answer,) = await both.say(await both.conversation(ann), "So?")
     road = both.polyvox.resources
-    made = await asserting.from_answer(road, ME, answer.id, said("One", "Two", "Three"))
+    made = await assertion.from_answer(road, ME, answer.id, said("One", "Two", "Three"))
     ids = [one.id for one in made]
-    await asserting.bulk(road, ME, ids[:2], "deactivate")
-    await asserting.bulk(road, ME, ids, "tag", "Tone")
-    await asserting.bulk(road, ME, ids[2:], "untag", "tone")
-    found = await asserting.of_answer(road, ME, answer.id)
+    await assertion.bulk(road, ME, ids[:2], "deactivate")
+    await assertion.bulk(road, ME, ids, "tag", "Tone")
+    await assertion.bulk(road, ME, ids[2:], "untag", "tone")
+    found = await assertion.of_answer(road, ME, answer.id)
     assert [(one.active, one.tags) for one in found] == [
         (False, ("tone",)), (False, ("tone",)), (True, ()),
     ]  # fmt: skip
     with pytest.raises(NotFound):
-        await asserting.bulk(road, ME, [ids[0], "nothing"], "remove")
+        await assertion.bulk(road, ME, [ids[0], "nothing"], "remove")
     with pytest.raises(Invalid):
-        await asserting.bulk(road, ME, ids, "tag")
-    assert len(await asserting.of_answer(road, ME, answer.id)) == 3
+        await assertion.bulk(road, ME, ids, "tag")
+    assert len(await assertion.of_answer(road, ME, answer.id)) == 3
 
     def kept(tx: Tx) -> int:
         return len(tx.all("SELECT hash FROM contexts"))
 
-    assert await asserting.bulk(road, ME, ids[:2], "remove") == ids[:2]
+    assert await assertion.bulk(road, ME, ids[:2], "remove") == ids[:2]
     assert await both.polyvox.database.read(kept, ME) == 1
-    await asserting.remove(road, ME, ids[2])
+    await assertion.remove(road, ME, ids[2])
     assert await both.polyvox.database.read(kept, ME) == 0
-    assert await asserting.of_answer(road, ME, answer.id) == []
+    assert await assertion.of_answer(road, ME, answer.id) == []
     with pytest.raises(NotFound):
-        await asserting.get(road, ME, ids[0])
+        await assertion.get(road, ME, ids[0])
     with pytest.raises(NotFound):
-        await asserting.listed(road, ME, "nobody", Wanted(), 5)
+        await assertion.listed(road, ME, "nobody", AssertionFilter(), 5)
     left = await both.polyvox.database.read(
         lambda tx: tx.all("SELECT source_input, source_text, user_input, words FROM assertions"), ME
     )
@@ -335,5 +335,5 @@ async def test_nothing_is_suggested_for_an_answer_without_words(room: Room) -> N
     assert answer.state == "failed"
     with pytest.raises(Conflict, match="says nothing"):
         await suggest(room.polyvox.resources, ME, answer.id)
-    (made,) = await asserting.from_answer(room.polyvox.resources, ME, answer.id, said("Is brief"))
+    (made,) = await assertion.from_answer(room.polyvox.resources, ME, answer.id, said("Is brief"))
     assert wire(await context(room, made)) == bodies(room, ann)[-1]

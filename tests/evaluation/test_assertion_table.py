@@ -9,7 +9,12 @@ import pytest
 
 from polyvox.errors import Conflict, Invalid, NotFound
 from polyvox.evaluation.tables import assertions, contexts, past_runs
-from polyvox.evaluation.tables.assertions import Assertion, Source, Version, Wanted
+from polyvox.evaluation.tables.assertions import (
+    Assertion,
+    AssertionFilter,
+    AssertionSource,
+    AssertionVersion,
+)
 from polyvox.evaluation.tables.past_runs import PastRun
 from polyvox.ids import content_hash
 from polyvox.memory.tables.redaction import Needles, redact
@@ -33,8 +38,8 @@ CONTEXT = msgspec.json.encode(
 ).decode()
 
 
-def source(context: str = "", **more: str) -> Source:
-    found = Source("a1", "c1", "t1", ASKED, SAID, context)
+def source(context: str = "", **more: str) -> AssertionSource:
+    found = AssertionSource("a1", "c1", "t1", ASKED, SAID, context)
     return replace(found, **more)
 
 
@@ -53,12 +58,12 @@ async def test_an_assertion_comes_back_as_it_went_in(database: Database) -> None
         assert assertions.get(tx.of(ME), "id1") == drawn
         assert assertions.get_many(tx.of(ME), ["id2", "id1"]) == [check, drawn]
         assert assertions.find(tx.of(YOU), "id1") is None
-        assert assertions.list_all(tx.of(YOU), Wanted()) == []
+        assert assertions.list_all(tx.of(YOU), AssertionFilter()) == []
         assert assertions.versions(tx.of(YOU), "id1") == []
 
     await database.write(work, ME)
     for call in (
-        lambda tx: assertions.get(tx, "id1"),
+        lambda tx: assertions.get(tx.of(YOU), "id1"),
         lambda tx: assertions.get_many(tx, ["id1", "nothing"]),
     ):
         with pytest.raises(NotFound, match="no assertion"):
@@ -68,19 +73,19 @@ async def test_an_assertion_comes_back_as_it_went_in(database: Database) -> None
 
 
 async def test_versions_are_added_and_never_changed(database: Database) -> None:
-    def work(tx: Tx) -> list[Version]:
+    def work(tx: Tx) -> list[AssertionVersion]:
         assertions.add(tx, made(1, "Is brief"))
         same = assertions.change(tx, "id1", 5, {"text": "Is brief", "tags": ("a",)})
         assert same.number == 1
         new = assertions.change(tx, "id1", 6, {"kind": "words", "args": {"max": 3}})
         assert (new.number, new.text, new.tags, new.updated_at) == (2, "Is brief", ("a",), 6)
         assert assertions.get(tx, "id1") == new
-        assertions.add_version(tx, Version("id1", 1, "Something else", "judge", {}, 9))
+        assertions.add_version(tx, AssertionVersion("id1", 1, "Something else", "judge", {}, 9))
         return assertions.versions(tx, "id1")
 
     assert await database.write(work, ME) == [
-        Version("id1", 2, "Is brief", "words", {"max": 3}, 6),
-        Version("id1", 1, "Is brief", "judge", {}, 1),
+        AssertionVersion("id1", 2, "Is brief", "words", {"max": 3}, 6),
+        AssertionVersion("id1", 1, "Is brief", "judge", {}, 1),
     ]
 
 
@@ -94,7 +99,7 @@ async def test_lists_are_searched_filtered_and_paged(database: Database) -> None
     ]
 
     def ids(tx: Tx, **wanted: object) -> str:
-        found = assertions.list_all(tx, Wanted(**{"advisor_id": "ann", **wanted}))  # type: ignore[arg-type]  # as given
+        found = assertions.list_all(tx, AssertionFilter(**{"advisor_id": "ann", **wanted}))  # type: ignore[arg-type]  # as given
         return "".join(one.id[2:] for one in found)
 
     def work(tx: Tx) -> None:
@@ -123,13 +128,13 @@ async def test_lists_are_searched_filtered_and_paged(database: Database) -> None
         assert assertions.asserted(tx.of(ME), "c1") == ["a1"]
         seen, after = [], None
         while True:
-            page = assertions.list_page(tx.of(ME), Wanted("ann"), 2, after)
+            page = assertions.list_page(tx.of(ME), AssertionFilter("ann"), 2, after)
             seen += [one.id for one in page.items]
             if (after := page.next) is None:
                 break
         assert seen == ["id1", "id2", "id3", "id4"]
         with pytest.raises(Invalid):
-            assertions.list_page(tx.of(ME), Wanted(), 2, "nowhere")
+            assertions.list_page(tx.of(ME), AssertionFilter(), 2, "nowhere")
 
     await database.write(work, ME)
 
@@ -228,7 +233,7 @@ async def test_forgetting_reaches_everything_of_an_assertion(database: Database)
         one = assertions.get(tx, "id10")
         assert one.source is not None
         assert (one.text, one.source.user_input) == (f"Mentions {REDACTED}", REDACTED)
-        assert assertions.list_all(tx, Wanted(query="zanzibar")) == []
+        assert assertions.list_all(tx, AssertionFilter(query="zanzibar")) == []
         kept = contexts.get(tx, one.source.context_hash)
         assert kept.redacted
         assert msgspec.json.decode(kept.data)["redacted"] is True

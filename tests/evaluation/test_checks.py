@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyvox.errors import Invalid
-from polyvox.evaluation import count as counting
-from polyvox.evaluation import language as languages
+from polyvox.evaluation import count, language
 from polyvox.evaluation.checks import KNOWN, check, described, understood
-from polyvox.evaluation.values import Kind
+from polyvox.evaluation.tables.assertions import Kind
 
 LETTER = "Dear Ann,\n\nStay. The sea will wait, and so will the city.\n\nWhat would you lose?"
 
@@ -176,8 +175,8 @@ SENTENCES = {
 
 
 def test_every_language_it_knows_is_told() -> None:
-    assert set(SENTENCES) == set(languages.NAMES)
-    assert {code: languages.detected(text) for code, text in SENTENCES.items()} == {
+    assert set(SENTENCES) == set(language.NAMES)
+    assert {code: language.detected(text) for code, text in SENTENCES.items()} == {
         code: code for code in SENTENCES
     }
 
@@ -186,16 +185,16 @@ def test_every_language_it_knows_is_told() -> None:
     "text", ["", "Ok.", "1234 5678", "```python\nif a is not b and the_end:\n    pass\n```", "xyz"]
 )
 def test_what_cannot_be_told_is_not_guessed(text: str) -> None:
-    assert languages.detected(text) is None
+    assert language.detected(text) is None
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=300))
 def test_counting_takes_any_text(text: str) -> None:
-    counts = counting.words(text), counting.sentences(text), counting.questions(text)
+    counts = count.words(text), count.sentences(text), count.questions(text)
     assert min(counts) >= 0
-    if counting.words(text) == 0:
-        assert counting.sentences(text) == 0
+    if count.words(text) == 0:
+        assert count.sentences(text) == 0
 
 
 def test_a_reason_quotes_whole_words_of_the_end() -> None:

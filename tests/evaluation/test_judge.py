@@ -22,9 +22,9 @@ from tests.evaluation.suites import (
 from tests.provider import Script
 from tests.session.room import ME, Room, open_room
 
+from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.judge_prompt import judge_hash
-from polyvox.evaluation.values import Assertion
-from polyvox.evaluation.wordings import Wording
+from polyvox.evaluation.tables.assertions import Assertion
 
 
 @pytest.fixture

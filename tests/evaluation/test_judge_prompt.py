@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.evaluation.replies import HOLDS, NOT, Bad, corpus, row, told
 
-from polyvox.evaluation import judge_prompt as judging
+from polyvox.evaluation import judge_prompt
 from polyvox.evaluation.judge_prompt import (
     Subject,
     asked,
@@ -21,7 +21,7 @@ from polyvox.evaluation.judge_prompt import (
     quoted,
     read,
 )
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.models.wire import paired
 
 
@@ -113,7 +113,7 @@ def test_a_good_reply_is_read_whatever_stands_around_it() -> None:
     ]
     for reply in wrapped:
         reading = read(reply, PAIR)
-        assert dict(reading.found) == {A: (HOLDS, "pass"), B: (NOT, "fail")}, reply
+        assert dict(reading.verdicts) == {A: (HOLDS, "pass"), B: (NOT, "fail")}, reply
         assert not reading.wrong
 
 
@@ -128,7 +128,7 @@ def test_the_corpus_is_large_and_every_reply_in_it_is_another_one() -> None:
 @pytest.mark.parametrize("bad", BAD, ids=[one.name for one in BAD])
 def test_no_malformed_reply_passes_silently(bad: Bad) -> None:
     reading = read(bad.text, PAIR, cut=bad.cut)
-    assert {key: said[1] for key, said in reading.found.items()} == dict(bad.allowed)
+    assert {key: said[1] for key, said in reading.verdicts.items()} == dict(bad.allowed)
     assert set(reading.wrong) == {A, B} - set(bad.allowed)
     assert all(reading.wrong.values())
 
@@ -138,7 +138,7 @@ def test_a_reply_cut_anywhere_gives_nothing_that_was_not_whole(at: int) -> None:
     whole = told(row(A, "fail", NOT), row(B))
     reading = read(whole[:at], PAIR, cut=True)
     ends = {A: whole.index("}") + 1, B: whole.index("}", whole.index("}") + 1) + 1}
-    assert set(reading.found) == {key for key, end in ends.items() if end <= at}
+    assert set(reading.verdicts) == {key for key, end in ends.items() if end <= at}
 
 
 @given(
@@ -153,8 +153,8 @@ def test_a_reply_cut_anywhere_gives_nothing_that_was_not_whole(at: int) -> None:
 )
 def test_whatever_json_comes_a_pass_has_its_id_and_its_reason(value: object) -> None:
     reading = read(json.dumps(value), PAIR)
-    assert set(reading.found) | set(reading.wrong) == {A, B}
-    for reason, _ in reading.found.values():
+    assert set(reading.verdicts) | set(reading.wrong) == {A, B}
+    for reason, _ in reading.verdicts.values():
         assert len(reason.strip()) > 1
 
 
@@ -171,12 +171,12 @@ def test_what_a_reason_says_itself() -> None:
 def test_a_question_is_split_by_assertions_and_the_answer_is_never_cut() -> None:
     some = [assertion(n) for n in range(10)]
     ordered = asked(SUBJECT, some, 0)
-    parts, too_long = batches(SUBJECT, ordered, None, 3 * judging.VERDICT_TOKENS)
+    parts, too_long = batches(SUBJECT, ordered, None, 3 * judge_prompt.VERDICT_TOKENS)
     assert [len(part) for part in parts] == [3, 3, 3, 1]
     assert [one for part in parts for one in part] == ordered
     assert too_long == []
 
-    one = judging.size(SUBJECT, ordered[:1]) + judging.VERDICT_TOKENS
+    one = judge_prompt.size(SUBJECT, ordered[:1]) + judge_prompt.VERDICT_TOKENS
     parts, too_long = batches(SUBJECT, ordered, one + 20, 100_000)
     assert all(len(part) == 1 for part in parts)
     assert all(SUBJECT.answer in question(SUBJECT, part) for part in parts)
@@ -187,10 +187,10 @@ def test_a_question_is_split_by_assertions_and_the_answer_is_never_cut() -> None
 
 
 def test_the_judge_has_a_name_by_its_instructions() -> None:
-    assert len(judging.judge_hash()) == 32
-    assert judging.judge_hash() == judging.judge_hash()
+    assert len(judge_prompt.judge_hash()) == 32
+    assert judge_prompt.judge_hash() == judge_prompt.judge_hash()
     assert list(
-        json.loads(judging.schema(["x"]))["properties"]["verdicts"]["items"]["properties"]
+        json.loads(judge_prompt.schema(["x"]))["properties"]["verdicts"]["items"]["properties"]
     ) == [
         "id",
         "reason",

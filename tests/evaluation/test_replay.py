@@ -24,11 +24,11 @@ from tests.session.room import ME, Room, open_room
 
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import Unavailable
-from polyvox.evaluation import replay as replaying
+from polyvox.evaluation import replay
 from polyvox.evaluation.contexts import read
 from polyvox.evaluation.replay import Prompt
 from polyvox.evaluation.tables import assertions, samples
-from polyvox.evaluation.tables.assertions import Wanted
+from polyvox.evaluation.tables.assertions import AssertionFilter
 from polyvox.memory.forget import Target
 from polyvox.memory.tables.redaction import Needles, redact
 from polyvox.memory.values import Partition
@@ -170,12 +170,12 @@ async def test_the_text_of_a_phase_can_be_tried_out(room: Room) -> None:
     original = asked(room, "m1")[-1]
     await assert_of(room, answer_id, "It says something.")
     chosen = await room.polyvox.database.read(
-        lambda tx: assertions.list_all(tx, Wanted(advisor_id=ann.id)), ME
+        lambda tx: assertions.list_all(tx, AssertionFilter(advisor_id=ann.id)), ME
     )
     places = await room.polyvox.database.read(
-        lambda tx: replaying.places(tx, room.polyvox.resources, chosen), ME
+        lambda tx: replay.places(tx, room.polyvox.resources, chosen), ME
     )
-    bench = replaying.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
+    bench = replay.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
     (name,) = places.contexts
     phase = Prompt("Ask one thing back in turn {k}.", "phase:early")
     first = await bench.sample(phase, name, 0)
@@ -243,10 +243,10 @@ async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -
     ann, answer_id, _ = await talked(room, "lab")
     (one,) = await assert_of(room, answer_id, "It says something.")
     places = await room.polyvox.database.read(
-        lambda tx: replaying.places(tx, room.polyvox.resources, [one]), ME
+        lambda tx: replay.places(tx, room.polyvox.resources, [one]), ME
     )
     (name,) = places.contexts
-    bench = replaying.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
+    bench = replay.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
     prompt = Prompt(ann.identity)
     room.provider.queue("m1", Script(status=500))
     with pytest.raises(Unavailable):
@@ -257,10 +257,10 @@ async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -
         first.key, first.text, first.model, first.context_hash, first.prompt_hash
     )
     assert first.usage is not None
-    again = replaying.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
+    again = replay.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
     assert (await again.sample(prompt, name, 0)).text == first.text
     assert len(asked(room, "m1")) == count
-    second = replaying.road_bench(room.polyvox.resources, ME, "run 2", places, None)
+    second = replay.road_bench(room.polyvox.resources, ME, "run 2", places, None)
     for other in (
         await bench.sample(prompt, name, 1),
         await bench.sample(Prompt("Other."), name, 0),

@@ -24,13 +24,12 @@ from tests.provider import Script
 from tests.session.room import ME, Room, open_room
 
 from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.evaluation import assertion as asserting
-from polyvox.evaluation import report as agreeing
+from polyvox.evaluation import assertion, report
+from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.run import KIND
 from polyvox.evaluation.tables import evaluations, verdicts
+from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.evaluation.tables.evaluations import Evaluation
-from polyvox.evaluation.values import Assertion
-from polyvox.evaluation.wordings import Wording
 from polyvox.store import jobs, usage
 from polyvox.values import Advisor, Params
 
@@ -204,7 +203,7 @@ async def test_a_plan_is_kept_to_when_the_prompt_or_an_assertion_changes(room: R
     ann, (made,) = await suite(room)
     run_id = await begin(room, advisor=ann.id)
     await room.polyvox.advisors.update(ME, ann.id, prompt="Something else.")
-    await asserting.change(room.polyvox.resources, ME, made.id, {"text": "It is kind."})
+    await assertion.change(room.polyvox.resources, ME, made.id, {"text": "It is kind."})
     original = asked(room, "m1")[-1]
     found = await finish(room, run_id)
     assert asked(room, "m1")[-1] == original
@@ -278,7 +277,7 @@ async def test_what_cannot_be_begun(room: Room) -> None:
     for error, wish in wrong:
         with pytest.raises(error):
             await begin(room, **wish)
-    await asserting.change(room.polyvox.resources, ME, made.id, {"active": False})
+    await assertion.change(room.polyvox.resources, ME, made.id, {"active": False})
     with pytest.raises(Invalid, match="no active assertions"):
         await begin(room, advisor=ann.id)
     page = await room.polyvox.database.read(lambda tx: evaluations.list_page(tx), ME)
@@ -319,7 +318,7 @@ async def test_a_persons_word_counts_and_is_a_label(room: Room) -> None:
     now = await road.get(ME, found.evaluation.id)
     assert outcomes(now)[kind.assertion_id] == "pass"
     assert now.results.passed == 2
-    told = await room.polyvox.database.read(lambda tx: agreeing.agreements(tx), ME)
+    told = await room.polyvox.database.read(lambda tx: report.agreements(tx), ME)
     overall = told.overall
     assert (overall.n, overall.both_pass, overall.both_fail, overall.judge_fail) == (3, 1, 1, 1)
     assert overall.tpr == 0.5
@@ -381,12 +380,12 @@ async def test_pass_rates_over_prompt_versions(room: Room) -> None:
     judging(room)
     await evaluate(room, advisor=ann.id)
     await evaluate(room, advisor=ann.id, mode="judge")
-    points = await room.polyvox.database.read(lambda tx: agreeing.pass_rates(tx, ann.id), ME)
+    points = await room.polyvox.database.read(lambda tx: report.pass_rates(tx, ann.id), ME)
     assert [(one.version.number, one.passes, one.n) for one in points] == [(1, 1, 2), (2, 2, 2)]
 
 
-async def badges(room: Room, answer_id: str) -> agreeing.Marked:
-    return await room.polyvox.database.read(lambda tx: agreeing.marked(tx, answer_id), ME)
+async def badges(room: Room, answer_id: str) -> report.Marked:
+    return await room.polyvox.database.read(lambda tx: report.marked(tx, answer_id), ME)
 
 
 async def test_new_answers_get_badges_where_that_is_wanted(tmp_path: Path) -> None:
@@ -491,7 +490,7 @@ async def test_the_embedded_model_is_evaluated_offline(tmp_path: Path) -> None:
         (judged,) = await assert_of(room, answer.id, "It is kind.")
         some = Wording("", "words", {"min": 1, "max": 200})
         none = Wording("", "contains", {"text": "xyzzy"})
-        coded = await asserting.from_answer(room.polyvox.resources, ME, answer.id, [some, none])
+        coded = await assertion.from_answer(room.polyvox.resources, ME, answer.id, [some, none])
         found = await evaluate(room, advisor=ann.id)
         assert outcomes(found) == {judged.id: "error", coded[0].id: "pass", coded[1].id: "fail"}
         assert "far too small" in found.evaluation.warnings[0]

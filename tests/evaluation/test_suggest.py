@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyvox.errors import Invalid
+from polyvox.evaluation.assertion import Wording, checked, lines, tags
 from polyvox.evaluation.checks import check
 from polyvox.evaluation.suggest import ask, by_rule, read
-from polyvox.evaluation.wordings import Wording, checked, lines, tags
 
 ANSWER = "You should ask her what she wants to do before you sign it. Have you told her?"
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvox.evaluation import suite
-from polyvox.evaluation.junit import Case, junit
+from polyvox.evaluation.junit import JUnitCase, junit
 from polyvox.evaluation.suite import Results, Unit, compare, results
-from polyvox.evaluation.values import Outcome, Verdict
+from polyvox.evaluation.tables.verdicts import Outcome, Verdict
 
 
 def verdict(
@@ -164,9 +164,11 @@ def test_a_junit_file() -> None:
     text = junit(
         "polyvox eval",
         [
-            Case("Ann", 'It is <short> & "kind".', "pass", "3 of 3 passed"),
-            Case("Ann", "It is kind.", "fail", "1 of 3 passed", ("No.", "It says ]]> & <no>.")),
-            Case("Bob", "It rhymes.", "error", "0 of 0 passed", ("The judge is away.",)),
+            JUnitCase("Ann", 'It is <short> & "kind".', "pass", "3 of 3 passed"),
+            JUnitCase(
+                "Ann", "It is kind.", "fail", "1 of 3 passed", ("No.", "It says ]]> & <no>.")
+            ),
+            JUnitCase("Bob", "It rhymes.", "error", "0 of 0 passed", ("The judge is away.",)),
         ],
         1.25,
         "2026-01-02T03:04:05",
@@ -185,6 +187,6 @@ def test_a_junit_file() -> None:
 
 @given(st.text(), st.text())
 def test_any_text_makes_a_file_that_can_be_read(name: str, reason: str) -> None:
-    text = junit(name, [Case(name, name, "fail", reason, (reason,))], 0, "")
+    text = junit(name, [JUnitCase(name, name, "fail", reason, (reason,))], 0, "")
     root = ET.fromstring(text.encode("utf-8", "surrogatepass"))
     assert root[0][0][0].tag == "failure"

@@ -13,10 +13,10 @@ from tests.provider import Script
 from tests.session.room import ME, Room
 
 from polyvox.evaluation.optimise.findings import Findings
-from polyvox.evaluation.optimise.plan import Wish
+from polyvox.evaluation.optimise.plan import OptimisationRequest
 from polyvox.evaluation.optimise.run import KIND
+from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.evaluation.tables.optimisations import Optimisation
-from polyvox.evaluation.values import Assertion
 from polyvox.values import Advisor
 
 WORKED: dict[str, Any] = {"models": {"judge": "lab:judge", "optimizer": "lab:writer"}}
@@ -64,7 +64,9 @@ class Workshop:
 
     def begun(self, **wish: Any) -> Any:
         """A run that is wanted."""
-        return self.room.polyvox.optimisations.begin(ME, Wish(self.advisor.slug, **wish))
+        return self.room.polyvox.optimisations.begin(
+            ME, OptimisationRequest(self.advisor.slug, **wish)
+        )
 
     async def run(self, **wish: Any) -> Findings:
         """A whole run."""

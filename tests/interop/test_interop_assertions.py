@@ -13,15 +13,19 @@ from tests.provider import Script
 from tests.session.room import ME, Room, open_room
 
 from polyvox.errors import Invalid, TooLarge
-from polyvox.evaluation import assertion as asserting
-from polyvox.evaluation.contexts import Context, Message, Part, read
+from polyvox.evaluation import assertion
+from polyvox.evaluation.assertion import Wording
+from polyvox.evaluation.contexts import Context, SentMessage, SystemBlock, read
 from polyvox.evaluation.tables import assertions, contexts
-from polyvox.evaluation.tables.assertions import Wanted
-from polyvox.evaluation.values import Assertion, Source, Version
-from polyvox.evaluation.wordings import Wording
+from polyvox.evaluation.tables.assertions import (
+    Assertion,
+    AssertionFilter,
+    AssertionSource,
+    AssertionVersion,
+)
 from polyvox.interop import assertion_file, assertion_import
-from polyvox.interop.assertion_file import Entry, Suite
-from polyvox.interop.assertion_reading import understand, whole
+from polyvox.interop.assertion_file import AssertionEntry, Suite
+from polyvox.interop.assertion_suite import understand, whole
 from polyvox.interop.report import Report
 from polyvox.store.database import Database, Tx
 from polyvox.values import Params, Scope
@@ -50,11 +54,11 @@ async def furnished(room: Room) -> str:
     _, (answer,) = await room.say(talk, "Should I\nsell: the boat? # really")
     road = room.polyvox.resources
     said = [Wording("Is brief"), Wording("", "matches", {"pattern": r"^\w+:"})]
-    made = await asserting.from_answer(road, ME, answer.id, said, ["tone"])
-    await asserting.change(road, ME, made[0].id, {"text": "Is terse"})
-    await asserting.change(road, ME, made[0].id, {"text": "Is very terse", "active": False})
-    await asserting.by_hand(road, ME, "ann", [Wording("Is calm")], user_input="yes")
-    await asserting.by_hand(road, ME, "ann", [Wording("null")])
+    made = await assertion.from_answer(road, ME, answer.id, said, ["tone"])
+    await assertion.change(road, ME, made[0].id, {"text": "Is terse"})
+    await assertion.change(road, ME, made[0].id, {"text": "Is very terse", "active": False})
+    await assertion.by_hand(road, ME, "ann", [Wording("Is calm")], user_input="yes")
+    await assertion.by_hand(road, ME, "ann", [Wording("null")])
     return ann.id
 
 
@@ -109,15 +113,15 @@ async def test_elsewhere_by_slug_and_into_somebody_else(tmp_path: Path) -> None:
             report = await take(there, text)
             assert len(report.taken) == 4
             found = await there.read(
-                lambda tx: assertions.list_all(tx, Wanted(advisor_id=mine.id)), ME
+                lambda tx: assertions.list_all(tx, AssertionFilter(advisor_id=mine.id)), ME
             )
-            here = await database.read(lambda tx: assertions.list_all(tx, Wanted()), ME)
+            here = await database.read(lambda tx: assertions.list_all(tx, AssertionFilter()), ME)
             assert {one.id for one in found} == {one.id for one in here}
         bob = await room.advisor("Bob")
         for count in (4, 0):
             report = await take(database, text, into=bob.slug)
             assert len(report.taken) == count
-        ids = await database.read(lambda tx: assertions.list_all(tx, Wanted(bob.id)), ME)
+        ids = await database.read(lambda tx: assertions.list_all(tx, AssertionFilter(bob.id)), ME)
         assert [one.text for one in ids] == ["Is very terse", "Matches ^\\w+:", "Is calm", "null"]
         name = ids[0].source.context_hash if ids[0].source else ""
         stored = await database.read(lambda tx: contexts.get(tx, name), ME)
@@ -128,15 +132,15 @@ async def test_one_that_was_removed_comes_back_and_a_changed_one_stays(tmp_path:
     async with open_room(tmp_path) as room:
         road, database = room.polyvox.resources, room.polyvox.database
         text = await exported(room, ann := await furnished(room))
-        rows = await database.read(lambda tx: assertions.list_all(tx, Wanted(ann)), ME)
-        await asserting.remove(road, ME, rows[0].id)
-        await asserting.change(road, ME, rows[2].id, {"text": "Is serene"})
+        rows = await database.read(lambda tx: assertions.list_all(tx, AssertionFilter(ann)), ME)
+        await assertion.remove(road, ME, rows[0].id)
+        await assertion.change(road, ME, rows[2].id, {"text": "Is serene"})
         report = await take(database, text)
         assert report.taken == ["Is very terse (it had been removed)"]
         assert "Is calm (changed since)" in report.present
-        back = await asserting.get(road, ME, rows[0].id)
+        back = await assertion.get(road, ME, rows[0].id)
         assert back.source == rows[0].source
-        assert (await asserting.get(road, ME, rows[2].id)).text == "Is serene"
+        assert (await assertion.get(road, ME, rows[2].id)).text == "Is serene"
 
 
 async def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
@@ -211,7 +215,7 @@ def test_what_is_no_suite_is_refused_whole(text: str) -> None:
 
 
 def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polyvox.interop.assertion_reading.LARGEST", 10)
+    monkeypatch.setattr("polyvox.interop.assertion_suite.LARGEST", 10)
     with pytest.raises(TooLarge):
         understand("- " + "x" * 20, "it")
     many = "\n".join(f"- Names {n}" for n in range(5001))
@@ -260,15 +264,17 @@ def test_any_text_survives_the_file(asked: str, said: str, system: str) -> None:
         identity=system,
         versioned=system,
         asked=asked,
-        blocks=(Part("identity", system, "{identity}"),),
-        messages=(Message("current", "user", asked, ("ut1",)),),
+        blocks=(SystemBlock("identity", system, "{identity}"),),
+        messages=(SentMessage("current", "user", asked, ("ut1",)),),
         params=Params(temperature=0.25),
         n=3,
         wire_hash="ff",
     )
-    source = Source("an", "c", "t", asked, said, context.hash)
+    source = AssertionSource("an", "c", "t", asked, said, context.hash)
     one = Assertion("i", "a", "Ann", 2, "Is brief", source=source, created_at=1, updated_at=2)
-    suite = Suite("a", "ann", "Ann", (Entry(one, (Version("i", 1, "Is", "judge", {}, 1),)),))
+    suite = Suite(
+        "a", "ann", "Ann", (AssertionEntry(one, (AssertionVersion("i", 1, "Is", "judge", {}, 1),)),)
+    )
     found = understand(assertion_file.write([suite], {context.hash: context}), "it")
     assert (found.refused, found.notes) == ([], [])
     assert found.contexts == {context.hash: context}

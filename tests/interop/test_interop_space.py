@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from tests.session.room import ME, Room, open_room
 
 from polyvox.errors import Invalid
-from polyvox.evaluation import assertion as asserting
+from polyvox.evaluation import assertion
 from polyvox.evaluation.contexts import Context, read, with_prompt
 from polyvox.evaluation.tables import assertions, contexts, past_runs
-from polyvox.evaluation.tables.assertions import Assertion, Wanted
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.interop import assertion_import, space_assertions
-from polyvox.interop.assertion_reading import understand
+from polyvox.interop.assertion_suite import understand
 from polyvox.interop.files import mended
 from polyvox.interop.report import Report
 from polyvox.store.database import Database
@@ -109,7 +109,9 @@ async def take(database: Database, data: object, **more: Any) -> Report:
 
 
 async def everyone(room: Room) -> dict[str, Assertion]:
-    found = await room.polyvox.database.read(lambda tx: assertions.list_all(tx, Wanted()), ME)
+    found = await room.polyvox.database.read(
+        lambda tx: assertions.list_all(tx, AssertionFilter()), ME
+    )
     return {one.id: one for one in found}
 
 
@@ -134,7 +136,7 @@ async def test_a_record_per_response_loses_nothing(room: Room) -> None:
     assert one.source.answer_id == "resp-map-maker-1737914400123"
     assert one.source.user_input == "Why do I never finish?"
     assert one.source.answer == "Where the river bends you stopped drawing."
-    history = await asserting.history(room.polyvox.resources, ME, "assert-1")
+    history = await assertion.history(room.polyvox.resources, ME, "assert-1")
     assert [(run.kind, run.id, dict(run.data)) for run in history.runs] == [
         ("evaluation", "eval-1", RESPONSE["evaluations"][0]),
         ("optimisation", "opt-1", RESPONSE["optimizations"][0]),
@@ -203,7 +205,7 @@ async def test_the_same_ids_of_two_responses_do_not_meet(room: Room) -> None:
     assert renamed[0].id.startswith("assert-1-")
     assert renamed[0].source is not None
     assert renamed[0].source.conversation_id == "conv-9"
-    runs = (await asserting.history(room.polyvox.resources, ME, renamed[0].id)).runs
+    runs = (await assertion.history(room.polyvox.resources, ME, renamed[0].id)).runs
     assert [run.id for run in runs] == ["eval-1", "opt-1"]
     assert (await take(room.polyvox.database, data)).taken == []
 
@@ -211,7 +213,7 @@ async def test_the_same_ids_of_two_responses_do_not_meet(room: Room) -> None:
 async def test_a_synthesis_becomes_a_synthesis(room: Room) -> None:
     record = {**RESPONSE, "advisorName": "synthesis"}
     await take(room.polyvox.database, record)
-    listed = await asserting.listed(room.polyvox.resources, ME, "synthesis", Wanted(), 10)
+    listed = await assertion.listed(room.polyvox.resources, ME, "synthesis", AssertionFilter(), 10)
     assert len(listed.page.items) == 2
 
 

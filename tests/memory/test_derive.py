@@ -320,7 +320,7 @@ async def test_killed_at_any_step_nothing_is_lost_or_doubled(
             except Killed:
                 deaths += 1
                 await sqlite_database.write(
-                    lambda tx: jobs.give_back(tx, desk.runner.id, desk.clock()), ME
+                    lambda tx: jobs.release_all(tx, desk.runner.id, desk.clock()), ME
                 )
             desk.always(
                 {**home("I moved to Porto", f"Now in Porto, {number}."), "summary": "Moved."}

@@ -177,7 +177,7 @@ async def test_a_message_that_is_let_in_later_is_remembered_then(database: Datab
     await database.write(lambda tx: ingest_session(tx, session), ME)
     found = await database.read(lambda tx: remembered(tx, session), ME)
     assert "message 2" not in [text for _, text, _ in found.values()]
-    await database.write(lambda tx: jobs.settle(tx, sessions.INGEST, 1), ME)
+    await database.write(lambda tx: jobs.mark_done(tx, sessions.INGEST, 1), ME)
     await database.write(lambda tx: exclude(tx, 2, False), ME)
     wanted = await database.read(lambda tx: jobs.get(tx, f"ingest:{session}"), ME)
     assert wanted.state == "pending"
@@ -221,8 +221,8 @@ async def test_what_was_only_recalled_becomes_no_fact(
         def again(tx: Tx) -> None:
             own = Partition.own(Scope())
             tx.run("DELETE FROM extractions WHERE session_id = ?", (session,))
-            jobs.again(tx, sessions.INGEST, session, nest.clock[0])
-            jobs.again(tx, "extract", subject_of(own, session), nest.clock[0])
+            jobs.enqueue_again(tx, sessions.INGEST, session, nest.clock[0])
+            jobs.enqueue_again(tx, "extract", subject_of(own, session), nest.clock[0])
 
         await nest.polyvox.database.write(again, Scope())
         await nest.work()

@@ -22,9 +22,8 @@ BOB = {"tenantId": "acme", "userId": "bob"}
 
 
 @pytest.fixture
-async def nest(database_url: str, tmp_path: Path) -> AsyncIterator[Nest]:
-    url = "" if database_url.startswith("sqlite") else database_url
-    async with open_nest(url, tmp_path / "home") as found:
+async def nest(tmp_path: Path) -> AsyncIterator[Nest]:
+    async with open_nest("", tmp_path / "home") as found:
         found.clock[0] = FRIDAY + 10 * 60 * MINUTE
         yield found
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.store.begin import begin_turn
 
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept, Marks
@@ -26,7 +27,7 @@ def talk(tx: Tx) -> Say:
 
     def say(edits: Turn | None = None, session: str = "s") -> Turn:
         new = NewTurn("Well?", (), 7, edits=None if edits is None else edits.id)
-        return turns.begin(tx, made, new, lambda: session, "runner", 99, 9).turn
+        return begin_turn(tx, made, new, session, "runner", 99, 9).turn
 
     return say
 

@@ -114,7 +114,7 @@ async def test_what_is_said_here_is_remembered_there_and_told_again_here(
         assert WORD in sent.lower(), "recalled from there"
 
         await here.polyvox.database.write(
-            lambda tx: jobs.again(tx, INGEST, session, here.clock[0]), ME
+            lambda tx: jobs.enqueue_again(tx, INGEST, session, here.clock[0]), ME
         )
         await here.work()
         assert (await job(here, session)).state == "done"

@@ -263,7 +263,7 @@ async def _broken(world: World, session_id: str) -> None:
     subject = subject_of(Partition.own(Scope()), session_id)
 
     def write(tx: Tx) -> None:
-        jobs.forget(tx, subject)
+        jobs.delete_about(tx, subject)
         jobs.enqueue(tx, SUMMARISE, subject, 1)
         job = jobs.claim(tx, [SUMMARISE], "nobody", 2)
         assert job is not None

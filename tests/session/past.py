@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tests.session.room import ME, Room
+from tests.store.begin import begin_turn
 
 from polyvox.events import TextDelta
 from polyvox.memory.tell import Told, TurnView
@@ -49,11 +50,11 @@ def _turn(
     known = council.everyone(tx)
     asked: Sequence[Advisor] = council.council_of(talk, known, None)
     recipe = council.find_recipe(tx, resources.settings, talk.recipe)
-    begun = turns.begin(
+    begun = begin_turn(
         tx,
         conversation,
         NewTurn(said, tuple(asked), now),
-        lambda: placed(tx, conversation, now, None).session_id,
+        placed(tx, conversation, now, None).session_id,
         resources.runner_id,
         8,
         now,

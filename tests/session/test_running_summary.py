@@ -52,7 +52,7 @@ async def work(room: Room) -> None:
 
 
 async def stored(room: Room) -> list[RunningSummary]:
-    return await room.polyvox.database.read(lambda tx: summaries.every(tx), ME)
+    return await room.polyvox.database.read(lambda tx: summaries.list_all(tx), ME)
 
 
 async def wanted(room: Room, *states: Any) -> list[Job]:
@@ -293,7 +293,7 @@ async def test_a_long_stretch_is_told_in_pieces_and_goes_on_where_it_was_killed(
     assert not any("in short" in text for text in sent(desk)), "half a summary is none"
     tells(desk, "All of it.")
     await desk.polyvox.database.write(
-        lambda tx: jobs.again(tx, summaries.KIND, jobs_subject(part), 0), ME
+        lambda tx: jobs.enqueue_again(tx, summaries.KIND, jobs_subject(part), 0), ME
     )
     await work(desk)
     (whole,) = await stored(desk)

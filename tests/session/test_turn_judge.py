@@ -85,7 +85,7 @@ async def test_a_turn_is_remembered_before_its_session_ends(
                 subject = await session_of(room, turn.id)
                 now = clock()
                 await polyvox.database.write(
-                    lambda tx, k=kind, s=subject, n=now: jobs.again(tx, k, s, n),  # type: ignore[misc]  # bound now
+                    lambda tx, k=kind, s=subject, n=now: jobs.enqueue_again(tx, k, s, n),  # type: ignore[misc]  # bound now
                     ME,
                 )
                 await polyvox.worker.run_due()

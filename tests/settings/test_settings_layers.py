@@ -13,10 +13,10 @@ from polyvox.settings.layers import (
     decision_of,
     fixed_of,
     in_force,
-    laid_under,
     leaves,
+    merged,
     value_of,
-    with_kept,
+    with_stored,
 )
 from polyvox.settings.schema import changeable
 from polyvox.settings.stored import StoredSettings
@@ -115,18 +115,18 @@ def test_settings_of_a_program(tmp_path: Path) -> None:
             "providers": {"lab": {"base_url": "http://127.0.0.1:1", "api_key": SECRET}},
         }
     )
-    assert with_kept(made) is made, "nothing is kept"
+    assert with_stored(made) is made, "nothing is kept"
     assert decision_of(made, "limits.queue").origin == "program"
     assert decision_of(made, "models.default").origin == "default"
     (tmp_path / "settings.toml").write_text('[limits]\nqueue = 9\nstall = 9\n[models]\n'
                                             'default = "scripted:echo"\n')  # fmt: skip
     (tmp_path / "keys.toml").write_text(f'openai = "{SECRET}"')
-    found = with_kept(made)
+    found = with_stored(made)
     assert (found.limits.queue, found.limits.stall) == (3, 9)
     assert found.models.default == "scripted:echo"
     assert found.server.token.reveal() == found.providers["lab"].api_key.reveal() == SECRET
     assert found.keys["openai"].reveal() == SECRET
-    assert with_kept(found) is found
+    assert with_stored(found) is found
     assert SECRET not in f"{found!r}{found.model_dump()!r}{fixed_of(found)!r}{found.keys!r}"
     assert "keys" not in found.model_dump()
 
@@ -136,7 +136,7 @@ def test_values_and_names() -> None:
     assert list(leaves(data)) == ["a", "limits.queue", "providers.x", "providers.y.kind"]
     assert value_of(Settings(), "limits.queue") == 8
     under = {"limits": {"queue": 1, "stall": 1}, "timezone": "UTC"}
-    assert laid_under(under, {"limits": {"queue": 2}}) == {
+    assert merged(under, {"limits": {"queue": 2}}) == {
         "limits": {"queue": 2, "stall": 1},
         "timezone": "UTC",
     }

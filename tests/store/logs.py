@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
+from tests.store.begin import begin_turn
 
 from polyvox.events import (
     Delta,
@@ -81,7 +82,7 @@ def write(tx: Tx, doings: list[Doing]) -> Log:
         log.plain += events.append(tx, talk.id, happened, 0)
 
     asked = tuple(Advisor(new_id(), f"a{n}", f"A{n}", "") for n in range(4))
-    begun = turns.begin(tx, talk.id, NewTurn("Well?", asked, 0), new_id, "r", 8, 0)
+    begun = begin_turn(tx, talk.id, NewTurn("Well?", asked, 0), new_id(), "r", 8, 0)
     append(begun.opening)
     lengths: dict[str, int] = {}
     ended: set[int] = set()

@@ -11,6 +11,7 @@ import pytest
 from polyvox.errors import Conflict, NotFound, StoreError
 from polyvox.store.database import Database, Tx
 from polyvox.store.open import open_database
+from polyvox.values import Scope
 
 INSERT = "INSERT INTO users (id, name, created_at) VALUES (?, ?, ?)"
 
@@ -203,3 +204,15 @@ async def test_the_loop_runs_on_while_work_blocks(database: Database) -> None:
 
 async def _set(event: asyncio.Event) -> None:
     event.set()
+
+
+async def test_a_transaction_knows_its_user(database: Database) -> None:
+    ann, bert = Scope("ann"), Scope("bert")
+
+    def users(tx: Tx) -> list[str]:
+        return [tx.user, tx.scope.user, tx.of(bert).user, tx.user]
+
+    for run in (database.read, database.write):
+        assert await run(users, ann) == ["ann", "ann", "bert", "ann"]
+        with pytest.raises(AttributeError):
+            await run(users)

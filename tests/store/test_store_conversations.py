@@ -14,7 +14,7 @@ from polyvox.store.conversations import (
     OWNED,
     ConversationDetails,
     Conversations,
-    alone_with,
+    sole_advisors,
     update,
 )
 from polyvox.store.councils import Councils
@@ -229,7 +229,7 @@ async def test_those_one_talks_to_alone(conversations: Conversations, database: 
     await conversations.create(ME, recipe="companion")
     await conversations.create(ME, recipe="council", advisors=[first])
     last_first = [second, first]
-    assert await database.read(lambda tx: alone_with(tx, "companion"), ME) == last_first
+    assert await database.read(lambda tx: sole_advisors(tx, "companion"), ME) == last_first
     await conversations.create(ME, recipe="companion", advisors=[first])
-    assert await database.read(lambda tx: alone_with(tx, "companion"), ME) == [first, second]
-    assert await database.read(lambda tx: alone_with(tx, "companion"), YOU) == []
+    assert await database.read(lambda tx: sole_advisors(tx, "companion"), ME) == [first, second]
+    assert await database.read(lambda tx: sole_advisors(tx, "companion"), YOU) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.store.begin import begin_turn
 
 from polyvox.events import (
     AnswerCompleted,
@@ -27,7 +28,7 @@ WHO = tuple(Advisor(name, name, name.title(), "") for name in ("ann", "bob"))
 
 def begin(tx: Tx) -> Begun:
     talk = conversations.create(tx, 0, {})
-    begun = turns.begin(tx, talk.id, NewTurn("Well?", WHO, 0), new_id, "runner", 8, 0)
+    begun = begin_turn(tx, talk.id, NewTurn("Well?", WHO, 0), new_id(), "runner", 8, 0)
     events.append(tx, talk.id, begun.opening, 0)
     return begun
 
@@ -117,10 +118,10 @@ async def test_what_is_open_is_found_with_its_runner(database: Database) -> None
 async def test_an_answer_under_way_shows_its_text_so_far(database: Database) -> None:
     def work(tx: Tx) -> None:
         answer = begin(tx).answers[0]
-        assert turns.seen_answer(tx, answer.id).text == ""
+        assert turns.live_answer(tx, answer.id).text == ""
         say(tx, answer, TextDelta(answer.id, "So ", 0), ThinkingDelta(answer.id, "hm", 0))
         say(tx, answer, TextDelta(answer.id, "far", 3))
-        seen = turns.seen_answer(tx, answer.id)
+        seen = turns.live_answer(tx, answer.id)
         assert (seen.state, seen.text, seen.thinking) == ("streaming", "So far", "hm")
         assert turns.get_answer(tx, answer.id).text == ""
 

@@ -58,7 +58,7 @@ async def test_what_a_dead_runner_held_waits_again_and_the_dead_cannot_end_it(
     lost = await claimed(database, "dead")
     assert lost is not None
     assert await database.read(jobs.holders, ME) == {"dead"}
-    assert await database.write(lambda tx: jobs.give_back(tx, "dead", 20), ME) == 1
+    assert await database.write(lambda tx: jobs.release_all(tx, "dead", 20), ME) == 1
     again = await claimed(database, "living")
     assert again is not None
     assert again.attempts == 2
@@ -103,7 +103,7 @@ async def test_a_job_can_be_wanted_anew(database: Database) -> None:
 
     def end(tx: Tx) -> None:
         jobs.fail(tx, job, "one", "No.", 20)
-        jobs.again(tx, "daily", "monday", 30)
+        jobs.enqueue_again(tx, "daily", "monday", 30)
 
     await database.write(end, ME)
     fresh = await claimed(database, "one")
@@ -115,7 +115,7 @@ async def test_forgetting_a_subject_leaves_nothing_to_do_about_it(database: Data
     def want(tx: Tx) -> None:
         for scope in (ME, YOU):
             jobs.enqueue(tx.of(scope), "ingest", "s1", 10)
-        jobs.forget(tx.of(ME), "s1")
+        jobs.delete_about(tx.of(ME), "s1")
 
     await database.write(want, ME)
     assert await database.read(lambda tx: jobs.list_jobs(tx), ME) == []
@@ -132,7 +132,7 @@ async def test_wanted_again_while_it_runs_is_wanted_once_more(
         jobs.enqueue(tx, "ingest", "s1", 10)
         job = jobs.claim(tx, KINDS, "one", 20)
         assert job is not None
-        jobs.again(tx, "ingest", "s1", 30)
+        jobs.enqueue_again(tx, "ingest", "s1", 30)
         assert jobs.get(tx, job.id).state == "running"
         if ending == "finish":
             jobs.finish(tx, job, "one", 40)
@@ -188,14 +188,14 @@ async def test_a_wish_is_not_lost_to_who_begins_the_job_right_then(
     for behind in range(1, 5):
 
         def work(tx: Tx, behind: int = behind) -> tuple[Job, bool]:
-            jobs.forget(tx, "s")
+            jobs.delete_about(tx, "s")
             jobs.enqueue(tx, "ingest", "s", 10)
             if state == "done":
                 first = jobs.claim(tx, KINDS, "one", 20)
                 assert first is not None
                 jobs.finish(tx, first, "one", 20)
             watched = Begun(tx, behind)
-            jobs.again(cast("Tx", watched), "ingest", "s", 30)
+            jobs.enqueue_again(cast("Tx", watched), "ingest", "s", 30)
             left = jobs.get(tx, "ingest:s")
             if left.state == "running":
                 jobs.finish(tx, left, "two", 110)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.store.begin import begin_turn
 
 from polyvox.errors import NotFound
 from polyvox.ids import new_id
-from polyvox.store import conversations, receipts, turns
+from polyvox.store import conversations, receipts
 from polyvox.store.database import Database, Tx
 from polyvox.store.turns import NewTurn
 from polyvox.values import Advisor, Scope
@@ -21,7 +22,7 @@ def answers(tx: Tx, count: int) -> tuple[str, list[str]]:
     made = []
     for number in range(count):
         new = NewTurn(f"message {number}", (ANN, BOB), number)
-        begun = turns.begin(tx, talk, new, new_id, "r", 999, 0)
+        begun = begin_turn(tx, talk, new, new_id(), "r", 999, 0)
         made.append(begun.answers[0].id)
     return talk, made
 

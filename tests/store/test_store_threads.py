@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.store.begin import begin_turn
 
 from polyvox.ids import new_id
 from polyvox.store import conversations, threads, turns
@@ -16,13 +16,13 @@ from polyvox.store.threads import (
     STRIDE,
     Need,
     Reach,
+    count_answered_messages,
     count_answers,
-    count_said,
-    last_said,
+    last_answered_message,
     path,
+    quotable_answers,
     read_threads,
     went_unanswered,
-    words_of,
 )
 from polyvox.store.turns import NewTurn
 from polyvox.thread import Other, Own, Thread, ThreadTurn
@@ -130,7 +130,7 @@ def grow(tx: Tx, steps: list[Step]) -> Tree:
             session = tree.turns[-1 - back].session_id or session
         session = max(session, wanted)  # sessions only ever follow each other
         new = NewTurn(f"message {number}", WHO, number)
-        begun = turns.begin(tx, tree.conversation, new, partial(str, session), "r", 99, number)
+        begun = begin_turn(tx, tree.conversation, new, session, "r", 99, number)
         turn = replace(begun.turn, excluded=excluded, state="completed")
         tx.run(
             "UPDATE turns SET excluded = ?, state = 'completed' WHERE id = ?",
@@ -205,8 +205,8 @@ async def test_threads_equal_a_simple_reading(database: Database, steps: list[St
                 assert count_answers(tx, turn, who.id, 2) == min(2, want)
             mine = [one for one in tree.before(turn) if one.session_id == turn.session_id]
             mine = [one for one in mine if tree.answered(one)]
-            assert count_said(tx, turn) == len(mine), "excluded or not"
-            assert last_said(tx, turn) == (mine[-1].content if mine else None)
+            assert count_answered_messages(tx, turn) == len(mine), "excluded or not"
+            assert last_answered_message(tx, turn) == (mine[-1].content if mine else None)
             assert went_unanswered(tx, turn.id) != tree.answered(turn)
             segments = path(tx, turn.branch_id, turn.depth)
             on_path = turns.on_path(tx, tree.conversation, segments)
@@ -214,7 +214,9 @@ async def test_threads_equal_a_simple_reading(database: Database, steps: list[St
                 *(one.id for one in tree.before(turn)),
                 turn.id,
             ]
-            assert [word[0] for word in words_of(tx, turn.id)] == [a.id for a in tree.spoken(turn)]
+            assert [word[0] for word in quotable_answers(tx, turn.id)] == [
+                a.id for a in tree.spoken(turn)
+            ]
 
     await database.read(look, ME)
 
@@ -226,7 +228,9 @@ async def test_the_messages_of_a_session_are_counted_further_than_a_stride(
     tree = await database.write(lambda tx: grow(tx, steps), ME)
     counts = [0, *range(5), *range(120)][1:]
     look = [4, 5, 4 + STRIDE, 5 + STRIDE, 6 + STRIDE, 124]
-    found = await database.read(lambda tx: [count_said(tx, tree.turns[n]) for n in look], ME)
+    found = await database.read(
+        lambda tx: [count_answered_messages(tx, tree.turns[n]) for n in look], ME
+    )
     assert found == [counts[n] for n in look]
 
 
@@ -289,7 +293,7 @@ def _branched(tx: Tx, tree: Tree) -> Turn:
     """A turn that says something else at depth 100."""
     old = tree.turns[99]
     new = NewTurn("instead", (WHO[0],), 0, edits=old.id)
-    begun = turns.begin(tx, tree.conversation, new, lambda: "s1", "r", 99, 0)
+    begun = begin_turn(tx, tree.conversation, new, "s1", "r", 99, 0)
     assert (begun.turn.depth, begun.turn.parent_id) == (old.depth, old.parent_id)
     tree.turns.append(begun.turn)
     return begun.turn
@@ -339,7 +343,7 @@ async def test_blank_words_are_no_words_here_and_there(database: Database, blank
 
     def both(tx: Tx) -> int:
         tx.run("UPDATE answers SET state = 'stopped', text = ? WHERE id = ?", (blank, answer.id))
-        return len(words_of(tx, tree.turns[0].id))
+        return len(quotable_answers(tx, tree.turns[0].id))
 
     assert await database.write(both, ME) == 2
     assert not answer.speaks

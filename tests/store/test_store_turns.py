@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from tests.store.begin import begin_turn
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.events import AnswerStarted, TurnStarted
@@ -27,7 +28,7 @@ def talk(tx: Tx) -> tuple[str, Begin]:
 
     def begin(text: str = "Well?", *, over: bool = True, limit: int = 8, **more: str) -> Begun:
         new = NewTurn(text, (ANN, BOB), 7, **more)
-        begun = turns.begin(tx, made, new, lambda: "s", "runner", limit, 9)
+        begun = begin_turn(tx, made, new, "s", "runner", limit, 9)
         if over:
             tx.run("UPDATE answers SET state = 'completed' WHERE turn_id = ?", (begun.turn.id,))
             tx.run("UPDATE turns SET state = 'completed' WHERE id = ?", (begun.turn.id,))
@@ -115,7 +116,7 @@ async def test_what_is_not_there_or_belongs_to_another(database: Database) -> No
         new = NewTurn("x", (ANN,), 0)
         for scope, conversation in ((YOU, made), (ME, "nothing")):
             with pytest.raises(NotFound):
-                turns.begin(tx.of(scope), conversation, new, lambda: "s", "r", 8, 0)
+                begin_turn(tx.of(scope), conversation, new, "s", "r", 8, 0)
         with pytest.raises(NotFound):
             turns.get_turn(tx.of(YOU), begun.turn.id)
         with pytest.raises(NotFound):
@@ -125,11 +126,11 @@ async def test_what_is_not_there_or_belongs_to_another(database: Database) -> No
         assert turns.answers_of(tx.of(YOU), begun.turn.id) == []
         other, _ = talk(tx)
         with pytest.raises(NotFound, match="in this conversation"):
-            turns.begin(
+            begin_turn(
                 tx.of(ME),
                 other,
                 NewTurn("x", (ANN,), 0, edits=begun.turn.id),
-                lambda: "s",
+                "s",
                 "r",
                 8,
                 0,
@@ -213,7 +214,7 @@ async def test_every_field_of_an_answer_comes_back(database: Database) -> None:
         answer = replace(whole, turn_id=turn.id)
         turns.insert_answer(tx, turn, answer, None)
         assert turns.get_answer(tx, "a") == answer
-        assert turns.seen_answer(tx, "a") == answer
+        assert turns.live_answer(tx, "a") == answer
 
     await database.write(work, ME)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.store.begin import begin_turn
 from tests.store.logs import take
 
 from polyvox.events import Numbered, TextDelta, ThinkingDelta, TurnCompleted
@@ -69,7 +70,7 @@ class Desk:
         """The text of every answer as the store has it now."""
 
         def read(tx: Tx) -> dict[str, str]:
-            return {one: turns.seen_answer(tx, one).text for one in self.answers}
+            return {one: turns.live_answer(tx, one).text for one in self.answers}
 
         return await self.database.read(read, ME)
 
@@ -85,7 +86,7 @@ async def lay(database: Database, answers: int = 3) -> Desk:
 
     def begin(tx: Tx) -> list[str]:
         new = NewTurn("Well?", asked, clock())
-        begun = turns.begin(tx, talk.id, new, new_id, "runner", 8, clock())
+        begun = begin_turn(tx, talk.id, new, new_id(), "runner", 8, clock())
         events.append(tx, talk.id, begun.opening, clock())
         return [answer.id for answer in begun.answers]
 

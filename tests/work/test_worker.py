@@ -71,7 +71,7 @@ async def test_what_another_has_in_hand_is_waited_for(database: Database, runner
             ME,
         )
     await database.write(lambda tx: jobs.enqueue(tx, "task", "theirs", 0), Scope("bert"))
-    seen = asyncio.create_task(other.see_done(ME, "task"))
+    seen = asyncio.create_task(other.run_all_due(ME, "task"))
     await quick.wait()
     assert not seen.done(), "one is still in hand"
     enough.set()

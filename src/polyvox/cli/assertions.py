@@ -20,17 +20,15 @@ from polyvox.cli.run import run
 from polyvox.cli.words import count, one_line, when
 from polyvox.errors import Invalid
 from polyvox.evaluation import assertion as assertion_room
-from polyvox.evaluation.assertion import whose
+from polyvox.evaluation.assertion import Wording, lines, whose
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import LintedWording
 from polyvox.evaluation.lint import lint as lint_wordings
 from polyvox.evaluation.shapes import AssertionOut, HistoryOut
 from polyvox.evaluation.suggest import suggest as suggest_assertions
 from polyvox.evaluation.tables import assertions as rows
-from polyvox.evaluation.tables.assertions import Details, Wanted
-from polyvox.evaluation.values import Assertion, Kind
-from polyvox.evaluation.wordings import Wording, lines
-from polyvox.interop import assertion_import, assertion_reading, files
+from polyvox.evaluation.tables.assertions import Assertion, AssertionDetails, AssertionFilter, Kind
+from polyvox.interop import assertion_import, assertion_suite, files
 from polyvox.interop.assertion_file import LARGEST
 from polyvox.store.database import Tx
 
@@ -86,7 +84,9 @@ def list_assertions(
         def read(tx: Tx) -> list[Assertion]:
             owner = None if advisor is None else whose(tx, advisor.removeprefix("@"))[0]
             named = None if kind is None else _kind(kind)
-            wanted: Wanted = Wanted(owner, search, tag and tag.casefold(), named, active)
+            wanted: AssertionFilter = AssertionFilter(
+                owner, search, tag and tag.casefold(), named, active
+            )
             return rows.list_all(tx, wanted)
 
         matches = await app.database.read(read, SCOPE)
@@ -205,7 +205,7 @@ def edit(
     given = _arguments(arg, min_, max_)
 
     async def work(app: Polyvox) -> None:
-        details: Details = {}
+        details: AssertionDetails = {}
         if text is not None:
             details["text"] = text
         if kind is not None:
@@ -254,7 +254,7 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
             if advisor is None:
                 return []
             owner, _ = whose(tx, advisor.removeprefix("@"))
-            stored = rows.list_all(tx, Wanted(advisor_id=owner, active=True))
+            stored = rows.list_all(tx, AssertionFilter(advisor_id=owner, active=True))
             return [Wording(wording.text, wording.kind, wording.args) for wording in stored]
 
         if not text and advisor is None:
@@ -313,7 +313,7 @@ def import_(
     """Take assertions from a file. Taking the same file twice adds nothing."""
 
     async def work(app: Polyvox) -> int:
-        parsed = assertion_reading.understand(files.read_text(file, LARGEST), str(file))
+        parsed = assertion_suite.understand(files.read_text(file, LARGEST), str(file))
         into = None if advisor is None else advisor.removeprefix("@")
         report = await assertion_import.store(
             app.database, SCOPE, app.clock(), parsed, into=into, dry=dry_run
@@ -336,7 +336,7 @@ def export(
     async def work(app: Polyvox) -> None:
         def read(tx: Tx) -> str:
             named = [whose(tx, slug.removeprefix("@")) for slug in advisor or ()]
-            return assertion_reading.whole(tx, named or rows.owners(tx))
+            return assertion_suite.whole(tx, named or rows.owners(tx))
 
         put(await app.database.read(read, SCOPE), output, force=force)
 

@@ -23,8 +23,8 @@ from polyvox.cli.progress import Bar, follow, run_of
 from polyvox.cli.run import run
 from polyvox.cli.words import NANO, count, money, one_line
 from polyvox.errors import Invalid, NotFound
-from polyvox.evaluation.junit import Case, junit
-from polyvox.evaluation.plan import Wish
+from polyvox.evaluation.junit import JUnitCase, junit
+from polyvox.evaluation.plan import EvaluationRequest
 from polyvox.evaluation.run import KIND
 from polyvox.evaluation.shapes import (
     AgreementOut,
@@ -113,7 +113,7 @@ def evaluate(
         if retry_errors:
             run_id = await _taken_up(app, advisor)
         else:
-            wish = Wish(
+            wish = EvaluationRequest(
                 advisor=advisor,
                 assertion_ids=tuple(assertion) if assertion else None,
                 mode="judge" if stored else "replay",
@@ -274,7 +274,7 @@ def _as_json(data: object) -> str:
 
 def _as_junit(report: EvaluationOut) -> str:
     cases = [
-        Case(
+        JUnitCase(
             suite=row.advisor_name or "polyvox",
             name=row.text,
             outcome=row.outcome,

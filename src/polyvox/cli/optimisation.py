@@ -16,7 +16,7 @@ from polyvox.cli.progress import Bar, follow, run_of
 from polyvox.cli.run import run
 from polyvox.cli.words import NANO, count, money
 from polyvox.errors import Invalid
-from polyvox.evaluation.optimise.plan import Wish, price_warnings
+from polyvox.evaluation.optimise.plan import OptimisationRequest, price_warnings
 from polyvox.evaluation.optimise.run import KIND
 from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
 from polyvox.evaluation.tables import optimisations
@@ -96,15 +96,15 @@ def _wish(
     engine: str,
     holdout: float | None,
     target: str,
-) -> Wish:
+) -> OptimisationRequest:
 
     if advisor is None:
         raise Invalid("Which advisor?", "polyvox optimize SLUG; `polyvox advisors list` has them.")
     ids = tuple(assertion) if assertion else None
-    return Wish(advisor, ids, target, engine, iterations, budget, holdout)
+    return OptimisationRequest(advisor, ids, target, engine, iterations, budget, holdout)
 
 
-async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
+async def _estimate(app: Polyvox, wish: OptimisationRequest, *, json: bool) -> int:
     prepared, estimate = await app.optimisations.estimate(SCOPE, wish)
     warnings = price_warnings(wish, prepared, estimate.cost, estimate.confirmation)
     planned = PlannedOut.of(prepared, estimate, warnings)
@@ -123,7 +123,7 @@ async def _estimate(app: Polyvox, wish: Wish, *, json: bool) -> int:
     return 0
 
 
-async def _begin(app: Polyvox, wish: Wish, *, accept: bool, json: bool) -> int:
+async def _begin(app: Polyvox, wish: OptimisationRequest, *, accept: bool, json: bool) -> int:
     made = await app.optimisations.begin(SCOPE, wish)
     for warning in made.warnings:
         note(warning)
@@ -177,16 +177,16 @@ def _show(detail: OptimizationDetail) -> None:
     rows = []
     for row in detail.results:
         sides = [
-            f"{one.passes}/{one.passes + one.fails}" if one is not None else "-"
-            for one in (row.before, row.after)
+            f"{side.passes}/{side.passes + side.fails}" if side is not None else "-"
+            for side in (row.before, row.after)
         ]
         kind = "guard" if row.guard else "unseen" if row.holdout else ""
         rows.append((*sides, kind, row.text))
     table(("before", "after", "", "assertion"), rows, empty="Nothing was compared.")
-    for one in detail.attempts:
-        rate = "" if one.rate is None else f" {one.rate:.0%}"
-        noted = f": {one.note}" if one.note else ""
-        say(f"  attempt {one.number} (from {one.parent}) {one.state}{rate}{noted}")
+    for attempt in detail.attempts:
+        rate = "" if attempt.rate is None else f" {attempt.rate:.0%}"
+        noted = f": {attempt.note}" if attempt.note else ""
+        say(f"  attempt {attempt.number} (from {attempt.parent}) {attempt.state}{rate}{noted}")
     marks = {"same": " ", "added": "+", "removed": "-"}
     for line in detail.diff:
         say(f"{marks[line.kind]} {line.text}")

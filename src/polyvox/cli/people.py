@@ -18,7 +18,7 @@ DIMMEST = 0.19
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class Speaker:
     """An advisor as answers name it."""
 
     id: str
@@ -30,7 +30,7 @@ class Person:
 class People:
     """Everyone who ever answered."""
 
-    def __init__(self, known: dict[str, Person]) -> None:
+    def __init__(self, known: dict[str, Speaker]) -> None:
         self._known = known
 
     @classmethod
@@ -38,7 +38,7 @@ class People:
         """Read the advisors of this user."""
         advisors = await app.database.read(everyone, scope)
         known = {
-            advisor.id: Person(
+            advisor.id: Speaker(
                 advisor.id,
                 advisor.slug,
                 advisor.name,
@@ -48,15 +48,15 @@ class People:
         }
         return cls(known)
 
-    def get(self, advisor_id: str, name: str = "") -> Person:
-        """The person of that id, under the name it had at the time where one is given."""
-        person = self._known.get(advisor_id)
-        if person is None:
+    def get(self, advisor_id: str, name: str = "") -> Speaker:
+        """The speaker of that id, under the name it had at the time where one is given."""
+        speaker = self._known.get(advisor_id)
+        if speaker is None:
             own = {ASSISTANT_ID: "Assistant", SYNTHESIS_ID: "Synthesis"}.get(advisor_id, "")
             name = mended_name(name or own or advisor_id, LONGEST, "somebody")
-            return Person(advisor_id, advisor_id, name, GREY)
-        name = mended_name(name or person.name, LONGEST, person.slug)
-        return Person(person.id, person.slug, name, person.color)
+            return Speaker(advisor_id, advisor_id, name, GREY)
+        name = mended_name(name or speaker.name, LONGEST, speaker.slug)
+        return Speaker(speaker.id, speaker.slug, name, speaker.color)
 
 
 def legible(color: str) -> str:

@@ -28,7 +28,7 @@ LOOK = 0.1
 """Seconds between two looks at how far a run is."""
 
 
-class Seen(Protocol):
+class RunSnapshot(Protocol):
     """A run at one moment."""
 
     @property
@@ -37,7 +37,7 @@ class Seen(Protocol):
         ...
 
 
-R = TypeVar("R", bound=Seen)
+R = TypeVar("R", bound=RunSnapshot)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,10 +67,10 @@ def show(session: SessionId, json: Json = False) -> None:
         messages = await app.database.read(lambda tx: messages_in(tx, chosen), SCOPE)
         if json:
             body = await app.database.read(lambda tx: inspect.get_session(tx, session), SCOPE)
-            said = [
+            sent = [
                 {"turn_id": turn, "said_at": at, "content": text} for turn, at, text in messages
             ]
-            say_json(asdict(body) | {"said": said})
+            say_json(asdict(body) | {"said": sent})
             return
         say(f"session {chosen.id} in conversation {chosen.conversation_id}")
         zone = app.settings.timezone

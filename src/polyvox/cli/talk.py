@@ -21,7 +21,7 @@ from polyvox.cli.failure import STOPPED
 from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import note, note_kindly
 from polyvox.cli.people import People
-from polyvox.cli.show.views import View
+from polyvox.cli.show.views import AnswerView
 from polyvox.receive import mentioned
 from polyvox.store import turns as turn_rows
 from polyvox.values import Answer
@@ -47,7 +47,7 @@ class Outcome:
 class Talk:
     """One conversation with the app."""
 
-    def __init__(self, app: Polyvox, view: View, model: str | None = None) -> None:
+    def __init__(self, app: Polyvox, view: AnswerView, model: str | None = None) -> None:
         self.app = app
         self.view = view
         self.model = model

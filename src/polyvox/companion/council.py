@@ -35,7 +35,7 @@ from polyvox.quote import quoted
 from polyvox.resources import Resources
 from polyvox.store import conversations
 from polyvox.store.database import Tx
-from polyvox.store.threads import count_said
+from polyvox.store.threads import count_answered_messages
 from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import Recall, Turn
 
@@ -90,7 +90,7 @@ def _said_before(tx: Tx, turn: Turn, thread: Thread) -> int:
     mine = [one for one in thread.past if one.session_id == turn.session_id]
     if len(thread.past) == turn.depth - 1 and all(one.own for one in mine):  # all are there
         return len(mine)
-    return count_said(tx, turn)
+    return count_answered_messages(tx, turn)
 
 
 async def _recollect(

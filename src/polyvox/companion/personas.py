@@ -40,7 +40,7 @@ def personas(tx: Tx) -> list[Persona]:
     ours = [*ABOUT, *(slug for slug in shipped() if slug not in ABOUT)]
     found = [_persona(tx, slug, advisors.find(tx, slug)) for slug in ours]
     known = {one.advisor.id for one in found if one.advisor is not None}
-    for one in conversations.alone_with(tx, RECIPE):
+    for one in conversations.sole_advisors(tx, RECIPE):
         advisor = None if one in known else advisors.find(tx, one)
         if advisor is not None:
             found.append(_persona(tx, advisor.slug, advisor))

@@ -44,8 +44,8 @@ from polyvox.store.database import Tx
 from polyvox.store.threads import (
     Need,
     Reach,
-    count_said,
-    last_said,
+    count_answered_messages,
+    last_answered_message,
     read_threads,
     went_unanswered,
 )
@@ -286,8 +286,8 @@ def _see(tx: Tx, view: TurnView) -> _Seen:
     ]
     kept = companions.session(tx, view.session) or Kept()
     recall = conversations.recall_of(tx, turn.conversation_id)
-    number = count_said(tx, turn) + 1
-    first = (last_said(tx, turn) if number == 2 else None) or turn.content
+    number = count_answered_messages(tx, turn) + 1
+    first = (last_answered_message(tx, turn) if number == 2 else None) or turn.content
     marks = companions.marks(tx, turn)
     states = _states(tx, view)
     clock.mark("session", clock.began)

@@ -19,25 +19,26 @@ _EXCUSE = re.compile(r"\*\((?:No answer|Not finished): [^\n]*\)\*\Z")
 
 
 def labels(members: Sequence[Advisor]) -> dict[str, str]:
-    """What each advisor is called in the text, by id."""
-    found: dict[str, str] = {}
+    """The label of each advisor in the text, by id."""
+    labels_by_id: dict[str, str] = {}
     for advisor in members:
         name, number = " ".join(advisor.name.split()), 1
         label = name
-        while label in found.values():
+        while label in labels_by_id.values():
             number += 1
             label = f"{name} ({number})"
-        found[advisor.id] = label
-    return found
+        labels_by_id[advisor.id] = label
+    return labels_by_id
 
 
 def heading(label: str) -> str:
-    """How a section begins."""
+    """The heading of a section."""
     return f"## {label}\n\n"
 
 
 def excuse(error: ModelError, *, begun: bool) -> str:
-    """What stands in a section instead of an answer, or behind the part of it that came."""
+    """The line that stands in a section instead of an answer, or behind the part of it that
+    came."""
     words = " ".join(error.message.split())
     return f"\n\n*(Not finished: {words})*" if begun else f"*(No answer: {words})*"
 
@@ -50,7 +51,8 @@ class Nested:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """What can be shown of it by now; marks that may begin a heading wait for what follows."""
+        """Return the text that can be shown by now; marks that may begin a heading wait for what
+        follows."""
         if self._fresh or "#" in text:
             start = "\n" if self._fresh else ""
             text = (start + self._held + text).replace("\n## ", "\n### ")
@@ -62,7 +64,7 @@ class Nested:
         return text
 
     def end(self) -> str:
-        """What was still held."""
+        """Return the text that was still held."""
         held, self._held = self._held, ""
         return held
 
@@ -70,10 +72,10 @@ class Nested:
 def taken_apart(text: str, called: Mapping[str, str]) -> dict[str, str]:
     """The sections of such a text by advisor id; those that failed or are nobody's are left out."""
     whose = {label: advisor_id for advisor_id, label in called.items()}
-    found: dict[str, str] = {}
+    sections: dict[str, str] = {}
     parts = _LABEL.split(text)
     for label, body in zip(parts[1::2], parts[2::2], strict=True):
         advisor_id, words = whose.get(label.strip()), body.strip()
         if advisor_id is not None and words and not _EXCUSE.search(words):
-            found[advisor_id] = words
-    return found
+            sections[advisor_id] = words
+    return sections

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyvox.errors import Invalid
-from polyvox.evaluation import count as counting
-from polyvox.evaluation import language as languages
+from polyvox.evaluation import count, language
 from polyvox.evaluation.pattern import compiled
-from polyvox.evaluation.values import Kind, Outcome
+from polyvox.evaluation.tables.assertions import Kind
+from polyvox.evaluation.tables.verdicts import Outcome
 from polyvox.receive import clean
 
 COUNTED = ("words", "sentences", "questions")
@@ -41,7 +41,7 @@ Args = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check found, the reason first."""
+    """The finding of a check, the reason first."""
 
     reason: str
     outcome: Outcome
@@ -63,7 +63,7 @@ def understood(kind: Kind, args: Mapping[str, Any] | None) -> Args:
 
 
 def check(kind: Kind, args: Mapping[str, Any], answer: str) -> Checked:
-    """What a check finds in an answer. `judge` is no check: a model has to look."""
+    """Look at an answer. `judge` is no check: a model has to look."""
     if kind == "judge":
         raise ValueError("a judged assertion is not checked in code")
     return _CHECKS[kind](args, answer)
@@ -78,7 +78,7 @@ def described(kind: Kind, args: Mapping[str, Any]) -> str:
     if kind == "matches":
         return f"Matches {args['pattern']}"
     if kind == "language":
-        return f"Is in {languages.NAMES[args['language']]}"
+        return f"Is in {language.NAMES[args['language']]}"
     if kind == "json":
         keys = ", ".join(args.get("keys", ()))
         return f"Is valid JSON with {keys}" if keys else "Is valid JSON"
@@ -135,41 +135,41 @@ def _pattern(given: Args) -> Args:
     if not isinstance(pattern, str) or not pattern:
         raise Invalid("The pattern is missing.", "Give it as `pattern`.", param="args")
     clean(pattern, "pattern", LONGEST_TEXT, empty=True)
-    found = {
+    args = {
         "pattern": pattern,
         "ignore_case": _flag(given, "ignore_case", otherwise=False),
         "lines": _flag(given, "lines", otherwise=False),
     }
-    compiled(pattern, ignore_case=found["ignore_case"], lines=found["lines"])
-    return found
+    compiled(pattern, ignore_case=args["ignore_case"], lines=args["lines"])
+    return args
 
 
 def _language(given: Args) -> Args:
     code = given.get("language")
-    known = ", ".join(sorted(languages.NAMES))
+    known = ", ".join(sorted(language.NAMES))
     if not isinstance(code, str):
         raise Invalid("The language is missing.", f"Known are {known}.", param="args")
-    found = code.strip().lower().partition("-")[0]
-    if found not in languages.NAMES:
-        named = {name.lower(): one for one, name in languages.NAMES.items()}
-        found = named.get(code.strip().lower(), "")
-    if not found:
+    wanted = code.strip().lower().partition("-")[0]
+    if wanted not in language.NAMES:
+        named = {name.lower(): code_ for code_, name in language.NAMES.items()}
+        wanted = named.get(code.strip().lower(), "")
+    if not wanted:
         raise Invalid(
             f"The language {code[:40]!r} cannot be told from others here.",
             f"Known are {known}; leave others to a judge.",
             param="args",
         )
-    return {"language": found}
+    return {"language": wanted}
 
 
 def _keys(given: Args) -> Args:
     keys = given.get("keys", [])
-    if not isinstance(keys, list | tuple) or not all(isinstance(one, str) for one in keys):
+    if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
         raise Invalid("`keys` must be a list of names.", "Correct it.", param="args")
     if len(keys) > MOST_KEYS:
         raise Invalid(f"`keys` has more than {MOST_KEYS} names.", "Name fewer.", param="args")
-    for one in keys:
-        clean(one, "keys", 200)
+    for key in keys:
+        clean(key, "keys", 200)
     return {"keys": list(dict.fromkeys(keys))} if keys else {}
 
 
@@ -194,14 +194,19 @@ _READERS: dict[Kind, Callable[[Args], Args]] = {
 }
 
 
+Check = Callable[[Mapping[str, Any], str], Checked]
+"""Looks at an answer, with the arguments of its kind."""
+
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def _counted(what: str, count: Callable[[str], int]) -> Callable[[Mapping[str, Any], str], Checked]:
+def _counted(
+    what: str, counter: Callable[[str], int]
+) -> Callable[[Mapping[str, Any], str], Checked]:
     def look(args: Mapping[str, Any], answer: str) -> Checked:
-        found = count(answer)
-        reason = f"It has {_many(found, what)}; wanted: {_range(args, what)}."
-        inside = args.get("min", 0) <= found <= args.get("max", found)
+        number = counter(answer)
+        reason = f"It has {_many(number, what)}; wanted: {_range(args, what)}."
+        inside = args.get("min", 0) <= number <= args.get("max", number)
         return Checked(reason, "pass" if inside else "fail")
 
     return look
@@ -220,7 +225,7 @@ def _lacks(args: Mapping[str, Any], answer: str) -> Checked:
 
 
 def _found(args: Mapping[str, Any], answer: str) -> bool:
-    """Whether a text stands in an answer, however its accents are coded and its lines are
+    """True if a text stands in an answer, however its accents are coded and its lines are
     broken."""
     wanted, text = _plain(args["text"]), _plain(answer)
     if args.get("ignore_case", True):
@@ -239,8 +244,8 @@ def _plain(text: str) -> str:
 
 
 def _joined(left: str, right: str) -> bool:
-    """Whether two characters belong to one word (in scripts that part their words)."""
-    return left.isalnum() and right.isalnum() and counting.words(left + right) == 1
+    """True if two characters belong to one word (in scripts that part their words)."""
+    return left.isalnum() and right.isalnum() and count.words(left + right) == 1
 
 
 def _matches(args: Mapping[str, Any], answer: str) -> Checked:
@@ -249,9 +254,9 @@ def _matches(args: Mapping[str, Any], answer: str) -> Checked:
         ignore_case=bool(args.get("ignore_case", False)),
         lines=bool(args.get("lines", False)),
     )
-    found = pattern.search(answer.strip())
-    reason = f"The pattern {args['pattern']} is {'' if found else 'not '}found in it."
-    return Checked(reason, "pass" if found else "fail")
+    match = pattern.search(answer.strip())
+    reason = f"The pattern {args['pattern']} is {'' if match else 'not '}found in it."
+    return Checked(reason, "pass" if match else "fail")
 
 
 def _ending(answer: str) -> str:
@@ -265,20 +270,20 @@ def _ending(answer: str) -> str:
 
 def _asks(_: Mapping[str, Any], answer: str) -> Checked:
     last = _ending(answer)
-    asks = counting.ends_with_question(answer)
+    asks = count.ends_with_question(answer)
     reason = f"It ends with “{last}”." if last else "It says nothing."
     return Checked(reason, "pass" if asks else "fail")
 
 
 def _spoken(args: Mapping[str, Any], answer: str) -> Checked:
     wanted = args["language"]
-    found = languages.detected(answer)
-    if found is None:
+    spoken = language.detected(answer)
+    if spoken is None:
         return Checked(
-            "Its language cannot be told: it is too short, or between languages.", "error"
+            "Its language cannot be told: it is too short, or between language.", "error"
         )
-    reason = f"It is in {languages.NAMES[found]}; {languages.NAMES[wanted]} was wanted."
-    return Checked(reason, "pass" if found == wanted else "fail")
+    reason = f"It is in {language.NAMES[spoken]}; {language.NAMES[wanted]} was wanted."
+    return Checked(reason, "pass" if spoken == wanted else "fail")
 
 
 def _json(args: Mapping[str, Any], answer: str) -> Checked:
@@ -321,10 +326,10 @@ def _many(number: int, what: str) -> str:
     return f"{number:,} {what if number != 1 else what[:-1]}"
 
 
-_CHECKS: dict[Kind, Callable[[Mapping[str, Any], str], Checked]] = {
-    "words": _counted("words", counting.words),
-    "sentences": _counted("sentences", counting.sentences),
-    "questions": _counted("questions", counting.questions),
+_CHECKS: dict[Kind, Check] = {
+    "words": _counted("words", count.words),
+    "sentences": _counted("sentences", count.sentences),
+    "questions": _counted("questions", count.questions),
     "contains": _contains,
     "lacks": _lacks,
     "matches": _matches,

@@ -42,20 +42,20 @@ VERSION = 1
 Field = Literal["prompt", "description"]
 
 
-class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+class SystemBlock(msgspec.Struct, frozen=True, omit_defaults=True):
     """A block of the system text as it was sent."""
 
     kind: str
     text: str
     template: str = ""
-    """What it was filled from, where another prompt can be put in; empty: it stays as it is."""
+    """The template it was filled from, where another prompt can be put in; empty: it stays."""
 
 
-class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+class SentMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """A message as it was sent."""
 
     kind: str
-    """As in a receipt: user, own, note, reference, current, exchange, synthesis."""
+    """The kind of line in a receipt: user, own, note, reference, current, exchange, synthesis."""
     role: Literal["user", "assistant"]
     text: str
     refs: tuple[str, ...] = ()
@@ -63,17 +63,17 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Context(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Everything that is needed to ask again exactly what was asked."""
+    """A whole request, kept so that exactly the same can be asked again."""
 
     v: int = VERSION
     advisor_id: str
     slug: str = ""
     name: str
-    """As it was labelled."""
+    """The advisor's label in that request."""
     identity: str
-    """What filled the slot {identity} (a companion's is its kernel)."""
+    """The text in the slot {identity} (a companion's is its kernel)."""
     brief: str = ""
-    """What filled the slot {short}."""
+    """The text in the slot {short}."""
     versioned: str
     """The prompt version that this was made with; giving it to `with_prompt` changes nothing."""
     field: Field = "prompt"
@@ -86,11 +86,11 @@ class Context(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     k: int = 1
     n: int | None = None
     counted: str = ""
-    """What stands behind the phase's text where its turns are counted, unfilled."""
-    blocks: tuple[Part, ...] = ()
+    """The text behind the phase's where its turns are counted, unfilled."""
+    blocks: tuple[SystemBlock, ...] = ()
     memory: tuple[Block, ...] = ()
     """Only what was sent."""
-    messages: tuple[Message, ...] = ()
+    messages: tuple[SentMessage, ...] = ()
     params: Params = Params()
     settled: int = 0
     schema: str | None = None
@@ -123,7 +123,7 @@ class Context(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         system += tuple(SystemPart(block.text, stable=False) for block in self.memory)
         return Request(
             system=system,
-            messages=tuple(ChatMessage(one.role, one.text) for one in self.messages),
+            messages=tuple(ChatMessage(message.role, message.text) for message in self.messages),
             params=self.params,
             settled=self.settled,
             schema=self.schema,
@@ -131,7 +131,7 @@ class Context(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def takes_prompt(self) -> bool:
-        """Whether another prompt can be put in."""
+        """True if another prompt can be put in."""
         return any(part.template and part.kind != "protocol" for part in self.blocks)
 
 
@@ -185,9 +185,9 @@ def with_phase(context: Context, name: str, text: str) -> Context:
     part = context.blocks[at]
     if text == part.template:
         return context
-    said = phase_text(text, context.counted, context.k, context.n)
-    new = (*context.blocks[:at], Part("protocol", said, text), *context.blocks[at + 1 :])
-    return msgspec.structs.replace(context, blocks=tuple(one for one in new if one.text))
+    filled = phase_text(text, context.counted, context.k, context.n)
+    new = (*context.blocks[:at], SystemBlock("protocol", filled, text), *context.blocks[at + 1 :])
+    return msgspec.structs.replace(context, blocks=tuple(block for block in new if block.text))
 
 
 def phase_text(text: str, counted: str, k: int, n: int | None) -> str:
@@ -225,7 +225,7 @@ def captured(receipt: Receipt, advisor: Advisor, recipe: Recipe | None, asked: s
         else:
             known = recipe.texts.get(block.kind) if recipe else None
             template = _template(block.text, known or prompts.text(block.kind), values)
-        blocks.append(Part(block.kind, block.text, template))
+        blocks.append(SystemBlock(block.kind, block.text, template))
     sent = receipt.sent
     return Context(
         advisor_id=advisor.id,
@@ -245,7 +245,9 @@ def captured(receipt: Receipt, advisor: Advisor, recipe: Recipe | None, asked: s
         blocks=tuple(blocks),
         memory=draft.memory if draft.memory_sent else (),
         messages=tuple(
-            Message(line.kind, line.role, line.text, tuple(one for one in line.sources if one))
+            SentMessage(
+                line.kind, line.role, line.text, tuple(source for source in line.sources if source)
+            )
             for line in draft.lines
         ),
         params=draft.params,
@@ -260,7 +262,7 @@ def captured(receipt: Receipt, advisor: Advisor, recipe: Recipe | None, asked: s
 
 
 def _template(text: str, known: str, values: Mapping[str, str]) -> str:
-    """What a block was filled from: the template of today where it gives that text, else the text
+    """Find the template of a block: the one of today where it gives that text, else the text
     around the identity, where it stands in there once. Empty: the block holds nothing of it."""
     slots = ("{identity}", "{short}")
     if any(slot in known for slot in slots) and fill(known, values).strip() == text:
@@ -284,12 +286,12 @@ def _phase_template(
     return text if not counted and fill(text, {"k": "", "n": ""}) == text else ""
 
 
-def _filled(context: Context, values: Mapping[str, str]) -> tuple[Part, ...]:
+def _filled(context: Context, values: Mapping[str, str]) -> tuple[SystemBlock, ...]:
     """The blocks with an identity put in; what is empty then is left out, as ever."""
-    found = []
+    blocks = []
     for part in context.blocks:
         if part.template and part.kind != "protocol":
-            part = Part(part.kind, fill(part.template, values).strip(), part.template)
+            part = SystemBlock(part.kind, fill(part.template, values).strip(), part.template)
         if part.text:
-            found.append(part)
-    return tuple(found)
+            blocks.append(part)
+    return tuple(blocks)

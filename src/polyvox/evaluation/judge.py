@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polyvox.errors import ModelError, Refused
-from polyvox.evaluation import judge_prompt as judging
+from polyvox.evaluation import judge_prompt
 from polyvox.evaluation.budget import Calls, ModelReply, together
-from polyvox.evaluation.judge_prompt import Asked, Reading, Subject
-from polyvox.evaluation.values import Assertion, Judged
+from polyvox.evaluation.judge_prompt import JudgeReading, KeyedAssertion, Subject
+from polyvox.evaluation.tables.assertions import Assertion
+from polyvox.evaluation.tables.verdicts import Judged
 from polyvox.models.base import Request
 from polyvox.models.providers import EMBEDDED
 from polyvox.models.registry import Models
@@ -36,7 +37,7 @@ AGAIN = 1_000
 
 
 def judge_model(settings: Settings, models: Models) -> str | None:
-    """Who judges: the model that is set, a small cloud model with a key for it, the default one;
+    """The judge: the model that is set, a small cloud model with a key for it, the default one;
     None where there is only the embedded one."""
     named = settings.models.judge
     if not named:
@@ -45,7 +46,7 @@ def judge_model(settings: Settings, models: Models) -> str | None:
 
 
 def own_model_warning(judge: str | None, asked: Sequence[str]) -> str | None:
-    """What to say when a model judges its own answers."""
+    """Warn of a model that judges its own answers."""
     if judge is None or judge not in asked:
         return None
     return (
@@ -84,7 +85,7 @@ class Judge:
     calls: Calls
     model: str | None
     confirm: bool = False
-    """Whether a fail counts only when nobody can be found to say otherwise."""
+    """True: a fail counts only once it was asked about again."""
 
     @property
     def _name(self) -> str:
@@ -95,88 +96,96 @@ class Judge:
     ) -> list[Judged]:
         """One judgement for each assertion, in their order."""
         if self.model is None:
-            return [_error(one, TOO_SMALL) for one in assertions]
+            return [_error(assertion, TOO_SMALL) for assertion in assertions]
         if not subject.answer.strip():
-            return [_error(one, "There is no answer to judge.") for one in assertions]
-        found = await self._round(subject, assertions, repeat)
+            return [_error(assertion, "There is no answer to judge.") for assertion in assertions]
+        verdicts = await self._round(subject, assertions, repeat)
         if not self.confirm:
-            return found
-        failed = {said.assertion_id for said in found if said.outcome == "fail"}
-        doubted = [one for one in assertions if one.id in failed]
-        voices = await together(lambda one: self._confirmed(subject, one, repeat), doubted)
+            return verdicts
+        failed = {verdict.assertion_id for verdict in verdicts if verdict.outcome == "fail"}
+        doubted = [assertion for assertion in assertions if assertion.id in failed]
+        voices = await together(
+            lambda assertion: self._confirmed(subject, assertion, repeat), doubted
+        )
         passed = {voice.assertion_id: voice for voice in voices if voice is not None}
-        return [passed.get(said.assertion_id, said) for said in found]
+        return [passed.get(verdict.assertion_id, verdict) for verdict in verdicts]
 
     async def _round(
         self, subject: Subject, assertions: Sequence[Assertion], repeat: int
     ) -> list[Judged]:
         facts = self.calls.resources.models.facts(self._name)
         limit = facts.max_tokens or MAX_TOKENS
-        ordered = judging.asked(subject, assertions, repeat)
-        parts, too_long = judging.batches(subject, ordered, facts.window, limit)
-        found = {
-            one.key: _error(
-                one.assertion,
+        ordered = judge_prompt.asked(subject, assertions, repeat)
+        parts, too_long = judge_prompt.batches(subject, ordered, facts.window, limit)
+        verdicts = {
+            assertion.key: _error(
+                assertion.assertion,
                 f"The answer does not fit the window of {self.model}, and is not cut for it.",
             )
-            for one in too_long
+            for assertion in too_long
         }
         for judged in await together(lambda part: self._batch(subject, part, limit), parts):
-            found |= judged
-        by_id = {one.assertion.id: found[one.key] for one in ordered}
-        return [by_id[one.id] for one in assertions]
+            verdicts |= judged
+        by_id = {assertion.assertion.id: verdicts[assertion.key] for assertion in ordered}
+        return [by_id[assertion.id] for assertion in assertions]
 
     async def _batch(
-        self, subject: Subject, batch: Sequence[Asked], limit: int
+        self, subject: Subject, batch: Sequence[KeyedAssertion], limit: int
     ) -> dict[str, Judged]:
         """Every verdict of one question; what stays open is asked for one by one."""
-        request = judging.request(subject, batch, limit)
+        request = judge_prompt.request(subject, batch, limit)
         try:
             reading = await self._read(request, batch)
         except ModelError as error:
-            return {one.key: _error(one.assertion, _words(error)) for one in batch}
-        found = _judged(batch, reading)
-        left = [one for one in batch if one.key in reading.wrong]
+            return {asked.key: _error(asked.assertion, _words(error)) for asked in batch}
+        verdicts = _judged(batch, reading)
+        left = [asked for asked in batch if asked.key in reading.wrong]
         if len(batch) > 1 and left:
-            alone = await together(lambda one: self._alone(subject, one, limit), left)
-            found |= {key: judged for part in alone for key, judged in part.items()}
-        return found
+            alone = await together(lambda asked: self._alone(subject, asked, limit), left)
+            verdicts |= {key: judged for part in alone for key, judged in part.items()}
+        return verdicts
 
-    async def _alone(self, subject: Subject, one: Asked, limit: int) -> dict[str, Judged]:
-        return await self._batch(subject, [one], limit)
+    async def _alone(
+        self, subject: Subject, asked: KeyedAssertion, limit: int
+    ) -> dict[str, Judged]:
+        return await self._batch(subject, [asked], limit)
 
-    async def _read(self, request: Request, batch: Sequence[Asked]) -> Reading:
+    async def _read(self, request: Request, batch: Sequence[KeyedAssertion]) -> JudgeReading:
         """The reading of a reply; where nothing of it can be used, of the one after it."""
         reply, request = await asked_plainly(self.calls, self._name, request)
-        reading = judging.read(reply.text, batch, cut=reply.cut)
-        if not reading.wrong or reading.found:
+        reading = judge_prompt.read(reply.text, batch, cut=reply.cut)
+        if not reading.wrong or reading.verdicts:
             return reading
         log.debug("the judge's reply cannot be used: %s", "; ".join(set(reading.wrong.values())))
         reply, _ = await asked_plainly(
-            self.calls, self._name, judging.repair(request, reply.text, reading)
+            self.calls, self._name, judge_prompt.repair(request, reply.text, reading)
         )
-        return judging.read(reply.text, batch, cut=reply.cut)
+        return judge_prompt.read(reply.text, batch, cut=reply.cut)
 
-    async def _confirmed(self, subject: Subject, one: Assertion, repeat: int) -> Judged | None:
-        """What a fail turns into when it is asked about again: None, unless two further voices
+    async def _confirmed(
+        self, subject: Subject, assertion: Assertion, repeat: int
+    ) -> Judged | None:
+        """Ask about a fail again. Answers None, unless two further voices
         agree that it passes."""
         voice = None
         for number in (1, 2):
-            (voice,) = await self._round(subject, [one], number * AGAIN + repeat)
+            (voice,) = await self._round(subject, [assertion], number * AGAIN + repeat)
             if voice.outcome != "pass":
                 return None
         return voice
 
 
-def _judged(batch: Sequence[Asked], reading: Reading) -> dict[str, Judged]:
-    found = {}
-    for one in batch:
-        if (said := reading.found.get(one.key)) is not None:
-            found[one.key] = Judged(one.assertion.id, one.assertion.number, *said)
+def _judged(batch: Sequence[KeyedAssertion], reading: JudgeReading) -> dict[str, Judged]:
+    verdicts = {}
+    for asked in batch:
+        if (row := reading.verdicts.get(asked.key)) is not None:
+            verdicts[asked.key] = Judged(asked.assertion.id, asked.assertion.number, *row)
         else:
-            wrong = reading.wrong[one.key]
-            found[one.key] = _error(one.assertion, f"The judge's reply cannot be used: {wrong}.")
-    return found
+            wrong = reading.wrong[asked.key]
+            verdicts[asked.key] = _error(
+                asked.assertion, f"The judge's reply cannot be used: {wrong}."
+            )
+    return verdicts
 
 
 def _error(assertion: Assertion, reason: str) -> Judged:

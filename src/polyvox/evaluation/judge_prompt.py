@@ -1,4 +1,4 @@
-"""What a judge is asked, and what of its reply counts. Pure: no model, no store.
+"""The question to a judge, and the reading of its reply. Pure: no model, no store.
 
 What others wrote reaches the judge as JSON strings, which nothing inside them can end. Assertions
 go by ids made from the very texts that are judged, so no text can know them beforehand. A verdict
@@ -20,13 +20,13 @@ from importlib import resources
 from typing import Any, Literal
 
 from polyvox.context.budget import estimate
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.ids import content_hash
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.models.wire import paired
 from polyvox.values import Params
 
-Said = Literal["pass", "fail"]
+PassFail = Literal["pass", "fail"]
 VERDICT_TOKENS = 160
 """Room in the reply for one verdict and its reason."""
 FRAME_TOKENS = 64
@@ -34,7 +34,7 @@ LONGEST_REASON = 2_000
 LONGEST_REPLY = 400_000
 SHOWN_AGAIN = 4_000
 FEWEST_LETTERS = 6
-"""Of a reason: less points at nothing."""
+"""A shorter reason points at nothing."""
 MOST_STARTS = 2_000
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _ESCAPED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -67,7 +67,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class KeyedAssertion:
     """An assertion under the id that it has for one question to the judge."""
 
     key: str
@@ -75,21 +75,21 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What of a reply counts, by the judge's ids."""
+class JudgeReading:
+    """The part of a reply that counts, by the judge's ids."""
 
-    found: Mapping[str, tuple[str, Said]] = field(default_factory=dict)
+    verdicts: Mapping[str, tuple[str, PassFail]] = field(default_factory=dict)
     """Reason and verdict."""
     wrong: Mapping[str, str] = field(default_factory=dict)
-    """Why there is none, for every id that was asked for and not found."""
+    """The trouble with every id that was asked for and has no verdict."""
 
 
-def asked(subject: Subject, assertions: Sequence[Assertion], repeat: int) -> list[Asked]:
+def asked(subject: Subject, assertions: Sequence[Assertion], repeat: int) -> list[KeyedAssertion]:
     """The assertions in the order of this repeat: another one each time, the same for the same."""
     salt = subject.salt(repeat)
-    found = [Asked(_key(salt, one), one) for one in assertions]
-    random.Random(salt).shuffle(found)  # noqa: S311 - an order, no secret
-    return found
+    ordered = [KeyedAssertion(_key(salt, assertion), assertion) for assertion in assertions]
+    random.Random(salt).shuffle(ordered)  # noqa: S311 - an order, no secret
+    return ordered
 
 
 def _key(salt: str, assertion: Assertion) -> str:
@@ -101,19 +101,21 @@ def quoted(text: str) -> str:
     """A text as a JSON string that reads the same and that nothing in it can end; whatever is
     invisible, breaks lines or looks like a tag is written as its number."""
     written = json.dumps(paired(text), ensure_ascii=False)
-    return "".join(_escaped(one) for one in written)
+    return "".join(_escaped(char) for char in written)
 
 
-def _escaped(one: str) -> str:
-    if one not in "<>" and (one.isascii() or unicodedata.category(one) not in _ESCAPED):
-        return one
-    return json.dumps(one, ensure_ascii=True)[1:-1] if not one.isascii() else f"\\u{ord(one):04x}"
+def _escaped(char: str) -> str:
+    if char not in "<>" and (char.isascii() or unicodedata.category(char) not in _ESCAPED):
+        return char
+    return (
+        json.dumps(char, ensure_ascii=True)[1:-1] if not char.isascii() else f"\\u{ord(char):04x}"
+    )
 
 
-def question(subject: Subject, batch: Sequence[Asked]) -> str:
+def question(subject: Subject, batch: Sequence[KeyedAssertion]) -> str:
     """The one message that the judge gets."""
     rows = ", ".join(
-        f'{{"id": "{one.key}", "text": {quoted(one.assertion.text)}}}' for one in batch
+        f'{{"id": "{keyed.key}", "text": {quoted(keyed.assertion.text)}}}' for keyed in batch
     )
     return (
         f'{{"question": {quoted(subject.question)}, "answer": {quoted(subject.answer)},'
@@ -122,7 +124,7 @@ def question(subject: Subject, batch: Sequence[Asked]) -> str:
 
 
 def schema(keys: Sequence[str]) -> str:
-    """What the reply must look like, for providers that can be held to it."""
+    """The JSON schema of a reply, for providers that can be held to it."""
     row = {
         "type": "object",
         "properties": {
@@ -143,50 +145,50 @@ def schema(keys: Sequence[str]) -> str:
     )
 
 
-def request(subject: Subject, batch: Sequence[Asked], max_tokens: int | None) -> Request:
-    """What the judge is sent."""
+def request(subject: Subject, batch: Sequence[KeyedAssertion], max_tokens: int | None) -> Request:
+    """Build the request to the judge."""
     return Request(
         (SystemPart(prompt("judge")),),
         (ChatMessage("user", question(subject, batch)),),
         Params(max_tokens=max_tokens, temperature=0),
-        schema=schema([one.key for one in batch]),
+        schema=schema([keyed.key for keyed in batch]),
     )
 
 
-def repair(first: Request, reply: str, reading: Reading) -> Request:
+def repair(first: Request, reply: str, reading: JudgeReading) -> Request:
     """The same again, with the reply that cannot be used and what is wrong with it."""
     why = "; ".join(sorted(set(reading.wrong.values())))
     again = prompt("again").replace("{wrong}", why).replace("{ids}", ", ".join(reading.wrong))
-    said = paired(reply[:SHOWN_AGAIN]).strip() or "…"
-    more = (ChatMessage("assistant", said), ChatMessage("user", again))
+    shown = paired(reply[:SHOWN_AGAIN]).strip() or "…"
+    more = (ChatMessage("assistant", shown), ChatMessage("user", again))
     narrowed = None if first.schema is None else schema(list(reading.wrong))
     return Request(first.system, (*first.messages, *more), first.params, schema=narrowed)
 
 
-def size(subject: Subject, batch: Sequence[Asked]) -> int:
+def size(subject: Subject, batch: Sequence[KeyedAssertion]) -> int:
     """Estimated tokens of what the judge is sent."""
     return estimate(len(prompt("judge"))) + estimate(len(question(subject, batch))) + FRAME_TOKENS
 
 
 def batches(
-    subject: Subject, ordered: Sequence[Asked], window: int | None, max_tokens: int | None
-) -> tuple[list[list[Asked]], list[Asked]]:
+    subject: Subject, ordered: Sequence[KeyedAssertion], window: int | None, max_tokens: int | None
+) -> tuple[list[list[KeyedAssertion]], list[KeyedAssertion]]:
     """The assertions in as few questions as the judge's window and its longest reply allow, and
     those for which even a question of their own is too long: the answer is never cut."""
     most = max(1, (max_tokens or 4096) // VERDICT_TOKENS)
-    parts: list[list[Asked]] = []
-    too_long: list[Asked] = []
-    for one in ordered:
-        if parts and len(parts[-1]) < most and _fits(subject, [*parts[-1], one], window):
-            parts[-1].append(one)
-        elif _fits(subject, [one], window):
-            parts.append([one])
+    parts: list[list[KeyedAssertion]] = []
+    too_long: list[KeyedAssertion] = []
+    for keyed in ordered:
+        if parts and len(parts[-1]) < most and _fits(subject, [*parts[-1], keyed], window):
+            parts[-1].append(keyed)
+        elif _fits(subject, [keyed], window):
+            parts.append([keyed])
         else:
-            too_long.append(one)
+            too_long.append(keyed)
     return parts, too_long
 
 
-def _fits(subject: Subject, batch: Sequence[Asked], window: int | None) -> bool:
+def _fits(subject: Subject, batch: Sequence[KeyedAssertion], window: int | None) -> bool:
     return window is None or size(subject, batch) + len(batch) * VERDICT_TOKENS <= window
 
 
@@ -198,28 +200,28 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def read(reply: str, batch: Sequence[Asked], *, cut: bool = False) -> Reading:
-    """What of a reply counts. `cut`: it ended because it had become too long."""
-    keys = [one.key for one in batch]
+def read(reply: str, batch: Sequence[KeyedAssertion], *, cut: bool = False) -> JudgeReading:
+    """Read the verdicts of a reply. `cut`: it ended because it had become too long."""
+    keys = [keyed.key for keyed in batch]
     text = THOUGHT.sub(" ", reply[:LONGEST_REPLY])
     rows = list(_rows(text))
     nothing = "it was cut off before its end" if cut else "it holds no such JSON"
     if any(not isinstance(row.get("id"), str) or row["id"].strip() not in keys for row in rows):
         # Who answers what nobody asked was led somewhere else: nothing it says counts.
-        return Reading(wrong=dict.fromkeys(keys, "it holds verdicts that nobody asked for"))
-    found: dict[str, tuple[str, Said]] = {}
+        return JudgeReading(wrong=dict.fromkeys(keys, "it holds verdicts that nobody asked for"))
+    verdicts: dict[str, tuple[str, PassFail]] = {}
     wrong: dict[str, str] = {}
     for row in rows:
         key = row["id"].strip()
-        said = _said(row)
-        if isinstance(said, str):
-            wrong.setdefault(key, said)
-        elif found.setdefault(key, said)[1] != said[1]:
+        verdict = _row_verdict(row)
+        if isinstance(verdict, str):
+            wrong.setdefault(key, verdict)
+        elif verdicts.setdefault(key, verdict)[1] != verdict[1]:
             wrong.setdefault(key, "it holds two different verdicts for one id")
     absent = "an id is missing from it" if rows else nothing
-    wrong |= {key: absent for key in keys if key not in found and key not in wrong}
-    kept = {key: said for key, said in found.items() if key not in wrong}
-    return Reading(kept, {key: wrong[key] for key in keys if key in wrong})
+    wrong |= {key: absent for key in keys if key not in verdicts and key not in wrong}
+    kept = {key: verdict for key, verdict in verdicts.items() if key not in wrong}
+    return JudgeReading(kept, {key: wrong[key] for key in keys if key in wrong})
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -253,15 +255,15 @@ def _rows(text: str) -> Iterator[Mapping[str, Any]]:
     for value in _values(text):
         waiting = [value]
         while waiting:
-            one = waiting.pop()
-            if isinstance(one, list):
-                waiting += reversed(one)
-            elif isinstance(one, dict) and ("verdict" in one or "reason" in one):
-                yield one
-            elif isinstance(one, dict):
+            entry = waiting.pop()
+            if isinstance(entry, list):
+                waiting += reversed(entry)
+            elif isinstance(entry, dict) and ("verdict" in entry or "reason" in entry):
+                yield entry
+            elif isinstance(entry, dict):
                 waiting += [
                     {"id": name, **inner} if _nameless(inner) else inner
-                    for name, inner in reversed(one.items())
+                    for name, inner in reversed(entry.items())
                 ]
 
 
@@ -269,7 +271,7 @@ def _nameless(value: object) -> bool:
     return isinstance(value, dict) and "verdict" in value and "id" not in value
 
 
-def _said(row: Mapping[str, Any]) -> tuple[str, Said] | str:
+def _row_verdict(row: Mapping[str, Any]) -> tuple[str, PassFail] | str:
     """Reason and verdict of a row, or what is wrong with it."""
     reason, verdict = row.get("reason"), row.get("verdict")
     if not isinstance(verdict, str) or verdict.strip().casefold() not in ("pass", "fail"):
@@ -279,19 +281,19 @@ def _said(row: Mapping[str, Any]) -> tuple[str, Said] | str:
     names = list(row)
     if names.index("reason") > names.index("verdict"):
         return "a verdict comes before its reason"
-    said: Said = "pass" if verdict.strip().casefold() == "pass" else "fail"
+    outcome: PassFail = "pass" if verdict.strip().casefold() == "pass" else "fail"
     line = " ".join(paired(reason).replace("\0", " ").split())[:LONGEST_REASON]
     claimed = conclusion(line)
-    if claimed is not None and claimed != said:
+    if claimed is not None and claimed != outcome:
         return "a reason says the opposite of its verdict"
-    return line, said
+    return line, outcome
 
 
 def _says_something(reason: str) -> bool:
     words = re.findall(r"\w+(?:/\w+)?", reason.casefold())
-    letters = sum(one.isalpha() for one in reason)
+    letters = sum(char.isalpha() for char in reason)
     meant = [word for word in words if not _PLACEHOLDER.fullmatch(word)]
-    wide = any(ord(one) > 0x2E7F for one in reason)  # scripts that say much in few letters
+    wide = any(ord(char) > 0x2E7F for char in reason)  # scripts that say much in few letters
     return bool(meant) and letters >= (2 if wide else FEWEST_LETTERS)
 
 
@@ -327,11 +329,13 @@ _DOUBT = re.compile(
 )
 
 
-def conclusion(reason: str) -> Said | None:
-    """What a reason itself says of the verdict, by its last word on it; None: nothing plain. That
+def conclusion(reason: str) -> PassFail | None:
+    """Read the verdict that a reason itself gives, by its last word on it; None: none plain. That
     something holds, said with a doubt in the same clause, is no pass."""
-    said: list[tuple[int, Said]] = [(match.end(), "fail") for match in _FAILS.finditer(reason)]
+    claims: list[tuple[int, PassFail]] = [
+        (match.end(), "fail") for match in _FAILS.finditer(reason)
+    ]
     for match in _HOLDS.finditer(reason):
         clause = re.split(r"[.;,:!?]", reason[: match.start()])[-1]
-        said.append((match.end(), "fail" if _DOUBT.search(clause) else "pass"))
-    return max(said)[1] if said else None
+        claims.append((match.end(), "fail" if _DOUBT.search(clause) else "pass"))
+    return max(claims)[1] if claims else None

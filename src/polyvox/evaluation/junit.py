@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polyvox.evaluation.values import Outcome
+from polyvox.evaluation.tables.verdicts import Outcome
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class JUnitCase:
     """One assertion as a test."""
 
     suite: str
@@ -21,11 +21,11 @@ class Case:
     name: str
     outcome: Outcome
     summary: str
-    """How many of how many, in words."""
+    """Passes of repeats, in words."""
     reasons: tuple[str, ...] = ()
 
 
-def junit(name: str, cases: Sequence[Case], seconds: float, at: str) -> str:
+def junit(name: str, cases: Sequence[JUnitCase], seconds: float, at: str) -> str:
     """The file: a suite for each advisor, a test for each assertion. `at` is the time in ISO."""
     counts = _counts(cases)
     lines = [
@@ -41,7 +41,7 @@ def junit(name: str, cases: Sequence[Case], seconds: float, at: str) -> str:
     return "\n".join([*lines, "</testsuites>", ""])
 
 
-def _counts(cases: Sequence[Case]) -> dict[str, str]:
+def _counts(cases: Sequence[JUnitCase]) -> dict[str, str]:
     outcomes = [case.outcome for case in cases]
     return {
         "tests": str(len(cases)),
@@ -51,7 +51,7 @@ def _counts(cases: Sequence[Case]) -> dict[str, str]:
     }
 
 
-def _case(case: Case) -> list[str]:
+def _case(case: JUnitCase) -> list[str]:
     head = f"    <testcase{_attributes(classname=case.suite, name=case.name, time='0')}"
     if case.outcome == "pass":
         return [head + "/>"]

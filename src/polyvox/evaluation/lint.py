@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from polyvox.errors import Invalid, ModelError
+from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.checks import described, understood
 from polyvox.evaluation.judge import ask_judge
 from polyvox.evaluation.judge_prompt import prompt, quoted
-from polyvox.evaluation.values import Kind
-from polyvox.evaluation.wordings import Wording
+from polyvox.evaluation.tables.assertions import Kind
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.receive import printable
 from polyvox.replies import objects
@@ -65,7 +65,7 @@ class LintReport:
 
     items: tuple[LintedWording, ...]
     note: str = ""
-    """Why there is none, where there is none."""
+    """The reason why nobody looked, where nobody did."""
 
 
 async def lint(
@@ -123,7 +123,7 @@ def _linted(wording: Wording, row: dict[str, Any]) -> LintedWording:
     findings = row.get("findings")
     read_ = [_finding(given) for given in findings] if isinstance(findings, list) else []
     check = _check(row.get("check"))
-    return LintedWording(wording.text, tuple(found for found in read_ if found), check)
+    return LintedWording(wording.text, tuple(finding for finding in read_ if finding), check)
 
 
 def _finding(given: object) -> LintFinding | None:

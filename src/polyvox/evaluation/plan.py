@@ -1,4 +1,4 @@
-"""What an evaluation is to find out: which assertions, on what, by whom. Decided in one commit.
+"""The plan of an evaluation: its assertions, subjects and models. Decided in one commit.
 
 The plan names ids, versions and hashes, so that a run does the same whenever it is taken up, even
 if the advisor or its assertions have changed meanwhile.
@@ -17,9 +17,8 @@ from polyvox.evaluation.replay import places
 from polyvox.evaluation.suite import Unit
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations
-from polyvox.evaluation.tables.assertions import Wanted
-from polyvox.evaluation.tables.evaluations import Evaluation, Origin
-from polyvox.evaluation.values import Assertion, Mode
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
+from polyvox.evaluation.tables.evaluations import Evaluation, Mode, Origin
 from polyvox.ids import new_id
 from polyvox.resources import Resources
 from polyvox.store import advisors as advisor_rows
@@ -38,8 +37,8 @@ FORGOTTEN = "The answer it was drawn from was forgotten."
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What somebody wants to have found out."""
+class EvaluationRequest:
+    """A request to evaluate assertions."""
 
     advisor: str | None = None
     """Id or slug; None: of all advisors."""
@@ -58,7 +57,7 @@ class Wish:
     origin: Origin = "person"
 
 
-def plan(tx: Tx, resources: Resources, wish: Wish) -> Evaluation:
+def plan(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
     """The run that is wished for, ready to be stored. `Invalid` where there is nothing to do."""
     if not 1 <= wish.repeats <= MOST_REPEATS:
         raise Invalid(f"repeat must be from 1 to {MOST_REPEATS}.", param="repeat")
@@ -80,8 +79,8 @@ def plan(tx: Tx, resources: Resources, wish: Wish) -> Evaluation:
         asked.append(answer.model)
     elif mode == "judge":
         units = _stored(chosen)
-        sources = {one.answer for one in units if one.answer}
-        asked += [found.model for one in sources if (found := _find(tx, one)) is not None]
+        sources = {unit.answer for unit in units if unit.answer}
+        asked += [stored.model for source in sources if (stored := _find(tx, source)) is not None]
     else:
         units, asked = _replayed(tx, resources, chosen, wish.model)
     judge = judge_model(resources.settings, resources.models)
@@ -131,28 +130,28 @@ def _find(tx: Tx, answer_id: str) -> Answer | None:
         return None
 
 
-def _advisor_id(tx: Tx, wish: Wish, answer: Answer | None) -> str | None:
+def _advisor_id(tx: Tx, wish: EvaluationRequest, answer: Answer | None) -> str | None:
     if wish.advisor is not None:
-        found = advisor_rows.find(tx, wish.advisor)
-        if found is not None:
-            return found.id
+        advisor = advisor_rows.find(tx, wish.advisor)
+        if advisor is not None:
+            return advisor.id
         if assertion_rows.name_of(tx, wish.advisor) is not None:
             return wish.advisor  # it is gone; its assertions work on
         return advisor_rows.get(tx, wish.advisor).id
     return None if answer is None else answer.advisor_id
 
 
-def _chosen(tx: Tx, wish: Wish, advisor_id: str | None, mode: Mode) -> list[Assertion]:
+def _chosen(tx: Tx, wish: EvaluationRequest, advisor_id: str | None, mode: Mode) -> list[Assertion]:
     if wish.assertion_ids is not None:
         chosen = assertion_rows.get_many(tx, list(dict.fromkeys(wish.assertion_ids)))
         if advisor_id is not None:
-            strange = [one for one in chosen if one.advisor_id != advisor_id]
+            strange = [assertion for assertion in chosen if assertion.advisor_id != advisor_id]
             if strange:
                 raise Invalid(
                     f"The assertion {strange[0].id} is another advisor's.", param="assertion_ids"
                 )
     else:
-        chosen = assertion_rows.list_all(tx, Wanted(advisor_id=advisor_id, active=True))
+        chosen = assertion_rows.list_all(tx, AssertionFilter(advisor_id=advisor_id, active=True))
     if not chosen:
         raise Invalid(
             "There are no active assertions to evaluate.",
@@ -161,32 +160,32 @@ def _chosen(tx: Tx, wish: Wish, advisor_id: str | None, mode: Mode) -> list[Asse
     if not wish.failing:
         return chosen
     last = evaluations.latest(tx, advisor_id, mode=mode)
-    found = suite.read_results(last.results) if last is not None and last.results else None
+    results = suite.read_results(last.results) if last is not None and last.results else None
     failed = (
-        {row.assertion_id for row in found.assertions if row.outcome == "fail"} if found else ()
+        {row.assertion_id for row in results.assertions if row.outcome == "fail"} if results else ()
     )
-    chosen = [one for one in chosen if one.id in failed]
+    chosen = [assertion for assertion in chosen if assertion.id in failed]
     if not chosen:
-        why = "Nothing failed in the last run." if found else "There is no earlier run."
+        why = "Nothing failed in the last run." if results else "There is no earlier run."
         raise Invalid(why, "Run all of them, without --failing.", param="failing")
     return chosen
 
 
 def _pairs(chosen: Sequence[Assertion]) -> tuple[tuple[str, int], ...]:
-    return tuple((one.id, one.number) for one in chosen)
+    return tuple((assertion.id, assertion.number) for assertion in chosen)
 
 
 def _stored(chosen: Sequence[Assertion]) -> list[Unit]:
     """Each assertion on the answer that it was drawn from."""
     groups: dict[tuple[str, str], list[Assertion]] = {}
-    for one in chosen:
-        if one.source is None or not one.source.answer.strip():
+    for assertion in chosen:
+        if assertion.source is None or not assertion.source.answer.strip():
             place = ("", NO_ANSWER)
-        elif one.source.answer == REDACTED:
+        elif assertion.source.answer == REDACTED:
             place = ("", FORGOTTEN)
         else:
-            place = (one.source.answer_id, "")
-        groups.setdefault(place, []).append(one)
+            place = (assertion.source.answer_id, "")
+        groups.setdefault(place, []).append(assertion)
     return [
         Unit(_pairs(some), answer=answer_id, nowhere=nowhere)
         for (answer_id, nowhere), some in groups.items()
@@ -197,23 +196,23 @@ def _replayed(
     tx: Tx, resources: Resources, chosen: Sequence[Assertion], model: str
 ) -> tuple[list[Unit], list[str]]:
     """Each assertion in its contexts, and the models that will answer there."""
-    found = places(tx, resources, chosen)
+    where = places(tx, resources, chosen)
     stored: dict[str, list[Assertion]] = {}
     own: dict[tuple[str, str], list[Assertion]] = {}
     units: list[Unit] = []
-    for one in chosen:
-        names = found.of[one.id]
+    for assertion in chosen:
+        names = where.of[assertion.id]
         if not names:
-            why = NO_CONTEXT if one.advisor_id in found.advisors else NO_ADVISOR
-            units.append(Unit(_pairs([one]), nowhere=why))
-        elif one.source is None and one.user_input is not None:
-            own.setdefault((one.advisor_id, one.user_input), []).append(one)
+            why = NO_CONTEXT if assertion.advisor_id in where.advisors else NO_ADVISOR
+            units.append(Unit(_pairs([assertion]), nowhere=why))
+        elif assertion.source is None and assertion.user_input is not None:
+            own.setdefault((assertion.advisor_id, assertion.user_input), []).append(assertion)
         else:
             for name in names:
-                stored.setdefault(name, []).append(one)
+                stored.setdefault(name, []).append(assertion)
 
     def version(advisor_id: str) -> str:
-        advisor = found.advisors.get(advisor_id)
+        advisor = where.advisors.get(advisor_id)
         return advisor.version_id if advisor else ""
 
     units += [
@@ -221,17 +220,17 @@ def _replayed(
         for (advisor_id, _), some in own.items()
     ]
     units += [
-        Unit(_pairs(some), context=name, prompt=version(found.contexts[name].advisor_id))
+        Unit(_pairs(some), context=name, prompt=version(where.contexts[name].advisor_id))
         for name, some in stored.items()
     ]
-    models = [model] if model else [one.model_id for one in found.contexts.values()]
+    models = [model] if model else [context.model_id for context in where.contexts.values()]
     return units, models
 
 
 def _warnings(
     chosen: Sequence[Assertion], judge: str | None, asked: Sequence[str]
 ) -> tuple[str, ...]:
-    if all(one.kind != "judge" for one in chosen):
+    if all(assertion.kind != "judge" for assertion in chosen):
         return ()
     if judge is None:
         return (TOO_SMALL,)

@@ -30,9 +30,9 @@ from polyvox.evaluation.judge_prompt import Subject, judge_hash
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import contexts as context_rows
 from polyvox.evaluation.tables import samples, verdicts
+from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.evaluation.tables.samples import StoredSample
-from polyvox.evaluation.tables.verdicts import CODE
-from polyvox.evaluation.values import Assertion, Judged, Verdict
+from polyvox.evaluation.tables.verdicts import CODE, Judged, Verdict
 from polyvox.ids import content_hash, new_id
 from polyvox.memory.tables import companions
 from polyvox.models.base import Request
@@ -45,7 +45,7 @@ from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import Advisor, Scope, Usage
 
 FRESH_RECIPE = "council"
-"""How an advisor is asked what nobody has asked it yet."""
+"""Recipe for a question that nobody has asked an advisor yet."""
 MEANWHILE = (
     "Something of this was forgotten while it was judged. Run what could not be judged again."
 )
@@ -78,7 +78,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What an advisor answered when it was asked anew."""
+    """An advisor's answer when it was asked anew."""
 
     key: str
     """Names it: run, prompt, context, model, parameters and repeat."""
@@ -88,7 +88,7 @@ class Sample:
     context_hash: str
     prompt_hash: str
     usage: Usage | None = None
-    """What it used; None where it was kept from before."""
+    """Usage of the call; None where the sample was kept from before."""
 
 
 class Bench(Protocol):
@@ -96,7 +96,7 @@ class Bench(Protocol):
     probabilities."""
 
     async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
-        """What the advisor answers in that context with this prompt; another repeat is another
+        """Have the advisor answer in that context with this prompt; another repeat is another
         answer. Raises `ModelError` where it does not answer, `CapReached` where nothing may be
         spent any more, `Invalid` where the context cannot be replayed."""
         ...
@@ -111,40 +111,42 @@ class Bench(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where assertions are tried out."""
+    """Contexts in which assertions are tried out."""
 
     contexts: Mapping[str, Context]
     """By hash."""
     of: Mapping[str, tuple[str, ...]]
     """The hashes of each assertion's contexts; none where it has no place to be tried."""
     advisors: Mapping[str, Advisor]
-    """Those whose contexts they are, as they are now; one that is gone is not among them."""
+    """Advisors of the contexts, as they are now, without those that are gone."""
 
 
 def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Places:
-    """Where each assertion is tried out: in the context it was drawn from, with the question it
+    """Find the contexts of each assertion: the one it was drawn from, one with the question it
     has of its own, or else in every stored context of its advisor."""
-    found: dict[str, Context] = {}
+    contexts: dict[str, Context] = {}
     of: dict[str, tuple[str, ...]] = {}
     advisors: dict[str, Advisor] = {}
-    for one in assertions:
-        advisor = advisors.get(one.advisor_id) or advisor_rows.find(tx, one.advisor_id)
+    for assertion in assertions:
+        advisor = advisors.get(assertion.advisor_id) or advisor_rows.find(tx, assertion.advisor_id)
         if advisor is not None:
             advisors[advisor.id] = advisor
-        if one.source is not None:
-            names = [one.source.context_hash] if one.source.context_hash else []
-        elif one.user_input is not None:
-            fresh = None if advisor is None else _fresh(tx, resources, advisor, one.user_input)
+        if assertion.source is not None:
+            names = [assertion.source.context_hash] if assertion.source.context_hash else []
+        elif assertion.user_input is not None:
+            fresh = (
+                None if advisor is None else _fresh(tx, resources, advisor, assertion.user_input)
+            )
             names = [] if fresh is None else [fresh.hash]
             if fresh is not None:
-                found[fresh.hash] = fresh
+                contexts[fresh.hash] = fresh
         else:
-            names = assertion_rows.context_hashes(tx, one.advisor_id)
+            names = assertion_rows.context_hashes(tx, assertion.advisor_id)
         for name in names:
-            if name not in found and (stored := context_rows.find(tx, name)) is not None:
-                found[name] = _today(tx, resources, read(stored.data))
-        of[one.id] = tuple(name for name in names if name in found)
-    return Places(found, of, advisors)
+            if name not in contexts and (stored := context_rows.find(tx, name)) is not None:
+                contexts[name] = _today(tx, resources, read(stored.data))
+        of[assertion.id] = tuple(name for name in names if name in contexts)
+    return Places(contexts, of, advisors)
 
 
 def _today(tx: Tx, resources: Resources, context: Context) -> Context:
@@ -163,7 +165,7 @@ def _today(tx: Tx, resources: Resources, context: Context) -> Context:
 
 
 def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Context | None:
-    """What this advisor would be sent for a first message; None where that does not fit."""
+    """Compile the request for a first message to this advisor; None where it does not fit."""
     recipe = find_recipe(tx, resources.settings, FRESH_RECIPE)
     model = model_for(resources, recipe, advisor)
     facts = resources.models.facts(model)
@@ -197,7 +199,7 @@ class RoadBench:
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
-        """What the advisor answers in that context with this prompt."""
+        """Have the advisor answer in that context with this prompt."""
         context = self._context(context_hash)
         asked = self._with(context, prompt)
         model = self._model(context)
@@ -233,33 +235,41 @@ class RoadBench:
         """One judgement for each assertion, in their order; what was found out before is not asked
         for again."""
         subject = Subject(self._context(sample.context_hash).asked, sample.text)
-        about = About(sample.key, None, sample.prompt_hash, sample.context_hash, sample.model)
+        about = JudgedText(sample.key, None, sample.prompt_hash, sample.context_hash, sample.model)
         return await self.found_out(about, subject, assertions, repeat)
 
     async def found_out(
-        self, about: About, subject: Subject, assertions: Sequence[Assertion], repeat: int
+        self, about: JudgedText, subject: Subject, assertions: Sequence[Assertion], repeat: int
     ) -> list[Judged]:
         """The same about any text."""
         known = await self.resources.database.read(
             lambda tx: verdicts.of_subject(tx, self.run_id, about.subject, repeat), self.scope
         )
-        found = {
-            one.assertion_id: Judged(one.assertion_id, one.number, one.reason, one.outcome)
-            for one in known
-            if one.outcome != "error"
+        known_verdicts = {
+            verdict.assertion_id: Judged(
+                verdict.assertion_id, verdict.number, verdict.reason, verdict.outcome
+            )
+            for verdict in known
+            if verdict.outcome != "error"
         }
-        open_ = [one for one in assertions if not _same(found.get(one.id), one)]
-        coded = [_checked(one, subject.answer) for one in open_ if one.kind != "judge"]
+        open_ = [
+            assertion
+            for assertion in assertions
+            if not _same(known_verdicts.get(assertion.id), assertion)
+        ]
+        coded = [
+            _checked(assertion, subject.answer) for assertion in open_ if assertion.kind != "judge"
+        ]
         coded = await self.keep(about, coded, repeat, coded=True, subject=subject)
-        worded = [one for one in open_ if one.kind == "judge"]
+        worded = [assertion for assertion in open_ if assertion.kind == "judge"]
         judged = await self.judge_.judge(subject, worded, repeat) if worded else []
         judged = await self.keep(about, judged, repeat, subject=subject)
-        found |= {one.assertion_id: one for one in (*coded, *judged)}
-        return [found[one.id] for one in assertions]
+        known_verdicts |= {verdict.assertion_id: verdict for verdict in (*coded, *judged)}
+        return [known_verdicts[assertion.id] for assertion in assertions]
 
     async def keep(
         self,
-        about: About,
+        about: JudgedText,
         judged: Sequence[Judged],
         repeat: int,
         *,
@@ -273,15 +283,15 @@ class RoadBench:
 
         def store(tx: Tx) -> list[Judged]:
             companions.drops_held(tx)
-            found = list(judged)
+            kept = list(judged)
             if subject is not None and not self._stands(tx, about, subject):
-                found = [replace(one, reason=MEANWHILE, outcome="error") for one in judged]
+                kept = [replace(verdict, reason=MEANWHILE, outcome="error") for verdict in judged]
             rows = [
                 Verdict(
                     new_id(),
                     self.run_id,
-                    one.assertion_id,
-                    one.number,
+                    verdict.assertion_id,
+                    verdict.number,
                     about.answer_id,
                     about.sample,
                     about.prompt_hash,
@@ -289,14 +299,14 @@ class RoadBench:
                     about.model,
                     *judge,
                     repeat,
-                    one.reason,
-                    one.outcome,
+                    verdict.reason,
+                    verdict.outcome,
                     created_at=now,
                 )
-                for one in found
+                for verdict in kept
             ]
             verdicts.put(tx, rows)
-            return found
+            return kept
 
         return await self.resources.database.write(store, self.scope) if judged else []
 
@@ -334,8 +344,8 @@ class RoadBench:
             raise _forgotten()
         return samples.find(tx, key)
 
-    def _stands(self, tx: Tx, about: About, subject: Subject) -> bool:
-        """Whether what was judged is stored as it was read."""
+    def _stands(self, tx: Tx, about: JudgedText, subject: Subject) -> bool:
+        """True if the judged text is stored as it was read."""
         try:
             if about.sample:
                 kept = self._kept(tx, about.sample, about.context_hash)
@@ -349,13 +359,13 @@ class RoadBench:
         return (asked, answer.text) == (subject.question, subject.answer)
 
     def _context(self, context_hash: str) -> Context:
-        found = self.places.contexts.get(context_hash)
-        if found is None:
+        context = self.places.contexts.get(context_hash)
+        if context is None:
             raise Invalid(
                 "The context of this assertion is not there any more.",
                 "Make the assertion again from another answer.",
             )
-        return found
+        return context
 
     def _with(self, context: Context, prompt: Prompt) -> Context:
         """The context with this prompt in it, and the advisor's own where it is a phase's."""
@@ -377,8 +387,8 @@ class RoadBench:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """Which text a verdict is about."""
+class JudgedText:
+    """The text that a verdict is about."""
 
     sample: str
     answer_id: str | None
@@ -415,7 +425,7 @@ def road_bench(
 
 
 def _field(advisor: Advisor | None, text: str) -> Field | None:
-    """What an identity is when it is this text: the description only where it is that now. Of an
+    """Tell prompt from description: a text is the description only where it is that now. Of an
     advisor that is gone nobody knows: what it was then holds."""
     if advisor is None:
         return None
@@ -429,16 +439,16 @@ def _forgotten() -> Invalid:
     )
 
 
-def _same(found: Judged | None, assertion: Assertion) -> bool:
-    return found is not None and found.number == assertion.number
+def _same(judged: Judged | None, assertion: Assertion) -> bool:
+    return judged is not None and judged.number == assertion.number
 
 
 def _checked(assertion: Assertion, answer: str) -> Judged:
     try:
-        found = check(assertion.kind, assertion.args, answer)
+        result = check(assertion.kind, assertion.args, answer)
     except Invalid as error:
         return Judged(assertion.id, assertion.number, error.message, "error")
-    return Judged(assertion.id, assertion.number, found.reason, found.outcome)
+    return Judged(assertion.id, assertion.number, result.reason, result.outcome)
 
 
 def _sample(kept: StoredSample, used: Usage | None = None) -> Sample:

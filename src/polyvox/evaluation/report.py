@@ -12,10 +12,9 @@ from polyvox.evaluation.statistics import Agreement, agreement, wilson
 from polyvox.evaluation.suite import Results
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations, verdicts
-from polyvox.evaluation.tables.assertions import Wanted
+from polyvox.evaluation.tables.assertions import AssertionFilter
 from polyvox.evaluation.tables.evaluations import Evaluation
-from polyvox.evaluation.tables.verdicts import CODE
-from polyvox.evaluation.values import Outcome, Verdict
+from polyvox.evaluation.tables.verdicts import CODE, Outcome, Verdict
 from polyvox.store import turns, versions
 from polyvox.store.database import Tx
 from polyvox.values import PromptVersion
@@ -33,28 +32,34 @@ class Agreements:
 
 
 def agreements(tx: Tx, advisor_id: str | None = None) -> Agreements:
-    """How verdicts compare with what a person says they should have been. Checks in code are not
+    """Compare verdicts with what a person says they should have been. Checks in code are not
     among them: they are not a matter of opinion."""
-    found = [one for one in verdicts.overruled(tx) if one.judge != CODE]
+    labelled = [verdict for verdict in verdicts.overruled(tx) if verdict.judge != CODE]
     if advisor_id is not None:
-        own = {one.id for one in assertion_rows.list_all(tx, Wanted(advisor_id=advisor_id))}
-        found = [one for one in found if one.assertion_id in own]
+        own = {
+            row.id for row in assertion_rows.list_all(tx, AssertionFilter(advisor_id=advisor_id))
+        }
+        labelled = [verdict for verdict in labelled if verdict.assertion_id in own]
     return Agreements(
-        _agreement(found),
-        tuple(_by(found, lambda one: (one.judge, one.judge_hash))),
-        tuple(_by(found, lambda one: one.assertion_id)),
+        _agreement(labelled),
+        tuple(_by(labelled, lambda verdict: (verdict.judge, verdict.judge_hash))),
+        tuple(_by(labelled, lambda verdict: verdict.assertion_id)),
     )
 
 
-def _by(found: Sequence[Verdict], key: Callable[[Verdict], K]) -> list[tuple[K, Agreement]]:
+def _by(labelled: Sequence[Verdict], key: Callable[[Verdict], K]) -> list[tuple[K, Agreement]]:
     groups: dict[K, list[Verdict]] = {}
-    for one in found:
-        groups.setdefault(key(one), []).append(one)
+    for verdict in labelled:
+        groups.setdefault(key(verdict), []).append(verdict)
     return [(name, _agreement(some)) for name, some in groups.items()]
 
 
-def _agreement(found: Sequence[Verdict]) -> Agreement:
-    return agreement((one.outcome, one.overruled) for one in found if one.overruled is not None)
+def _agreement(labelled: Sequence[Verdict]) -> Agreement:
+    return agreement(
+        (verdict.outcome, verdict.overruled)
+        for verdict in labelled
+        if verdict.overruled is not None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +73,20 @@ class Marked:
 
 
 def marked(tx: Tx, answer_id: str) -> Marked:
-    """What is known of a stored answer; NotFound where there is none and never was a verdict."""
-    found = verdicts.of_answer(tx, answer_id)
-    if not found:
+    """Sum up the verdicts on a stored answer; NotFound where it and they never were."""
+    every = verdicts.of_answer(tx, answer_id)
+    if not every:
         turns.get_answer(tx, answer_id)
     newest: dict[str, Verdict] = {}
-    for one in found:
-        newest.setdefault(one.assertion_id, one)
-    kept = [one for one in newest.values() if assertion_rows.find(tx, one.assertion_id) is not None]
+    for verdict in every:
+        newest.setdefault(verdict.assertion_id, verdict)
+    kept = [
+        verdict
+        for verdict in newest.values()
+        if assertion_rows.find(tx, verdict.assertion_id) is not None
+    ]
     waiting = evaluations.under_way(tx, answer_id)
-    outcomes = [suite.effective(one) for one in kept]
+    outcomes = [suite.effective(verdict) for verdict in kept]
     outcome: Outcome | None = None
     if outcomes:
         outcome = "fail" if "fail" in outcomes else "error" if "error" in outcomes else "pass"
@@ -88,7 +97,7 @@ def marked(tx: Tx, answer_id: str) -> Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PromptPassRate:
     """A replay of an advisor's suite with one of its prompt versions."""
 
     evaluation: Evaluation
@@ -100,22 +109,22 @@ class Point:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's, of all verdicts."""
-        found = wilson(self.passes, self.n)
-        return found.low, found.high
+        wide = wilson(self.passes, self.n)
+        return wide.low, wide.high
 
 
-def pass_rates(tx: Tx, advisor_id: str, limit: int = 200) -> list[Point]:
+def pass_rates(tx: Tx, advisor_id: str, limit: int = 200) -> list[PromptPassRate]:
     """The finished replays of an advisor's assertions, oldest first, each with the prompt version
     that was tried out."""
     page = evaluations.list_page(tx, advisor_id=advisor_id, limit=limit)
     points = []
-    for one in reversed(page.items):
-        tried = {unit.prompt for unit in suite.read_plan(one.plan) if unit.prompt}
-        if one.mode != "replay" or one.state != "finished" or not one.results or len(tried) != 1:
+    for run in reversed(page.items):
+        tried = {unit.prompt for unit in suite.read_plan(run.plan) if unit.prompt}
+        if run.mode != "replay" or run.state != "finished" or not run.results or len(tried) != 1:
             continue
         version = versions.get(tx, tried.pop())
-        found = suite.read_results(one.results)
-        passes = sum(row.passes for row in found.assertions)
-        fails = sum(row.fails for row in found.assertions)
-        points.append(Point(one, version, found, passes, passes + fails))
+        results = suite.read_results(run.results)
+        passes = sum(row.passes for row in results.assertions)
+        fails = sum(row.fails for row in results.assertions)
+        points.append(PromptPassRate(run, version, results, passes, passes + fails))
     return points

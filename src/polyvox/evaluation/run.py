@@ -9,27 +9,30 @@ pays at most for what was in flight. Calling it off closes what is in flight at 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
 
-from polyvox.errors import CapReached, Conflict, Invalid, NotFound
-from polyvox.evaluation import suite
+from polyvox.errors import CapReached, Conflict, Invalid, ModelError, NotFound, PolyvoxError
+from polyvox.evaluation import replay, suite
+from polyvox.evaluation.budget import together
 from polyvox.evaluation.judge import judge_model
-from polyvox.evaluation.judge_prompt import judge_hash
-from polyvox.evaluation.plan import Wish, plan
-from polyvox.evaluation.suite import Results
+from polyvox.evaluation.judge_prompt import Subject, judge_hash
+from polyvox.evaluation.plan import EvaluationRequest, plan
+from polyvox.evaluation.replay import JudgedText, Places, Prompt, RoadBench
+from polyvox.evaluation.suite import Results, Unit
 from polyvox.evaluation.tables import assertions, evaluations, verdicts
-from polyvox.evaluation.tables.assertions import Wanted
+from polyvox.evaluation.tables import assertions as assertion_rows
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.evaluation.tables.evaluations import Evaluation
-from polyvox.evaluation.trying import find_out
-from polyvox.evaluation.values import Verdict
+from polyvox.evaluation.tables.verdicts import Judged, Verdict
 from polyvox.resources import Resources
-from polyvox.store import jobs, turns
+from polyvox.store import jobs, turns, versions
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
-from polyvox.values import Scope
+from polyvox.values import Advisor, PromptVersion, Scope, Usage
 from polyvox.work.cancel import Bells
 from polyvox.work.worker import Handler
 
@@ -40,7 +43,7 @@ CALLED_OFF = "It was called off; what it had found is kept."
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class EvaluationView:
     """A run as it is now."""
 
     evaluation: Evaluation
@@ -48,7 +51,7 @@ class Seen:
     verdicts: tuple[Verdict, ...]
 
 
-def begin(tx: Tx, resources: Resources, wish: Wish) -> Evaluation:
+def begin(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
     """Want a run, in the commit that makes it necessary."""
     made = plan(tx, resources, wish)
     evaluations.add(tx, made)
@@ -56,19 +59,19 @@ def begin(tx: Tx, resources: Resources, wish: Wish) -> Evaluation:
     return made
 
 
-def seen(tx: Tx, evaluation_id: str) -> Seen:
+def seen(tx: Tx, evaluation_id: str) -> EvaluationView:
     """A run with all that it has found out up to now."""
-    one = evaluations.get(tx, evaluation_id)
-    found = verdicts.of_evaluation(tx, evaluation_id)
-    return Seen(one, suite.results(suite.read_plan(one.plan), found), tuple(found))
+    run = evaluations.get(tx, evaluation_id)
+    known = verdicts.of_evaluation(tx, evaluation_id)
+    return EvaluationView(run, suite.results(suite.read_plan(run.plan), known), tuple(known))
 
 
 def keep_results(tx: Tx, evaluation_id: str) -> Results:
     """Write down what a run has found out, as it is now."""
-    found = seen(tx, evaluation_id).results
-    text = msgspec.json.encode(found).decode()
+    results = seen(tx, evaluation_id).results
+    text = msgspec.json.encode(results).decode()
     evaluations.keep_results(tx, evaluation_id, text)
-    return found
+    return results
 
 
 class Evaluations:
@@ -81,10 +84,10 @@ class Evaluations:
 
     @property
     def handlers(self) -> dict[str, Handler]:
-        """What the worker does for us."""
+        """Jobs that the worker runs here, by kind."""
         return {KIND: self._do}
 
-    async def begin(self, scope: Scope, wish: Wish) -> Evaluation:
+    async def begin(self, scope: Scope, wish: EvaluationRequest) -> Evaluation:
         """Want a run; a worker does it."""
         made = await self._resources.database.write(
             lambda tx: begin(tx, self._resources, wish), scope
@@ -92,7 +95,7 @@ class Evaluations:
         self._ring()
         return made
 
-    async def get(self, scope: Scope, evaluation_id: str) -> Seen:
+    async def get(self, scope: Scope, evaluation_id: str) -> EvaluationView:
         """A run with all that it has found out up to now."""
         return await self._resources.database.read(lambda tx: seen(tx, evaluation_id), scope)
 
@@ -102,8 +105,8 @@ class Evaluations:
         def write(tx: Tx) -> Evaluation:
             now = self._resources.clock()
             if not evaluations.end(tx, evaluation_id, "cancelled", now, CALLED_OFF):
-                one = evaluations.get(tx, evaluation_id)
-                raise Conflict(f"This evaluation is {one.state}.", "There is nothing to call off.")
+                run = evaluations.get(tx, evaluation_id)
+                raise Conflict(f"This evaluation is {run.state}.", "There is nothing to call off.")
             keep_results(tx, evaluation_id)
             return evaluations.get(tx, evaluation_id)
 
@@ -122,13 +125,13 @@ class Evaluations:
         """Take an ended run up again: what could not be found out is tried once more."""
 
         def write(tx: Tx) -> Evaluation:
-            found = seen(tx, evaluation_id)
-            if not found.evaluation.ended:
+            view = seen(tx, evaluation_id)
+            if not view.evaluation.ended:
                 raise Conflict(
-                    f"This evaluation is {found.evaluation.state}.", "Wait for its end first."
+                    f"This evaluation is {view.evaluation.state}.", "Wait for its end first."
                 )
-            missing = any(row.errors or row.rate is None for row in found.results.assertions)
-            if found.evaluation.state == "finished" and not missing:
+            missing = any(row.errors or row.rate is None for row in view.results.assertions)
+            if view.evaluation.state == "finished" and not missing:
                 raise Conflict("Everything in this evaluation was found out.", "Run it anew.")
             if jobs.get(tx, f"{KIND}:{evaluation_id}").state == "running":
                 raise Conflict(
@@ -136,7 +139,7 @@ class Evaluations:
                 )
             judge = judge_model(self._resources.settings, self._resources.models) or ""
             evaluations.take_up(tx, evaluation_id, judge, judge_hash())
-            jobs.again(tx, KIND, evaluation_id, self._resources.clock())
+            jobs.enqueue_again(tx, KIND, evaluation_id, self._resources.clock())
             return evaluations.get(tx, evaluation_id)
 
         taken = await self._resources.database.write(write, scope)
@@ -149,14 +152,14 @@ class Evaluations:
         """Note what a verdict should have been; the run's results follow."""
 
         def write(tx: Tx) -> Verdict:
-            one = verdicts.overrule(tx, verdict_id, outcome, self._resources.clock())
+            verdict = verdicts.overrule(tx, verdict_id, outcome, self._resources.clock())
             try:
-                ended = evaluations.get(tx, one.evaluation_id).ended
+                ended = evaluations.get(tx, verdict.evaluation_id).ended
             except NotFound:  # it is an optimisation's
-                return one
+                return verdict
             if ended:
-                keep_results(tx, one.evaluation_id)
-            return one
+                keep_results(tx, verdict.evaluation_id)
+            return verdict
 
         return await self._resources.database.write(write, scope)
 
@@ -166,12 +169,12 @@ class Evaluations:
         """Have a new answer checked, in the commit that ends it; nothing where there is nothing to
         check. Without a judge only checks in code are made: a mark that says "error" on every card
         would say nothing."""
-        wish = Wish(answer_id=answer_id, mode="judge", origin="badge")
+        wish = EvaluationRequest(answer_id=answer_id, mode="judge", origin="badge")
         try:
             if judge_model(self._resources.settings, self._resources.models) is None:
                 advisor_id = turns.get_answer(tx, answer_id).advisor_id
-                known = assertions.list_all(tx, Wanted(advisor_id=advisor_id, active=True))
-                coded = tuple(one.id for one in known if one.kind != "judge")
+                known = assertions.list_all(tx, AssertionFilter(advisor_id=advisor_id, active=True))
+                coded = tuple(row.id for row in known if row.kind != "judge")
                 if not coded:
                     return
                 wish = replace(wish, assertion_ids=coded)
@@ -185,10 +188,10 @@ class Evaluations:
         scope, run_id = job.scope, job.subject
         database, clock = self._resources.database, self._resources.clock
         try:
-            one = await database.write(lambda tx: evaluations.start(tx, run_id, clock()), scope)
+            run = await database.write(lambda tx: evaluations.start(tx, run_id, clock()), scope)
         except NotFound:
             return
-        if one.ended:
+        if run.ended:
             return
 
         async def wanted() -> bool:
@@ -197,28 +200,272 @@ class Evaluations:
 
         failure = ""
         try:
-            work = find_out(self._resources, scope, one)
+            work = find_out(self._resources, scope, run)
             whole = await self._bells.while_wanted(run_id, work, wanted)
         except CapReached as error:
             whole, failure = True, f"{error.message} {error.hint}".strip()
 
         def write(tx: Tx) -> None:
-            found = keep_results(tx, run_id)
+            results = keep_results(tx, run_id)
             if whole and failure:
                 evaluations.end(tx, run_id, "failed", clock(), failure)
-            elif whole and evaluations.end(tx, run_id, "finished", clock(), _told(found)):
-                evaluations.progress(tx, run_id, one.total)
+            elif whole and evaluations.end(tx, run_id, "finished", clock(), _told(results)):
+                evaluations.progress(tx, run_id, run.total)
 
         await database.write(write, scope)
 
 
-def _told(found: Results) -> str:
-    """How a run ended, in words."""
-    words = f"{found.passed} of {found.total} assertions passed"
-    if found.failed:
-        words += f", {found.failed} failed"
-    if found.errors:
-        words += f", {found.errors} could not be found out"
-    if found.flaky:
-        words += f"; {found.flaky} {'is' if found.flaky == 1 else 'are'} flaky"
+def _told(results: Results) -> str:
+    """Say in words how a run ended."""
+    words = f"{results.passed} of {results.total} assertions passed"
+    if results.failed:
+        words += f", {results.failed} failed"
+    if results.errors:
+        words += f", {results.errors} could not be found out"
+    if results.flaky:
+        words += f"; {results.flaky} {'is' if results.flaky == 1 else 'are'} flaky"
     return f"{words}."
+
+
+GONE = "The assertion was removed."
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """A stored answer, and what is known of how it was made."""
+
+    subject: Subject
+    about: JudgedText
+
+
+@dataclass(frozen=True, slots=True)
+class RunInputs:
+    """Inputs of a run, read in one transaction."""
+
+    assertions: Mapping[tuple[str, int], Assertion]
+    places: Places
+    prompts: Mapping[str, PromptVersion]
+    stored: Mapping[str, StoredAnswer]
+    known: Mapping[tuple[str, str], tuple[Verdict, ...]]
+    """By assertion and subject."""
+
+
+async def find_out(resources: Resources, scope: Scope, run: Evaluation) -> None:
+    """Find out whatever is not known yet. `CapReached` ends it."""
+    units = suite.read_plan(run.plan)
+    loaded = await resources.database.read(lambda tx: _load(tx, resources, run, units), scope)
+
+    def note(tx: Tx, used: Usage) -> None:
+        evaluations.spend(tx, run.id, used)
+
+    bench = replay.road_bench(
+        resources,
+        scope,
+        run.id,
+        loaded.places,
+        run.judge or None,
+        note=note,
+        confirm=run.confirm,
+        model=run.model or None,
+    )
+    await together(_Run(resources, scope, run, bench, loaded).unit, units)
+
+
+@dataclass(slots=True)
+class _Run:
+    resources: Resources
+    scope: Scope
+    run: Evaluation
+    bench: RoadBench
+    loaded: RunInputs
+    done: int = 0
+
+    async def unit(self, unit: Unit) -> None:
+        """Ask about one subject, repeat after repeat until it is decided."""
+        chosen = [self.loaded.assertions.get(pair) for pair in unit.assertions]
+        assertions = [assertion for assertion in chosen if assertion is not None]
+        if unit.nowhere:
+            await self._nowhere(unit, assertions)
+            return
+        name = self._name(unit)
+        verdicts_of = {
+            assertion.id: list(self.loaded.known.get((assertion.id, name), ()))
+            for assertion in assertions
+        }
+        counted = 0
+        for repeat in range(self.run.repeats):
+            wanted = [
+                assertion
+                for assertion in assertions
+                if suite.still_open(
+                    verdicts_of[assertion.id], self.run.repeats, early=self.run.early
+                )
+                and not any(
+                    v.repeat == repeat and v.outcome != "error" for v in verdicts_of[assertion.id]
+                )
+            ]
+            if wanted:
+                judged = await self._once(unit, wanted, repeat)
+                for verdict in judged:
+                    verdicts_of[verdict.assertion_id] = [
+                        v for v in verdicts_of[verdict.assertion_id] if v.repeat != repeat
+                    ] + [_verdict(verdict, repeat)]
+                counted += len(wanted)
+                await self._progress(len(wanted))
+        await self._progress(len(unit.assertions) * self.run.repeats - counted)
+
+    async def _once(self, unit: Unit, assertions: Sequence[Assertion], repeat: int) -> list[Judged]:
+        if unit.answer:
+            stored = self.loaded.stored.get(unit.answer)
+            if stored is None:
+                about = JudgedText("", unit.answer, "", "", "")
+                return await self._errors(about, assertions, repeat, "The answer is gone.")
+            return await self.bench.found_out(stored.about, stored.subject, assertions, repeat)
+        name = self._name(unit)
+        prompt = self._prompt(unit, name)
+        about = JudgedText(name, None, prompt.hash, name, "")
+        try:
+            about = replace(about, sample=self.bench.key(prompt, name, repeat))
+            sample = await self.bench.sample(prompt, name, repeat)
+        except (ModelError, Invalid) as error:
+            return await self._errors(about, assertions, repeat, _words(error))
+        return await self.bench.judge(sample, assertions, repeat)
+
+    async def _errors(
+        self, about: JudgedText, assertions: Sequence[Assertion], repeat: int, reason: str
+    ) -> list[Judged]:
+        judged = [
+            Judged(assertion.id, assertion.number, reason, "error") for assertion in assertions
+        ]
+        await self.bench.keep(about, judged, repeat)
+        return judged
+
+    async def _nowhere(self, unit: Unit, assertions: Sequence[Assertion]) -> None:
+        await self._errors(JudgedText("", None, "", "", ""), assertions, 0, unit.nowhere)
+        await self._progress(len(unit.assertions))
+
+    def _name(self, unit: Unit) -> str:
+        """The subject as its verdicts name it."""
+        if not unit.asked:
+            return unit.subject
+        known = self.loaded.places.of
+        names = [
+            name for assertion_id, _ in unit.assertions for name in known.get(assertion_id, ())
+        ]
+        return names[0] if names else unit.asked
+
+    def _prompt(self, unit: Unit, name: str) -> Prompt:
+        if unit.prompt in self.loaded.prompts:
+            return Prompt(self.loaded.prompts[unit.prompt].text)
+        context = self.loaded.places.contexts.get(name)
+        return Prompt(context.versioned if context else "")
+
+    async def _progress(self, more: int) -> None:
+        self.done += more
+        done = min(self.done, self.run.total)
+        await self.resources.database.write(
+            lambda tx: evaluations.progress(tx, self.run.id, done), self.scope
+        )
+
+
+def _load(tx: Tx, resources: Resources, run: Evaluation, units: Sequence[Unit]) -> RunInputs:
+    assertions = {
+        pair: made
+        for unit in units
+        for pair in unit.assertions
+        if (made := version_of(tx, *pair)) is not None
+    }
+    prompts = {unit.prompt: versions.get(tx, unit.prompt) for unit in units if unit.prompt}
+    made_with = {prompt.advisor_id: prompt for prompt in prompts.values()}
+    places = Places({}, {}, {})
+    if run.mode == "replay":
+        places = replay.places(tx, resources, list(assertions.values()))
+    advisors = {
+        key: _as_of(advisor, made_with[key]) if key in made_with else advisor
+        for key, advisor in places.advisors.items()
+    }
+    known: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in verdicts.of_evaluation(tx, run.id):
+        name = verdict.answer_id or verdict.context_hash or suite.NOWHERE
+        known.setdefault((verdict.assertion_id, name), []).append(verdict)
+    return RunInputs(
+        assertions,
+        replace(places, advisors=advisors),
+        prompts,
+        _answers(tx, units, assertions),
+        {key: tuple(some) for key, some in known.items()},
+    )
+
+
+def version_of(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
+    """An assertion as it was in this version; None where it was removed."""
+    now = assertion_rows.find(tx, assertion_id)
+    if now is None or now.number == number:
+        return now
+    for version in assertion_rows.versions(tx, assertion_id):
+        if version.number == number:
+            return replace(
+                now, number=number, text=version.text, kind=version.kind, args=version.args
+            )
+    return None
+
+
+def _as_of(advisor: Advisor, version: PromptVersion) -> Advisor:
+    """The advisor with the identity that the run is about."""
+    if version.field == "prompt":
+        return replace(advisor, prompt=version.text, version_id=version.id)
+    return replace(advisor, prompt=None, description=version.text, version_id=version.id)
+
+
+def _answers(
+    tx: Tx, units: Sequence[Unit], assertions: Mapping[tuple[str, int], Assertion]
+) -> dict[str, StoredAnswer]:
+    """The stored answers; of one whose conversation is gone, what its assertions keep of it."""
+    stored = {}
+    for unit in units:
+        if not unit.answer:
+            continue
+        sources = [
+            assertion.source
+            for pair in unit.assertions
+            if (assertion := assertions.get(pair)) is not None
+        ]
+        source = next((s for s in sources if s is not None and s.answer_id == unit.answer), None)
+        context = source.context_hash if source else ""
+        try:
+            answer = turns.get_answer(tx, unit.answer)
+        except NotFound:
+            if source is not None:
+                about = JudgedText("", unit.answer, "", context, "")
+                stored[unit.answer] = StoredAnswer(Subject(source.user_input, source.answer), about)
+            continue
+        asked = turns.get_turn(tx, answer.turn_id).content
+        prompt = answer.prompt_version_id
+        prompt_hash = versions.get(tx, prompt).hash if prompt else ""
+        about = JudgedText("", unit.answer, prompt_hash, context, answer.model)
+        stored[unit.answer] = StoredAnswer(Subject(asked, answer.text), about)
+    return stored
+
+
+def _verdict(judged: Judged, repeat: int) -> Verdict:
+    """Keep as much of a verdict as deciding needs."""
+    return Verdict(
+        "",
+        "",
+        judged.assertion_id,
+        judged.number,
+        None,
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        repeat,
+        judged.reason,
+        judged.outcome,
+    )
+
+
+def _words(error: PolyvoxError) -> str:
+    return f"The advisor could not be asked: {error.message} {error.hint}".strip()

@@ -11,12 +11,13 @@ from polyvox.evaluation import report, suite
 from polyvox.evaluation.assertion import History
 from polyvox.evaluation.run import seen
 from polyvox.evaluation.statistics import Agreement
-from polyvox.evaluation.suite import Change, Result, Results
+from polyvox.evaluation.suite import AssertionResult, Change, Results
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations, samples
+from polyvox.evaluation.tables.assertions import Assertion, AssertionSource, Kind
 from polyvox.evaluation.tables.evaluations import Evaluation, EvaluationState, Origin
 from polyvox.evaluation.tables.past_runs import RunKind
-from polyvox.evaluation.values import Assertion, Kind, Outcome, Source, Verdict
+from polyvox.evaluation.tables.verdicts import Outcome, Verdict
 from polyvox.shapes import shape, usd
 from polyvox.store import advisors as advisor_rows
 from polyvox.store.database import Tx
@@ -44,7 +45,7 @@ class AssertionOut:
     args: dict[str, Any]
     tags: tuple[str, ...]
     active: bool
-    source: Source | None
+    source: AssertionSource | None
     """In a list with the first words of its texts."""
     user_input: str | None
     created_at: int
@@ -150,7 +151,7 @@ class ResultOut:
     subjects: list[TallyOut]
 
     @classmethod
-    def of(cls, result: Result, texts: AssertionTextCache) -> ResultOut:
+    def of(cls, result: AssertionResult, texts: AssertionTextCache) -> ResultOut:
         """From the value."""
         advisor_id, advisor_name = texts.advisor(result.assertion_id)
         return shape(

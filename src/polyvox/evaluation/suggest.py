@@ -16,13 +16,12 @@ from typing import Any
 from polyvox.context.promptset import fill
 from polyvox.errors import Conflict, ModelError
 from polyvox.evaluation import count, language
+from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.checks import check, described, understood
 from polyvox.evaluation.judge import ask_judge, judge_model
 from polyvox.evaluation.judge_prompt import THOUGHT, prompt, quoted
 from polyvox.evaluation.tables import assertions
-from polyvox.evaluation.tables.assertions import Wanted
-from polyvox.evaluation.values import Kind
-from polyvox.evaluation.wordings import Wording
+from polyvox.evaluation.tables.assertions import AssertionFilter, Kind
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.receive import printable
 from polyvox.replies import objects
@@ -55,13 +54,13 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """Everything that could be asserted of an answer."""
+    """All suggestions for an answer."""
 
     suggestions: tuple[Suggestion, ...]
     model: str
-    """Who proposed; empty: only the rules did."""
+    """The model that proposed; empty: only the rules did."""
     note: str
-    """Why a model did not, where it did not."""
+    """The reason why no model did, where none did."""
 
 
 async def suggest(
@@ -82,7 +81,7 @@ async def suggest(
         if not answer.text.strip():
             raise Conflict("The answer says nothing.", "Take one that says something.")
         question = turns.get_turn(tx, answer.turn_id).content
-        known = assertions.list_all(tx, Wanted(advisor_id=answer.advisor_id))
+        known = assertions.list_all(tx, AssertionFilter(advisor_id=answer.advisor_id))
         return answer, question, [Wording(row.text, row.kind, row.args) for row in known]
 
     answer, question, known = await resources.database.read(load, scope)

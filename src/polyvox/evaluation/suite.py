@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from polyvox.evaluation.statistics import Interval, decided, flaky, most, wilson
-from polyvox.evaluation.values import Outcome, Verdict
+from polyvox.evaluation.tables.verdicts import Outcome, Verdict
 
 NOWHERE = "nowhere"
 Change = Literal["fixed", "broken", "same", "new", "gone", "unclear"]
@@ -31,7 +31,7 @@ class Unit(msgspec.Struct, frozen=True, omit_defaults=True):
     answer: str = ""
     """The id of a stored answer."""
     nowhere: str = ""
-    """Why there is no subject at all."""
+    """The reason why there is no subject at all."""
     prompt: str = ""
     """The prompt version that is tried out; empty: the one that the context was made with."""
 
@@ -55,19 +55,19 @@ def read_plan(text: str) -> tuple[Unit, ...]:
 
 
 def effective(verdict: Verdict) -> Outcome:
-    """What a verdict counts as."""
+    """The outcome that a verdict counts as."""
     return verdict.overruled or verdict.outcome
 
 
 def still_open(verdicts: Iterable[Verdict], repeats: int, *, early: bool) -> bool:
-    """Whether further repeats of an assertion on a subject are wanted, after these verdicts."""
-    outcomes = [one.outcome for one in verdicts]
+    """True if further repeats of an assertion on a subject are wanted, after these verdicts."""
+    outcomes = [verdict.outcome for verdict in verdicts]
     passes, fails = outcomes.count("pass"), outcomes.count("fail")
     return not decided(passes, fails, repeats) if early else passes + fails < repeats
 
 
-class Tally(msgspec.Struct, frozen=True):
-    """What was found out about an assertion on one subject."""
+class SubjectTally(msgspec.Struct, frozen=True):
+    """Verdicts on an assertion and one subject, counted."""
 
     subject: str
     passes: int
@@ -76,12 +76,12 @@ class Tally(msgspec.Struct, frozen=True):
 
     @property
     def outcome(self) -> Outcome:
-        """What most verdicts say."""
+        """The majority of the verdicts."""
         return most(self.passes, self.fails)
 
 
-class Result(msgspec.Struct, frozen=True):
-    """What was found out about an assertion."""
+class AssertionResult(msgspec.Struct, frozen=True):
+    """The result of an assertion."""
 
     assertion_id: str
     number: int
@@ -90,20 +90,20 @@ class Result(msgspec.Struct, frozen=True):
     fails: int
     errors: int
     rate: float | None
-    """Of the verdicts that are no errors; None where there are none."""
+    """Passes among the verdicts that are no errors; None where there are none."""
     low: float
     high: float
     """Wilson's interval for it, 95 %."""
     flaky: bool
     overruled: int
     """Verdicts on which a person has had a say."""
-    subjects: tuple[Tally, ...]
+    subjects: tuple[SubjectTally, ...]
 
 
 class Results(msgspec.Struct, frozen=True):
-    """What a run has found out."""
+    """The results of a run."""
 
-    assertions: tuple[Result, ...]
+    assertions: tuple[AssertionResult, ...]
     total: int
     passed: int
     failed: int
@@ -117,22 +117,23 @@ class Results(msgspec.Struct, frozen=True):
 
 
 def results(units: Sequence[Unit], verdicts: Iterable[Verdict]) -> Results:
-    """What these verdicts say about what was planned."""
+    """Sum up the verdicts on what was planned."""
     by_subject: dict[tuple[str, int, str], list[Verdict]] = {}
-    for one in verdicts:
-        name = one.answer_id or one.context_hash or NOWHERE
-        by_subject.setdefault((one.assertion_id, one.number, name), []).append(one)
-    found: dict[tuple[str, int], list[tuple[Tally, list[Verdict]]]] = {}
-    asked = {one for unit in units if unit.asked for one, _ in unit.assertions}
-    fresh = {one: name for one, _, name in by_subject if one in asked}
+    for verdict in verdicts:
+        name = verdict.answer_id or verdict.context_hash or NOWHERE
+        by_subject.setdefault((verdict.assertion_id, verdict.number, name), []).append(verdict)
+    tallies: dict[tuple[str, int], list[tuple[SubjectTally, list[Verdict]]]] = {}
+    asked = {assertion_id for unit in units if unit.asked for assertion_id, _ in unit.assertions}
+    fresh = {assertion_id: name for assertion_id, _, name in by_subject if assertion_id in asked}
     for unit in units:
         for assertion_id, number in unit.assertions:
             name = fresh.get(assertion_id, unit.subject) if unit.asked else unit.subject
-            said = by_subject.get((assertion_id, number, name), [])
-            tally = _tally(unit.subject, said)
-            found.setdefault((assertion_id, number), []).append((tally, said))
+            known = by_subject.get((assertion_id, number, name), [])
+            tally = _tally(unit.subject, known)
+            tallies.setdefault((assertion_id, number), []).append((tally, known))
     rows = tuple(
-        _result(assertion_id, number, tallies) for (assertion_id, number), tallies in found.items()
+        _result(assertion_id, number, tallies)
+        for (assertion_id, number), tallies in tallies.items()
     )
     passed = sum(row.outcome == "pass" for row in rows)
     failed = sum(row.outcome == "fail" for row in rows)
@@ -151,14 +152,16 @@ def results(units: Sequence[Unit], verdicts: Iterable[Verdict]) -> Results:
     )
 
 
-def _tally(subject: str, said: Sequence[Verdict]) -> Tally:
-    outcomes = [effective(one) for one in said]
-    return Tally(subject, outcomes.count("pass"), outcomes.count("fail"), outcomes.count("error"))
+def _tally(subject: str, verdicts: Sequence[Verdict]) -> SubjectTally:
+    outcomes = [effective(verdict) for verdict in verdicts]
+    return SubjectTally(
+        subject, outcomes.count("pass"), outcomes.count("fail"), outcomes.count("error")
+    )
 
 
 def _result(
-    assertion_id: str, number: int, tallies: Sequence[tuple[Tally, Sequence[Verdict]]]
-) -> Result:
+    assertion_id: str, number: int, tallies: Sequence[tuple[SubjectTally, Sequence[Verdict]]]
+) -> AssertionResult:
     passes = sum(tally.passes for tally, _ in tallies)
     fails = sum(tally.fails for tally, _ in tallies)
     outcomes = [tally.outcome for tally, _ in tallies]
@@ -168,7 +171,7 @@ def _result(
     elif "error" in outcomes:
         outcome = "error"
     interval: Interval = wilson(passes, passes + fails)
-    return Result(
+    return AssertionResult(
         assertion_id,
         number,
         outcome,
@@ -179,7 +182,9 @@ def _result(
         low=interval.low,
         high=interval.high,
         flaky=flaky(passes, passes + fails),
-        overruled=sum(one.overruled is not None for _, said in tallies for one in said),
+        overruled=sum(
+            verdict.overruled is not None for _, verdicts in tallies for verdict in verdicts
+        ),
         subjects=tuple(tally for tally, _ in tallies),
     )
 
@@ -193,7 +198,7 @@ def read_results(text: str) -> Results:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class AssertionChange:
     """An assertion in this run and in the one that it is compared with."""
 
     assertion_id: str
@@ -202,21 +207,21 @@ class Compared:
     after: Outcome | None
     change: Change
     edited: bool
-    """Whether it says something else now."""
+    """True if it says something else now."""
     rate_before: float | None
     rate_after: float | None
 
 
-def compare(base: Results, now: Results) -> list[Compared]:
-    """What became of each assertion, what broke first."""
+def compare(base: Results, now: Results) -> list[AssertionChange]:
+    """Compare two runs assertion by assertion, what broke first."""
     old = {row.assertion_id: row for row in base.assertions}
     new = {row.assertion_id: row for row in now.assertions}
-    found = []
-    for one in dict.fromkeys((*old, *new)):
-        before, after = old.get(one), new.get(one)
-        found.append(
-            Compared(
-                one,
+    changes = []
+    for assertion_id in dict.fromkeys((*old, *new)):
+        before, after = old.get(assertion_id), new.get(assertion_id)
+        changes.append(
+            AssertionChange(
+                assertion_id,
                 before.outcome if before else None,
                 after.outcome if after else None,
                 _change(before, after),
@@ -226,10 +231,10 @@ def compare(base: Results, now: Results) -> list[Compared]:
             )
         )
     order: list[Change] = ["broken", "unclear", "fixed", "new", "gone", "same"]
-    return sorted(found, key=lambda row: order.index(row.change))
+    return sorted(changes, key=lambda row: order.index(row.change))
 
 
-def _change(before: Result | None, after: Result | None) -> Change:
+def _change(before: AssertionResult | None, after: AssertionResult | None) -> Change:
     if before is None or after is None:
         return "new" if before is None else "gone"
     if before.outcome == after.outcome:

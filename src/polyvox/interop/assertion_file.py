@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from polyvox.errors import Invalid
+from polyvox.evaluation.assertion import tags, wording
 from polyvox.evaluation.contexts import Context
+from polyvox.evaluation.tables.assertions import Assertion, AssertionSource, AssertionVersion
 from polyvox.evaluation.tables.past_runs import PastRun
-from polyvox.evaluation.values import Assertion, Source, Version
-from polyvox.evaluation.wordings import tags, wording
 from polyvox.receive import clean
 
 FORMAT = "polyvox-assertions"
@@ -36,12 +36,12 @@ _MICRO = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AssertionEntry:
     """An assertion of a file."""
 
     assertion: Assertion
     """Its id is empty where the file gives none; so is its advisor's."""
-    earlier: tuple[Version, ...] = ()
+    earlier: tuple[AssertionVersion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,16 @@ class Suite:
     advisor_id: str
     slug: str
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[AssertionEntry, ...]
     description: str = ""
-    """What is known of the advisor, in case there is none like it."""
+    """The advisor as the file tells of it, in case there is none like it."""
     makes: bool = False
-    """Whether the advisor may be made where it is missing."""
+    """True if the advisor may be made where it is missing."""
 
 
 @dataclass(slots=True)
-class Parsed:
-    """What a file holds."""
+class ParsedAssertions:
+    """The contents of a file."""
 
     suites: list[Suite] = field(default_factory=list)
     contexts: dict[str, Context] = field(default_factory=dict)
@@ -80,10 +80,10 @@ def write(suites: Iterable[Suite], contexts: Mapping[str, Context]) -> str:
         "version": VERSION,
         "suites": [
             {
-                "advisor": {"slug": one.slug, "name": one.name, "id": one.advisor_id},
-                "assertions": [_told(entry) for entry in one.entries],
+                "advisor": {"slug": suite.slug, "name": suite.name, "id": suite.advisor_id},
+                "assertions": [_told(entry) for entry in suite.entries],
             }
-            for one in suites
+            for suite in suites
         ],
     }
     if contexts:
@@ -93,23 +93,23 @@ def write(suites: Iterable[Suite], contexts: Mapping[str, Context]) -> str:
     return _yaml(data)
 
 
-def _told(entry: Entry) -> dict[str, Any]:
-    one = entry.assertion
-    told: dict[str, Any] = {"id": one.id, "text": one.text}
-    if one.kind != "judge":
-        told |= {"kind": one.kind, "args": dict(one.args)}
-    if one.tags:
-        told["tags"] = list(one.tags)
-    if not one.active:
-        told["active"] = False
-    if one.user_input is not None:
-        told["user_input"] = one.user_input
-    told["created_at"] = iso(one.created_at)
-    told["updated_at"] = iso(one.updated_at)
-    if one.number > 1:
-        told["version"] = one.number
+def _told(entry: AssertionEntry) -> dict[str, Any]:
+    assertion = entry.assertion
+    row: dict[str, Any] = {"id": assertion.id, "text": assertion.text}
+    if assertion.kind != "judge":
+        row |= {"kind": assertion.kind, "args": dict(assertion.args)}
+    if assertion.tags:
+        row["tags"] = list(assertion.tags)
+    if not assertion.active:
+        row["active"] = False
+    if assertion.user_input is not None:
+        row["user_input"] = assertion.user_input
+    row["created_at"] = iso(assertion.created_at)
+    row["updated_at"] = iso(assertion.updated_at)
+    if assertion.number > 1:
+        row["version"] = assertion.number
     if entry.earlier:
-        told["earlier"] = [
+        row["earlier"] = [
             {
                 "version": old.number,
                 "text": old.text,
@@ -118,8 +118,8 @@ def _told(entry: Entry) -> dict[str, Any]:
             }
             for old in entry.earlier
         ]
-    if (source := one.source) is not None:
-        told["source"] = {
+    if (source := assertion.source) is not None:
+        row["source"] = {
             "question": source.user_input,
             "answer": source.answer,
             "answer_id": source.answer_id,
@@ -127,7 +127,7 @@ def _told(entry: Entry) -> dict[str, Any]:
             "turn_id": source.turn_id,
             **({"context": source.context_hash} if source.context_hash else {}),
         }
-    return told
+    return row
 
 
 def _yaml(data: object) -> str:
@@ -158,9 +158,9 @@ def iso(at: int) -> str:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def parse(data: object, what: str) -> Parsed:
+def parse(data: object, what: str) -> ParsedAssertions:
     """The suites in what a file holds."""
-    found = Parsed()
+    parsed = ParsedAssertions()
     if isinstance(data, Mapping) and data.get("version", VERSION) != VERSION:
         raise Invalid(
             f"{what} has version {data['version']!r}; this program reads {VERSION}.",
@@ -168,7 +168,7 @@ def parse(data: object, what: str) -> Parsed:
         )
     rows = _suites(data, what)
     if isinstance(data, Mapping):
-        _contexts(data.get("contexts"), found)
+        _contexts(data.get("contexts"), parsed)
     count = 0
     for row in rows:
         listed = row.get("assertions")
@@ -181,12 +181,12 @@ def parse(data: object, what: str) -> Parsed:
         named = advisor if isinstance(advisor, Mapping) else {"slug": advisor}
         entries = [
             entry
-            for number, one in enumerate(listed, 1)
-            if (entry := _entry(one, number, found)) is not None
+            for number, row in enumerate(listed, 1)
+            if (entry := _entry(row, number, parsed)) is not None
         ]
         advisor_id, slug, name = (_line(named.get(key)) for key in ("id", "slug", "name"))
-        found.suites.append(Suite(advisor_id, slug, name, tuple(entries)))
-    return found
+        parsed.suites.append(Suite(advisor_id, slug, name, tuple(entries)))
+    return parsed
 
 
 def _suites(data: object, what: str) -> list[Mapping[str, Any]]:
@@ -194,7 +194,7 @@ def _suites(data: object, what: str) -> list[Mapping[str, Any]]:
         return [{"assertions": data}]
     if isinstance(data, Mapping):
         suites = data.get("suites")
-        if isinstance(suites, list) and all(isinstance(one, Mapping) for one in suites):
+        if isinstance(suites, list) and all(isinstance(suite, Mapping) for suite in suites):
             return suites
         if isinstance(data.get("assertions"), list):
             return [data]
@@ -204,7 +204,7 @@ def _suites(data: object, what: str) -> list[Mapping[str, Any]]:
     )
 
 
-def _contexts(data: object, found: Parsed) -> None:
+def _contexts(data: object, parsed: ParsedAssertions) -> None:
     if data is None:
         return
     if not isinstance(data, Mapping):
@@ -214,25 +214,25 @@ def _contexts(data: object, found: Parsed) -> None:
             sound(content)
             context = msgspec.convert(content, Context)
         except (msgspec.ValidationError, Invalid, RecursionError) as error:
-            said = error.message if isinstance(error, Invalid) else str(error)
-            found.notes.append(f"the context {name} cannot be used: {said}")
+            reason = error.message if isinstance(error, Invalid) else str(error)
+            parsed.notes.append(f"the context {name} cannot be used: {reason}")
             continue
         if context.hash != name:
-            found.notes.append(f"the context {name} was changed since it was written")
-        found.contexts[str(name)] = context
+            parsed.notes.append(f"the context {name} was changed since it was written")
+        parsed.contexts[str(name)] = context
 
 
-def _entry(data: object, number: int, found: Parsed) -> Entry | None:
+def _entry(data: object, number: int, parsed: ParsedAssertions) -> AssertionEntry | None:
     row: Mapping[str, Any]
     row = data if isinstance(data, Mapping) else {"text": data}
     name = _line(row.get("text"))[:60] or f"number {number}"
     try:
         sound(row)
-        made = _assertion(row, found)
+        made = _assertion(row, parsed)
     except Invalid as error:
-        found.refused.append(f"{name}: {error.message}")
+        parsed.refused.append(f"{name}: {error.message}")
         return None
-    found.notes += [
+    parsed.notes += [
         f"{name}: nothing here is called {key!r}; left out"
         for key in map(str, row)
         if key not in KEYS
@@ -240,9 +240,9 @@ def _entry(data: object, number: int, found: Parsed) -> Entry | None:
     return made
 
 
-def _assertion(row: Mapping[str, Any], found: Parsed) -> Entry:
-    one = _wording(row)
-    source = _source(row.get("source"), found)
+def _assertion(row: Mapping[str, Any], parsed: ParsedAssertions) -> AssertionEntry:
+    wording = _wording(row)
+    source = _source(row.get("source"), parsed)
     asked = row.get("user_input")
     if asked is not None and (source is not None or not isinstance(asked, str)):
         raise Invalid("`user_input` must be text, and not beside a source.")
@@ -263,9 +263,9 @@ def _assertion(row: Mapping[str, Any], found: Parsed) -> Entry:
         "",
         "",
         number,
-        one.text,
-        one.kind,
-        one.args,
+        wording.text,
+        wording.kind,
+        wording.args,
         tags(listed),
         active,
         source,
@@ -273,7 +273,7 @@ def _assertion(row: Mapping[str, Any], found: Parsed) -> Entry:
         created_at := (time_of(row.get("created_at")) or 0),
         time_of(row.get("updated_at")) or created_at,
     )
-    return Entry(made, tuple(replace(old, assertion_id=made.id) for old in earlier))
+    return AssertionEntry(made, tuple(replace(old, assertion_id=made.id) for old in earlier))
 
 
 def _wording(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a Wording
@@ -291,35 +291,37 @@ _KINDS = (
 )  # fmt: skip
 
 
-def _earlier(data: object) -> list[Version]:
+def _earlier(data: object) -> list[AssertionVersion]:
     if data is None:
         return []
     if not isinstance(data, list) or len(data) > 1000:
         raise Invalid("`earlier` must be a list of versions.")
-    found = []
+    earlier = []
     for row in data:
         number = row.get("version") if isinstance(row, Mapping) else None
         if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise Invalid("An earlier version has no number.")
-        one = _wording(row)
+        wording = _wording(row)
         at = time_of(row.get("created_at")) or 0
-        found.append(Version("", number, one.text, one.kind, one.args, at))
-    return found
+        earlier.append(AssertionVersion("", number, wording.text, wording.kind, wording.args, at))
+    return earlier
 
 
-def _source(data: object, found: Parsed) -> Source | None:
+def _source(data: object, parsed: ParsedAssertions) -> AssertionSource | None:
     if data is None:
         return None
     if not isinstance(data, Mapping):
         raise Invalid("`source` must be a table.")
     name = data.get("context") or ""
-    if name and name not in found.contexts:
-        found.notes.append(f"the context {name} is not in the file: that answer cannot be replayed")
+    if name and name not in parsed.contexts:
+        parsed.notes.append(
+            f"the context {name} is not in the file: that answer cannot be replayed"
+        )
         name = ""
     texts = [data.get(key) or "" for key in ("question", "answer")]
     if any(not isinstance(text, str) or len(text) > LONGEST for text in texts):
         raise Invalid("The texts of a source must be texts.")
-    return Source(
+    return AssertionSource(
         _id(data.get("answer_id")),
         _id(data.get("conversation_id")),
         _id(data.get("turn_id")),

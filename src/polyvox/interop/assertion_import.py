@@ -16,10 +16,9 @@ import msgspec
 from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.tables import assertions, contexts, past_runs
-from polyvox.evaluation.tables.assertions import Wanted
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.ids import content_hash, new_id
-from polyvox.interop.assertion_file import Entry, Parsed, Suite
+from polyvox.interop.assertion_file import AssertionEntry, ParsedAssertions, Suite
 from polyvox.interop.report import Report, Undo
 from polyvox.store import advisors, turns
 from polyvox.store.database import Database, Tx
@@ -32,7 +31,7 @@ async def store(
     database: Database,
     scope: Scope,
     now: int,
-    parsed: Parsed,
+    parsed: ParsedAssertions,
     *,
     into: str | None = None,
     dry: bool = False,
@@ -54,7 +53,7 @@ async def store(
                 continue
             for entry in suite.entries:
                 _one(tx, now, who, entry, parsed.contexts, report)
-        new = sum(past_runs.add(tx, one) for one in parsed.runs)
+        new = sum(past_runs.add(tx, run) for run in parsed.runs)
         if parsed.runs:
             report.notes.append(
                 f"{new} of {len(parsed.runs)} earlier runs kept as history"
@@ -77,11 +76,11 @@ def _advisor(tx: Tx, now: int, suite: Suite, into: str | None, report: Report) -
     for key in (suite.advisor_id, suite.slug):
         if key in OURS:
             return key, OURS[key]
-        if key and (found := advisors.find(tx, key)) is not None:
-            return found.id, found.name
-    for one in advisors.list_all(tx):
-        if suite.name and one.name == suite.name:
-            return one.id, one.name
+        if key and (advisor := advisors.find(tx, key)) is not None:
+            return advisor.id, advisor.name
+    for advisor in advisors.list_all(tx):
+        if suite.name and advisor.name == suite.name:
+            return advisor.id, advisor.name
     if not suite.makes or not suite.name:
         who = suite.name or suite.slug or "whoever it is about"
         raise Invalid(f"there is no advisor {who!r} here; make it first, or name another")
@@ -97,7 +96,7 @@ def _one(
     tx: Tx,
     now: int,
     who: tuple[str, str],
-    entry: Entry,
+    entry: AssertionEntry,
     known: Mapping[str, Context],
     report: Report,
 ) -> None:
@@ -129,15 +128,15 @@ def _one(
                 report.notes.append(f"{shown}: its id {given.id} is another's here; it has {name}")
             report.taken.append(shown)
             return
-    for one in assertions.list_all(tx, Wanted(advisor_id=who[0])):
-        if _is(one, made) and _words(one) == _words(made):
+    for assertion in assertions.list_all(tx, AssertionFilter(advisor_id=who[0])):
+        if _is(assertion, made) and _words(assertion) == _words(made):
             report.present.append(shown)
             return
     _add(tx, replace(made, id=new_id()), entry)
     report.taken.append(shown)
 
 
-def _add(tx: Tx, made: Assertion, entry: Entry) -> None:
+def _add(tx: Tx, made: Assertion, entry: AssertionEntry) -> None:
     assertions.add(tx, made)
     for old in entry.earlier:
         assertions.add_version(tx, replace(old, assertion_id=made.id))
@@ -152,7 +151,7 @@ def _names(made: Assertion) -> list[str]:
 
 
 def _is(there: Assertion, made: Assertion) -> bool:
-    """Whether two assertions are one: of the same advisor and from the same place."""
+    """True if two assertions are one: of the same advisor and from the same place."""
     if there.advisor_id != made.advisor_id or there.user_input != made.user_input:
         return False
     if (there.source is None) != (made.source is None):
@@ -162,8 +161,8 @@ def _is(there: Assertion, made: Assertion) -> bool:
     return there.source.answer_id == made.source.answer_id
 
 
-def _words(one: Assertion) -> tuple[object, ...]:
-    return one.text, one.kind, dict(one.args)
+def _words(assertion: Assertion) -> tuple[object, ...]:
+    return assertion.text, assertion.kind, dict(assertion.args)
 
 
 def _linked(tx: Tx, now: int, made: Assertion, known: Mapping[str, Context]) -> Assertion:

@@ -34,7 +34,7 @@ DOOR = "door"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What another program asks: a model by its public name, a system text, its own history."""
+    """A request of another program: a model by its public name, a system text, its own history."""
 
     model: str
     system: tuple[str, ...]
@@ -71,13 +71,13 @@ async def plan(resources: Resources, scope: Scope, visit: Visit) -> tuple[list[V
             advisor = advisor_rows.get(tx, name)
             return [_advised(tx, resources, visit, advisor, None, "council")], False
         if kind == "council":
-            found = council_rows.get(tx, name)
-            known = {one.id: one for one in council.everyone(tx)}
-            members = [known[one] for one in found.advisors if one in known]
+            seated = council_rows.get(tx, name)
+            known = {advisor.id: advisor for advisor in council.everyone(tx)}
+            members = [known[advisor_id] for advisor_id in seated.advisors if advisor_id in known]
             if not members:
                 raise NotFound(f"The council {name!r} has no advisors.", "Add some to it.")
             return [
-                _advised(tx, resources, visit, one, members, found.recipe) for one in members
+                _advised(tx, resources, visit, member, members, seated.recipe) for member in members
             ], True
         return [_passed(resources, visit)], False
 
@@ -150,20 +150,28 @@ def _thread(
             )
             own = parts.get(advisor.id, "")
             last = tuple(
-                Other(f"a{number} {one.id}", one.id, one.slug, called[one.id], parts[one.id])
-                for one in members
-                if one.id in parts and one.id != advisor.id
+                Other(
+                    f"a{number} {member.id}",
+                    member.id,
+                    member.slug,
+                    called[member.id],
+                    parts[member.id],
+                )
+                for member in members
+                if member.id in parts and member.id != advisor.id
             )
-            said = replace(past[-1], others=(*past[-1].others, *last))
+            known_turn = replace(past[-1], others=(*past[-1].others, *last))
             if own:
-                said = replace(said, own=(*said.own, Own(f"a{number} {advisor.id}", own)))
-            past[-1] = said
+                known_turn = replace(
+                    known_turn, own=(*known_turn.own, Own(f"a{number} {advisor.id}", own))
+                )
+            past[-1] = known_turn
     current = ThreadTurn("now", "now", len(past) + 1, visit.messages[-1].text, None)
     return Thread(
         advisor=advisor,
         current=current,
         past=tuple(past),
-        answers=sum(bool(said.own) for said in past),
+        answers=sum(bool(turn.own) for turn in past),
         last=last,
         memory=tuple(("memory", text) for text in visit.system),
     )

@@ -18,12 +18,19 @@ from typing import Any
 from polyvox.context.promptset import fill, prompt_set
 from polyvox.context.words import label
 from polyvox.errors import Invalid
-from polyvox.evaluation.contexts import Context, Message, Part
+from polyvox.evaluation.assertion import wording
+from polyvox.evaluation.contexts import Context, SentMessage, SystemBlock
+from polyvox.evaluation.tables.assertions import Assertion, AssertionSource
 from polyvox.evaluation.tables.past_runs import PastRun, RunKind
-from polyvox.evaluation.values import Assertion, Source
-from polyvox.evaluation.wordings import wording
 from polyvox.ids import content_hash
-from polyvox.interop.assertion_file import LONGEST, Entry, Parsed, Suite, sound, time_of
+from polyvox.interop.assertion_file import (
+    LONGEST,
+    AssertionEntry,
+    ParsedAssertions,
+    Suite,
+    sound,
+    time_of,
+)
 from polyvox.interop.files import mended
 from polyvox.values import SYNTHESIS_ID
 
@@ -42,7 +49,7 @@ class _AdvisorEntries:
     advisor_id: str
     name: str
     description: str = ""
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[AssertionEntry] = field(default_factory=list)
 
 
 def is_space(data: object) -> bool:
@@ -63,7 +70,7 @@ def _record(data: Mapping[Any, Any]) -> bool:
     return response or ("advisorName" in data and "text" in data and "id" in data)
 
 
-def parse(data: object) -> Parsed:
+def parse(data: object) -> ParsedAssertions:
     """Read all of it into our form."""
     reading = _Collector()
     for key, value in _records(data, reading):
@@ -116,7 +123,7 @@ class _Collector:
     """Gathers records."""
 
     def __init__(self) -> None:
-        self.found = Parsed()
+        self.found = ParsedAssertions()
         self.listed: set[str] = set()
         self._who: dict[tuple[str, str], _AdvisorEntries] = {}
         self._seen: set[str] = set()
@@ -131,7 +138,7 @@ class _Collector:
         else:
             raise Invalid("it has neither assertions nor a text")
 
-    def done(self) -> Parsed:
+    def done(self) -> ParsedAssertions:
         """Close the collection: the file's contents, with notes on what is missing."""
         missing = sorted(self.listed - self._seen)
         if missing:
@@ -172,7 +179,7 @@ class _Collector:
         asked, name = self._context(
             who, messages, self._text(context.get("systemPrompt")), answer, ""
         )
-        source = Source(response, conversation, "", asked, answer, name)
+        source = AssertionSource(response, conversation, "", asked, answer, name)
         at = time_of(context.get("timestamp"))
         for number, row in enumerate(_listed(data.get("assertions")), 1):
             given = row if isinstance(row, Mapping) else {"text": row}
@@ -201,7 +208,9 @@ class _Collector:
         source = None
         if response or answer or asked:
             conversation = self._text(data.get("sourceConversationId"))
-            source = Source(response or f"of-{named}", conversation, "", asked, answer, name)
+            source = AssertionSource(
+                response or f"of-{named}", conversation, "", asked, answer, name
+            )
         self._add(who, named, data, source, time_of(data.get("createdAt")))
         whence = source.answer_id if source else named
         self._runs(whence, "evaluation", data.get("evaluations"), "timestamp")
@@ -219,7 +228,7 @@ class _Collector:
         who: _AdvisorEntries,
         named: str,
         row: Mapping[str, Any],
-        source: Source | None,
+        source: AssertionSource | None,
         at: int | None,
     ) -> None:
         text = self._text(row.get("text"))
@@ -231,7 +240,7 @@ class _Collector:
         active = row.get("isActive", row.get("active", True))
         self._seen.add(named)
         who.entries.append(
-            Entry(
+            AssertionEntry(
                 Assertion(
                     named[:200],
                     "",
@@ -274,10 +283,10 @@ class _Collector:
         while lines and lines[-1].role == "assistant":
             lines.pop()
         if asked and (not lines or lines[-1].text != asked):
-            lines.append(Message("user", "user", asked))
+            lines.append(SentMessage("user", "user", asked))
         if not lines:
             return asked, ""
-        last = Message("current", "user", lines[-1].text)
+        last = SentMessage("current", "user", lines[-1].text)
         name = label(who.name or "Advisor")
         values = {"name": name, "identity": who.description, "short": who.description}
         template = ""
@@ -295,27 +304,27 @@ class _Collector:
             versioned=who.description,
             field="description",
             asked=last.text,
-            blocks=(Part("identity", system.strip(), template),),
+            blocks=(SystemBlock("identity", system.strip(), template),),
             messages=(*lines[:-1], last),
             origin=ORIGIN,
         )
         self.found.contexts[context.hash] = context
         return last.text, context.hash
 
-    def _line(self, row: Mapping[str, Any], name: str) -> Message | None:
+    def _line(self, row: Mapping[str, Any], name: str) -> SentMessage | None:
         kind = row.get("type") or row.get("role")
         text = self._text(row.get("content"))
         if kind == "user":
-            return Message("user", "user", text) if text.strip() else None
+            return SentMessage("user", "user", text) if text.strip() else None
         if kind == "parallel_advisor_response":
             responses = row.get("advisorResponses")
             for entry in responses.values() if isinstance(responses, Mapping) else ():
                 if isinstance(entry, Mapping) and self._text(entry.get("name")) == name:
                     own = self._text(entry.get("content"))
-                    return Message("own", "assistant", own) if own.strip() else None
+                    return SentMessage("own", "assistant", own) if own.strip() else None
             return None
         if kind in ("assistant", "advisor_json", "advisor_response"):
-            return Message("own", "assistant", text) if text.strip() else None
+            return SentMessage("own", "assistant", text) if text.strip() else None
         return None  # what the program said to itself
 
     def _runs(self, answer_id: str, kind: RunKind, data: object, when: str) -> None:

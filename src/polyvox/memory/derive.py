@@ -134,7 +134,7 @@ def take_in(
 
 def _follow(tx: Tx, partition: Partition, session_id: str, now: int, *, embed: bool) -> None:
     """Want done what follows when something new was said in a session."""
-    jobs.again(tx, EXTRACT, subject_of(partition, session_id), now)
+    jobs.enqueue_again(tx, EXTRACT, subject_of(partition, session_id), now)
     if embed:
         want_vectors(tx, partition, now)
 
@@ -149,12 +149,12 @@ def _is_over(tx: Tx, session_id: str) -> bool:
 
 def want_judged(tx: Tx, session_id: str, now: int) -> None:
     """Want a session remembered as far as it has come."""
-    jobs.again(tx, JUDGE, session_id, now)
+    jobs.enqueue_again(tx, JUDGE, session_id, now)
 
 
 def want_vectors(tx: Tx, partition: Partition, now: int) -> None:
     """Want a vector for everything in a partition that has none."""
-    jobs.again(tx, EMBED, subject_of(partition, ""), now)
+    jobs.enqueue_again(tx, EMBED, subject_of(partition, ""), now)
 
 
 def want_day(tx: Tx, partition: Partition, day: date, zone: tzinfo | None, now: int) -> None:
@@ -165,7 +165,7 @@ def want_day(tx: Tx, partition: Partition, day: date, zone: tzinfo | None, now: 
         return
     # One that runs may have read the day already; one that waits has not.
     if jobs.get(tx, f"{DAILY}:{subject}").state != "pending":
-        jobs.again(tx, DAILY, subject, now)
+        jobs.enqueue_again(tx, DAILY, subject, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ class Deriving:
             said = said_in(tx, partition, session_id)
             own = partition == Partition.own(scope)
             if said and not (own and not _is_over(tx, session_id)):
-                jobs.again(tx, SUMMARISE, subject_of(partition, session_id), now)
+                jobs.enqueue_again(tx, SUMMARISE, subject_of(partition, session_id), now)
             for day in sorted({at(one.at, zone).date() for one in said}):
                 want_day(tx, partition, day, zone, now)
 
@@ -419,4 +419,4 @@ def _still(true: bool) -> None:
 def work_again(tx: Tx, partition: Partition, session_id: str, index: int, now: int) -> None:
     """Want a message worked through once more, if it was."""
     if derived.take_back_extraction(tx, partition, session_id, index):
-        jobs.again(tx, EXTRACT, subject_of(partition, session_id), now)
+        jobs.enqueue_again(tx, EXTRACT, subject_of(partition, session_id), now)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from polyvox.memory.running import Heard
 from polyvox.store.database import Tx
-from polyvox.store.threads import between
+from polyvox.store.threads import thread_between
 from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import Turn
 
@@ -24,7 +24,7 @@ def unread_of(tx: Tx, turn: Turn, thread: Thread) -> tuple[ThreadTurn, ...]:
     if first is None or first.depth <= 1 or first.session_id != turn.session_id:
         return ()
     after = max(0, first.depth - 1 - TURNS)
-    before = between(tx, turn, thread.advisor.id, after, first.depth)
+    before = thread_between(tx, turn, thread.advisor.id, after, first.depth)
     return tuple(one for one in before if one.session_id == turn.session_id)
 
 

@@ -22,7 +22,7 @@ from polyvox.memory.values import Episode, Partition
 from polyvox.store import jobs, sessions, turns
 from polyvox.store.database import Tx
 from polyvox.store.sessions import INGEST
-from polyvox.store.threads import apart, path_to
+from polyvox.store.threads import path_difference, path_to
 from polyvox.values import Answer, Turn
 
 
@@ -64,14 +64,14 @@ def follow(tx: Tx, turn: Turn, answers: Sequence[Answer], now: int) -> None:
     if turn.session_id is None or all(out.values()):
         return
     if sessions.get(tx, turn.session_id).ended_at is not None:
-        jobs.again(tx, INGEST, turn.session_id, now)
+        jobs.enqueue_again(tx, INGEST, turn.session_id, now)
 
 
 def follow_head(tx: Tx, conversation_id: str, before: str | None, after: str, now: int) -> None:
     """A conversation goes on from another turn (its head was one, and is another): what is not on
     the way there any more is kept out, what is on it now is let in."""
     old, new = path_to(tx, before), path_to(tx, after)
-    for way, out in ((apart(old, new), True), (apart(new, old), False)):
+    for way, out in ((path_difference(old, new), True), (path_difference(new, old), False)):
         turned = turns.on_path(tx, conversation_id, way)
         answers = turns.answers_of_all(tx, [one.id for one in turned])
         for one in turned:
@@ -98,7 +98,7 @@ def _make_anew(tx: Tx, partition: Partition, session_id: str, now: int) -> None:
     if derived.find_summary(tx, partition, "session", session_id) is not None:
         derived.drop_summaries(tx, partition, "session", (session_id,))
         subject = derive.subject_of(partition, session_id)
-        jobs.again(tx, derive.SUMMARISE, subject, now)
+        jobs.enqueue_again(tx, derive.SUMMARISE, subject, now)
     for day in derived.days_of(tx, partition, session_id):
         derived.drop_daily(tx, partition, (day,))
-        jobs.again(tx, derive.DAILY, derive.subject_of(partition, day), now)
+        jobs.enqueue_again(tx, derive.DAILY, derive.subject_of(partition, day), now)

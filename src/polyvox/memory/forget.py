@@ -440,9 +440,9 @@ def _forget(tx: Tx, partition: Partition, chosen: _Chosen, now: int, zone: tzinf
     for session_id in going.sessions:
         episodes.remove_session(tx, partition, session_id)
         derived.drop_extractions(tx, partition, session_id)
-        jobs.forget(tx, derive.subject_of(partition, session_id))
+        jobs.delete_about(tx, derive.subject_of(partition, session_id))
         if partition == Partition.own(tx.scope):
-            jobs.forget(tx, session_id)
+            jobs.delete_about(tx, session_id)
     for one in going.messages:
         if one.session_id not in going.sessions:
             episodes.remove_message(tx, partition, one.session_id, one.index)
@@ -451,10 +451,10 @@ def _forget(tx: Tx, partition: Partition, chosen: _Chosen, now: int, zone: tzinf
     for summary in going.summaries:
         if summary.subject not in going.sessions:
             subject = derive.subject_of(partition, summary.subject)
-            jobs.again(tx, derive.SUMMARISE, subject, now)
+            jobs.enqueue_again(tx, derive.SUMMARISE, subject, now)
     for day in going.days:
         derive.want_day(tx, partition, date.fromisoformat(day.day), zone, now)
-    jobs.again(tx, SCRUB, SCRUB, now)
+    jobs.enqueue_again(tx, SCRUB, SCRUB, now)
     return going
 
 
@@ -471,7 +471,7 @@ def forget_conversation(tx: Tx, conversation_id: str, now: int, zone: tzinfo | N
             chosen.messages += episodes.episodes_of(tx, own, session_id)
         else:
             episodes.remove_session(tx, own, session_id)
-            jobs.forget(tx, session_id)
+            jobs.delete_about(tx, session_id)
     for table, ids in (("turns", chosen.turns), ("answers", chosen.answers)):
         sql = f"SELECT id FROM {table} WHERE user_id = ? AND conversation_id = ?"  # noqa: S608 - ours
         ids |= {row[0] for row in tx.all(sql, where)}

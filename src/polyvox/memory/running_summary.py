@@ -24,7 +24,7 @@ from polyvox.store import conversations, jobs, summaries, turns
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
 from polyvox.store.summaries import KIND, RunningSummary
-from polyvox.store.threads import between
+from polyvox.store.threads import thread_between
 from polyvox.thread import Thread, ThreadSummary, ThreadTurn
 from polyvox.values import Scope, Turn
 from polyvox.work.worker import Handler
@@ -49,7 +49,7 @@ def leaves_out(recipe: Recipe, draft: Draft) -> bool:
 def want(tx: Tx, turn: Turn, advisor_id: str, now: int) -> None:
     """Want what left an advisor's window summed up."""
     subject = summaries.subject(turn.conversation_id, turn.branch_id, advisor_id)
-    jobs.again(tx, KIND, subject, now)
+    jobs.enqueue_again(tx, KIND, subject, now)
 
 
 def find(tx: Tx, turn: Turn, recipe: Recipe, advisor_id: str) -> ThreadSummary | None:
@@ -139,7 +139,7 @@ class RunningSummaries:
         last = selected.units[selected.head - 1] if selected.head else None
         first = selected.units[selected.head]
         depth = last.depth if last else 0
-        gap = between(tx, _next(tip), advisor_id, depth, first.depth)
+        gap = thread_between(tx, _next(tip), advisor_id, depth, first.depth)
         after_id = last.turn_id if last else ""
         refs = _refs(gap)
         known = summaries.of_advisor(tx, conversation_id, advisor_id)

@@ -373,7 +373,7 @@ class Memory:
                 scope, lambda tx: forget(tx, partition, target, now, zone), partition
             )
         except NotFound:
-            if await self._database.read(lambda tx: jobs.wanted(tx, SCRUB), scope):
+            if await self._database.read(lambda tx: jobs.is_open(tx, SCRUB), scope):
                 await self._scrub_now(scope)
             raise
         self._tell(going)
@@ -396,7 +396,7 @@ class Memory:
     async def scrubbed(self, scope: Scope) -> None:
         """The files hold nothing any more of what was forgotten."""
         now = self._clock()
-        await self._database.write(lambda tx: jobs.settle(tx, SCRUB, now), scope)
+        await self._database.write(lambda tx: jobs.mark_done(tx, SCRUB, now), scope)
 
     async def _scrub_now(self, scope: Scope) -> bool:
         """Scrub the files; False where somebody reads an older state for longer than a moment. Then

@@ -21,7 +21,7 @@ from polyvox.memory.values import Episode, Message, Partition, Transcript
 from polyvox.store import conversations, sessions
 from polyvox.store.database import Tx
 from polyvox.store.sessions import Session
-from polyvox.store.threads import leads_by, path_to
+from polyvox.store.threads import is_on_path, path_to
 from polyvox.store.turns import TURNS, answers_of_all
 from polyvox.values import Answer, Turn
 
@@ -58,7 +58,7 @@ def transcript_of(tx: Tx, session_id: str) -> Told:
                 "A message of this session is still being answered.",
                 "It is remembered when the answer has ended.",
             )
-        if turn.excluded or (way and not leads_by(way, turn.branch_id, turn.depth)):
+        if turn.excluded or (way and not is_on_path(way, turn.branch_id, turn.depth)):
             continue
         told.append(_asked(turn))
         told += [

@@ -39,12 +39,12 @@ class Vouching:
 
     def has(self, run: Sequence[str]) -> bool:
         """Whether these words stand in another message, or in an older answer that vouches."""
-        said = search.spoken(self._tx, run, ENOUGH + len(self._turns))
+        said = search.messages_with(self._tx, run, ENOUGH + len(self._turns))
         others = (text for name, text in said if name not in self._turns)
         return any(has(fold(text).split(), run) for text in others) or self._answered(run)
 
     def _answered(self, run: Sequence[str]) -> bool:
-        rows = search.answered(self._tx, run, self._since, MOST)
+        rows = search.answers_with(self._tx, run, self._since, MOST)
         names = (name for name, where, depth in rows if self._is_own(where, depth, run))
         sql = "SELECT text FROM answers WHERE user_id = ? AND id"
         found = listed(self._tx, sql, islice(names, ENOUGH))

@@ -20,7 +20,6 @@ from polyvox.receive import UserMessage, receive
 from polyvox.resources import Resources
 from polyvox.session import council, lifecycle
 from polyvox.session.council import model_for, params_for
-from polyvox.session.lifecycle import Placed
 from polyvox.session.seat import reach_of
 from polyvox.store import conversations, ratios, threads, turns
 from polyvox.store.database import Tx
@@ -98,43 +97,33 @@ def _refuse_too_long(
 
 
 def begin(tx: Tx, resources: Resources, plan: Plan) -> Begun:
-    """Store a message and the answers that are to be written."""
-    message, edits = plan.message, plan.edits
-    now = resources.clock()
+    """Store a message and the answers that are to be written. A message whose idempotency key is
+    known was stored before: then its turn is returned as it is."""
+    message, conversation_id = plan.message, plan.conversation.id
+    now, limits = resources.clock(), resources.settings.limits
+    held = turns.lock(tx, conversation_id)
+    if message.idempotency_key is not None:
+        key = message.idempotency_key
+        repeat = turns.find_repeat(tx, conversation_id, key, message.body_hash)
+        if repeat is not None:
+            return Begun(*repeat, existing=True)
+    place = turns.place(tx, held, plan.edits, limits.queue, now)
     idle = None if plan.recipe.traits.endless else resources.settings.sessions.idle_minutes
+    session = lifecycle.placed(tx, conversation_id, now, idle)
+    if plan.veto:
+        starting.add_veto(tx, session.session_id, conversation_id, plan.veto, now)
     new = NewTurn(
         content=message.content,
         asked=plan.asked,
         said_at=now,
         idempotency_key=message.idempotency_key,
         body_hash=message.body_hash,
-        edits=edits,
+        edits=plan.edits,
     )
-
-    place: list[Placed] = []
-
-    def session() -> str:
-        place.append(lifecycle.placed(tx, plan.conversation.id, now, idle))
-        found = place[-1].session_id
-        if plan.veto:
-            starting.add_veto(tx, found, plan.conversation.id, plan.veto, now)
-        return found
-
-    head = None if edits is None else conversations.get(tx, plan.conversation.id).head_id
-    begun = turns.begin(
-        tx,
-        plan.conversation.id,
-        new,
-        session,
-        resources.runner_id,
-        resources.settings.limits.queue,
-        now,
-    )
-    if not place:  # it was stored before
-        return begun
-    if head is not None:
-        excluding.follow_head(tx, plan.conversation.id, head, begun.turn.id, now)
-    return replace(begun, begins=place[-1].begins, follows=place[-1].follows)
+    begun = turns.begin(tx, place, new, session.session_id, resources.runner_id, now)
+    if plan.edits is not None and held.head_id is not None:
+        excluding.follow_head(tx, conversation_id, held.head_id, begun.turn.id, now)
+    return replace(begun, begins=session.begins, follows=session.follows)
 
 
 def next_turn(

@@ -71,9 +71,9 @@ async def exclude_answer(
         turns.set_excluded(tx, "answers", answer_id, excluded)
         changes: list[Event] = [ConversationChanged("answer", answer_id)]
         if old.excluded == excluded:
-            return turns.seen_answer(tx, answer_id), []
+            return turns.live_answer(tx, answer_id), []
         _followed(tx, resources, old.turn_id)
-        return turns.seen_answer(tx, answer_id), changes
+        return turns.live_answer(tx, answer_id), changes
 
     stored = await resources.database.read(lambda tx: turns.get_answer(tx, answer_id), scope)
     return (await resources.journal.do(scope, stored.conversation_id, act, now=True)).value
@@ -110,7 +110,7 @@ def _followed(tx: Tx, resources: Resources, turn_id: str) -> Turn:
     turn, now = turns.get_turn(tx, turn_id), resources.clock()
     answers = turns.answers_of(tx, turn_id)
     refs = {f"u{turn_id}", *(f"a{answer.id}" for answer in answers)}
-    summaries.touched(tx, turn.conversation_id, refs, now)
+    summaries.drop_covering(tx, turn.conversation_id, refs, now)
     excluding.follow(tx, turn, answers, now)
     companions.drop_packets(tx)  # a session may have been told of it at its start
     return turn

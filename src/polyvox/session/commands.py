@@ -188,7 +188,7 @@ class Turns:
     async def answer(self, scope: Scope, answer_id: str) -> Answer:
         """One answer as it is stored, with its text so far while it is being written."""
         return await self._resources.database.read(
-            lambda tx: turns.seen_answer(tx, answer_id), scope
+            lambda tx: turns.live_answer(tx, answer_id), scope
         )
 
     async def _answers(self, scope: Scope, turn_id: str) -> list[Answer]:
@@ -226,7 +226,7 @@ class Turns:
 
         def read(tx: Tx) -> tuple[Turn, Recipe]:
             turn, recipe = self._turn(tx, turn_id)
-            if not threads.words_of(tx, turn_id):
+            if not threads.quotable_answers(tx, turn_id):
                 raise Conflict(
                     "There is no answer to bring together yet.", "Wait for an answer, or retry one."
                 )

@@ -114,7 +114,7 @@ async def _store(
 
 def _who(tx: Tx, turn: Turn) -> tuple[int, Sequence[Advisor]]:
     """The next round's number, and everyone who spoke in the last one, in the turn's order."""
-    words = threads.words_of(tx, turn.id)
+    words = threads.quotable_answers(tx, turn.id)
     last = max((word[4] for word in words), default=0)
     spoke = {word[1] for word in words if word[4] == last}
     everyone = [plain_assistant(), *council.everyone(tx)]

@@ -134,7 +134,7 @@ class CatchUp:
             with suppress(TimeoutError):
                 async with asyncio.timeout(settings.memory.budget):
                     for kind in quick:
-                        await self._worker.see_done(scope, kind)
+                        await self._worker.run_all_due(scope, kind)
         resources.bell.ring()
 
     async def before_session(self, scope: Scope, follows: bool) -> None:

@@ -21,7 +21,7 @@ from polyvox.session.answer import Job
 from polyvox.session.council import model_for, params_for, voiced
 from polyvox.store import advisors, ratios, receipts
 from polyvox.store.database import Tx
-from polyvox.store.threads import Need, Reach, read_threads, words_of
+from polyvox.store.threads import Need, Reach, quotable_answers, read_threads
 from polyvox.thread import Other, Own, Thread
 from polyvox.values import Turn
 
@@ -91,7 +91,7 @@ def _in_exchange(
 ) -> Thread:
     """The thread as it stands inside a turn, before an exchange round."""
     me = thread.advisor.id
-    spoken = words_of(tx, turn.id)
+    spoken = quotable_answers(tx, turn.id)
     own = tuple(Own(i, text) for i, who, _, text, n in spoken if who == me and n < round_)
     words = tuple(
         Other(i, who, slugs.get(who, ""), name, text)

@@ -84,7 +84,7 @@ def _call(tx: Tx, resources: Resources, turn: Turn) -> Call:
     params = Params(max_tokens=facts.max_tokens or limits.max_tokens)
     words = [
         Other(answer_id, advisor_id, "", label, text)
-        for answer_id, advisor_id, label, text, _ in threads.words_of(tx, turn.id)
+        for answer_id, advisor_id, label, text, _ in threads.quotable_answers(tx, turn.id)
     ]
     question = ThreadTurn(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)
     who = attributable(words)

@@ -65,7 +65,7 @@ class TurnRunner:
         scope, turn, recipe = jobs[0].scope, jobs[0].turn, jobs[0].recipe
         if recipe.synthesis == "always" and not any(job.halt for job in jobs):
             words = await self._resources.database.read(
-                lambda tx: threads.words_of(tx, turn.id, 0), scope
+                lambda tx: threads.quotable_answers(tx, turn.id, 0), scope
             )
             if len(words) > 1:
                 await synthesis.write(

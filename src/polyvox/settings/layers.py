@@ -67,7 +67,7 @@ def load(
     home = Path(env["POLYVOX_HOME"]) if env.get("POLYVOX_HOME") else _default_home()
     home = home.expanduser().absolute()
     fixed = Fixed(data, _without_empty(data, decisions), home, str(path or ""))
-    return in_force(fixed, read_kept(home))
+    return in_force(fixed, read_stored(home))
 
 
 def in_force(fixed: Fixed, kept: StoredSettings, where: str | None = None) -> Settings:
@@ -76,7 +76,7 @@ def in_force(fixed: Fixed, kept: StoredSettings, where: str | None = None) -> Se
     where = str(fixed.home / stored.SETTINGS) if where is None else where
     try:
         return Settings(
-            **laid_under(kept.page, fixed.data),
+            **merged(kept.page, fixed.data),
             home=fixed.home,
             source=fixed.source,
             keys={name: StoredKey(name, key) for name, key in kept.keys.items()},
@@ -96,15 +96,15 @@ def fixed_of(settings: Settings) -> Fixed:
     return Fixed(data, _without_empty(data, decisions), settings.home, settings.source)
 
 
-def with_kept(settings: Settings) -> Settings:
+def with_stored(settings: Settings) -> Settings:
     """The same with what the home keeps, for settings that a program made."""
     if settings.fixed is not None:
         return settings
-    kept = read_kept(settings.home)
+    kept = read_stored(settings.home)
     return in_force(fixed_of(settings), kept) if kept.page or kept.keys else settings
 
 
-def read_kept(home: Path) -> StoredSettings:
+def read_stored(home: Path) -> StoredSettings:
     """The settings stored in the home, if all of them may be there."""
     kept, where, free = stored.read(home), str(home / stored.SETTINGS), changeable()
     _refuse_unknown(kept.page, Settings, "", where)
@@ -149,17 +149,17 @@ def leaves(data: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
             yield dotted
 
 
-def laid_under(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Both, where they differ the second. A provider is the one's or the other's as a whole: a key
     of the configuration must not go to an address of the page."""
-    merged = dict(over)
+    both = dict(over)
     for key, value in under.items():
-        mine = merged.get(key)
-        if key not in merged:
-            merged[key] = value
+        mine = both.get(key)
+        if key not in both:
+            both[key] = value
         elif isinstance(mine, Mapping) and isinstance(value, Mapping):
-            merged[key] = {**value, **mine} if key == "providers" else laid_under(value, mine)
-    return merged
+            both[key] = {**value, **mine} if key == "providers" else merged(value, mine)
+    return both
 
 
 def _within(name: str, table: str) -> bool:

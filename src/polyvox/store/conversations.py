@@ -103,7 +103,7 @@ def latest(
     return CONVERSATIONS.one(tx, f"{where}{order}", *params)
 
 
-def alone_with(tx: Tx, recipe: str) -> list[str]:
+def sole_advisors(tx: Tx, recipe: str) -> list[str]:
     """Advisors who are alone in some conversation of a recipe, the one spoken to last first."""
     rows = tx.all(
         "SELECT advisors, MAX(updated_at) FROM conversations WHERE user_id = ? AND recipe = ?"

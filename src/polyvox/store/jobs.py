@@ -60,7 +60,7 @@ def enqueue(tx: Tx, kind: str, subject: str, now: int, *, due_at: int | None = N
     )
 
 
-def again(tx: Tx, kind: str, subject: str, now: int) -> None:
+def enqueue_again(tx: Tx, kind: str, subject: str, now: int) -> None:
     """Enqueue a job that may have been done before. One that runs now may have read too early: it
     runs once more when it ends."""
     if enqueue(tx, kind, subject, now):
@@ -174,7 +174,7 @@ def release(tx: Tx, job: Job, runner_id: str, now: int) -> None:
     )
 
 
-def give_back(tx: Tx, runner_id: str, now: int, but: Iterable[tuple[str, str]] = ()) -> int:
+def release_all(tx: Tx, runner_id: str, now: int, but: Iterable[tuple[str, str]] = ()) -> int:
     """Let the jobs of a runner that ended or died wait again, except these (user, id)."""
     kept = tuple(but)
     without = " AND NOT (user_id = ? AND id = ?)" * len(kept)
@@ -241,7 +241,7 @@ def retry(tx: Tx, job_id: str, now: int) -> Job:
     return get(tx, job_id)
 
 
-def wanted(tx: Tx, kind: str) -> bool:
+def is_open(tx: Tx, kind: str) -> bool:
     """True if a job of a kind is still to be done."""
     row = tx.one(
         "SELECT 1 FROM jobs WHERE user_id = ? AND kind = ? AND state <> 'done' LIMIT 1",
@@ -250,7 +250,7 @@ def wanted(tx: Tx, kind: str) -> bool:
     return row is not None
 
 
-def settle(tx: Tx, kind: str, now: int) -> None:
+def mark_done(tx: Tx, kind: str, now: int) -> None:
     """Mark the open jobs of a kind done: their work was done another way."""
     tx.run(
         "UPDATE jobs SET state = 'done', failure = NULL, updated_at = ?"
@@ -259,7 +259,7 @@ def settle(tx: Tx, kind: str, now: int) -> None:
     )
 
 
-def forget(tx: Tx, subject: str) -> None:
+def delete_about(tx: Tx, subject: str) -> None:
     """Delete the jobs about a subject."""
     tx.run("DELETE FROM jobs WHERE user_id = ? AND subject = ?", (tx.user, subject))
 

@@ -107,13 +107,15 @@ async def search(database: Database, scope: Scope, query: str, limit: int = 20) 
     return await database.read(lambda tx: _search(tx, phrases, limit), scope)
 
 
-def spoken(tx: Tx, words: Sequence[str], limit: int) -> list[tuple[str, str]]:
+def messages_with(tx: Tx, words: Sequence[str], limit: int) -> list[tuple[str, str]]:
     """Messages with these words in this order, in some form of them: (turn id, text). Any `limit`
     of them."""
     return _having(tx, words, "message", "t.id, t.content", "turns t", "", (), limit)
 
 
-def answered(tx: Tx, words: Sequence[str], before: int, limit: int) -> list[tuple[str, str, int]]:
+def answers_with(
+    tx: Tx, words: Sequence[str], before: int, limit: int
+) -> list[tuple[str, str, int]]:
     """The same for answers from before a time: (id, conversation, depth)."""
     columns, older = "a.id, a.conversation_id, a.depth", " AND a.created_at < ?"
     return _having(tx, words, "answer", columns, "answers a", older, (before,), limit)

@@ -78,7 +78,7 @@ def of_conversation(tx: Tx, conversation_id: str) -> list[RunningSummary]:
     )
 
 
-def every(tx: Tx) -> list[RunningSummary]:
+def list_all(tx: Tx) -> list[RunningSummary]:
     """All summaries of the user."""
     return _SUMMARIES.all(tx, "ORDER BY conversation_id, branch_id, advisor_id")
 
@@ -93,10 +93,10 @@ def drop(tx: Tx, summary: RunningSummary, now: int) -> None:
     """Delete a summary and enqueue a new one."""
     _delete(tx, summary)
     about = subject(summary.conversation_id, summary.branch_id, summary.advisor_id)
-    jobs.again(tx, KIND, about, now)
+    jobs.enqueue_again(tx, KIND, about, now)
 
 
-def touched(tx: Tx, conversation_id: str, refs: Collection[str], now: int) -> None:
+def drop_covering(tx: Tx, conversation_id: str, refs: Collection[str], now: int) -> None:
     """Drop every summary that covers one of these changed messages or answers."""
     for summary in of_conversation(tx, conversation_id):
         if not set(refs).isdisjoint(summary.covers):

@@ -85,14 +85,14 @@ def path_to(tx: Tx, turn_id: str | None) -> list[Segment]:
     return [] if row is None else path(tx, row[0], row[1])
 
 
-def leads_by(way: Sequence[Segment], branch_id: str | None, depth: int | None) -> bool:
+def is_on_path(way: Sequence[Segment], branch_id: str | None, depth: int | None) -> bool:
     """True if a turn at this place is on the path."""
     return depth is not None and any(
         segment.branch_id == branch_id and segment.after < depth <= segment.upto for segment in way
     )
 
 
-def apart(way: Sequence[Segment], other: Sequence[Segment]) -> list[Segment]:
+def path_difference(way: Sequence[Segment], other: Sequence[Segment]) -> list[Segment]:
     """The segments of a path that are not on another, newest first."""
     upto = {segment.branch_id: segment.upto for segment in other}
     cut = (
@@ -253,11 +253,13 @@ def _last_words(
             _place(tx.scope, turn, stretch),
         )
         if row is not None:
-            return _others(words_of(tx, row[0]), "", slugs)
+            return _others(quotable_answers(tx, row[0]), "", slugs)
     return ()
 
 
-def between(tx: Tx, turn: Turn, advisor_id: str, after: int, before: int) -> tuple[ThreadTurn, ...]:
+def thread_between(
+    tx: Tx, turn: Turn, advisor_id: str, after: int, before: int
+) -> tuple[ThreadTurn, ...]:
     """An advisor's thread on the path to a turn, between two depths, oldest first, without excluded
     parts."""
     walk = _ThreadWalk(size={advisor_id: 0})
@@ -269,7 +271,7 @@ def between(tx: Tx, turn: Turn, advisor_id: str, after: int, before: int) -> tup
     return _past(walk, advisor_id, {}, whole=False)
 
 
-def words_of(
+def quotable_answers(
     tx: Tx, turn_id: str, round_: int | None = None
 ) -> list[tuple[str, str, str, str, int]]:
     """Answers of a turn that may be quoted, oldest round first (or of one round alone): (answer,
@@ -300,7 +302,7 @@ def went_unanswered(tx: Tx, turn_id: str) -> bool:
     return row is not None
 
 
-def count_said(tx: Tx, turn: Turn) -> int:
+def count_answered_messages(tx: Tx, turn: Turn) -> int:
     """Count the answered messages of its session before a turn on its branch, excluded or not. A
     message that was never answered began nothing."""
     total = 0
@@ -319,7 +321,7 @@ def count_said(tx: Tx, turn: Turn) -> int:
     return total
 
 
-def last_said(tx: Tx, turn: Turn) -> str | None:
+def last_answered_message(tx: Tx, turn: Turn) -> str | None:
     """The last message of its session that was answered before a turn, excluded or not."""
     for stretch in _stretches(_before(tx, turn)):
         row = tx.one(

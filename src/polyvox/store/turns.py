@@ -5,8 +5,9 @@ Invariant: a turn is stored before anyone is asked. How an answer ends is in `en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.events import AnswerStarted, ConversationChanged, Event, TurnStarted
@@ -39,6 +40,25 @@ class NewTurn:
     body_hash: str = ""
     edits: str | None = None
     """The turn whose message this one replaces, on a branch of its own."""
+
+
+class Held(NamedTuple):
+    """A conversation that is held for a new turn."""
+
+    conversation_id: str
+    head_id: str | None
+    title: str
+
+
+class TurnPlace(NamedTuple):
+    """The place of a new turn in its conversation."""
+
+    held: Held
+    parent_id: str | None
+    branch_id: str
+    depth: int
+    queued: bool
+    """Other turns of the conversation come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +206,7 @@ def with_text_so_far(tx: Tx, answer: Answer) -> Answer:
     )
 
 
-def seen_answer(tx: Tx, answer_id: str) -> Answer:
+def live_answer(tx: Tx, answer_id: str) -> Answer:
     """One answer with its text so far, or NotFound."""
     answer = get_answer(tx, answer_id)
     return with_text_so_far(tx, answer) if answer.state == "streaming" else answer
@@ -214,17 +234,8 @@ def find_repeat(
     return turn, tuple(firsts)
 
 
-def begin(
-    tx: Tx,
-    conversation_id: str,
-    new: NewTurn,
-    session: Callable[[], str],
-    runner_id: str,
-    limit: int,
-    now: int,
-) -> Begun:
-    """Store a message and its pending answers; move the head. `session` names the session it
-    belongs to, and is asked only when the message is new."""
+def lock(tx: Tx, conversation_id: str) -> Held:
+    """Hold a conversation, or NotFound: until the transaction ends, nobody else begins a turn."""
     lock = " FOR UPDATE" if tx.dialect == "postgresql" else ""
     row = tx.one(
         f"SELECT head_id, title FROM conversations WHERE user_id = ? AND id = ?{lock}",
@@ -232,10 +243,13 @@ def begin(
     )
     if row is None:
         raise NotFound(f"There is no conversation {conversation_id}.")
-    if new.idempotency_key is not None:
-        repeat = find_repeat(tx, conversation_id, new.idempotency_key, new.body_hash)
-        if repeat is not None:
-            return Begun(*repeat, existing=True)
+    return Held(conversation_id, *row)
+
+
+def place(tx: Tx, held: Held, edits: str | None, limit: int, now: int) -> TurnPlace:
+    """Find the place of a new message behind the head, or beside the turn that it edits; Conflict
+    where more than `limit` messages wait already."""
+    conversation_id = held.conversation_id
     waiting = tx.one(
         "SELECT COUNT(*) FROM turns WHERE user_id = ? AND conversation_id = ?"
         " AND state <> 'completed'",
@@ -247,19 +261,28 @@ def begin(
             f"{busy} messages of this conversation are still being answered or waiting.",
             "Wait for answers to end, or stop them.",
         )
-    parent_id, branch_id, depth = _place(tx, conversation_id, row[0], new.edits, now)
+    parent_id, branch_id, depth = _place(tx, conversation_id, held.head_id, edits, now)
+    return TurnPlace(held, parent_id, branch_id, depth, queued=busy > 0)
+
+
+def begin(
+    tx: Tx, place: TurnPlace, new: NewTurn, session_id: str, runner_id: str, now: int
+) -> Begun:
+    """Store a message and its pending answers at their place; move the head."""
+    held = place.held
+    conversation_id = held.conversation_id
     turn = Turn(
         id=new_id(),
         conversation_id=conversation_id,
         message_id=new_id(),
-        session_id=session(),
-        parent_id=parent_id,
-        branch_id=branch_id,
-        depth=depth,
+        session_id=session_id,
+        parent_id=place.parent_id,
+        branch_id=place.branch_id,
+        depth=place.depth,
         content=new.content,
         said_at=new.said_at,
         asked=tuple(advisor.id for advisor in new.asked),
-        state="queued" if busy else "running",
+        state="queued" if place.queued else "running",
         excluded=False,
         created_at=now,
         idempotency_key=new.idempotency_key,
@@ -268,7 +291,7 @@ def begin(
     tx.run(
         "UPDATE conversations SET head_id = ?, title = ?, updated_at = ?"
         " WHERE user_id = ? AND id = ?",
-        (turn.id, row[1] or short_title(new.content), now, tx.user, conversation_id),
+        (turn.id, held.title or short_title(new.content), now, tx.user, conversation_id),
     )
     search.index(tx, conversation_id, "message", turn.id, new.content)
     answers, started = add(
@@ -351,7 +374,7 @@ def add(
                 " AND advisor_id = ? AND kind = ? AND round = ?",
                 (tx.user, turn.id, advisor.id, kind, round_),
             )
-            summaries.touched(tx, turn.conversation_id, {f"a{old.id}"}, now)
+            summaries.drop_covering(tx, turn.conversation_id, {f"a{old.id}"}, now)
     for answer in answers:
         insert_answer(tx, turn, answer, runner_id)
     tx.run(

@@ -144,7 +144,7 @@ class Worker:
             await self._do(job)
         return job is not None
 
-    async def see_done(self, scope: Scope, kind: str) -> None:
+    async def run_all_due(self, scope: Scope, kind: str) -> None:
         """Run all due jobs of this kind for this user; wait for those another worker claimed."""
         while True:
             now = self._clock()
@@ -180,12 +180,12 @@ class Worker:
         gone = await self._runner.dead(held - {mine})
         if gone:
             await self._database.write(
-                lambda tx: [jobs.give_back(tx, runner_id, now) for runner_id in gone]
+                lambda tx: [jobs.release_all(tx, runner_id, now) for runner_id in gone]
             )
         if self._unsure and mine in held:
             async with self._claiming:  # what is being claimed is in a hand only afterwards
                 kept = tuple(self._in_hand)
-                await self._database.write(lambda tx: jobs.give_back(tx, mine, now, kept))
+                await self._database.write(lambda tx: jobs.release_all(tx, mine, now, kept))
                 self._unsure = False
 
     async def _claim(self, kinds: Sequence[str]) -> Job | None:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from polyvox.errors import CapReached
 from polyvox.evaluation.optimise.rewrite import Ask, Proposal
-from polyvox.evaluation.optimise.values import Case, Plan
+from polyvox.evaluation.optimise.values import Case, OptimisationPlan
 from polyvox.evaluation.replay import Prompt, Sample
-from polyvox.evaluation.values import Assertion, Judged, Source
+from polyvox.evaluation.tables.assertions import Assertion, AssertionSource
+from polyvox.evaluation.tables.verdicts import Judged
 from polyvox.values import Usage
 
 Rates = Callable[[Prompt, str], float]
@@ -102,16 +103,16 @@ def simulated_plan(
     guards: int = 0,
     iterations: int = 10,
     seed: int = 0,
-) -> Plan:
+) -> OptimisationPlan:
     """A plan over assertions, each in a context of its own unless there are fewer."""
     places = contexts or assertions
     cases = tuple(_case(f"a{n}", f"c{n % places}") for n in range(assertions))
     watched = tuple(_case(f"g{n}", f"c{n % places}") for n in range(guards))
-    return Plan(ORIGINAL, cases, watched, iterations=iterations, seed=seed)
+    return OptimisationPlan(ORIGINAL, cases, watched, iterations=iterations, seed=seed)
 
 
 def _case(name: str, context: str) -> Case:
-    source = Source("answer", "conversation", "turn", "asked", "answered", context)
+    source = AssertionSource("answer", "conversation", "turn", "asked", "answered", context)
     return Case(Assertion(name, "advisor", "Advisor", 1, f"It is {name}.", source=source), context)
 
 

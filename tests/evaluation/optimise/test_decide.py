@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from tests.evaluation.optimise.simulate import simulated_plan
 
 from polyvox.evaluation.optimise.decide import (
-    Compared,
+    Comparison,
     Stratum,
     chance,
     compare,
@@ -22,8 +22,8 @@ from polyvox.evaluation.optimise.decide import (
     told,
     worth_confirming,
 )
-from polyvox.evaluation.optimise.values import Case, Scores, Seen, Tally
-from polyvox.evaluation.values import Outcome
+from polyvox.evaluation.optimise.values import Case, JudgedAnswer, Scores, Tally
+from polyvox.evaluation.tables.verdicts import Outcome
 
 
 def by_hand(new: tuple[int, ...], old: tuple[int, ...]) -> float:
@@ -74,7 +74,7 @@ def scores(cases: tuple[Case, ...], outcomes: dict[str, str]) -> Scores:
         tally = Tally()
         for repeat, letter in enumerate(outcomes[case.assertion.id]):
             tally = tally.plus(words[letter])
-            seen.append(Seen(case.key, repeat, words[letter], "", "s", "t"))
+            seen.append(JudgedAnswer(case.key, repeat, words[letter], "", "s", "t"))
         tallies[case.key] = tally
     return Scores(tallies, tuple(seen))
 
@@ -125,11 +125,11 @@ def test_an_answer_of_which_nothing_is_known_is_left_out() -> None:
 
 
 def test_the_words_have_the_numbers() -> None:
-    assert told(Compared(0.4, 0.9, 0.0004, 0.9996), 5, 5) == (
+    assert told(Comparison(0.4, 0.9, 0.0004, 0.9996), 5, 5) == (
         "Improved: 40% before, 90% after (5 assertions, 5 fresh answers of each prompt, p < 0.001)."
     )
-    assert told(Compared(0.9, 0.4, 0.99, 0.012), 1, 5).startswith("Regressed: 90% before, 40%")
-    assert "This may be chance alone." in told(Compared(0.5, 0.6, 0.24, 0.76), 5, 5)
+    assert told(Comparison(0.9, 0.4, 0.99, 0.012), 1, 5).startswith("Regressed: 90% before, 40%")
+    assert "This may be chance alone." in told(Comparison(0.5, 0.6, 0.24, 0.76), 5, 5)
     assert chance(0.0123) == "p = 0.012"
 
 

@@ -11,7 +11,7 @@ from tests.evaluation.workshop import PRICED, WORKED, Workshop, open_workshop
 from tests.session.room import ME, Hand, Room, open_room
 
 from polyvox.errors import Invalid
-from polyvox.evaluation.optimise.plan import Wish
+from polyvox.evaluation.optimise.plan import OptimisationRequest
 
 MOON = "It speaks of the moon."
 
@@ -95,7 +95,7 @@ async def test_a_run_takes_no_more_than_its_estimate(priced: Room) -> None:
     sayings = ["Speak of the moon.", *dull]
     shop = await priced_shop(priced, *both, additions=sayings)
     _, expected = await priced.polyvox.optimisations.estimate(
-        ME, Wish(shop.advisor.slug, iterations=6)
+        ME, OptimisationRequest(shop.advisor.slug, iterations=6)
     )
     one = (await shop.run(iterations=6)).optimisation
     assert one.stage == "confirmation"

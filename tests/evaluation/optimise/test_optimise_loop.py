@@ -17,15 +17,16 @@ from tests.evaluation.optimise.simulate import (
 )
 
 from polyvox.errors import ModelError, Unavailable
-from polyvox.evaluation.optimise.loop import Result, optimise
+from polyvox.evaluation.optimise.loop import OptimisationResult, optimise
 from polyvox.evaluation.optimise.rewrite import Ask, Proposal
 from polyvox.evaluation.optimise.score import measure
-from polyvox.evaluation.optimise.values import Attempt, Outage, Plan, Stage
+from polyvox.evaluation.optimise.values import OptimisationPlan, Outage, PromptAttempt, Stage
 from polyvox.evaluation.replay import Prompt, Sample
-from polyvox.evaluation.values import Assertion, Judged
+from polyvox.evaluation.tables.assertions import Assertion
+from polyvox.evaluation.tables.verdicts import Judged
 
 
-async def run(bench: SimulatedBench, plan: Plan | None = None) -> Result:
+async def run(bench: SimulatedBench, plan: OptimisationPlan | None = None) -> OptimisationResult:
     return await optimise(plan or simulated_plan(), bench, SimulatedRewriter(bench))
 
 
@@ -254,7 +255,9 @@ async def test_a_cancelled_run_leaves_nothing_running() -> None:
 async def test_whoever_watches_is_told_every_step() -> None:
     told: list[tuple[Stage, int, int]] = []
 
-    async def watching(stage: Stage, attempts: Sequence[Attempt], best: Attempt) -> None:
+    async def watching(
+        stage: Stage, attempts: Sequence[PromptAttempt], best: PromptAttempt
+    ) -> None:
         told.append((stage, len(attempts) - 1, best.number))
 
     bench = SimulatedBench(changed(0.0, 1.0, since=2), 1)

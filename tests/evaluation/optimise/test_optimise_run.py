@@ -22,9 +22,9 @@ from tests.provider import Script
 from tests.session.room import ME, Hand, Room, open_room
 
 from polyvox.errors import Conflict, Invalid
+from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.tables import assertions
-from polyvox.evaluation.tables.assertions import Assertion, Wanted
-from polyvox.evaluation.wordings import Wording
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.store import usage
 
 
@@ -281,7 +281,7 @@ async def test_a_check_in_code_needs_no_judge(tmp_path: Path) -> None:
 
 
 async def _assertions(room: Room, shop: Workshop) -> list[Assertion]:
-    wanted = Wanted(advisor_id=shop.advisor.id)
+    wanted = AssertionFilter(advisor_id=shop.advisor.id)
     return await room.polyvox.database.read(lambda tx: assertions.list_all(tx, wanted), ME)
 
 

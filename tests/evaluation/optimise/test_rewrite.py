@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from polyvox.evaluation.optimise import rewrite as rewriting
+from polyvox.evaluation.optimise import rewrite
 from polyvox.evaluation.optimise.rewrite import Ask, Failing, cap, question, read, wrong
 from polyvox.evaluation.replay import Prompt
 
@@ -63,7 +63,7 @@ def test_examples_are_kept_short() -> None:
 
 
 def test_our_own_words_ask_for_the_smallest_edit_and_nothing_carried_over() -> None:
-    (system,) = rewriting.request(ASK, 100).system
+    (system,) = rewrite.request(ASK, 100).system
     assert "smallest change" in system.text
     assert "carry over no fact, name, number" in system.text
 
@@ -123,13 +123,13 @@ def test_growth_is_measured_from_the_original() -> None:
 
 def test_a_refusal_does_not_repeat_what_was_carried_over() -> None:
     why = wrong(OLD + " Think of Brunhilde.", ASK)
-    assert "Brunhilde" not in rewriting.refusal(why)
-    assert "was not taken" in rewriting.refusal("nothing was changed.")
+    assert "Brunhilde" not in rewrite.refusal(why)
+    assert "was not taken" in rewrite.refusal("nothing was changed.")
 
 
 def test_the_same_question_has_the_same_name() -> None:
-    one, other = rewriting.request(ASK, 10), rewriting.request(replace(ASK, earlier=()), 10)
-    assert rewriting.ask_hash(one) == rewriting.ask_hash(rewriting.request(ASK, 10))
-    assert rewriting.ask_hash(one) != rewriting.ask_hash(other)
-    again = rewriting.again(one, "nonsense", "it is nonsense.")
+    one, other = rewrite.request(ASK, 10), rewrite.request(replace(ASK, earlier=()), 10)
+    assert rewrite.ask_hash(one) == rewrite.ask_hash(rewrite.request(ASK, 10))
+    assert rewrite.ask_hash(one) != rewrite.ask_hash(other)
+    again = rewrite.again(one, "nonsense", "it is nonsense.")
     assert "That cannot be used: it is nonsense." in again.messages[-1].text

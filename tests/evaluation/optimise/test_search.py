@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 
 from polyvox.evaluation.optimise.search import best_of, choose_parent, wins
-from polyvox.evaluation.optimise.values import Attempt, AttemptState, Scores, Tally
+from polyvox.evaluation.optimise.values import AttemptState, PromptAttempt, Scores, Tally
 from polyvox.evaluation.replay import Prompt
 
 KEYS = ("a", "b", "c")
 
 
-def attempt(number: int, *passes: int, state: AttemptState = "scored") -> Attempt:
+def attempt(number: int, *passes: int, state: AttemptState = "scored") -> PromptAttempt:
     tallies = {key: Tally(n, 3 - n) for key, n in zip(KEYS, passes, strict=True)}
-    return Attempt(number, 0, Prompt(f"p{number}"), state, Scores(tallies))
+    return PromptAttempt(number, 0, Prompt(f"p{number}"), state, Scores(tallies))
 
 
-def base(one: Attempt) -> Scores:
+def base(one: PromptAttempt) -> Scores:
     assert one.scores is not None
     return one.scores
 
@@ -37,7 +37,7 @@ def test_what_was_refused_given_up_or_held_back_is_no_parent_and_no_winner() -> 
         attempt(0, 1, 1, 1),
         attempt(1, 3, 3, 3, state="guarded"),
         attempt(2, 3, 3, 3, state="hopeless"),
-        Attempt(3, 0, None, "refused", None, "no"),
+        PromptAttempt(3, 0, None, "refused", None, "no"),
     ]
     assert wins(made, KEYS, base(made[0])) == Counter({0: 3})
     assert best_of(made, KEYS, base(made[0])).number == 0
@@ -54,7 +54,7 @@ def test_the_choice_is_the_same_for_the_same_seed_and_spread_over_the_front() ->
 
 
 def test_what_is_not_known_counts_as_before() -> None:
-    unknown = Attempt(
+    unknown = PromptAttempt(
         1, 0, Prompt("p"), "scored", Scores({"a": Tally(3), "b": Tally(errors=3), "c": Tally(3)})
     )
     made = [attempt(0, 1, 3, 1), unknown]

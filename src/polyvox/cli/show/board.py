@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from polyvox.cli.people import People, Person
+from polyvox.cli.people import People, Speaker
 from polyvox.events import (
     AnswerCompleted,
     AnswerFailed,
@@ -27,34 +27,34 @@ from polyvox.values import Answer, AnswerState, Failure, Usage
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class WatchedAnswer:
     """One answer under way, or ended."""
 
     id: str
-    person: Person
+    speaker: Speaker
     kind: str
     round: int
     state: AnswerState = "pending"
-    text: list[str] = field(default_factory=list)
-    thinking: list[str] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
     usage: Usage | None = None
     model: str = ""
     failure: Failure | None = None
     excluded: bool = False
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The text so far."""
-        if len(self.text) > 1:
-            self.text = ["".join(self.text)]
-        return self.text[0] if self.text else ""
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
 
     @property
-    def thought(self) -> str:
+    def thinking(self) -> str:
         """The thinking so far."""
-        if len(self.thinking) > 1:
-            self.thinking = ["".join(self.thinking)]
-        return self.thinking[0] if self.thinking else ""
+        if len(self.thoughts) > 1:
+            self.thoughts = ["".join(self.thoughts)]
+        return self.thoughts[0] if self.thoughts else ""
 
 
 class Board:
@@ -63,7 +63,7 @@ class Board:
     def __init__(self, people: People, turn_id: str = "") -> None:
         self.people = people
         self.turn_id = turn_id
-        self.places: dict[str, Place] = {}
+        self.answers: dict[str, WatchedAnswer] = {}
 
     def apply(self, event: Event) -> bool:
         """Take an event in; answers whether anything to be seen has changed."""
@@ -71,23 +71,23 @@ class Board:
             if event.turn_id != self.turn_id:
                 return False
             who = self.people.get(event.advisor_id, event.name)
-            self.places[event.answer_id] = Place(
+            self.answers[event.answer_id] = WatchedAnswer(
                 event.answer_id, who, event.answer_kind, event.round
             )
             return True
-        place = self.places.get(getattr(event, "answer_id", ""))
-        if place is None:
+        answer = self.answers.get(getattr(event, "answer_id", ""))
+        if answer is None:
             return False
-        _change(place, event)
+        _change(answer, event)
         return True
 
     def settle(self, answers: Sequence[Answer], turn: Sequence[Answer]) -> None:
         """Put the answers as they are stored in place of what was seen on the way.
         `turn` is all answers of the turn."""
-        self.places = {answer.id: self._of(answer, turn) for answer in answers}
+        self.answers = {answer.id: self._of(answer, turn) for answer in answers}
 
-    def _of(self, answer: Answer, turn: Sequence[Answer]) -> Place:
-        return Place(
+    def _of(self, answer: Answer, turn: Sequence[Answer]) -> WatchedAnswer:
+        return WatchedAnswer(
             answer.id,
             self.people.get(answer.advisor_id, answer.advisor_name),
             answer.kind,
@@ -101,30 +101,30 @@ class Board:
             answer.excluded,
         )
 
-    def groups(self) -> list[list[Place]]:
+    def groups(self) -> list[list[WatchedAnswer]]:
         """Answers that stand side by side: each round apart, the synthesis alone."""
-        groups: dict[tuple[str, int], list[Place]] = {}
-        for place in self.places.values():
-            groups.setdefault((place.kind, place.round), []).append(place)
+        groups: dict[tuple[str, int], list[WatchedAnswer]] = {}
+        for answer in self.answers.values():
+            groups.setdefault((answer.kind, answer.round), []).append(answer)
         return list(groups.values())
 
 
-def _change(place: Place, event: Event) -> None:
+def _change(answer: WatchedAnswer, event: Event) -> None:
     match event:
         case TextDelta():
-            place.state = "streaming"
-            place.text.append(printable(event.text))
+            answer.state = "streaming"
+            answer.pieces.append(printable(event.text))
         case ThinkingDelta():
-            place.state = "streaming"
-            place.thinking.append(printable(event.text))
+            answer.state = "streaming"
+            answer.thoughts.append(printable(event.text))
         case AnswerCompleted():
-            place.state, place.usage = "completed", event.usage
-            place.model = printable(event.model)
+            answer.state, answer.usage = "completed", event.usage
+            answer.model = printable(event.model)
         case AnswerFailed():
-            place.state, place.failure = "failed", event.failure
+            answer.state, answer.failure = "failed", event.failure
         case AnswerStopped():
-            place.state, place.usage = "stopped", event.usage
+            answer.state, answer.usage = "stopped", event.usage
         case AnswerInterrupted():
-            place.state = "interrupted"
+            answer.state = "interrupted"
         case _:
             pass

@@ -17,9 +17,9 @@ from rich.text import Text
 from polyvox.cli import words
 from polyvox.cli.output import printable, say
 from polyvox.cli.people import People
-from polyvox.cli.show.board import Board, Place
+from polyvox.cli.show.board import Board, WatchedAnswer
 from polyvox.cli.show.screen import console
-from polyvox.cli.show.views import View
+from polyvox.cli.show.views import AnswerView
 from polyvox.events import Event
 from polyvox.values import Answer
 
@@ -89,34 +89,34 @@ def columns_for(number: int, width: int) -> int:
 
 
 def _group(
-    console: Console, group: Sequence[Place], width: int, height: int | None, waiting: str
+    console: Console, group: Sequence[WatchedAnswer], width: int, height: int | None, waiting: str
 ) -> list[Text]:
     across = columns_for(len(group), width)
     each = (width - GAP * (across - 1)) // across if across > 1 else min(width, READABLE)
     rows = [group[at : at + across] for at in range(0, len(group), across)]
     if height is not None and height < 4 * len(rows) - 1:
-        return [_one_line(place, width, waiting) for place in group][:height]
+        return [_one_line(answer, width, waiting) for answer in group][:height]
     limit = None if height is None else height - 3 * len(rows) + 1
-    bodies = [[_body(console, place, each, limit) for place in row] for row in rows]
+    bodies = [[_body(console, answer, each, limit) for answer in row] for row in rows]
     tall = [max(len(body) for body in row) for row in bodies]
     kept = tall if limit is None else share(tall, limit)
     lines: list[Text] = []
     for row, parts, most in zip(rows, bodies, kept, strict=True):
         if lines:
             lines.append(Text())
-        heads = [_head(place, each, waiting) for place in row]
+        heads = [_head(answer, each, waiting) for answer in row]
         cut = [_newest(part, most) for part in parts]
         lines += _beside([[*head, *body] for head, body in zip(heads, cut, strict=True)], each)
     return lines
 
 
-def _one_line(place: Place, width: int, waiting: str) -> Text:
+def _one_line(answer: WatchedAnswer, width: int, waiting: str) -> Text:
     """An answer where there is no room for more: name, state, its newest words."""
-    line = Text(place.person.name, f"bold {place.person.color}", no_wrap=True)
-    line += Text("  ") + _state(place, waiting) + Text("  ")
+    line = Text(answer.speaker.name, f"bold {answer.speaker.color}", no_wrap=True)
+    line += Text("  ") + _state(answer, waiting) + Text("  ")
     room = width - cell_len(line.plain)
     if room > 12:
-        line.append(" ".join(tail(place.said, room, 0).split())[-room // 2 :])
+        line.append(" ".join(tail(answer.text, room, 0).split())[-room // 2 :])
     line.truncate(width, overflow="ellipsis")
     return line
 
@@ -133,20 +133,20 @@ def share(wanted: Sequence[int], room: int) -> list[int]:
     """Share the room: the modest get what they want, the others equal parts."""
     given = [0] * len(wanted)
     left = room
-    for place, at in enumerate(sorted(range(len(wanted)), key=lambda i: wanted[i])):
-        given[at] = max(1, min(wanted[at], left // (len(wanted) - place)))
+    for order, at in enumerate(sorted(range(len(wanted)), key=lambda i: wanted[i])):
+        given[at] = max(1, min(wanted[at], left // (len(wanted) - order)))
         left -= given[at]
     return given
 
 
-def _head(place: Place, width: int, waiting: str) -> list[Text]:
+def _head(answer: WatchedAnswer, width: int, waiting: str) -> list[Text]:
     """Name and state in one line, and a rule under it."""
-    who = place.person
-    state = _state(place, waiting)
+    who = answer.speaker
+    state = _state(answer, waiting)
     name = Text(who.name, f"bold {who.color}", no_wrap=True)
     room = width - cell_len(state.plain) - 2
-    if place.state == "completed" and place.model:
-        short = place.model.partition(":")[2].rpartition("/")[2]
+    if answer.state == "completed" and answer.model:
+        short = answer.model.partition(":")[2].rpartition("/")[2]
         if cell_len(who.name) + cell_len(short) + 3 <= room:
             state = Text(f"{short} · ", "dim") + state
             room = width - cell_len(state.plain) - 2
@@ -159,34 +159,34 @@ def _head(place: Place, width: int, waiting: str) -> list[Text]:
     return [line, Text("─" * width, who.color)]
 
 
-def _state(place: Place, waiting: str) -> Text:
-    if place.state == "completed":
-        excluded = "excluded · " if place.excluded else ""
-        return Text(f"{excluded}{words.spent(place.usage)}", "dim")
-    word = STATES[place.state]
-    if place.state == "pending" and waiting:
+def _state(answer: WatchedAnswer, waiting: str) -> Text:
+    if answer.state == "completed":
+        excluded = "excluded · " if answer.excluded else ""
+        return Text(f"{excluded}{words.spent(answer.usage)}", "dim")
+    word = STATES[answer.state]
+    if answer.state == "pending" and waiting:
         word = waiting
-    elif place.state == "streaming" and not place.text:
+    elif answer.state == "streaming" and not answer.pieces:
         word = "thinking"
-    return Text(word, COLORS.get(place.state, "dim"))
+    return Text(word, COLORS.get(answer.state, "dim"))
 
 
-def _body(console: Console, place: Place, width: int, limit: int | None) -> list[Text]:
-    if place.kind == "synthesis" and place.state == "pending":
+def _body(console: Console, answer: WatchedAnswer, width: int, limit: int | None) -> list[Text]:
+    if answer.kind == "synthesis" and answer.state == "pending":
         return [Text("bringing the answers together", "dim")]
-    text = place.said if limit is None else tail(place.said, width, limit)
+    text = answer.text if limit is None else tail(answer.text, width, limit)
     lines: list[Text] = []
     if text:
         lines = markdown(console, text, width)
-    elif place.thought and place.state == "streaming":
-        shown = tail(place.thought, width, min(limit or 4, 4))
+    elif answer.thinking and answer.state == "streaming":
+        shown = tail(answer.thinking, width, min(limit or 4, 4))
         lines = _wrap(console, shown, width, "dim italic")[-4:]
-    if place.failure is not None:
+    if answer.failure is not None:
         if lines:
             lines.append(Text())
-        lines += _wrap(console, place.failure.message, width)
-        if place.failure.hint:
-            lines += _wrap(console, place.failure.hint, width, "dim")
+        lines += _wrap(console, answer.failure.message, width)
+        if answer.failure.hint:
+            lines += _wrap(console, answer.failure.hint, width, "dim")
     return lines or [Text()]
 
 
@@ -234,7 +234,7 @@ def _beside(parts: Sequence[Sequence[Text]], width: int) -> list[Text]:
     return lines
 
 
-class Drawn(View):
+class Drawn(AnswerView):
     """For a terminal: live columns, and in the end all of every answer, to stay."""
 
     def __init__(self) -> None:
@@ -277,9 +277,9 @@ class Drawn(View):
 
 def print_board(board: Board) -> None:
     """All of every answer, side by side where there is room."""
-    if any(len(place.said) > LONGEST for place in board.places.values()):
-        for place in board.places.values():
-            say(f"{place.person.name}\n\n{place.said}\n")
+    if any(len(answer.text) > LONGEST for answer in board.answers.values()):
+        for answer in board.answers.values():
+            say(f"{answer.speaker.name}\n\n{answer.text}\n")
         return
     screen = console()
     for line in draw(screen, board, screen.width):

@@ -59,13 +59,13 @@ def _answers(answers: tuple[Answer, ...], people: People) -> None:
 
         print_board(board)
         return
-    for place in board.places.values():
-        again = f" (round {place.round})" if place.kind == "exchange" else ""
-        state = "" if place.state == "completed" else f" [{place.state}]"
-        excluded = " [excluded]" if place.excluded else ""
-        say(f"## {place.person.name}{again}{state}{excluded}\n\n{place.said}")
-        if place.failure is not None:
-            say(f"{place.failure.message} {place.failure.hint}".rstrip())
+    for watched in board.answers.values():
+        again = f" (round {watched.round})" if watched.kind == "exchange" else ""
+        state = "" if watched.state == "completed" else f" [{watched.state}]"
+        excluded = " [excluded]" if watched.excluded else ""
+        say(f"## {watched.speaker.name}{again}{state}{excluded}\n\n{watched.text}")
+        if watched.failure is not None:
+            say(f"{watched.failure.message} {watched.failure.hint}".rstrip())
         say()
 
 

@@ -12,7 +12,7 @@ from polyvox.events import Event
 from polyvox.values import Answer
 
 
-class View:
+class AnswerView:
     """Watches the answers of a turn. This one shows nothing: for JSON."""
 
     def begin(self, people: People, turn_id: str, waiting: Callable[[], str]) -> None:
@@ -31,7 +31,7 @@ class View:
         """Watching is over, for whatever reason. Safe to repeat."""
 
 
-class Plain(View):
+class Plain(AnswerView):
     """For a pipe: each answer whole, in their order, the first one as it comes."""
 
     def __init__(self, named: bool = False) -> None:
@@ -58,48 +58,48 @@ class Plain(View):
         self._go_on()
 
     def _go_on(self) -> None:
-        places = list(self._board.places.values())
-        while self._at < len(places):
-            place = places[self._at]
-            ended = place.state not in ("pending", "streaming")
-            if place.kind == "synthesis" and not self._settled:
+        answers = list(self._board.answers.values())
+        while self._at < len(answers):
+            answer = answers[self._at]
+            ended = answer.state not in ("pending", "streaming")
+            if answer.kind == "synthesis" and not self._settled:
                 return  # it is written when it is whole: only then its attributions are checked
-            if not self._headed and (place.text or ended):
-                self._head(places)
-            if self._headed and len(place.said) > self._written:
-                write(place.said[self._written :])
-                self._written = len(place.said)
+            if not self._headed and (answer.pieces or ended):
+                self._head(answers)
+            if self._headed and len(answer.text) > self._written:
+                write(answer.text[self._written :])
+                self._written = len(answer.text)
             if not ended:
                 return
-            self._foot(places)
+            self._foot(answers)
             self._at, self._written, self._headed = self._at + 1, 0, False
 
-    def _head(self, places: Sequence[object]) -> None:
-        place = list(self._board.places.values())[self._at]
+    def _head(self, answers: Sequence[object]) -> None:
+        answer = list(self._board.answers.values())[self._at]
         if self._spoke:
             write("\n")
         self._spoke = True
-        if self._named or len(places) > 1 or place.kind == "synthesis":
-            again = f" (round {place.round})" if place.kind == "exchange" else ""
-            write(f"## {place.person.name}{again}\n\n")
+        if self._named or len(answers) > 1 or answer.kind == "synthesis":
+            again = f" (round {answer.round})" if answer.kind == "exchange" else ""
+            write(f"## {answer.speaker.name}{again}\n\n")
         self._headed = True
 
-    def _foot(self, places: Sequence[object]) -> None:
-        place = list(self._board.places.values())[self._at]
-        end = "" if place.said.endswith("\n") else "\n"
-        if place.failure is not None and len(places) > 1:
-            gap = "\n\n" if place.said.strip() else ""
-            write(f"{gap}[failed: {place.failure.message} {place.failure.hint}".rstrip() + "]")
+    def _foot(self, answers: Sequence[object]) -> None:
+        answer = list(self._board.answers.values())[self._at]
+        end = "" if answer.text.endswith("\n") else "\n"
+        if answer.failure is not None and len(answers) > 1:
+            gap = "\n\n" if answer.text.strip() else ""
+            write(f"{gap}[failed: {answer.failure.message} {answer.failure.hint}".rstrip() + "]")
             end = "\n"
-        elif place.state in ("stopped", "interrupted"):
-            write(f"{'' if not place.said else ' '}[{place.state}]")
+        elif answer.state in ("stopped", "interrupted"):
+            write(f"{'' if not answer.text else ' '}[{answer.state}]")
         write(end)
 
 
-def view_for(json: bool = False, named: bool = False) -> View:
+def view_for(json: bool = False, named: bool = False) -> AnswerView:
     """The view that fits the output; `named`: one who answers alone has its name, too."""
     if json:
-        return View()
+        return AnswerView()
     if not is_terminal():
         return Plain(named)
     from polyvox.cli.show.columns import Drawn  # Rich is worth loading for a terminal only

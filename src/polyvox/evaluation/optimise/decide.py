@@ -24,19 +24,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from polyvox.evaluation.optimise.values import Case, Ruling, Scores, Seen, contexts_of
-from polyvox.evaluation.values import Outcome
+from polyvox.evaluation.optimise.values import Case, JudgedAnswer, Ruling, Scores, contexts_of
+from polyvox.evaluation.tables.verdicts import Outcome
 
 LEVEL = 0.05
 MOST_STEPS = 1_000_000
-"""Of working out a distribution exactly, about a second."""
+"""Steps of working out a distribution exactly: about a second."""
 GRID = 4
-"""What is filled in is rounded to quarters, which keeps the distribution small."""
+"""Filled-in scores are rounded to quarters, which keeps the distribution small."""
 _ONE_SIDED = 1.645
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """Both directions of the test, and the rates that it compared."""
 
     before: float
@@ -65,17 +65,17 @@ class Stratum:
 
 def tail(strata: Sequence[Stratum], most: int = MOST_STEPS) -> float:
     """The mid-p of the new prompt's total being as high as it is."""
-    dealt = [_dealt(one) for one in strata]
+    dealt = [_dealt(stratum) for stratum in strata]
     reach = steps = 0
-    for one in dealt:
-        reach += max(one) - min(one) + 1
-        steps += reach * len(one)
+    for ways_here in dealt:
+        reach += max(ways_here) - min(ways_here) + 1
+        steps += reach * len(ways_here)
     if steps > most:
         return _normal_tail(strata)
     ways: dict[int, int] = {0: 1}
-    for one in dealt:
-        ways = _both(ways, one)
-    seen = sum(sum(one.new) for one in strata)
+    for ways_here in dealt:
+        ways = _both(ways, ways_here)
+    seen = sum(sum(stratum.new) for stratum in strata)
     every = sum(ways.values())
     above = sum(count for total, count in ways.items() if total > seen)
     return float(Fraction(2 * above + ways[seen], 2 * every))
@@ -84,22 +84,22 @@ def tail(strata: Sequence[Stratum], most: int = MOST_STEPS) -> float:
 def _normal_tail(strata: Sequence[Stratum]) -> float:
     """The same by the normal distribution with the mean and the variance of dealing out."""
     lead = variance = 0.0
-    for one in strata:
-        every = (*one.new, *one.old)
+    for stratum in strata:
+        every = (*stratum.new, *stratum.old)
         count, mean = len(every), sum(every) / len(every)
-        lead += sum(one.new) - len(one.new) * mean
+        lead += sum(stratum.new) - len(stratum.new) * mean
         spread = sum((score - mean) ** 2 for score in every) / max(1, count - 1)
-        variance += len(one.new) * len(one.old) / count * spread
+        variance += len(stratum.new) * len(stratum.old) / count * spread
     if not variance:
         return 0.5
     return 0.5 * math.erfc(lead / math.sqrt(2 * variance))
 
 
-def _dealt(one: Stratum) -> dict[int, int]:
+def _dealt(stratum: Stratum) -> dict[int, int]:
     """In how many ways the new prompt's answers, dealt anew, have each total."""
-    chosen: list[dict[int, int]] = [{0: 1}] + [{} for _ in one.new]
-    for score in (*one.new, *one.old):
-        for size in range(len(one.new), 0, -1):
+    chosen: list[dict[int, int]] = [{0: 1}] + [{} for _ in stratum.new]
+    for score in (*stratum.new, *stratum.old):
+        for size in range(len(stratum.new), 0, -1):
             into = chosen[size]
             for total, count in chosen[size - 1].items():
                 into[total + score] = into.get(total + score, 0) + count
@@ -107,19 +107,19 @@ def _dealt(one: Stratum) -> dict[int, int]:
 
 
 def _both(ways: Mapping[int, int], dealt: Mapping[int, int]) -> dict[int, int]:
-    found: dict[int, int] = {}
+    sums: dict[int, int] = {}
     for total, count in ways.items():
         for more, times in dealt.items():
-            found[total + more] = found.get(total + more, 0) + count * times
-    return found
+            sums[total + more] = sums.get(total + more, 0) + count * times
+    return sums
 
 
-def compare(cases: Sequence[Case], old: Scores, new: Scores) -> Compared:
+def compare(cases: Sequence[Case], old: Scores, new: Scores) -> Comparison:
     """The two prompts on the same cases, by the answers of their confirmations."""
     strata = strata_of(cases, old.seen, new.seen)
-    swapped = [Stratum(one.old, one.new) for one in strata]
+    swapped = [Stratum(stratum.old, stratum.new) for stratum in strata]
     keys = [case.key for case in cases if _rated(old, case) and _rated(new, case)]
-    return Compared(
+    return Comparison(
         before=old.mean(keys),
         after=new.mean(keys),
         better=tail(strata) if strata else 1.0,
@@ -133,66 +133,69 @@ def _rated(scores: Scores, case: Case) -> bool:
 
 
 def strata_of(
-    cases: Sequence[Case], old: Sequence[Seen], new: Sequence[Seen]
+    cases: Sequence[Case], old: Sequence[JudgedAnswer], new: Sequence[JudgedAnswer]
 ) -> tuple[Stratum, ...]:
     """One stratum for each context in which both prompts were judged at all."""
     halves = [_answers(cases, seen) for seen in (new, old)]
-    found: list[tuple[list[Fraction], list[Fraction]]] = []
+    halves_of: list[tuple[list[Fraction], list[Fraction]]] = []
     for context, here in contexts_of(cases).items():
         both = [half.get(context, {}) for half in halves]
         fill = _means([case.key for case in here], both)
         if fill and all(both):
-            found.append((_totals(both[0], fill), _totals(both[1], fill)))
-    scale = math.lcm(*(one.denominator for pair in found for half in pair for one in half), 1)
+            halves_of.append((_totals(both[0], fill), _totals(both[1], fill)))
+    scale = math.lcm(
+        *(score.denominator for pair in halves_of for half in pair for score in half), 1
+    )
     return tuple(
-        Stratum(*(tuple(int(one * scale) for one in half) for half in pair)) for pair in found
+        Stratum(*(tuple(int(score * scale) for score in half) for half in pair))
+        for pair in halves_of
     )
 
 
 Answer = dict[str, Outcome]
 
 
-def _answers(cases: Sequence[Case], seen: Sequence[Seen]) -> dict[str, dict[int, Answer]]:
+def _answers(cases: Sequence[Case], seen: Sequence[JudgedAnswer]) -> dict[str, dict[int, Answer]]:
     """By context and repeat, what was found out about that answer; without those of which nothing
     was."""
     place = {case.key: case.context for case in cases}
-    found: dict[str, dict[int, Answer]] = {}
-    for one in seen:
-        if one.case in place and one.outcome != "error":
-            here = found.setdefault(place[one.case], {})
-            here.setdefault(one.repeat, {})[one.case] = one.outcome
-    return found
+    by_context: dict[str, dict[int, Answer]] = {}
+    for judged in seen:
+        if judged.case in place and judged.outcome != "error":
+            here = by_context.setdefault(place[judged.case], {})
+            here.setdefault(judged.repeat, {})[judged.case] = judged.outcome
+    return by_context
 
 
 def _means(keys: Sequence[str], halves: Sequence[Mapping[int, Answer]]) -> dict[str, Fraction]:
     """For each case the part that passed, of both prompts together; about."""
-    found: dict[str, Fraction] = {}
+    means: dict[str, Fraction] = {}
     for key in keys:
-        known = [one[key] for half in halves for one in half.values() if key in one]
+        known = [answer[key] for half in halves for answer in half.values() if key in answer]
         if known:
             rate = sum(outcome == "pass" for outcome in known) / len(known)
-            found[key] = Fraction(round(rate * GRID), GRID)
-    return found
+            means[key] = Fraction(round(rate * GRID), GRID)
+    return means
 
 
 def _totals(answers: Mapping[int, Answer], fill: Mapping[str, Fraction]) -> list[Fraction]:
     return [
         sum(
-            (Fraction(int(one[key] == "pass")) if key in one else mean)
+            (Fraction(int(answer[key] == "pass")) if key in answer else mean)
             for key, mean in fill.items()
         )
         + Fraction(0)
-        for _, one in sorted(answers.items())
+        for _, answer in sorted(answers.items())
     ]
 
 
 def worth_confirming(gain: float, verdicts: int) -> bool:
-    """Whether a lead in the search is worth fresh answers. A confirmation of so many verdicts for
+    """True if a lead in the search is worth fresh answers. A confirmation of so many verdicts for
     each prompt tells apart what differs by about 1.6 standard errors; half of that is asked for."""
     return gain > 0 and gain >= _ONE_SIDED / 2 * math.sqrt(0.5 / max(1, verdicts))
 
 
-def told(compared: Compared, cases: int, confirmations: int) -> str:
+def told(compared: Comparison, cases: int, confirmations: int) -> str:
     """The ruling in a sentence, with its numbers."""
     rates = f"{compared.before:.0%} before, {compared.after:.0%} after"
     basis = (

@@ -19,7 +19,7 @@ from polyvox.evaluation.judge_prompt import Subject
 from polyvox.evaluation.optimise import rewrite
 from polyvox.evaluation.optimise.plan import Prepared
 from polyvox.evaluation.optimise.rewrite import Ask, Failing
-from polyvox.evaluation.optimise.values import Case, Plan, contexts_of
+from polyvox.evaluation.optimise.values import Case, OptimisationPlan, contexts_of
 from polyvox.models.wire import estimated_tokens
 from polyvox.resources import Resources
 from polyvox.values import Usage
@@ -74,7 +74,7 @@ class RunEstimate:
         return sum(self.calls.values())
 
 
-def upper_bound(plan: Plan, size: Callable[[CallKind], CallSize]) -> RunEstimate:
+def upper_bound(plan: OptimisationPlan, size: Callable[[CallKind], CallSize]) -> RunEstimate:
     """Sum up the calls of a run in which nothing is decided early."""
     search: Counter[CallKind] = Counter({CallKind("rewriter"): plan.iterations})
     confirmation: Counter[CallKind] = Counter()

@@ -1,4 +1,4 @@
-"""What an optimisation has found: kept while it runs, and shown with its answers side by side.
+"""Findings of an optimisation: kept while it runs, shown with its answers side by side.
 
 Stored are ids, numbers and names of samples; texts are read where they are kept, so what was
 forgotten there is gone here too.
@@ -13,8 +13,15 @@ from typing import Any
 import msgspec
 
 from polyvox.evaluation.budget import RunBudget
-from polyvox.evaluation.optimise.loop import Result
-from polyvox.evaluation.optimise.values import Attempt, Case, Plan, Scores, Stage, Tally
+from polyvox.evaluation.optimise.loop import OptimisationResult
+from polyvox.evaluation.optimise.values import (
+    Case,
+    OptimisationPlan,
+    PromptAttempt,
+    Scores,
+    Stage,
+    Tally,
+)
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables import samples
@@ -25,7 +32,7 @@ from polyvox.values import Scope
 
 
 class Count(msgspec.Struct, frozen=True):
-    """How often something passed."""
+    """Counts of passes, fails and errors."""
 
     passes: int
     fails: int
@@ -38,7 +45,7 @@ class Count(msgspec.Struct, frozen=True):
         return self.passes / known if known else None
 
 
-class Found(msgspec.Struct, frozen=True):
+class CaseResult(msgspec.Struct, frozen=True):
     """One assertion in one context, before and after."""
 
     assertion_id: str
@@ -47,18 +54,18 @@ class Found(msgspec.Struct, frozen=True):
     guard: bool
     holdout: bool
     confirmed: bool
-    """Whether the counts are of fresh answers; else they are the search's."""
+    """True if the counts are of fresh answers; else they are the search's."""
     before: Count | None
     after: Count | None
     sample_before: str
     sample_after: str
 
 
-class Summary(msgspec.Struct, frozen=True):
-    """How a run ended, in numbers."""
+class OptimisationSummary(msgspec.Struct, frozen=True):
+    """A run's end in numbers."""
 
     ending: str
-    rows: tuple[Found, ...]
+    rows: tuple[CaseResult, ...]
     before: float | None = None
     after: float | None = None
     p_better: float | None = None
@@ -70,7 +77,7 @@ class Summary(msgspec.Struct, frozen=True):
     """Chosen assertions that pass more often than before."""
     assertions: int = 0
     success: bool = False
-    """Whether every chosen assertion passed in every fresh answer."""
+    """True if every chosen assertion passed in every fresh answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,41 +86,41 @@ class Findings:
 
     optimisation: Optimisation
     attempts: tuple[StoredAttempt, ...]
-    summary: Summary | None
+    summary: OptimisationSummary | None
     texts: Mapping[str, str]
     """The answers that are compared, by the names of their samples."""
     assertions: Mapping[tuple[str, int], str]
-    """What the assertions say, by id and version."""
+    """Texts of the assertions, by id and version."""
     estimate: Mapping[str, Any]
 
 
 def findings(tx: Tx, optimisation_id: str) -> Findings:
     """A run with its attempts and, where it has ended, what it found."""
-    one = rows.get(tx, optimisation_id)
-    summary = msgspec.json.decode(one.results, type=Summary) if one.results else None
+    run = rows.get(tx, optimisation_id)
+    summary = msgspec.json.decode(run.results, type=OptimisationSummary) if run.results else None
     texts: dict[str, str] = {}
     for row in summary.rows if summary else ():
         for name in (row.sample_before, row.sample_after):
             if name and (kept := samples.find(tx, name)) is not None:
                 texts[name] = kept.text
-    plan: dict[str, Any] = msgspec.json.decode(one.plan)
-    said: dict[tuple[str, int], str] = {}
+    plan: dict[str, Any] = msgspec.json.decode(run.plan)
+    wordings: dict[tuple[str, int], str] = {}
     for assertion_id, number, _ in (*plan["targets"], *plan["guards"]):
         for version in assertion_rows.versions(tx, assertion_id):
             if version.number == number:
-                said[assertion_id, number] = version.text
+                wordings[assertion_id, number] = version.text
     return Findings(
-        one,
+        run,
         tuple(rows.attempts(tx, optimisation_id)),
         summary,
         texts,
-        said,
-        msgspec.json.decode(one.estimate),
+        wordings,
+        msgspec.json.decode(run.estimate),
     )
 
 
-def summed(plan: Plan, result: Result) -> Summary:
-    """What was found, in ids and numbers."""
+def summed(plan: OptimisationPlan, result: OptimisationResult) -> OptimisationSummary:
+    """Sum up a result, in ids and numbers."""
     confirmed = result.confirmation
     old = confirmed.before if confirmed else result.baseline
     new = confirmed.after if confirmed else _scores(result)
@@ -125,7 +132,7 @@ def summed(plan: Plan, result: Result) -> Summary:
         shown += [_found(case, plan, old, new, guard=True, fresh=True) for case in plan.guards]
     compared = confirmed.compared if confirmed else None
     guards = confirmed.guards if confirmed else None
-    return Summary(
+    return OptimisationSummary(
         ending=result.ending,
         rows=tuple(shown),
         before=compared.before if compared else _mean(result.baseline, plan),
@@ -142,32 +149,32 @@ def summed(plan: Plan, result: Result) -> Summary:
     )
 
 
-def _scores(result: Result) -> Scores | None:
+def _scores(result: OptimisationResult) -> Scores | None:
     return result.best.scores if result.best.number else None
 
 
-def _mean(scores: Scores, plan: Plan) -> float | None:
+def _mean(scores: Scores, plan: OptimisationPlan) -> float | None:
     keys = [key for key in plan.keys if scores.tallies.get(key, Tally()).known]
     return scores.mean(keys) if keys else None
 
 
-def _improved(plan: Plan, old: Scores, new: Scores | None) -> int:
+def _improved(plan: OptimisationPlan, old: Scores, new: Scores | None) -> int:
     if new is None:
         return 0
     ids = dict.fromkeys(case.assertion.id for case in plan.targets)
     count = 0
-    for one in ids:
-        keys = [case.key for case in plan.targets if case.assertion.id == one]
+    for assertion_id in ids:
+        keys = [case.key for case in plan.targets if case.assertion.id == assertion_id]
         known = [key for key in keys if old.tallies.get(key, Tally()).known]
         count += bool(known) and new.mean(known, old) > old.mean(known)
     return count
 
 
 def _found(
-    case: Case, plan: Plan, old: Scores, new: Scores | None, *, guard: bool, fresh: bool
-) -> Found:
+    case: Case, plan: OptimisationPlan, old: Scores, new: Scores | None, *, guard: bool, fresh: bool
+) -> CaseResult:
     before, after = _sides(case.key, old, new)
-    return Found(
+    return CaseResult(
         case.assertion.id,
         case.assertion.number,
         case.context,
@@ -192,8 +199,8 @@ def _sides(key: str, old: Scores, new: Scores | None) -> tuple[str, str]:
 
 
 def _sample(key: str, scores: Scores, liked: str) -> str:
-    seen = [one for one in scores.seen if one.case == key and one.sample]
-    first = next((one for one in seen if one.outcome == liked), seen[0] if seen else None)
+    seen = [answer for answer in scores.seen if answer.case == key and answer.sample]
+    first = next((answer for answer in seen if answer.outcome == liked), seen[0] if seen else None)
     return first.sample if first else ""
 
 
@@ -210,7 +217,9 @@ class Progress:
     def __post_init__(self) -> None:
         self._counted = self.budget.spent
 
-    async def stage(self, stage: Stage, attempts: Sequence[Attempt], best: Attempt) -> None:
+    async def stage(
+        self, stage: Stage, attempts: Sequence[PromptAttempt], best: PromptAttempt
+    ) -> None:
         """Write down the stage, the newest attempt and the best one (a `Watch`)."""
         if stage == "confirmation":
             self.budget.kept_back = 0
@@ -235,13 +244,15 @@ class Progress:
 
         await self.resources.database.write(write, self.scope)
 
-    def _keep(self, tx: Tx, last: Attempt, keys: Sequence[str], base: Scores, cost: int) -> None:
+    def _keep(
+        self, tx: Tx, last: PromptAttempt, keys: Sequence[str], base: Scores, cost: int
+    ) -> None:
         known = rows.find_attempt(tx, self.run_id, last.number)
         made = known or StoredAttempt(
             last.number, last.parent, "", None, "", "", None, "{}", 0, self.resources.clock()
         )
         scores = last.scores.tallies if last.scores else {}
-        counts = {key: (one.passes, one.fails, one.errors) for key, one in scores.items()}
+        counts = {key: (tally.passes, tally.fails, tally.errors) for key, tally in scores.items()}
         whole = last.scores is not None and last.scores.whole
         rate = last.scores.mean(keys, base) if last.scores and whole else None
         made = replace(

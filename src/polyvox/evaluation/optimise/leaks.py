@@ -1,10 +1,10 @@
-"""What a rewritten prompt must not carry over: facts, names and words of the conversations.
+"""Leaks: facts, names and words of the conversations that a rewritten prompt must not carry over.
 
 A prompt is used for everybody and every question to come. Checked in code, because a model that
 was told so forgets it: numbers, names, addresses and longer runs of words that stand in the
 conversations, and neither in the prompt before nor in the assertions, are found in the new prompt.
 
-What counts as a name is a word that the conversations write with a capital inside a sentence and
+A name is a word that the conversations write with a capital inside a sentence and
 never without. In German all nouns are, so there one such word says nothing, and two in a row count.
 """
 
@@ -28,39 +28,41 @@ _SENTENCE_END = ".!?…:\n\"“”„»«('‘-–—•*#>|"
 
 
 def leaks(new: str, known: Sequence[str], conversations: Sequence[str]) -> list[str]:
-    """What the new prompt carries over from the conversations, in its words; a few at most.
+    """Find what the new prompt carries over from the conversations; a few words at most.
     `known` is what it may hold: the prompt before, the assertions, the advisor's name."""
-    found: list[str] = []
+    carried: list[str] = []
     allowed = "\n".join(known)
     for kind in (_addresses, _numbers, _names, _quotes, _unspaced_quotes):
-        for one in kind(new, allowed, conversations):
-            if not any(one in other for other in found):
-                found.append(one)
-    return found[:MOST_SHOWN]
+        for text in kind(new, allowed, conversations):
+            if not any(text in other for other in carried):
+                carried.append(text)
+    return carried[:MOST_SHOWN]
 
 
 def _addresses(new: str, allowed: str, conversations: Sequence[str]) -> Iterable[str]:
-    there = {one.rstrip(".,;:!?)") for text in conversations for one in _ADDRESS.findall(text)}
-    return sorted(one for one in there if one in new and one not in allowed)
+    there = {
+        address.rstrip(".,;:!?)") for text in conversations for address in _ADDRESS.findall(text)
+    }
+    return sorted(address for address in there if address in new and address not in allowed)
 
 
 def _numbers(new: str, allowed: str, conversations: Sequence[str]) -> Iterable[str]:
-    there = {one for text in conversations for one in _NUMBER.findall(text)}
+    there = {number for text in conversations for number in _NUMBER.findall(text)}
     fine = set(_NUMBER.findall(allowed))
-    return [one for one in _NUMBER.findall(new) if one in there and one not in fine]
+    return [number for number in _NUMBER.findall(new) if number in there and number not in fine]
 
 
 def _names(new: str, allowed: str, conversations: Sequence[str]) -> Iterable[str]:
     fine = {word.casefold() for word in _WORD.findall(allowed)}
     words = {word.casefold(): word for word in _WORD.findall(new)}
-    for one in _named(conversations):
-        parts = one.split()
+    for name in _named(conversations):
+        parts = name.split()
         if all(part.casefold() in fine for part in parts):
             continue
-        if len(parts) == 1 and one.casefold() in words:
-            yield words[one.casefold()]
-        elif len(parts) > 1 and _spaced(one) in _spaced(new):
-            yield one
+        if len(parts) == 1 and name.casefold() in words:
+            yield words[name.casefold()]
+        elif len(parts) > 1 and _spaced(name) in _spaced(new):
+            yield name
 
 
 def _named(conversations: Sequence[str]) -> list[str]:
@@ -71,17 +73,17 @@ def _named(conversations: Sequence[str]) -> list[str]:
     for text in conversations:
         nouns = detected(text) == "de"
         before = None
-        for found in _WORD.finditer(text):
-            word = found.group()
+        for match in _WORD.finditer(text):
+            word = match.group()
             if not word[0].isupper() or len(word) == 1:
                 before = None
                 lower.add(word.casefold())
                 continue
-            if nouns and before is not None and text[before.end() : found.start()] == " ":
+            if nouns and before is not None and text[before.end() : match.start()] == " ":
                 pairs.append(f"{before.group()} {word}")
-            elif not nouns and not _starts_sentence(text, found.start()):
+            elif not nouns and not _starts_sentence(text, match.start()):
                 capital.setdefault(word.casefold(), word)
-            before = found
+            before = match
     return [*pairs, *(word for key, word in capital.items() if key not in lower)]
 
 
@@ -106,11 +108,11 @@ def _quotes(new: str, allowed: str, conversations: Sequence[str]) -> Iterable[st
 
 
 def _unspaced_quotes(new: str, allowed: str, conversations: Sequence[str]) -> Iterable[str]:
-    said = "\n".join(conversations)
+    spoken = "\n".join(conversations)
     for stretch in _UNSPACED.findall(new):
         for at in range(len(stretch) - RUN_CHARS + 1):
             run = stretch[at : at + RUN_CHARS]
-            if run in said and run not in allowed:
+            if run in spoken and run not in allowed:
                 yield run
                 break
 

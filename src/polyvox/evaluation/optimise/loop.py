@@ -19,7 +19,7 @@ from polyvox.errors import CapReached
 from polyvox.evaluation.budget import together
 from polyvox.evaluation.optimise.decide import (
     LEVEL,
-    Compared,
+    Comparison,
     chance,
     compare,
     told,
@@ -28,7 +28,14 @@ from polyvox.evaluation.optimise.decide import (
 from polyvox.evaluation.optimise.rewrite import Rewriter
 from polyvox.evaluation.optimise.score import measure
 from polyvox.evaluation.optimise.search import Search, Watch, unwatched
-from polyvox.evaluation.optimise.values import FRESH, Attempt, Case, Plan, Ruling, Scores
+from polyvox.evaluation.optimise.values import (
+    FRESH,
+    Case,
+    OptimisationPlan,
+    PromptAttempt,
+    Ruling,
+    Scores,
+)
 from polyvox.evaluation.replay import Bench
 
 Ending = Literal["passing", "nothing better", "confirmed", "spent"]
@@ -40,22 +47,22 @@ class Confirmation:
 
     before: Scores
     after: Scores
-    compared: Compared
-    guards: Compared | None
+    compared: Comparison
+    guards: Comparison | None
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """How a run ended."""
+class OptimisationResult:
+    """The result of a run."""
 
     ending: Ending
     ruling: Ruling | None
     """None: there was nothing to rule on, or no money left to."""
     message: str
     baseline: Scores
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[PromptAttempt, ...]
     """The prompt as it was is number 0."""
-    best: Attempt
+    best: PromptAttempt
     confirmation: Confirmation | None = None
     unjudged: tuple[str, ...] = ()
     """Keys of cases about which nothing could be found out."""
@@ -67,29 +74,33 @@ class Result:
 
 
 async def optimise(
-    plan: Plan,
+    plan: OptimisationPlan,
     bench: Bench,
     rewriter: Rewriter,
     watch: Watch = unwatched,
     questions: Mapping[str, str] | None = None,
-) -> Result:
+) -> OptimisationResult:
     """Search for a better prompt and say what was found. Raises `Outage` where nothing can be
     found out any more."""
     gate = asyncio.Semaphore(plan.parallel)
-    start = Attempt(0, 0, plan.prompt, "scored", Scores({}))
+    start = PromptAttempt(0, 0, plan.prompt, "scored", Scores({}))
     await watch("baseline", [start], start)
     try:
         baseline = await measure(
             bench, plan.prompt, plan.targets, repeats=plan.repeats, every=True, gate=gate
         )
     except CapReached as error:
-        said = f"Nothing is left to spend; not even the prompt as it is was scored. {error.message}"
-        return Result("spent", None, said, Scores({}), (start,), start)
+        message = (
+            f"Nothing is left to spend; not even the prompt as it is was scored. {error.message}"
+        )
+        return OptimisationResult("spent", None, message, Scores({}), (start,), start)
     dumb = tuple(key for key in plan.keys if baseline.tallies[key].rate is None)
     plan = replace(plan, targets=tuple(case for case in plan.targets if case.key not in dumb))
     start = replace(start, scores=baseline)
     if baseline.perfect(plan.keys):
-        return Result("passing", None, _passing(plan), baseline, (start,), start, unjudged=dumb)
+        return OptimisationResult(
+            "passing", None, _passing(plan), baseline, (start,), start, unjudged=dumb
+        )
     search = Search(plan, bench, rewriter, watch, baseline, questions or {}, gate, [start])
     await watch("search", search.attempts, start)
     cut = ""
@@ -101,17 +112,17 @@ async def optimise(
     return replace(result, unjudged=dumb)
 
 
-async def _confirmed(search: Search, cut: str) -> Result:
+async def _confirmed(search: Search, cut: str) -> OptimisationResult:
     plan, best, start = search.plan, search.best, search.attempts[0]
     before, after = search.mean(start), search.mean(best)
     made = tuple(search.attempts)
     if not worth_confirming(after - before, len(plan.targets) * plan.confirmations):
         if cut:
-            said = f"{cut} No attempt was clearly better until then ({_tried(made)})."
-            return Result("spent", None, said, search.baseline, made, start)
-        said = _nothing_better(made, before, after)
+            message = f"{cut} No attempt was clearly better until then ({_tried(made)})."
+            return OptimisationResult("spent", None, message, search.baseline, made, start)
+        message = _nothing_better(made, before, after)
         ruling: Ruling = "not distinguishable"
-        return Result("nothing better", ruling, said, search.baseline, made, best)
+        return OptimisationResult("nothing better", ruling, message, search.baseline, made, best)
     await search.watch("confirmation", search.attempts, best)
     cases = (*plan.targets, *plan.guards)
     try:
@@ -128,47 +139,51 @@ async def _confirmed(search: Search, cut: str) -> Result:
             (plan.prompt, best.tried),
         )
     except CapReached as error:
-        said = (
+        message = (
             f"{error.message} The best attempt, number {best.number}, passed {after:.0%} where the"
             f" prompt as it was passed {before:.0%}, but nothing was left to confirm it."
         )
-        return Result("spent", None, said, search.baseline, made, best)
+        return OptimisationResult("spent", None, message, search.baseline, made, best)
     compared = compare(plan.targets, old, new)
     guards = compare(plan.guards, old, new) if plan.guards else None
     confirmation = Confirmation(old, new, compared, guards)
-    ruling, said = _ruled(plan, confirmation)
+    ruling, message = _ruled(plan, confirmation)
     if cut:
-        said = f"{said} {cut} The search ended there, after {_tried(made)}."
-    return Result("confirmed", ruling, said, search.baseline, made, best, confirmation)
+        message = f"{message} {cut} The search ended there, after {_tried(made)}."
+    return OptimisationResult(
+        "confirmed", ruling, message, search.baseline, made, best, confirmation
+    )
 
 
-def _ruled(plan: Plan, found: Confirmation) -> tuple[Ruling, str]:
+def _ruled(plan: OptimisationPlan, confirmation: Confirmation) -> tuple[Ruling, str]:
     """The ruling in a word and in sentences."""
-    compared, guards = found.compared, found.guards
+    compared, guards = confirmation.compared, confirmation.guards
     ruling = compared.ruling
-    said = told(compared, len(plan.targets), plan.confirmations)
+    message = told(compared, len(plan.targets), plan.confirmations)
     if guards is not None and guards.worse <= LEVEL:
         ruling = "regressed"
-        said = (
+        message = (
             f"Regressed: the advisor's other assertions pass less often, {guards.before:.0%} before"
             f" and {guards.after:.0%} after ({chance(guards.worse)}). The chosen ones:"
             f" {compared.before:.0%} before, {compared.after:.0%} after."
         )
     held = [case for case in plan.targets if case.assertion.id in plan.holdouts]
     if held:
-        old, new = _means(held, found)
-        said += f" Of these, the rewriter never saw {len(held)}: {old:.0%} before, {new:.0%} after."
-    if ruling == "improved" and not found.after.perfect(plan.keys):
-        said += " Not everything passes: this is the best attempt, no perfect one."
-    return ruling, said
+        old, new = _means(held, confirmation)
+        message += (
+            f" Of these, the rewriter never saw {len(held)}: {old:.0%} before, {new:.0%} after."
+        )
+    if ruling == "improved" and not confirmation.after.perfect(plan.keys):
+        message += " Not everything passes: this is the best attempt, no perfect one."
+    return ruling, message
 
 
-def _means(cases: list[Case], found: Confirmation) -> tuple[float, float]:
+def _means(cases: list[Case], confirmation: Confirmation) -> tuple[float, float]:
     keys = [case.key for case in cases]
-    return found.before.mean(keys), found.after.mean(keys)
+    return confirmation.before.mean(keys), confirmation.after.mean(keys)
 
 
-def _passing(plan: Plan) -> str:
+def _passing(plan: OptimisationPlan) -> str:
     count = len({case.assertion.id for case in plan.targets})
     if count == 1:
         return (
@@ -180,8 +195,8 @@ def _passing(plan: Plan) -> str:
     )
 
 
-def _nothing_better(made: tuple[Attempt, ...], before: float, after: float) -> str:
-    refused = [one for one in made if one.state == "refused"]
+def _nothing_better(made: tuple[PromptAttempt, ...], before: float, after: float) -> str:
+    refused = [attempt for attempt in made if attempt.state == "refused"]
     if len(made) > 1 and len(refused) == len(made) - 1:
         return f"None of {_tried(made)} could be used. The last one: {refused[-1].note}"
     return (
@@ -190,6 +205,6 @@ def _nothing_better(made: tuple[Attempt, ...], before: float, after: float) -> s
     )
 
 
-def _tried(made: tuple[Attempt, ...]) -> str:
+def _tried(made: tuple[PromptAttempt, ...]) -> str:
     count = len(made) - 1
     return "1 attempt" if count == 1 else f"{count} attempts"

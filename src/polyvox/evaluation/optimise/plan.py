@@ -1,4 +1,4 @@
-"""What an optimisation is to do: which assertions where, against which prompt, by which models.
+"""The plan of an optimisation: its assertions and contexts, its prompt, its models.
 
 Decided in one commit and written down by ids, versions and hashes, so that a run does the same
 whenever it is taken up.
@@ -18,12 +18,11 @@ from polyvox.context.recipe import BUILT_IN, Recipe
 from polyvox.errors import Conflict, Invalid
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
-from polyvox.evaluation.optimise.values import CONFIRMATIONS, REPEATS, Case, Plan
+from polyvox.evaluation.optimise.values import CONFIRMATIONS, REPEATS, Case, OptimisationPlan
 from polyvox.evaluation.replay import PHASE, PROMPT, Places, Prompt, places
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations
-from polyvox.evaluation.tables.assertions import Wanted
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.events import NANO
 from polyvox.models.providers import EMBEDDED
 from polyvox.resources import Resources
@@ -47,8 +46,8 @@ NO_REWRITER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What somebody wants to have improved."""
+class OptimisationRequest:
+    """A request to improve a prompt."""
 
     advisor: str
     """Id or slug."""
@@ -64,7 +63,7 @@ class Wish:
     enough."""
 
 
-class Written(msgspec.Struct, frozen=True):
+class StoredPlan(msgspec.Struct, frozen=True):
     """A plan as it is stored: ids, versions and hashes."""
 
     targets: tuple[tuple[str, int, str], ...]
@@ -82,7 +81,7 @@ class Prepared:
     """A run that could begin."""
 
     advisor: Advisor
-    plan: Plan
+    plan: OptimisationPlan
     places: Places
     recipe: str
     judge: str | None
@@ -96,7 +95,7 @@ class Prepared:
         """The plan as it is stored."""
         plan = self.plan
         return msgspec.json.encode(
-            Written(
+            StoredPlan(
                 tuple(_named(case) for case in plan.targets),
                 tuple(_named(case) for case in plan.guards),
                 tuple(sorted(plan.holdouts)),
@@ -113,12 +112,12 @@ def _named(case: Case) -> tuple[str, int, str]:
     return (case.assertion.id, case.assertion.number, "" if own else case.context)
 
 
-def read(written: str) -> Written:
+def read(written: str) -> StoredPlan:
     """A stored plan."""
-    return msgspec.json.decode(written, type=Written)
+    return msgspec.json.decode(written, type=StoredPlan)
 
 
-def prepare(tx: Tx, resources: Resources, wish: Wish, seed: int = 0) -> Prepared:
+def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int = 0) -> Prepared:
     """The run that is wished for. `Invalid` where there is nothing it could do, with the reason."""
     advisor = advisor_rows.get(tx, wish.advisor)
     iterations = wish.iterations or resources.settings.evaluation.iterations
@@ -126,17 +125,17 @@ def prepare(tx: Tx, resources: Resources, wish: Wish, seed: int = 0) -> Prepared
         raise Invalid(f"iterations must be from 1 to {MOST_ITERATIONS}.", param="iterations")
     _check_engine(wish.engine)
     chosen, others = _chosen(tx, advisor, wish)
-    found = places(tx, resources, [*chosen, *others])
+    where = places(tx, resources, [*chosen, *others])
     warnings: list[str] = []
     phase = _phase(wish.target)
-    targets = _cases(chosen, found, phase, warnings)
+    targets = _cases(chosen, where, phase, warnings)
     if not targets:
         raise Invalid(
             "None of these assertions can be tried out. " + " ".join(dict.fromkeys(warnings)),
             "Make an assertion from an answer of this advisor, or give one a question of its own.",
             param="assertion_ids",
         )
-    guards = _cases(others, found, phase, [])
+    guards = _cases(others, where, phase, [])
     if len(targets) + len(guards) > MOST_CASES:
         raise Invalid(
             f"{len(targets) + len(guards)} pairs of assertion and context are too many for a run.",
@@ -145,18 +144,18 @@ def prepare(tx: Tx, resources: Resources, wish: Wish, seed: int = 0) -> Prepared
         )
     recipe, text = "", advisor.identity
     if phase is not None:
-        recipe, text = _phase_text(tx, resources, phase, targets, found)
+        recipe, text = _phase_text(tx, resources, phase, targets, where)
     judge, optimizer = _models(resources, [case.assertion for case in targets])
     if judge is None:
         guards = [case for case in guards if case.assertion.kind != "judge"]
-    asked = [one.model_id for one in found.contexts.values()]
+    asked = [context.model_id for context in where.contexts.values()]
     if judge and (own := own_model_warning(judge, asked)):
         warnings.append(own)
     holdouts = _holdouts(targets, wish.holdout, seed)
     budget = wish.budget if wish.budget is not None else resources.settings.evaluation.budget
     if budget is not None and budget <= 0:
         raise Invalid("The budget must be more than nothing.", param="budget")
-    plan = Plan(
+    plan = OptimisationPlan(
         Prompt(text, wish.target),
         tuple(targets),
         tuple(guards),
@@ -167,14 +166,14 @@ def prepare(tx: Tx, resources: Resources, wish: Wish, seed: int = 0) -> Prepared
         seed,
     )
     return Prepared(
-        advisor, plan, found, recipe, judge, optimizer, budget, tuple(dict.fromkeys(warnings))
+        advisor, plan, where, recipe, judge, optimizer, budget, tuple(dict.fromkeys(warnings))
     )
 
 
 def price_warnings(
-    wish: Wish, prepared: Prepared, cost: int | None, needed: int | None
+    wish: OptimisationRequest, prepared: Prepared, cost: int | None, needed: int | None
 ) -> tuple[str, ...]:
-    """What is to be said of the budget: one that somebody names must be one that can be kept."""
+    """Warn of a budget that is too small; one that somebody names must be one that can be kept."""
     if prepared.budget is None:
         return ()
     if cost is None:
@@ -186,11 +185,13 @@ def price_warnings(
             )
         return ("The price of a model is not known: the budget covers only what is priced.",)
     if needed is not None and prepared.budget * NANO < needed:
-        told = f"{needed / NANO:.4f} USD: nothing could be confirmed."
-        return (f"The budget of {prepared.budget:g} USD does not cover the confirmation, {told}",)
+        missing = f"{needed / NANO:.4f} USD: nothing could be confirmed."
+        return (
+            f"The budget of {prepared.budget:g} USD does not cover the confirmation, {missing}",
+        )
     if prepared.budget * NANO < cost:
-        told = f"the {cost / NANO:.4f} USD that a run takes at most: it may try less."
-        return (f"The budget of {prepared.budget:g} USD is less than {told}",)
+        missing = f"the {cost / NANO:.4f} USD that a run takes at most: it may try less."
+        return (f"The budget of {prepared.budget:g} USD is less than {missing}",)
     return ()
 
 
@@ -214,17 +215,20 @@ def _check_engine(engine: str) -> None:
         )
 
 
-def _chosen(tx: Tx, advisor: Advisor, wish: Wish) -> tuple[list[Assertion], list[Assertion]]:
+def _chosen(
+    tx: Tx, advisor: Advisor, wish: OptimisationRequest
+) -> tuple[list[Assertion], list[Assertion]]:
     """The assertions to improve, and the advisor's other active ones."""
-    active = assertion_rows.list_all(tx, Wanted(advisor_id=advisor.id, active=True))
+    active = assertion_rows.list_all(tx, AssertionFilter(advisor_id=advisor.id, active=True))
     if wish.assertion_ids is None:
         chosen = active
     else:
         chosen = assertion_rows.get_many(tx, list(dict.fromkeys(wish.assertion_ids)))
-        for one in chosen:
-            if one.advisor_id != advisor.id:
+        for assertion in chosen:
+            if assertion.advisor_id != advisor.id:
                 raise Invalid(
-                    f"The assertion {one.id} is about {one.advisor_name}, not {advisor.name}.",
+                    f"The assertion {assertion.id} is about {assertion.advisor_name},"
+                    f" not {advisor.name}.",
                     param="assertion_ids",
                 )
     if not chosen:
@@ -239,22 +243,22 @@ def _chosen(tx: Tx, advisor: Advisor, wish: Wish) -> tuple[list[Assertion], list
             f"Choose at most {MOST_ASSERTIONS}.",
             param="assertion_ids",
         )
-    ids = {one.id for one in chosen}
-    return chosen, [one for one in active if one.id not in ids]
+    ids = {assertion.id for assertion in chosen}
+    return chosen, [assertion for assertion in active if assertion.id not in ids]
 
 
 def _cases(
-    assertions: Sequence[Assertion], found: Places, phase: str | None, warnings: list[str]
+    assertions: Sequence[Assertion], where: Places, phase: str | None, warnings: list[str]
 ) -> list[Case]:
     """Each assertion in the contexts in which this target makes a difference."""
     cases: list[Case] = []
-    for one in assertions:
-        names = found.of[one.id]
-        usable = [name for name in names if not (why := _unusable(found.contexts[name], phase))]
-        cases += [Case(one, name) for name in usable]
+    for assertion in assertions:
+        names = where.of[assertion.id]
+        usable = [name for name in names if not (why := _unusable(where.contexts[name], phase))]
+        cases += [Case(assertion, name) for name in usable]
         if not usable:
-            why = _unusable(found.contexts[names[0]], phase) if names else "it has no context"
-            warnings.append(f"“{one.text}” cannot be tried out: {why}.")
+            why = _unusable(where.contexts[names[0]], phase) if names else "it has no context"
+            warnings.append(f"“{assertion.text}” cannot be tried out: {why}.")
     return cases
 
 
@@ -281,10 +285,10 @@ def _phase(target: str) -> str | None:
 
 
 def _phase_text(
-    tx: Tx, resources: Resources, phase: str, targets: Sequence[Case], found: Places
+    tx: Tx, resources: Resources, phase: str, targets: Sequence[Case], where: Places
 ) -> tuple[str, str]:
     """The recipe whose phase it is, and what it says now."""
-    names = sorted({found.contexts[case.context].recipe[0] for case in targets})
+    names = sorted({where.contexts[case.context].recipe[0] for case in targets})
     if len(names) > 1 or names[0] not in BUILT_IN:
         raise Invalid(
             f"These assertions were made under several recipes: {', '.join(names)}.",
@@ -292,12 +296,12 @@ def _phase_text(
             param="assertion_ids",
         )
     recipe = find_recipe(tx, resources.settings, names[0])
-    sets = {found.contexts[case.context].prompts[0] for case in targets}
+    sets = {where.contexts[case.context].prompts[0] for case in targets}
     return names[0], phase_text(recipe, phase, compact=sets == {"compact"})
 
 
 def phase_text(recipe: Recipe, name: str, *, compact: bool = False) -> str:
-    """What a phase of a recipe says: the person's own text, else ours."""
+    """The text of a recipe's phase: the person's own, else ours."""
     for phase in recipe.phases:
         if phase.name == name:
             return phase.text or prompt_set("compact" if compact else "full").text(name)
@@ -310,7 +314,7 @@ def phase_text(recipe: Recipe, name: str, *, compact: bool = False) -> str:
 
 def _models(resources: Resources, assertions: Sequence[Assertion]) -> tuple[str | None, str]:
     judge = judge_model(resources.settings, resources.models)
-    if judge is None and any(one.kind == "judge" for one in assertions):
+    if judge is None and any(assertion.kind == "judge" for assertion in assertions):
         raise Invalid(TOO_SMALL, "Choose assertions that are checks in code, or set models.judge.")
     optimizer = resources.settings.models.optimizer or judge
     if optimizer is None or optimizer == EMBEDDED:
@@ -320,7 +324,7 @@ def _models(resources: Resources, assertions: Sequence[Assertion]) -> tuple[str 
 
 
 def _holdouts(targets: Sequence[Case], part: float | None, seed: int) -> frozenset[str]:
-    """Which assertions the rewriter never sees."""
+    """Draw the assertions that the rewriter never sees."""
     ids = list(dict.fromkeys(case.assertion.id for case in targets))
     if part is None:
         part = HOLDOUT if len(ids) >= HOLDOUT_FROM else 0.0
@@ -337,24 +341,26 @@ def _holdouts(targets: Sequence[Case], part: float | None, seed: int) -> frozens
     return frozenset(chance.sample(sorted(ids), count))
 
 
-def loaded(tx: Tx, resources: Resources, one: optimisations.Optimisation) -> tuple[Plan, Places]:
-    """What a stored run works with: the assertions in the versions it began with, and its
+def loaded(
+    tx: Tx, resources: Resources, run: optimisations.Optimisation
+) -> tuple[OptimisationPlan, Places]:
+    """Load a stored run: the assertions in the versions it began with, and its
     advisor as it was."""
-    written = read(one.plan)
+    written = read(run.plan)
     named = {(name, number) for name, number, _ in (*written.targets, *written.guards)}
-    found: dict[tuple[str, int], Assertion] = {}
+    assertions: dict[tuple[str, int], Assertion] = {}
     for name, number in sorted(named):
         if (assertion := _version(tx, name, number)) is not None:
-            found[name, number] = assertion
-    where = places(tx, resources, list(found.values()))
+            assertions[name, number] = assertion
+    where = places(tx, resources, list(assertions.values()))
     advisors = {
-        key: _as_it_was(advisor, one) if key == one.advisor_id else advisor
+        key: _as_it_was(advisor, run) if key == run.advisor_id else advisor
         for key, advisor in where.advisors.items()
     }
-    plan = Plan(
-        Prompt(one.base_text, one.target),
-        _placed(written.targets, found, where.of),
-        _placed(written.guards, found, where.of),
+    plan = OptimisationPlan(
+        Prompt(run.base_text, run.target),
+        _placed(written.targets, assertions, where.of),
+        _placed(written.guards, assertions, where.of),
         frozenset(written.holdouts),
         written.iterations,
         written.repeats,
@@ -365,25 +371,25 @@ def loaded(tx: Tx, resources: Resources, one: optimisations.Optimisation) -> tup
     return plan, replace(where, advisors=advisors)
 
 
-def _as_it_was(advisor: Advisor, one: optimisations.Optimisation) -> Advisor:
+def _as_it_was(advisor: Advisor, run: optimisations.Optimisation) -> Advisor:
     """An advisor that was changed while its run was under way is tried as it was."""
-    if one.target != PROMPT or advisor.identity == one.base_text:
+    if run.target != PROMPT or advisor.identity == run.base_text:
         return advisor
-    return replace(advisor, prompt=one.base_text)
+    return replace(advisor, prompt=run.base_text)
 
 
 def _placed(
     names: Sequence[tuple[str, int, str]],
-    found: Mapping[tuple[str, int], Assertion],
+    assertions: Mapping[tuple[str, int], Assertion],
     of: Mapping[str, tuple[str, ...]],
 ) -> tuple[Case, ...]:
     cases = []
     for name, number, context in names:
-        assertion = found.get((name, number))
+        assertion = assertions.get((name, number))
         if assertion is None:
             continue
         places_ = (context,) if context else of.get(name, ())
-        cases += [Case(assertion, one) for one in places_]
+        cases += [Case(assertion, place) for place in places_]
     return tuple(cases)
 
 

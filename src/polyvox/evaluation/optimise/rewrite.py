@@ -1,4 +1,4 @@
-"""What the rewriter is asked, and which of its texts are taken. Pure: no model, no store.
+"""The rewriter: a model edits the prompt, code checks what it wrote.
 
 It sees the prompt, the assertions that fail with the reasons, and short examples, all as JSON
 strings that nothing inside can end. Its text is taken only if it is a change, stays within the cap
@@ -8,22 +8,30 @@ conversations (`leaks`).
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from polyvox.errors import ModelError
+from polyvox.evaluation.budget import Calls, ModelReply
+from polyvox.evaluation.contexts import Context
+from polyvox.evaluation.judge import asked_plainly
 from polyvox.evaluation.judge_prompt import prompt as text_of
 from polyvox.evaluation.judge_prompt import quoted
 from polyvox.evaluation.optimise.leaks import leaks
 from polyvox.evaluation.replay import Prompt
+from polyvox.evaluation.tables import optimisations
+from polyvox.evaluation.tables.optimisations import StoredAttempt
 from polyvox.ids import content_hash
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.models.wire import paired
 from polyvox.replies import objects
-from polyvox.values import Params
+from polyvox.resources import Resources
+from polyvox.values import Params, Scope
 
 GROWTH = 1.5
 ROOM = 800
@@ -63,7 +71,7 @@ class Failing:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is to be rewritten, and why."""
+    """One question to the rewriter: the prompt, and why it must change."""
 
     advisor: str
     prompt: Prompt
@@ -75,9 +83,9 @@ class Ask:
     earlier: tuple[tuple[str, float], ...] = ()
     """Prompts that were made from this one before, and the part of verdicts that passed."""
     allowed: tuple[str, ...] = ()
-    """What a new prompt may hold besides: every assertion that is shown, and its arguments."""
+    """Texts that a new prompt may hold besides: shown assertions and their arguments."""
     conversations: tuple[str, ...] = ()
-    """What it must carry nothing over from."""
+    """Texts that it must carry nothing over from."""
     tried: frozenset[str] = frozenset()
     """Hashes of the prompts that were tried already."""
 
@@ -107,12 +115,12 @@ def cap(original: str) -> int:
 def question(ask: Ask) -> str:
     """The one message that the rewriter gets."""
     failing = ", ".join(
-        f'{{"statement": {quoted(one.text)}, "held": "{one.passes} of {one.of}",'
-        f' "asked": {quoted(_short(one.question))}, "answered": {quoted(_short(one.answer))},'
-        f' "why": {quoted(_short(one.reason))}}}'
-        for one in ask.failing[:MOST_FAILING]
+        f'{{"statement": {quoted(case.text)}, "held": "{case.passes} of {case.of}",'
+        f' "asked": {quoted(_short(case.question))}, "answered": {quoted(_short(case.answer))},'
+        f' "why": {quoted(_short(case.reason))}}}'
+        for case in ask.failing[:MOST_FAILING]
     )
-    holding = ", ".join(quoted(one) for one in ask.holding)
+    holding = ", ".join(quoted(text) for text in ask.holding)
     earlier = ", ".join(
         f'{{"instructions": {quoted(text)}, "held": "{rate:.0%}"}}' for text, rate in ask.earlier
     )
@@ -124,7 +132,7 @@ def question(ask: Ask) -> str:
 
 
 def request(ask: Ask, max_tokens: int | None) -> Request:
-    """What the rewriter is sent."""
+    """Build the request to the rewriter."""
     return Request(
         (SystemPart(text_of("rewrite")),),
         (ChatMessage("user", question(ask)),),
@@ -135,9 +143,9 @@ def request(ask: Ask, max_tokens: int | None) -> Request:
 
 def again(first: Request, reply: str, wrong: str) -> Request:
     """The same again, with the reply that cannot be used and what is wrong with it."""
-    said = paired(reply[:SHOWN_AGAIN]).strip() or "…"
+    shown = paired(reply[:SHOWN_AGAIN]).strip() or "…"
     more = (
-        ChatMessage("assistant", said),
+        ChatMessage("assistant", shown),
         ChatMessage("user", text_of("rewrite_again").replace("{wrong}", wrong)),
     )
     return Request(first.system, (*first.messages, *more), first.params, schema=first.schema)
@@ -147,9 +155,9 @@ def read(reply: str) -> str | None:
     """The new prompt in a reply; None where there is none."""
     text = _THOUGHT.sub(" ", reply)
     for value in objects(text):
-        found = value.get("instructions")
-        if isinstance(found, str):
-            return _storable(found)
+        instructions = value.get("instructions")
+        if isinstance(instructions, str):
+            return _storable(instructions)
     return None
 
 
@@ -158,7 +166,7 @@ def _storable(text: str) -> str:
 
 
 def wrong(text: str | None, ask: Ask) -> str:
-    """Why a rewritten prompt is not taken, as a sentence for whoever wrote it; empty: it is."""
+    """Say to whoever wrote a prompt why it is not taken; empty: it is."""
     if text is None:
         return "it holds no JSON object with `instructions`."
     if not text:
@@ -176,7 +184,7 @@ def wrong(text: str | None, ask: Ask) -> str:
         return "it keeps less than half of the instructions as they were; change less."
     carried = leaks(text, (ask.original, ask.prompt.text, *ask.allowed), ask.conversations)
     if carried:
-        words = ", ".join(f"“{one}”" for one in carried)
+        words = ", ".join(f"“{word}”" for word in carried)
         return f"it carries over from the conversations: {words}."
     return ""
 
@@ -191,7 +199,7 @@ def kept(before: str, after: str) -> float:
 
 
 def refusal(why: str) -> str:
-    """Why an attempt was not taken, for people: what was carried over is not said again."""
+    """Say to people why an attempt was not taken, without repeating what it carried over."""
     if why.startswith("it carries over"):
         return "The rewritten prompt carried over words of the conversations, and was not taken."
     return f"The rewritten prompt was not taken: {why}"
@@ -199,7 +207,7 @@ def refusal(why: str) -> str:
 
 def ask_hash(asked: Request) -> str:
     """Names a question to the rewriter."""
-    texts = [part.text for part in asked.system] + [one.text for one in asked.messages]
+    texts = [part.text for part in asked.system] + [message.text for message in asked.messages]
     return content_hash("\n".join(texts))
 
 
@@ -208,10 +216,91 @@ def _short(text: str) -> str:
 
 
 def allowed_by(texts: Sequence[tuple[str, object]]) -> tuple[str, ...]:
-    """What assertions allow a prompt to hold: their texts and the values of their arguments."""
-    found: list[str] = []
+    """Texts that assertions allow a prompt to hold: their own and the values of their arguments."""
+    allowed: list[str] = []
     for text, args in texts:
-        found.append(text)
+        allowed.append(text)
         if isinstance(args, dict):
-            found += [str(value) for value in args.values()]
-    return tuple(found)
+            allowed += [str(value) for value in args.values()]
+    return tuple(allowed)
+
+
+MAX_TOKENS = 4_096
+CUT = "it ended before its end: the reply was too long."
+
+
+@dataclass(frozen=True, slots=True)
+class RoadRewriter:
+    """Asks the optimiser model on behalf of one run."""
+
+    resources: Resources
+    scope: Scope
+    run_id: str
+    calls: Calls
+    model: str
+    conversations: tuple[str, ...]
+    """All texts of the contexts: nothing of them may be carried over."""
+
+    async def rewrite(self, ask: Ask, number: int) -> Proposal:
+        """See `Rewriter`."""
+        ask = replace(ask, conversations=(*self.conversations, *ask.conversations))
+        limit = self.resources.models.facts(self.model).max_tokens or MAX_TOKENS
+        first = request(ask, limit)
+        name = ask_hash(first)
+        kept = await self.resources.database.read(
+            lambda tx: optimisations.find_attempt(tx, self.run_id, number), self.scope
+        )
+        if kept is not None and kept.ask_hash == name:
+            return Proposal(kept.text, kept.note)
+        text, note = await self._written(ask, first)
+        made = StoredAttempt(
+            number,
+            0,
+            name,
+            text,
+            "refused" if text is None else "proposed",
+            note,
+            None,
+            "{}",
+            0,
+            self.resources.clock(),
+        )
+        await self.resources.database.write(
+            lambda tx: optimisations.put_attempt(tx, self.run_id, made), self.scope
+        )
+        return Proposal(text, note)
+
+    async def _written(self, ask: Ask, request: Request) -> tuple[str | None, str]:
+        """A prompt that can be taken, asked for twice at most; or why there is none."""
+        reply, request = await self._reply(request)
+        text, wrong = await asyncio.to_thread(self._read, reply, ask)
+        if wrong:
+            reply, _ = await self._reply(again(request, reply.text, wrong))
+            text, wrong = await asyncio.to_thread(self._read, reply, ask)
+        return (None, refusal(wrong)) if wrong else (text, "")
+
+    def _read(self, reply: ModelReply, ask: Ask) -> tuple[str | None, str]:
+        """The text and what is wrong with it. Long conversations take a while to look through."""
+        text = read(reply.text)
+        if text is None and reply.cut:
+            return None, CUT
+        return text, wrong(text, ask)
+
+    async def _reply(self, request: Request) -> tuple[ModelReply, Request]:
+        try:
+            return await asked_plainly(self.calls, self.model, request)
+        except ModelError as error:
+            raise type(error)(
+                f"The rewriter could not be asked: {error.message}", error.hint
+            ) from error
+
+
+def texts_of(contexts: list[Context]) -> tuple[str, ...]:
+    """All texts of these contexts: the person's words, the advisors', and what was
+    remembered."""
+    seen: dict[str, None] = {}
+    for context in contexts:
+        seen |= dict.fromkeys(message.text for message in context.messages)
+        seen |= dict.fromkeys(block.text for block in context.memory)
+        seen[context.asked] = None
+    return tuple(text for text in seen if text)

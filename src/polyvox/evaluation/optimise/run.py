@@ -24,10 +24,10 @@ from polyvox.evaluation.optimise import adopt
 from polyvox.evaluation.optimise import plan as plans
 from polyvox.evaluation.optimise.estimate import RunEstimate, estimate
 from polyvox.evaluation.optimise.findings import Findings, Progress, findings, summed
-from polyvox.evaluation.optimise.loop import Result, optimise
-from polyvox.evaluation.optimise.plan import Prepared, Wish
-from polyvox.evaluation.optimise.rewriter import RoadRewriter, texts_of
-from polyvox.evaluation.optimise.values import Outage, Plan
+from polyvox.evaluation.optimise.loop import OptimisationResult, optimise
+from polyvox.evaluation.optimise.plan import OptimisationRequest, Prepared
+from polyvox.evaluation.optimise.rewrite import RoadRewriter, texts_of
+from polyvox.evaluation.optimise.values import OptimisationPlan, Outage
 from polyvox.evaluation.replay import PROMPT, road_bench
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation
@@ -59,17 +59,19 @@ class Optimisations:
 
     @property
     def handlers(self) -> dict[str, Handler]:
-        """What the worker does for us."""
+        """Jobs that the worker runs here, by kind."""
         return {KIND: self._do}
 
-    async def estimate(self, scope: Scope, wish: Wish) -> tuple[Prepared, RunEstimate]:
+    async def estimate(
+        self, scope: Scope, wish: OptimisationRequest
+    ) -> tuple[Prepared, RunEstimate]:
         """Say what a run would do, and the most it would take. Nothing is begun."""
         prepared = await self._resources.database.read(
             lambda tx: plans.prepare(tx, self._resources, wish), scope
         )
         return prepared, await asyncio.to_thread(estimate, self._resources, prepared)
 
-    async def begin(self, scope: Scope, wish: Wish) -> Optimisation:
+    async def begin(self, scope: Scope, wish: OptimisationRequest) -> Optimisation:
         """Want a run; somebody's worker does it."""
         _, expected = await self.estimate(scope, wish)
         made = await self._resources.database.write(
@@ -88,8 +90,8 @@ class Optimisations:
         """Runs, newest first."""
 
         def read(tx: Tx) -> Page[Optimisation]:
-            found = None if advisor is None else advisor_rows.find(tx, advisor)
-            advisor_id = advisor if found is None else found.id
+            row = None if advisor is None else advisor_rows.find(tx, advisor)
+            advisor_id = advisor if row is None else row.id
             return rows.list_page(tx, advisor_id=advisor_id, limit=limit, before=before)
 
         return await self._resources.database.read(read, scope)
@@ -98,11 +100,11 @@ class Optimisations:
         """Call a run off: from now on nothing is spent on it; its attempts stay."""
 
         def write(tx: Tx) -> Optimisation:
-            told = "It was called off; its attempts are kept."
+            message = "It was called off; its attempts are kept."
             now = self._resources.clock()
-            if not rows.end(tx, optimisation_id, "cancelled", now, told):
-                one = rows.get(tx, optimisation_id)
-                raise Conflict(f"This optimisation is {one.state}.", "There is nothing to cancel.")
+            if not rows.end(tx, optimisation_id, "cancelled", now, message):
+                run = rows.get(tx, optimisation_id)
+                raise Conflict(f"This optimisation is {run.state}.", "There is nothing to cancel.")
             return rows.get(tx, optimisation_id)
 
         ended = await self._resources.database.write(write, scope)
@@ -115,19 +117,19 @@ class Optimisations:
         """Let a run that failed, or ran out of money, go on behind what it has paid for."""
 
         def write(tx: Tx) -> Optimisation:
-            one = rows.get(tx, optimisation_id)
-            if one.state not in ("failed", "spent"):
+            run = rows.get(tx, optimisation_id)
+            if run.state not in ("failed", "spent"):
                 raise Conflict(
-                    f"This optimisation is {one.state}.",
+                    f"This optimisation is {run.state}.",
                     "Only one that failed or is spent goes on.",
                 )
-            other = rows.under_way(tx, one.advisor_id, one.target, one.recipe)
+            other = rows.under_way(tx, run.advisor_id, run.target, run.recipe)
             if other is not None:
                 raise Conflict(f"Another one of the same text is under way: {other.id}.")
             judge = judge_model(self._resources.settings, self._resources.models) or ""
-            most = one.budget if budget is None else round(budget * NANO)
+            most = run.budget if budget is None else round(budget * NANO)
             rows.take_up(tx, optimisation_id, judge, most)
-            jobs.again(tx, KIND, optimisation_id, self._resources.clock())
+            jobs.enqueue_again(tx, KIND, optimisation_id, self._resources.clock())
             return rows.get(tx, optimisation_id)
 
         taken = await self._resources.database.write(write, scope)
@@ -162,69 +164,71 @@ class Optimisations:
         scope, run_id = job.scope, job.subject
         database, clock = self._resources.database, self._resources.clock
         try:
-            one = await database.write(lambda tx: rows.start(tx, run_id, clock()), scope)
+            run = await database.write(lambda tx: rows.start(tx, run_id, clock()), scope)
         except NotFound:
             return
-        if one.ended:
+        if run.ended:
             return
 
         async def wanted() -> bool:
             return not (await database.read(lambda tx: rows.get(tx, run_id), scope)).ended
 
         try:
-            await self._bells.while_wanted(run_id, self._run(scope, one), wanted)
+            await self._bells.while_wanted(run_id, self._run(scope, run), wanted)
         except (Outage, ModelError) as error:
-            told = f"{error.message} {error.hint}".strip()
-            await database.write(lambda tx: rows.end(tx, run_id, "failed", clock(), told), scope)
+            message = f"{error.message} {error.hint}".strip()
+            await database.write(lambda tx: rows.end(tx, run_id, "failed", clock(), message), scope)
         except CapReached as error:
-            told = f"{error.message} {error.hint}".strip()
-            await database.write(lambda tx: rows.end(tx, run_id, "spent", clock(), told), scope)
+            message = f"{error.message} {error.hint}".strip()
+            await database.write(lambda tx: rows.end(tx, run_id, "spent", clock(), message), scope)
         except StoreError:
             raise  # it waits and is taken up again, as all work is
         except Exception:
-            told = "Polyvox itself failed; the log says where. Resume the run to try again."
-            await database.write(lambda tx: rows.end(tx, run_id, "failed", clock(), told), scope)
+            message = "Polyvox itself failed; the log says where. Resume the run to try again."
+            await database.write(lambda tx: rows.end(tx, run_id, "failed", clock(), message), scope)
             raise
 
-    async def _run(self, scope: Scope, one: Optimisation) -> None:
+    async def _run(self, scope: Scope, run: Optimisation) -> None:
         """Look for a better prompt, and keep what was found."""
         resources = self._resources
         plan, places = await resources.database.read(
-            lambda tx: plans.loaded(tx, resources, one), scope
+            lambda tx: plans.loaded(tx, resources, run), scope
         )
         if not plan.targets:
             raise Outage("Every assertion of this run was removed.", "Begin another one.")
-        expected = msgspec.json.decode(one.estimate)
-        budget = RunBudget(one.budget, one.spent, expected.get("confirmation") or 0)
+        expected = msgspec.json.decode(run.estimate)
+        budget = RunBudget(run.budget, run.spent, expected.get("confirmation") or 0)
         # A fail is not asked about again here: the repeats are there for that.
         bench = road_bench(
             resources,
             scope,
-            one.id,
+            run.id,
             places,
-            one.judge or None,
+            run.judge or None,
             purpose=PURPOSE,
-            note=lambda tx, used: rows.spend(tx, one.id, used),
+            note=lambda tx, used: rows.spend(tx, run.id, used),
             budget=budget,
         )
         used = {case.context for case in (*plan.targets, *plan.guards)}
-        contexts = [found for name, found in places.contexts.items() if name in used]
-        said = texts_of(contexts)
-        rewriter = RoadRewriter(resources, scope, one.id, bench.calls, one.optimizer, said)
-        progress = Progress(resources, scope, one.id, budget)
-        questions = {name: found.asked for name, found in places.contexts.items()}
+        contexts = [context for name, context in places.contexts.items() if name in used]
+        conversations = texts_of(contexts)
+        rewriter = RoadRewriter(resources, scope, run.id, bench.calls, run.optimizer, conversations)
+        progress = Progress(resources, scope, run.id, budget)
+        questions = {name: context.asked for name, context in places.contexts.items()}
         result = await optimise(plan, bench, rewriter, progress.stage, questions)
-        await self._keep(scope, one, plan, result)
+        await self._keep(scope, run, plan, result)
 
-    async def _keep(self, scope: Scope, one: Optimisation, plan: Plan, result: Result) -> None:
+    async def _keep(
+        self, scope: Scope, run: Optimisation, plan: OptimisationPlan, result: OptimisationResult
+    ) -> None:
         state: Literal["spent", "finished"] = "spent" if result.ending == "spent" else "finished"
         better = result.best.prompt if result.best.number else None
 
         def write(tx: Tx) -> None:
-            rows.drop_attempts(tx, one.id, result.iterations)
+            rows.drop_attempts(tx, run.id, result.iterations)
             rows.end(
                 tx,
-                one.id,
+                run.id,
                 state,
                 self._resources.clock(),
                 result.message,
@@ -236,12 +240,14 @@ class Optimisations:
         await self._resources.database.write(write, scope)
 
 
-def _begin(tx: Tx, resources: Resources, wish: Wish, expected: RunEstimate) -> Optimisation:
+def _begin(
+    tx: Tx, resources: Resources, wish: OptimisationRequest, expected: RunEstimate
+) -> Optimisation:
     now = resources.clock()
     prepared = plans.prepare(tx, resources, wish, seed=now % 1_000_003)
     plans.check_free(tx, prepared)
     check_caps(tx, resources.settings.limits, "", None, now)
-    one = Optimisation(
+    run = Optimisation(
         id=new_id(),
         advisor_id=prepared.advisor.id,
         advisor_name=prepared.advisor.name,
@@ -262,6 +268,6 @@ def _begin(tx: Tx, resources: Resources, wish: Wish, expected: RunEstimate) -> O
         iterations=prepared.plan.iterations,
         created_at=now,
     )
-    rows.add(tx, one)
-    jobs.enqueue(tx, KIND, one.id, now)
-    return one
+    rows.add(tx, run)
+    jobs.enqueue(tx, KIND, run.id, now)
+    return run

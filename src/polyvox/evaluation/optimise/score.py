@@ -17,9 +17,9 @@ from polyvox.evaluation.budget import together
 from polyvox.evaluation.optimise.values import (
     PARALLEL,
     Case,
+    JudgedAnswer,
     Outage,
     Scores,
-    Seen,
     Tally,
     contexts_of,
 )
@@ -48,7 +48,7 @@ def hopeless(
     reach: float,
     front: Mapping[str, float],
 ) -> bool:
-    """Whether, if everything that is undecided passed from now on, the mean would still be below
+    """True if, with everything undecided passing from now on, the mean would still be below
     `reach`, and no case better than in the `front`."""
     most = []
     for key, tally in tallies.items():
@@ -79,21 +79,21 @@ async def measure(
     gate = gate or asyncio.Semaphore(PARALLEL)
     contexts = contexts_of(cases)
     tallies = {case.key: Tally() for case in cases}
-    seen: list[Seen] = []
+    seen: list[JudgedAnswer] = []
     for done in range(repeats):
         asked = list(contexts) if every else still_open(contexts, tallies, repeats)
         if not asked:
             break
         repeat = first + done
-        found = await together(
+        batches = await together(
             partial(_one, gate, bench, prompt, contexts, repeat),
             asked,
         )
-        news = [one for batch in found for one in batch]
-        for one in news:
-            tallies[one.case] = tallies[one.case].plus(one.outcome)
+        news = [judged for batch in batches for judged in batch]
+        for judged in news:
+            tallies[judged.case] = tallies[judged.case].plus(judged.outcome)
         seen += news
-        if all(one.outcome == "error" for one in news):
+        if all(judged.outcome == "error" for judged in news):
             raise Outage(
                 f"Nothing could be found out about any answer. {news[0].reason}",
                 "What was paid for is kept: resume the run when that is mended.",
@@ -113,22 +113,22 @@ async def _one(
     contexts: Mapping[str, Sequence[Case]],
     repeat: int,
     context: str,
-) -> list[Seen]:
+) -> list[JudgedAnswer]:
     async with gate:
         return await _seen(bench, prompt, context, contexts[context], repeat)
 
 
 async def _seen(
     bench: Bench, prompt: Prompt, context: str, cases: Sequence[Case], repeat: int
-) -> list[Seen]:
+) -> list[JudgedAnswer]:
     """One answer and what is said of it. An advisor that does not answer tells nothing."""
     try:
         sample = await bench.sample(prompt, context, repeat)
     except (ModelError, Invalid) as error:
         reason = f"The advisor did not answer: {error.message} {error.hint}".strip()
-        return [Seen(case.key, repeat, "error", reason, "", "") for case in cases]
+        return [JudgedAnswer(case.key, repeat, "error", reason, "", "") for case in cases]
     judged = await bench.judge(sample, [case.assertion for case in cases], repeat)
     return [
-        Seen(case.key, repeat, one.outcome, one.reason, sample.key, sample.text)
-        for case, one in zip(cases, judged, strict=True)
+        JudgedAnswer(case.key, repeat, verdict.outcome, verdict.reason, sample.key, sample.text)
+        for case, verdict in zip(cases, judged, strict=True)
     ]

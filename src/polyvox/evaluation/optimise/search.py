@@ -24,15 +24,15 @@ from dataclasses import dataclass, field
 from polyvox.evaluation.optimise.decide import LEVEL, chance, compare
 from polyvox.evaluation.optimise.rewrite import Ask, Failing, Proposal, Rewriter, allowed_by
 from polyvox.evaluation.optimise.score import measure
-from polyvox.evaluation.optimise.values import Attempt, Case, Plan, Scores, Stage
+from polyvox.evaluation.optimise.values import Case, OptimisationPlan, PromptAttempt, Scores, Stage
 from polyvox.evaluation.replay import Bench, Prompt
 
 MOST_EARLIER = 3
-Watch = Callable[[Stage, Sequence[Attempt], Attempt], Awaitable[None]]
+Watch = Callable[[Stage, Sequence[PromptAttempt], PromptAttempt], Awaitable[None]]
 """Is told the stage, the attempts and the best of them whenever one of these changes."""
 
 
-async def unwatched(stage: Stage, attempts: Sequence[Attempt], best: Attempt) -> None:
+async def unwatched(stage: Stage, attempts: Sequence[PromptAttempt], best: PromptAttempt) -> None:
     """Follow nothing."""
     del stage, attempts, best
 
@@ -41,7 +41,7 @@ async def unwatched(stage: Stage, attempts: Sequence[Attempt], best: Attempt) ->
 class Search:
     """One search: what it works with, and the attempts that it has made."""
 
-    plan: Plan
+    plan: OptimisationPlan
     bench: Bench
     rewriter: Rewriter
     watch: Watch
@@ -49,16 +49,16 @@ class Search:
     questions: Mapping[str, str]
     """The person's question in each context."""
     gate: asyncio.Semaphore
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[PromptAttempt] = field(default_factory=list)
     """The prompt as it was comes first."""
     _guarded: Scores | None = None
 
     @property
-    def best(self) -> Attempt:
+    def best(self) -> PromptAttempt:
         """The best attempt up to now."""
         return best_of(self.attempts, self.plan.keys, self.baseline)
 
-    def mean(self, attempt: Attempt) -> float:
+    def mean(self, attempt: PromptAttempt) -> float:
         """The mean pass rate of an attempt over the chosen cases."""
         scores = attempt.scores
         return 0.0 if scores is None else scores.mean(self.plan.keys, self.baseline)
@@ -77,13 +77,13 @@ class Search:
             if attempt.state == "scored" and scores and scores.perfect(self.plan.keys):
                 return
 
-    async def propose(self, number: int, parent: Attempt) -> Proposal:
+    async def propose(self, number: int, parent: PromptAttempt) -> Proposal:
         """Ask for a rewritten prompt, from a parent and what was seen of it."""
         return await self.rewriter.rewrite(self._ask(parent, parent.scores or Scores({})), number)
 
-    async def _tried(self, number: int, parent: Attempt, proposal: Proposal) -> Attempt:
+    async def _tried(self, number: int, parent: PromptAttempt, proposal: Proposal) -> PromptAttempt:
         if proposal.text is None:
-            return Attempt(number, parent.number, None, "refused", None, proposal.note)
+            return PromptAttempt(number, parent.number, None, "refused", None, proposal.note)
         prompt = Prompt(proposal.text, self.plan.prompt.target)
         leading = self.mean(self.best)
         scores = await measure(
@@ -95,11 +95,11 @@ class Search:
             front=self._front(),
             gate=self.gate,
         )
-        attempt = Attempt(number, parent.number, prompt, "scored", scores)
+        attempt = PromptAttempt(number, parent.number, prompt, "scored", scores)
         if not scores.whole:
-            return Attempt(number, parent.number, prompt, "hopeless", scores)
+            return PromptAttempt(number, parent.number, prompt, "hopeless", scores)
         if self.mean(attempt) > leading and (broken := await self._broken(prompt)):
-            return Attempt(number, parent.number, prompt, "guarded", scores, broken)
+            return PromptAttempt(number, parent.number, prompt, "guarded", scores, broken)
         return attempt
 
     def _front(self) -> dict[str, float]:
@@ -126,7 +126,7 @@ class Search:
         new = await measure(self.bench, prompt, guards, repeats=repeats, gate=self.gate)
         return broken_guard(guards, self._guarded, new)
 
-    def _ask(self, parent: Attempt, scores: Scores) -> Ask:
+    def _ask(self, parent: PromptAttempt, scores: Scores) -> Ask:
         shown = [case for case in self.plan.shown if case.key in scores.tallies]
         failing = [case for case in shown if scores.rate(case.key) < 1.0]
         tried = {attempt.prompt.hash for attempt in self.attempts if attempt.prompt is not None}
@@ -151,7 +151,7 @@ class Search:
             tried=frozenset(tried),
         )
 
-    def _earlier(self, parent: Attempt) -> tuple[tuple[str, float], ...]:
+    def _earlier(self, parent: PromptAttempt) -> tuple[tuple[str, float], ...]:
         """Earlier rewrites of the same parent: not to be tried a second time."""
         made = [
             (attempt.prompt.text, attempt.scores.mean(self.plan.keys, self.baseline))
@@ -194,7 +194,7 @@ def broken_guard(guards: Sequence[Case], old: Scores, new: Scores) -> str:
     return ""
 
 
-def wins(attempts: Sequence[Attempt], keys: Sequence[str], baseline: Scores) -> Counter[int]:
+def wins(attempts: Sequence[PromptAttempt], keys: Sequence[str], baseline: Scores) -> Counter[int]:
     """Count the cases that each attempt wins, by its number."""
     counts: Counter[int] = Counter()
     for key in keys:
@@ -206,8 +206,12 @@ def wins(attempts: Sequence[Attempt], keys: Sequence[str], baseline: Scores) -> 
 
 
 def choose_parent(
-    attempts: Sequence[Attempt], keys: Sequence[str], baseline: Scores, seed: int, iteration: int
-) -> Attempt:
+    attempts: Sequence[PromptAttempt],
+    keys: Sequence[str],
+    baseline: Scores,
+    seed: int,
+    iteration: int,
+) -> PromptAttempt:
     """Choose the attempt to rewrite in this iteration."""
     front = wins(attempts, keys, baseline)
     numbers = sorted(front)
@@ -216,14 +220,16 @@ def choose_parent(
     return next(attempt for attempt in attempts if attempt.number == number)
 
 
-def best_of(attempts: Sequence[Attempt], keys: Sequence[str], baseline: Scores) -> Attempt:
+def best_of(
+    attempts: Sequence[PromptAttempt], keys: Sequence[str], baseline: Scores
+) -> PromptAttempt:
     """Find the attempt that passes most on the whole; of equal ones the oldest, which has been
     changed least. The prompt as it was (number 0) is among them."""
     number, _ = max(_scored(attempts), key=lambda pair: (pair[1].mean(keys, baseline), -pair[0]))
     return next(attempt for attempt in attempts if attempt.number == number)
 
 
-def _scored(attempts: Sequence[Attempt]) -> list[tuple[int, Scores]]:
+def _scored(attempts: Sequence[PromptAttempt]) -> list[tuple[int, Scores]]:
     return [
         (attempt.number, attempt.scores)
         for attempt in attempts

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from polyvox.evaluation.optimise.estimate import RunEstimate
-from polyvox.evaluation.optimise.findings import Count, Findings, Found, Summary
+from polyvox.evaluation.optimise.findings import CaseResult, Count, Findings, OptimisationSummary
 from polyvox.evaluation.optimise.plan import Prepared
 from polyvox.evaluation.statistics import wilson
 from polyvox.evaluation.tables.optimisations import (
@@ -145,7 +145,9 @@ class OptimizationOut:
     @classmethod
     def of(cls, run: Optimisation) -> OptimizationOut:
         """From the value."""
-        summary = msgspec.json.decode(run.results, type=Summary) if run.results else None
+        summary = (
+            msgspec.json.decode(run.results, type=OptimisationSummary) if run.results else None
+        )
         return shape(
             cls,
             run,
@@ -199,7 +201,7 @@ class BeforeAfter:
     answer_after: str | None
 
     @classmethod
-    def of(cls, row: Found, findings: Findings) -> BeforeAfter:
+    def of(cls, row: CaseResult, findings: Findings) -> BeforeAfter:
         """From the values."""
         return shape(
             cls,

@@ -12,7 +12,8 @@ from typing import Literal
 
 from polyvox.errors import PolyvoxError
 from polyvox.evaluation.replay import Prompt
-from polyvox.evaluation.values import Assertion, Outcome
+from polyvox.evaluation.tables.assertions import Assertion
+from polyvox.evaluation.tables.verdicts import Outcome
 
 Ruling = Literal["improved", "not distinguishable", "regressed"]
 Stage = Literal["baseline", "search", "confirmation"]
@@ -52,7 +53,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What was found out about one case."""
+    """Verdicts on one case, counted."""
 
     passes: int = 0
     fails: int = 0
@@ -60,7 +61,7 @@ class Tally:
 
     @property
     def known(self) -> int:
-        """How often there was a verdict."""
+        """Verdicts that are no errors."""
         return self.passes + self.fails
 
     @property
@@ -78,7 +79,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class JudgedAnswer:
     """One answer and what was said of it, for whoever rewrites and whoever compares."""
 
     case: str
@@ -92,18 +93,18 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What one prompt reached in each case, by the case's key."""
+    """Tallies of one prompt, by the case's key."""
 
     tallies: Mapping[str, Tally]
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[JudgedAnswer, ...] = ()
     whole: bool = True
     """False: it was stopped before every case was decided."""
 
     def rate(self, key: str, otherwise: float = 0.0) -> float:
         """The rate of a case; `otherwise` where nothing is known of it."""
         tally = self.tallies.get(key)
-        found = None if tally is None else tally.rate
-        return otherwise if found is None else found
+        known = None if tally is None else tally.rate
+        return otherwise if known is None else known
 
     def mean(self, keys: Sequence[str], neutral: Scores | None = None) -> float:
         """The mean rate over these cases; one that is unknown counts as in `neutral`."""
@@ -113,12 +114,12 @@ class Scores:
         return sum(rates) / len(rates)
 
     def perfect(self, keys: Sequence[str]) -> bool:
-        """Whether every case passed whenever it was looked at."""
+        """True if every case passed whenever it was looked at."""
         return bool(keys) and all(self.rate(key) == 1.0 for key in keys)
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class PromptAttempt:
     """One rewritten prompt and what became of it; number 0 is the prompt as it was."""
 
     number: int
@@ -128,7 +129,7 @@ class Attempt:
     state: AttemptState
     scores: Scores | None = None
     note: str = ""
-    """Why it was refused or held back."""
+    """The reason for refusing it or holding it back."""
 
     @property
     def tried(self) -> Prompt:
@@ -139,8 +140,8 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What an optimisation is to do."""
+class OptimisationPlan:
+    """The plan of an optimisation."""
 
     prompt: Prompt
     targets: tuple[Case, ...]
@@ -168,7 +169,7 @@ class Plan:
 
 def contexts_of(cases: Sequence[Case]) -> dict[str, list[Case]]:
     """Cases by their context, in their order: one answer serves all of them."""
-    found: dict[str, list[Case]] = {}
+    groups: dict[str, list[Case]] = {}
     for case in cases:
-        found.setdefault(case.context, []).append(case)
-    return found
+        groups.setdefault(case.context, []).append(case)
+    return groups

@@ -48,7 +48,7 @@ _JOINED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AssertionSource:
     """The answer that an assertion was drawn from, as it was then."""
 
     answer_id: str
@@ -63,20 +63,20 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """How an advisor should answer: in words for a judge, or a check in code."""
+    """A rule for an advisor's answers: in words for a judge, or a check in code."""
 
     id: str
     advisor_id: str
     advisor_name: str
     number: int
-    """Of this version, from 1."""
+    """Number of this version, from 1."""
     text: str
     kind: Kind = "judge"
     args: Mapping[str, Any] = field(default_factory=dict)
-    """What a check in code needs: `min`, `max`, `text`, `pattern`, `language` …"""
+    """Arguments of a check in code: `min`, `max`, `text`, `pattern`, `language` …"""
     tags: tuple[str, ...] = ()
     active: bool = True
-    source: Source | None = None
+    source: AssertionSource | None = None
     user_input: str | None = None
     """Made by hand: what to ask. None as well: it holds in every stored context of its advisor."""
     created_at: int = 0
@@ -84,8 +84,8 @@ class Assertion:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """What an assertion said at a time."""
+class AssertionVersion:
+    """An assertion's words at a time."""
 
     assertion_id: str
     number: int
@@ -95,8 +95,8 @@ class Version:
     created_at: int
 
 
-class Details(TypedDict, total=False):
-    """What can be changed; what is left out stays. Another text, kind or args is a new version."""
+class AssertionDetails(TypedDict, total=False):
+    """Fields to change; one left out stays. Another text, kind or args is a new version."""
 
     text: str
     kind: Kind
@@ -107,8 +107,8 @@ class Details(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which assertions are listed; everything given must hold."""
+class AssertionFilter:
+    """A filter of assertions; everything given must hold."""
 
     advisor_id: str | None = None
     query: str = ""
@@ -127,43 +127,46 @@ def find(tx: Tx, assertion_id: str) -> Assertion | None:
 
 def get(tx: Tx, assertion_id: str) -> Assertion:
     """One assertion as it is now, or NotFound."""
-    found = find(tx, assertion_id)
-    if found is None:
+    assertion = find(tx, assertion_id)
+    if assertion is None:
         raise NotFound(
             f"There is no assertion {assertion_id}.",
             "The list of an advisor's assertions has the ids of all there are.",
         )
-    return found
+    return assertion
 
 
 def get_many(tx: Tx, ids: Sequence[str]) -> list[Assertion]:
     """The named assertions, in that order; NotFound if one is not there."""
-    found: dict[str, Assertion] = {}
+    by_id: dict[str, Assertion] = {}
     for start in range(0, len(ids), SOME):
         some = ids[start : start + SOME]
         rows = tx.all(
             f"{_JOINED} AND a.removed_at IS NULL AND a.id IN ({', '.join('?' * len(some))})",
             (tx.user, *some),
         )
-        found |= {row[0]: _assertion(row) for row in rows}
-    return [found[one] if one in found else get(tx, one) for one in ids]
+        by_id |= {row[0]: _assertion(row) for row in rows}
+    return [
+        by_id[assertion_id] if assertion_id in by_id else get(tx, assertion_id)
+        for assertion_id in ids
+    ]
 
 
-def versions(tx: Tx, assertion_id: str) -> list[Version]:
-    """Everything an assertion (also a removed one) has said, newest first."""
+def versions(tx: Tx, assertion_id: str) -> list[AssertionVersion]:
+    """Every version of an assertion (also of a removed one), newest first."""
     rows = tx.all(
         "SELECT assertion_id, number, text, kind, args, created_at FROM assertion_versions"
         " WHERE user_id = ? AND assertion_id = ? ORDER BY number DESC",
         (tx.user, assertion_id),
     )
     return [
-        Version(one, number, text, kind, msgspec.json.decode(args), at)
-        for one, number, text, kind, args, at in rows
+        AssertionVersion(name, number, text, kind, msgspec.json.decode(args), at)
+        for name, number, text, kind, args, at in rows
     ]
 
 
 def list_page(
-    tx: Tx, wanted: Wanted, limit: int = 100, after: str | None = None
+    tx: Tx, wanted: AssertionFilter, limit: int = 100, after: str | None = None
 ) -> Page[Assertion]:
     """Assertions in the order they were made; `after` is a page's `next`."""
     where, params = _where(wanted)
@@ -174,10 +177,10 @@ def list_page(
         f"{_JOINED} AND a.removed_at IS NULL{where} ORDER BY a.created_at, a.id LIMIT ?",
         (tx.user, *params, limit + 1),
     )
-    return page_of([_assertion(row) for row in rows], limit, lambda one: one.created_at)
+    return page_of([_assertion(row) for row in rows], limit, lambda assertion: assertion.created_at)
 
 
-def list_all(tx: Tx, wanted: Wanted) -> list[Assertion]:
+def list_all(tx: Tx, wanted: AssertionFilter) -> list[Assertion]:
     """Every assertion that is wanted, in the order they were made."""
     where, params = _where(wanted)
     rows = tx.all(
@@ -199,7 +202,7 @@ def context_hashes(tx: Tx, advisor_id: str) -> list[str]:
 
 
 def is_asked(tx: Tx, question: str) -> bool:
-    """Whether some assertion has this question of its own."""
+    """True if some assertion has this question of its own."""
     sql = "SELECT 1 FROM assertions WHERE user_id = ? AND user_input = ?"
     return tx.one(sql, (tx.user, question)) is not None
 
@@ -225,7 +228,7 @@ def asserted(tx: Tx, conversation_id: str) -> list[str]:
 
 
 def name_of(tx: Tx, advisor_id: str) -> str | None:
-    """What an advisor was called by its newest assertion: it may be gone from everywhere else."""
+    """The advisor's name in its newest assertion: it may be gone from everywhere else."""
     row = tx.one(
         "SELECT advisor_name FROM assertions WHERE user_id = ? AND advisor_id = ?"
         " AND removed_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1",
@@ -244,58 +247,61 @@ def owners(tx: Tx) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def add(tx: Tx, one: Assertion) -> Assertion:
+def add(tx: Tx, assertion: Assertion) -> Assertion:
     """A new assertion in its first version. An id that was ever given is a Conflict."""
-    source = one.source or Source("", "", "", "", "", "")
+    source = assertion.source or AssertionSource("", "", "", "", "", "")
+    row: dict[str, Value] = {
+        "user_id": tx.user,
+        "id": assertion.id,
+        "advisor_id": assertion.advisor_id,
+        "advisor_name": assertion.advisor_name,
+        "number": assertion.number,
+        "tags": _json(assertion.tags),
+        "active": int(assertion.active),
+        "source_answer": source.answer_id if assertion.source else None,
+        "source_conversation": source.conversation_id,
+        "source_turn": source.turn_id,
+        "source_input": source.user_input,
+        "source_text": source.answer,
+        "context_hash": source.context_hash,
+        "user_input": assertion.user_input,
+        "words": _words(assertion),
+        "created_at": assertion.created_at,
+        "updated_at": assertion.updated_at,
+    }
     touched = tx.run(
-        "INSERT INTO assertions (user_id, id, advisor_id, advisor_name, number, tags, active,"
-        " source_answer, source_conversation, source_turn, source_input, source_text, context_hash,"
-        " user_input, words, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (
-            tx.user,
-            one.id,
-            one.advisor_id,
-            one.advisor_name,
-            one.number,
-            _json(one.tags),
-            int(one.active),
-            source.answer_id if one.source else None,
-            source.conversation_id,
-            source.turn_id,
-            source.user_input,
-            source.answer,
-            source.context_hash,
-            one.user_input,
-            _words(one),
-            one.created_at,
-            one.updated_at,
-        ),
+        f"INSERT INTO assertions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+        " ON CONFLICT DO NOTHING",
+        tuple(row.values()),
     )
     if not touched:
-        raise Conflict(f"There was an assertion {one.id} before.", "Ids are never used again.")
-    _add_version(tx, one, one.created_at if one.number == 1 else one.updated_at)
-    return one
+        raise Conflict(
+            f"There was an assertion {assertion.id} before.", "Ids are never used again."
+        )
+    _add_version(
+        tx, assertion, assertion.created_at if assertion.number == 1 else assertion.updated_at
+    )
+    return assertion
 
 
-def add_version(tx: Tx, one: Version) -> None:
+def add_version(tx: Tx, version: AssertionVersion) -> None:
     """An earlier version that a file tells of; one that is there stays as it is."""
     tx.run(
         "INSERT INTO assertion_versions (user_id, assertion_id, number, text, kind, args,"
         " created_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
             tx.user,
-            one.assertion_id,
-            one.number,
-            one.text,
-            one.kind,
-            _json(one.args),
-            one.created_at,
+            version.assertion_id,
+            version.number,
+            version.text,
+            version.kind,
+            _json(version.args),
+            version.created_at,
         ),
     )
 
 
-def change(tx: Tx, assertion_id: str, now: int, details: Details) -> Assertion:
+def change(tx: Tx, assertion_id: str, now: int, details: AssertionDetails) -> Assertion:
     """Change what `details` names. Saying something else makes a new version."""
     # Touching the row first locks it: two changes at once make two versions, one after the other.
     tx.run(
@@ -342,14 +348,14 @@ def remove(tx: Tx, assertion_id: str, now: int) -> None:
         past_runs.drop(tx, old.source.answer_id)
 
 
-def restore(tx: Tx, one: Assertion, now: int) -> bool:
+def restore(tx: Tx, assertion: Assertion, now: int) -> bool:
     """Bring a removed assertion back as it is given; answers whether that id was this one's: of
     the same advisor, from the same answer."""
-    source = one.source or Source("", "", "", "", "", "")
+    source = assertion.source or AssertionSource("", "", "", "", "", "")
     row = tx.one(
         "SELECT number FROM assertions WHERE user_id = ? AND id = ? AND advisor_id = ?"
         " AND COALESCE(source_answer, '') = ? AND removed_at IS NOT NULL",
-        (tx.user, one.id, one.advisor_id, source.answer_id),
+        (tx.user, assertion.id, assertion.advisor_id, source.answer_id),
     )
     if row is None:
         return False
@@ -357,22 +363,26 @@ def restore(tx: Tx, one: Assertion, now: int) -> bool:
         "UPDATE assertions SET removed_at = NULL, advisor_name = ?, source_input = ?,"
         " source_text = ?, context_hash = ?, user_input = ? WHERE user_id = ? AND id = ?",
         (
-            one.advisor_name,
+            assertion.advisor_name,
             source.user_input,
             source.answer,
             source.context_hash,
-            one.user_input,
+            assertion.user_input,
             tx.user,
-            one.id,
+            assertion.id,
         ),
     )
-    said: Details = {"text": one.text, "kind": one.kind, "args": one.args}
-    change(tx, one.id, now, {**said, "tags": one.tags, "active": one.active})
+    details: AssertionDetails = {
+        "text": assertion.text,
+        "kind": assertion.kind,
+        "args": assertion.args,
+    }
+    change(tx, assertion.id, now, {**details, "tags": assertion.tags, "active": assertion.active})
     return True
 
 
 def is_known(tx: Tx, assertion_id: str) -> bool:
-    """Whether this id was ever given."""
+    """True if this id was ever given."""
     return (
         tx.one("SELECT 1 FROM assertions WHERE user_id = ? AND id = ?", (tx.user, assertion_id))
         is not None
@@ -383,10 +393,10 @@ def is_known(tx: Tx, assertion_id: str) -> bool:
 def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Forgetting reaches what an assertion says and where it came from, its versions included. One
     whose conversation is only deleted keeps what it was drawn from: it works on."""
-    found: list[Found] = []
+    places: list[Found] = []
     rows = tx.all(f"{_JOINED} AND a.updated_at >= ?", (tx.user, needles.since))
-    for one in map(_assertion, rows):
-        source, asked = one.source, one.user_input
+    for assertion in map(_assertion, rows):
+        source, asked = assertion.source, assertion.user_input
         if source is not None and source.conversation_id == needles.leaving:
             continue
         if source is not None:
@@ -396,25 +406,27 @@ def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
                 user_input=_clean(source.user_input, needles, gone[0]),
                 answer=_clean(source.answer, needles, gone[1]),
             )
-        tags = tuple(tag for tag in one.tags if needles.redacted(tag) is None)
-        new = replace(one, source=source, user_input=asked and _clean(asked, needles), tags=tags)
-        said = [
+        tags = tuple(tag for tag in assertion.tags if needles.redacted(tag) is None)
+        new = replace(
+            assertion, source=source, user_input=asked and _clean(asked, needles), tags=tags
+        )
+        wordings = [
             (old, _clean(old.text, needles), needles.redacted_json(_json(old.args)))
-            for old in versions(tx, one.id)
+            for old in versions(tx, assertion.id)
         ]
-        spoken = [row for row in said if row[1] != row[0].text or row[2] is not None]
-        if new == one and not spoken:
+        spoken = [row for row in wordings if row[1] != row[0].text or row[2] is not None]
+        if new == assertion and not spoken:
             continue
-        found.append(Found("assertion", one.id, excerpt(one.text)))
+        places.append(Found("assertion", assertion.id, excerpt(assertion.text)))
         if dry:
             continue
         for old, text, args in spoken:
             tx.run(
                 "UPDATE assertion_versions SET text = ?, args = ? WHERE user_id = ?"
                 " AND assertion_id = ? AND number = ?",
-                (text, args or _json(old.args), tx.user, one.id, old.number),
+                (text, args or _json(old.args), tx.user, assertion.id, old.number),
             )
-        new = replace(new, text=_clean(one.text, needles))
+        new = replace(new, text=_clean(assertion.text, needles))
         tx.run(
             "UPDATE assertions SET source_input = ?, source_text = ?, user_input = ?, tags = ?,"
             " words = ? WHERE user_id = ? AND id = ?",
@@ -425,17 +437,17 @@ def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
                 _json(tags),
                 _words(new),
                 tx.user,
-                one.id,
+                assertion.id,
             ),
         )
-    return found
+    return places
 
 
 def _clean(text: str, needles: Needles, gone: bool = False) -> str:
     return REDACTED if gone and text else needles.redacted(text) or text
 
 
-def _where(wanted: Wanted) -> tuple[str, list[Value]]:
+def _where(wanted: AssertionFilter) -> tuple[str, list[Value]]:
     where, params = "", list[Value]()
     plain: tuple[tuple[str, Value], ...] = (
         ("a.advisor_id", wanted.advisor_id),
@@ -459,15 +471,20 @@ def _where(wanted: Wanted) -> tuple[str, list[Value]]:
     return where, params
 
 
-def _words(one: Assertion) -> str:
-    """What a search looks through: folded words, each with a space before it."""
-    asked = one.source.user_input if one.source else (one.user_input or "")
-    text = " ".join((one.text, *one.tags, asked[:2000]))
+def _words(assertion: Assertion) -> str:
+    """The text that a search looks through: folded words, each with a space before it."""
+    asked = assertion.source.user_input if assertion.source else (assertion.user_input or "")
+    text = " ".join((assertion.text, *assertion.tags, asked[:2000]))
     return " " + " ".join(fold(text).split())
 
 
-def _add_version(tx: Tx, one: Assertion, now: int) -> None:
-    add_version(tx, Version(one.id, one.number, one.text, one.kind, one.args, now))
+def _add_version(tx: Tx, assertion: Assertion, now: int) -> None:
+    add_version(
+        tx,
+        AssertionVersion(
+            assertion.id, assertion.number, assertion.text, assertion.kind, assertion.args, now
+        ),
+    )
 
 
 def _assertion(row: Row) -> Assertion:
@@ -475,7 +492,7 @@ def _assertion(row: Row) -> Assertion:
     values[6] = msgspec.json.decode(row[6])
     values[7] = tuple(msgspec.json.decode(row[7]))
     values[8] = bool(row[8])
-    values += [None if row[9] is None else Source(*row[9:15]), *row[15:]]
+    values += [None if row[9] is None else AssertionSource(*row[9:15]), *row[15:]]
     return Assertion(*values)
 
 

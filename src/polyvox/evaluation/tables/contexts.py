@@ -51,13 +51,13 @@ def find(tx: Tx, name: str) -> StoredContext | None:
 
 def get(tx: Tx, name: str) -> StoredContext:
     """One context, or NotFound."""
-    found = find(tx, name)
-    if found is None:
+    context = find(tx, name)
+    if context is None:
         raise NotFound(
             f"There is no stored context {name}.",
             "It went with the last assertion that was drawn from that answer.",
         )
-    return found
+    return context
 
 
 def drop_unused(tx: Tx, name: str) -> bool:
@@ -75,7 +75,7 @@ def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Forgetting reaches what an advisor was sent: a message goes whole where its words are, and so
     does what was remembered, where it tells of them. A conversation that is only deleted leaves
     the contexts that assertions took from it."""
-    found = []
+    places = []
     rows = tx.all(
         "SELECT hash, data FROM contexts WHERE user_id = ? AND created_at >= ? AND NOT EXISTS"
         " (SELECT 1 FROM assertions a WHERE a.user_id = contexts.user_id"
@@ -88,18 +88,18 @@ def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
         new = _redacted(content, needles)
         if new is None:
             continue
-        found.append(Found("context", name, excerpt(asked)))
+        places.append(Found("context", name, excerpt(asked)))
         if not dry:
             tx.run(
                 "UPDATE contexts SET data = ?, redacted = 1 WHERE user_id = ? AND hash = ?",
                 (new, tx.user, name),
             )
-    return found
+    return places
 
 
 def _redacted(content: dict[str, Any], needles: Needles) -> str | None:
     """The context without the words; None where they are not in it."""
-    gone = {f"u{one}" for one in needles.turns} | {f"a{one}" for one in needles.answers}
+    gone = {f"u{source}" for source in needles.turns} | {f"a{source}" for source in needles.answers}
     before = msgspec.json.encode(content)
     for message in content.get("messages", ()):
         if gone.intersection(message.get("refs", ())):

@@ -27,12 +27,12 @@ class PastRun:
     data: Mapping[str, Any]
 
 
-def add(tx: Tx, one: PastRun) -> bool:
+def add(tx: Tx, run: PastRun) -> bool:
     """Keep a run; answers whether it was new."""
     touched = tx.run(
         "INSERT INTO past_runs (user_id, answer_id, kind, id, at, data) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
-        (tx.user, one.answer_id, one.kind, one.id, one.at, _json(one.data)),
+        (tx.user, run.answer_id, run.kind, run.id, run.at, _json(run.data)),
     )
     return touched > 0
 
@@ -55,19 +55,19 @@ def drop(tx: Tx, answer_id: str) -> None:
 @place("past_run", tables=("past_runs",))
 def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Forgetting reaches the reasons that were given in runs."""
-    found = []
+    places = []
     rows = tx.all("SELECT answer_id, kind, id, data FROM past_runs WHERE user_id = ?", (tx.user,))
     for answer_id, kind, name, data in rows:
         if (new := needles.redacted_json(data)) is None:
             continue
-        found.append(Found("past_run", f"{answer_id}/{name}", excerpt(data)))
+        places.append(Found("past_run", f"{answer_id}/{name}", excerpt(data)))
         if not dry:
             tx.run(
                 "UPDATE past_runs SET data = ? WHERE user_id = ? AND answer_id = ? AND kind = ?"
                 " AND id = ?",
                 (new, tx.user, answer_id, kind, name),
             )
-    return found
+    return places
 
 
 def _json(value: object) -> str:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Tx
-
-_COLUMNS = "key, run_id, context_hash, prompt_hash, model, repeat, text, created_at"
+from polyvox.store.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,54 +27,38 @@ class StoredSample:
     created_at: int
 
 
-def put(tx: Tx, one: StoredSample) -> None:
+_TABLE = Table("samples", StoredSample)
+
+
+def put(tx: Tx, sample: StoredSample) -> None:
     """Keep a sample; one that is there stays as it is."""
-    tx.run(
-        f"INSERT INTO samples (user_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
-        (
-            tx.user,
-            one.key,
-            one.run_id,
-            one.context_hash,
-            one.prompt_hash,
-            one.model,
-            one.repeat,
-            one.text,
-            one.created_at,
-        ),
-    )
+    _TABLE.try_insert(tx, sample)
 
 
 def find(tx: Tx, key: str) -> StoredSample | None:
     """One sample, or None."""
-    row = tx.one(f"SELECT {_COLUMNS} FROM samples WHERE user_id = ? AND key = ?", (tx.user, key))
-    return None if row is None else StoredSample(*row)
+    return _TABLE.one(tx, "AND key = ?", key)
 
 
 def of_run(tx: Tx, run_id: str) -> list[StoredSample]:
     """Every sample of a run."""
-    rows = tx.all(
-        f"SELECT {_COLUMNS} FROM samples WHERE user_id = ? AND run_id = ? ORDER BY repeat, key",
-        (tx.user, run_id),
-    )
-    return [StoredSample(*row) for row in rows]
+    return _TABLE.all(tx, "AND run_id = ? ORDER BY repeat, key", run_id)
 
 
 @place("sample", tables=("samples",))
 def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Forgetting reaches what was answered anew: it may repeat what its context held."""
-    found = []
+    places = []
     rows = tx.all(
         "SELECT key, text FROM samples WHERE user_id = ? AND created_at >= ?",
         (tx.user, needles.since),
     )
     for key, text in rows:
         if (clean := needles.redacted(text)) is not None:
-            found.append(Found("sample", key, excerpt(text)))
+            places.append(Found("sample", key, excerpt(text)))
             if not dry:
                 tx.run(
                     "UPDATE samples SET text = ? WHERE user_id = ? AND key = ?",
                     (clean, tx.user, key),
                 )
-    return found
+    return places

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from polyvox.store.database import Tx
-from polyvox.store.threads import leads_by, path
+from polyvox.store.threads import is_on_path, path
 from polyvox.values import Segment, Turn
 
 KEPT = 500
@@ -78,7 +78,7 @@ def state(tx: Tx, persona_id: str, turn: Turn) -> str | None:
     if newest.conversation_id != turn.conversation_id:
         return newest.state
     before = path(tx, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
-    if leads_by(before, newest.branch_id, newest.depth):
+    if is_on_path(before, newest.branch_id, newest.depth):
         return newest.state
     return _along(tx, persona_id, turn, before) or newest.state
 
@@ -178,7 +178,7 @@ def marks(tx: Tx, turn: Turn) -> Marks:
     if not rows:
         return Marks()
     way = path(tx, turn.branch_id, turn.depth)
-    found = {(row[0], row[1] == turn.id) for row in rows if leads_by(way, row[2], row[3])}
+    found = {(row[0], row[1] == turn.id) for row in rows if is_on_path(way, row[2], row[3])}
     wanted = (("reinjected", False), ("corrected", False), ("corrected", True))
     return Marks(*(one in found for one in wanted))
 

@@ -77,7 +77,7 @@ def _messages(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
             (REDACTED, tx.user, turn_id),
         )
         search.remove(tx, "message", turn_id)
-        summaries.touched(tx, conversation_id, {f"u{turn_id}"}, needles.now)
+        summaries.drop_covering(tx, conversation_id, {f"u{turn_id}"}, needles.now)
         told = ConversationChanged("message", message_id)
         events.append(tx, conversation_id, [told], needles.now)
     return found
@@ -130,7 +130,7 @@ def _answer(tx: Tx, needles: Needles, conversation_id: str, row: Row, dry: bool)
         elif said:
             search.index(tx, conversation_id, "answer", answer_id, new)
         _log(tx, answer_id, needles)
-        summaries.touched(tx, conversation_id, {f"a{answer_id}"}, needles.now)
+        summaries.drop_covering(tx, conversation_id, {f"a{answer_id}"}, needles.now)
         told = ConversationChanged("answer", answer_id)
         events.append(tx, conversation_id, [told], needles.now)
     return Found("answer", answer_id, excerpt(text or thinking), conversation_id)
@@ -262,7 +262,7 @@ def _summaries(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
     """Running summaries go when a message in them does (see `_messages`); one whose words tell of
     it all the same goes here."""
     found = []
-    for one in summaries.every(tx):
+    for one in summaries.list_all(tx):
         if needles.tells(one.text):
             found.append(Found("summary", one.conversation_id, "", one.conversation_id))
             if not dry:

@@ -10,19 +10,17 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from polyvox.errors import Invalid
-from polyvox.evaluation import assertion as asserting
+from polyvox.evaluation import assertion as assertion_room
 from polyvox.evaluation import language
-from polyvox.evaluation.assertion import LISTED, Action
+from polyvox.evaluation.assertion import LISTED, LONGEST, MOST, Action, Wording, checked, lines
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import LintedWording, LintReport, lint
 from polyvox.evaluation.shapes import AssertionOut, HistoryOut
 from polyvox.evaluation.suggest import Suggestions, suggest
 from polyvox.evaluation.tables import assertions as rows
-from polyvox.evaluation.tables.assertions import Details, Wanted
-from polyvox.evaluation.values import Kind
-from polyvox.evaluation.wordings import LONGEST, MOST, Wording, checked, lines
+from polyvox.evaluation.tables.assertions import AssertionDetails, AssertionFilter, Kind
 from polyvox.fields import Body, Filled, Id, Message, ModelName, Text
-from polyvox.interop import assertion_import, assertion_reading
+from polyvox.interop import assertion_import, assertion_suite
 from polyvox.interop.report import Report
 from polyvox.shapes import shape
 from polyvox.store import turns
@@ -178,10 +176,12 @@ async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
                 "Leave user_input out.",
                 param="user_input",
             )
-        made = await asserting.from_answer(app.resources, who, body.answer_id, wordings, body.tags)
+        made = await assertion_room.from_answer(
+            app.resources, who, body.answer_id, wordings, body.tags
+        )
     else:
         advisor = body.advisor_id or ""
-        made = await asserting.by_hand(
+        made = await assertion_room.by_hand(
             app.resources, who, advisor, wordings, body.tags, body.user_input
         )
     linted = [LintedWording(row.text) for row in made]
@@ -201,7 +201,9 @@ async def list_kinds() -> KindsOut:
 @router.post("/api/assertions/bulk", responses=responses(404))
 async def change_assertions(app: App, who: Who, body: BulkBody) -> BulkOut:
     """Activate, deactivate, tag, untag or remove many, all or none."""
-    return BulkOut(ids=await asserting.bulk(app.resources, who, body.ids, body.action, body.tag))
+    return BulkOut(
+        ids=await assertion_room.bulk(app.resources, who, body.ids, body.action, body.tag)
+    )
 
 
 @router.post("/api/assertions/lint", responses=responses(402, 404))
@@ -219,15 +221,15 @@ def _others(tx: Tx, body: LintBody) -> list[Wording]:
         advisor = turns.get_answer(tx, body.answer_id).advisor_id
     if advisor is None:
         return []
-    advisor_id, _ = asserting.whose(tx, advisor)
-    active = rows.list_all(tx, Wanted(advisor_id=advisor_id, active=True))
+    advisor_id, _ = assertion_room.whose(tx, advisor)
+    active = rows.list_all(tx, AssertionFilter(advisor_id=advisor_id, active=True))
     return [Wording(row.text, row.kind, row.args) for row in active if row.id != body.beside]
 
 
 @router.get("/api/assertions/{assertion}", responses=responses(404))
 async def get_assertion(app: App, who: Who, assertion: Key) -> AssertionOut:
     """One assertion, with its source's texts whole."""
-    return AssertionOut.of(await asserting.get(app.resources, who, assertion), whole=True)
+    return AssertionOut.of(await assertion_room.get(app.resources, who, assertion), whole=True)
 
 
 @router.patch("/api/assertions/{assertion}", responses=responses(404))
@@ -235,25 +237,25 @@ async def change_assertion(
     app: App, who: Who, assertion: Key, body: AssertionPatch
 ) -> AssertionOut:
     """Change an assertion. Saying something else makes a new version; verdicts keep the old."""
-    details: Details = {}
+    details: AssertionDetails = {}
     for key, value in body.model_dump(exclude_unset=True).items():
         if value is not None or key == "user_input":
             details[key] = value  # type: ignore[literal-required]  # the body's keys are these
     if not details:
         raise Invalid("Nothing to change.", "Give text, kind, args, tags or active.", param="text")
-    return AssertionOut.of(await asserting.change(app.resources, who, assertion, details))
+    return AssertionOut.of(await assertion_room.change(app.resources, who, assertion, details))
 
 
 @router.delete("/api/assertions/{assertion}", status_code=204, responses=responses(404))
 async def remove_assertion(app: App, who: Who, assertion: Key) -> None:
     """Take it off the list, with its source and, unless another needs it, its context."""
-    await asserting.remove(app.resources, who, assertion)
+    await assertion_room.remove(app.resources, who, assertion)
 
 
 @router.get("/api/assertions/{assertion}/history", responses=responses(404))
 async def assertion_history(app: App, who: Who, assertion: Key) -> HistoryOut:
     """Every version, newest first, and the runs that came with it from another program."""
-    return HistoryOut.of(await asserting.history(app.resources, who, assertion))
+    return HistoryOut.of(await assertion_room.history(app.resources, who, assertion))
 
 
 @router.get("/api/advisors/{advisor}/assertions", responses=responses(404))
@@ -270,8 +272,10 @@ async def list_assertions(
 ) -> AssertionPage:
     """An advisor's assertions with their sources in short, in the order they were made. Those of a
     removed advisor are found by its id; `synthesis` and `assistant` have theirs too."""
-    wanted = Wanted(query=q, tag=None if tag is None else tag.casefold(), kind=kind, active=active)
-    listed = await asserting.listed(app.resources, who, advisor, wanted, limit, after)
+    wanted = AssertionFilter(
+        query=q, tag=None if tag is None else tag.casefold(), kind=kind, active=active
+    )
+    listed = await assertion_room.listed(app.resources, who, advisor, wanted, limit, after)
     items = [AssertionOut.of(row) for row in listed.page.items]
     return shape(AssertionPage, listed, items=items, next=listed.page.next)
 
@@ -291,8 +295,8 @@ async def export_assertions(app: App, who: Who, advisor: Key) -> Response:
     """An advisor's assertions as YAML, with the contexts they need."""
 
     def read(tx: Tx) -> tuple[str, str]:
-        owner = asserting.whose(tx, advisor)
-        return assertion_reading.whole(tx, [owner]), owner[1]
+        owner = assertion_room.whose(tx, advisor)
+        return assertion_suite.whole(tx, [owner]), owner[1]
 
     text, name = await app.database.read(read, who)
     title = f"{file_name(name, 'advisor')} assertions.yaml"
@@ -304,7 +308,7 @@ async def export_assertions(app: App, who: Who, advisor: Key) -> Response:
 async def import_assertions(app: App, who: Who, advisor: Key, body: ImportBody) -> Report:
     """Take assertions from a file, for this advisor. Taking the same file twice adds nothing."""
     owner = await app.advisors.get(who, advisor)
-    parsed = await asyncio.to_thread(assertion_reading.understand, body.content, "The file")
+    parsed = await asyncio.to_thread(assertion_suite.understand, body.content, "The file")
     return await assertion_import.store(
         app.database, who, app.clock(), parsed, into=owner.id, dry=body.dry_run
     )
@@ -313,14 +317,16 @@ async def import_assertions(app: App, who: Who, advisor: Key, body: ImportBody) 
 @router.post("/api/assertions/import", responses=responses())
 async def import_all_assertions(app: App, who: Who, body: ImportBody) -> Report:
     """Take assertions from a file, each for the advisor that the file names."""
-    parsed = await asyncio.to_thread(assertion_reading.understand, body.content, "The file")
+    parsed = await asyncio.to_thread(assertion_suite.understand, body.content, "The file")
     return await assertion_import.store(app.database, who, app.clock(), parsed, dry=body.dry_run)
 
 
 @router.get("/api/answers/{answer}/assertions", responses=responses(404))
 async def answer_assertions(app: App, who: Who, answer: Key) -> list[AssertionOut]:
     """Assertions that were drawn from an answer."""
-    return [AssertionOut.of(row) for row in await asserting.of_answer(app.resources, who, answer)]
+    return [
+        AssertionOut.of(row) for row in await assertion_room.of_answer(app.resources, who, answer)
+    ]
 
 
 @router.post("/api/answers/{answer}/assertions/suggest", responses=responses(402, 404, 409))
@@ -338,5 +344,5 @@ async def suggest_assertions(
 async def asserted_answers(app: App, who: Who, conversation: Key) -> AssertedOut:
     """The answers of a conversation that assertions were drawn from: the quiet marks."""
     await app.conversations.get(who, conversation)
-    answers = await asserting.asserted(app.resources, who, conversation)
+    answers = await assertion_room.asserted(app.resources, who, conversation)
     return AssertedOut(answers, app.settings.evaluation.badges)

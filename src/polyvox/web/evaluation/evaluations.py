@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from polyvox.evaluation import report
-from polyvox.evaluation.plan import MOST_REPEATS, Wish
+from polyvox.evaluation.plan import MOST_REPEATS, EvaluationRequest
 from polyvox.evaluation.shapes import (
     AgreementsOut,
     AssertionTextCache,
@@ -27,7 +27,7 @@ from polyvox.evaluation.shapes import (
 )
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations, samples, verdicts
-from polyvox.evaluation.values import Outcome
+from polyvox.evaluation.tables.verdicts import Outcome
 from polyvox.fields import Body, Id, ModelName
 from polyvox.shapes import shape
 from polyvox.store.database import Tx
@@ -56,9 +56,9 @@ class EvaluateBody(Body):
     failing: bool = False
     model: ModelName | None = None
 
-    def wish(self) -> Wish:
+    def wish(self) -> EvaluationRequest:
         """The value of the room."""
-        return Wish(
+        return EvaluationRequest(
             advisor=self.advisor_id,
             assertion_ids=None if self.assertion_ids is None else tuple(self.assertion_ids),
             answer_id=self.answer_id,
@@ -127,7 +127,7 @@ class PassRate:
     blessed: bool
 
     @classmethod
-    def of(cls, point: report.Point) -> PassRate:
+    def of(cls, point: report.PromptPassRate) -> PassRate:
         """From the value."""
         low, high = point.interval
         return shape(

@@ -8,7 +8,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from polyvox.evaluation.optimise.plan import MOST_ASSERTIONS, MOST_ITERATIONS, Wish, price_warnings
+from polyvox.evaluation.optimise.plan import (
+    MOST_ASSERTIONS,
+    MOST_ITERATIONS,
+    OptimisationRequest,
+    price_warnings,
+)
 from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
 from polyvox.fields import Body, Id
 from polyvox.web.dependencies import App, Key, Who
@@ -36,9 +41,9 @@ class OptimizeBody(Body):
     holdout: float | None = Field(None, ge=0, le=0.5)
     """The part of the assertions that the rewriter never sees; null: a quarter from 8 on."""
 
-    def wish(self) -> Wish:
+    def wish(self) -> OptimisationRequest:
         """The value of the room."""
-        return Wish(
+        return OptimisationRequest(
             advisor=self.advisor_id,
             assertion_ids=None if self.assertion_ids is None else tuple(self.assertion_ids),
             target=self.target,

@@ -8,15 +8,14 @@ from dataclasses import replace
 from polyvox.errors import TooLarge
 from polyvox.evaluation.contexts import Context, read
 from polyvox.evaluation.tables import assertions, contexts
-from polyvox.evaluation.tables.assertions import Wanted
-from polyvox.evaluation.values import Assertion
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.interop import assertion_file, files, space_assertions
-from polyvox.interop.assertion_file import LARGEST, Entry, Parsed, Suite
+from polyvox.interop.assertion_file import LARGEST, AssertionEntry, ParsedAssertions, Suite
 from polyvox.store import advisors
 from polyvox.store.database import Tx
 
 
-def understand(text: str, what: str) -> Parsed:
+def understand(text: str, what: str) -> ParsedAssertions:
     """The assertions in a file: our YAML, or what SPACE Terminal stored."""
     if len(text) > LARGEST:
         raise TooLarge(f"{what} has more than {LARGEST:,} characters.", "Split it.")
@@ -30,31 +29,31 @@ def understand(text: str, what: str) -> Parsed:
     return assertion_file.parse(data, what)
 
 
-def suite_of(tx: Tx, advisor_id: str, name: str, found: dict[str, Context]) -> Suite:
+def suite_of(tx: Tx, advisor_id: str, name: str, kept: dict[str, Context]) -> Suite:
     """An advisor's assertions as they are written to a file; the contexts they need are added to
     `found`. One that lost something cannot be replayed elsewhere either: it stays here."""
     known = advisors.even_removed(tx, advisor_id)
     entries = []
-    for one in assertions.list_all(tx, Wanted(advisor_id=advisor_id)):
-        earlier = assertions.versions(tx, one.id)[1:]
-        entries.append(Entry(_with_context(tx, one, found), tuple(reversed(earlier))))
+    for assertion in assertions.list_all(tx, AssertionFilter(advisor_id=advisor_id)):
+        earlier = assertions.versions(tx, assertion.id)[1:]
+        entries.append(AssertionEntry(_with_context(tx, assertion, kept), tuple(reversed(earlier))))
     return Suite(advisor_id, known.slug if known else "", name, tuple(entries))
 
 
-def _with_context(tx: Tx, one: Assertion, found: dict[str, Context]) -> Assertion:
-    if one.source is None or not one.source.context_hash:
-        return one
-    name = one.source.context_hash
-    stored = None if name in found else contexts.find(tx, name)
+def _with_context(tx: Tx, assertion: Assertion, kept: dict[str, Context]) -> Assertion:
+    if assertion.source is None or not assertion.source.context_hash:
+        return assertion
+    name = assertion.source.context_hash
+    stored = None if name in kept else contexts.find(tx, name)
     if stored is not None and not stored.redacted:
-        found[name] = read(stored.data)
-    if name in found:
-        return one
-    return replace(one, source=replace(one.source, context_hash=""))
+        kept[name] = read(stored.data)
+    if name in kept:
+        return assertion
+    return replace(assertion, source=replace(assertion.source, context_hash=""))
 
 
 def whole(tx: Tx, named: Sequence[tuple[str, str]]) -> str:
     """The suites of these advisors (id, name) as a file."""
-    found: dict[str, Context] = {}
-    suites = [suite_of(tx, *one, found) for one in named]
-    return assertion_file.write(suites, found)
+    kept: dict[str, Context] = {}
+    suites = [suite_of(tx, *owner, kept) for owner in named]
+    return assertion_file.write(suites, kept)
