@@ -84,7 +84,7 @@ class Evaluations:
 
     @property
     def handlers(self) -> dict[str, Handler]:
-        """What the worker does for us."""
+        """Jobs that the worker runs here, by kind."""
         return {KIND: self._do}
 
     async def begin(self, scope: Scope, wish: EvaluationRequest) -> Evaluation:
@@ -216,7 +216,7 @@ class Evaluations:
 
 
 def _told(results: Results) -> str:
-    """How a run ended, in words."""
+    """Say in words how a run ended."""
     words = f"{results.passed} of {results.total} assertions passed"
     if results.failed:
         words += f", {results.failed} failed"
@@ -240,7 +240,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RunInputs:
-    """What a run works with."""
+    """Inputs of a run, read in one transaction."""
 
     assertions: Mapping[tuple[str, int], Assertion]
     places: Places
@@ -281,7 +281,7 @@ class _Run:
     done: int = 0
 
     async def unit(self, unit: Unit) -> None:
-        """Everything about one subject, repeat after repeat until it is decided."""
+        """Ask about one subject, repeat after repeat until it is decided."""
         chosen = [self.loaded.assertions.get(pair) for pair in unit.assertions]
         assertions = [assertion for assertion in chosen if assertion is not None]
         if unit.nowhere:
@@ -448,7 +448,7 @@ def _answers(
 
 
 def _verdict(judged: Judged, repeat: int) -> Verdict:
-    """As much of a verdict as deciding needs."""
+    """Keep as much of a verdict as deciding needs."""
     return Verdict(
         "",
         "",

@@ -1,4 +1,4 @@
-"""What an optimisation has found: kept while it runs, and shown with its answers side by side.
+"""Findings of an optimisation: kept while it runs, shown with its answers side by side.
 
 Stored are ids, numbers and names of samples; texts are read where they are kept, so what was
 forgotten there is gone here too.
@@ -32,7 +32,7 @@ from polyvox.values import Scope
 
 
 class Count(msgspec.Struct, frozen=True):
-    """How often something passed."""
+    """Counts of passes, fails and errors."""
 
     passes: int
     fails: int
@@ -54,7 +54,7 @@ class CaseResult(msgspec.Struct, frozen=True):
     guard: bool
     holdout: bool
     confirmed: bool
-    """Whether the counts are of fresh answers; else they are the search's."""
+    """True if the counts are of fresh answers; else they are the search's."""
     before: Count | None
     after: Count | None
     sample_before: str
@@ -62,7 +62,7 @@ class CaseResult(msgspec.Struct, frozen=True):
 
 
 class OptimisationSummary(msgspec.Struct, frozen=True):
-    """How a run ended, in numbers."""
+    """A run's end in numbers."""
 
     ending: str
     rows: tuple[CaseResult, ...]
@@ -77,7 +77,7 @@ class OptimisationSummary(msgspec.Struct, frozen=True):
     """Chosen assertions that pass more often than before."""
     assertions: int = 0
     success: bool = False
-    """Whether every chosen assertion passed in every fresh answer."""
+    """True if every chosen assertion passed in every fresh answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Findings:
     texts: Mapping[str, str]
     """The answers that are compared, by the names of their samples."""
     assertions: Mapping[tuple[str, int], str]
-    """What the assertions say, by id and version."""
+    """Texts of the assertions, by id and version."""
     estimate: Mapping[str, Any]
 
 
@@ -120,7 +120,7 @@ def findings(tx: Tx, optimisation_id: str) -> Findings:
 
 
 def summed(plan: OptimisationPlan, result: OptimisationResult) -> OptimisationSummary:
-    """What was found, in ids and numbers."""
+    """Sum up a result, in ids and numbers."""
     confirmed = result.confirmation
     old = confirmed.before if confirmed else result.baseline
     new = confirmed.after if confirmed else _scores(result)

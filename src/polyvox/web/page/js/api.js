@@ -72,6 +72,17 @@ async function json(method, path, body, options) {
   return response.status === 204 ? null : response.json();
 }
 
+/** Save a file of the server's under the name it gives, or else `otherwise`; `ours`: under ours in any case. */
+export async function download(path, otherwise, ours = false) {
+  const response = await request("GET", path);
+  const named = ours ? null : /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = named?.[1] ?? otherwise;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
 /** @type {import("./types").Api} */
 export const api = {
   get: (path, options) => json("GET", path, undefined, options),

@@ -1,6 +1,13 @@
 // @ts-check
 // What changed between two texts, word by word. Myers' algorithm in its linear-space form: two
 // searches, one from each end, meet in the middle, and each half is done again.
+import { html } from "./ui.js";
+
+const ELEMENTS = { same: "span", in: "ins", out: "del" };
+
+/** What `diff` gave, to read. */
+export const Difference = ({ parts }) => html`
+  <div class="changes">${parts.map(({ kind, text }, at) => html`<${ELEMENTS[kind]} key=${at}>${text}<//>`)}</div>`;
 
 /** Beyond this many differences within one stretch, it counts as rewritten: bounds the time. */
 const MOST = 2500;

@@ -42,6 +42,13 @@ function plainer(message) {
   return words.endsWith(".") ? words : message.replace(pattern, words);
 }
 
+/** The list with one thing moved, for things that come in an order. */
+export function moved(list, from, to) {
+  const next = [...list];
+  next.splice(to, 0, ...next.splice(from, 1));
+  return next;
+}
+
 /** Brings what the server refused into view, wherever on a long page it stands. */
 export function useScrollToError(failure) {
   useEffect(() => {

@@ -11,22 +11,12 @@ import { Nowhere } from "./place.js";
 import { ROOMS } from "./rooms.js";
 import { route } from "./router.js";
 import { html, useEffect, useState } from "./ui.js";
-import { dayGroup } from "./words.js";
-
-function groups(list) {
-  const found = new Map();
-  for (const conversation of list) {
-    const name = dayGroup(conversation.updated_at);
-    if (!found.has(name)) found.set(name, []);
-    found.get(name).push(conversation);
-  }
-  return [...found];
-}
+import { byDay } from "./words.js";
 
 function Conversations() {
   const { path } = route.value;
   return html`
-    ${groups(conversations.value).map(([name, list]) => html`
+    ${byDay(conversations.value, (conversation) => conversation.updated_at).map(([name, list]) => html`
       <section key=${name}><h2>${name}</h2><ul>
         ${list.map((conversation) => html`
           <li key=${conversation.id}>

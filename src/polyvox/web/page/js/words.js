@@ -44,6 +44,17 @@ export function dayGroup(micros, now = new Date()) {
   return d.toLocaleDateString("en", { month: "long", year: "numeric" });
 }
 
+/** A list under the names of its days, in its order: `[name, items]`. */
+export function byDay(list, timeOf) {
+  const groups = new Map();
+  for (const item of list) {
+    const name = dayGroup(timeOf(item));
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(item);
+  }
+  return [...groups];
+}
+
 /** The first letter that stands for a name; a leading article is passed over. */
 export function monogram(name) {
   const bare = name.replace(/^(the|a|an)\s+/i, "").trim() || name.trim();

@@ -3,7 +3,7 @@
 // dragging the handle; all three end in the same request.
 import { api } from "../api.js";
 import { confirm, notify, notifyFailure } from "../dialog.js";
-import { Switch } from "../form.js";
+import { moved, Switch } from "../form.js";
 import { advisors, colorOf, loadAdvisors, PALETTE } from "../lists.js";
 import { go } from "../router.js";
 import { html, useLayoutEffect, useRef, useState } from "../ui.js";
@@ -20,12 +20,6 @@ export const Seal = ({ advisor, color }) => html`
   <span class="seal" data-c style=${{ "--c": color || colorOf(advisor.id) }} aria-hidden="true">
     ${monogram(advisor.name || "?")}
   </span>`;
-
-const movedIds = (list, from, to) => {
-  const ids = list.map((advisor) => advisor.id);
-  ids.splice(to, 0, ...ids.splice(from, 1));
-  return ids;
-};
 
 /** Shows the new order at once; where the server does not take it, the true one returns. */
 async function order(ids) {
@@ -62,7 +56,7 @@ export function AdvisorList({ list, onDuplicate, onRemove }) {
     if (to < 0 || to >= list.length || to === from) return;
     held.current = button;
     setNews(`${list[from].name} is now ${to + 1} of ${list.length}.`);
-    order(movedIds(list, from, to));
+    order(moved(list, from, to).map((advisor) => advisor.id));
   };
   const drag = useDragging(box, move);
   return html`

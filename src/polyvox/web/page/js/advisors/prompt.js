@@ -3,7 +3,7 @@
 // yet is the same draft that the advisor's own page shows.
 import { api } from "../api.js";
 import { copy, notify, notifyFailure } from "../dialog.js";
-import { counted, diff } from "../diff.js";
+import { counted, diff, Difference } from "../diff.js";
 import { draftOf } from "../draft.js";
 import { errorOf, Field, useForm } from "../form.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
@@ -147,11 +147,7 @@ function Changes({ version, other, against }) {
   }, [version.id, other?.id, against]);
   return html`
     <p class="tally">${tally(parts, version, other, against)}</p>
-    <div class="changes">
-      ${parts.map(({ kind, text }, at) => (kind === "same"
-        ? html`<span key=${at}>${text}</span>`
-        : kind === "in" ? html`<ins key=${at}>${text}</ins>` : html`<del key=${at}>${text}</del>`))}
-    </div>`;
+    <${Difference} parts=${parts} />`;
 }
 
 function tally(parts, version, other, against) {

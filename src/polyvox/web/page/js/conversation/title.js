@@ -1,6 +1,6 @@
 // @ts-check
 // The line above a conversation: its title to change, its export, what it has cost.
-import { api, request } from "../api.js";
+import { api, download } from "../api.js";
 import { confirm, notifyFailure } from "../dialog.js";
 import { loadConversations } from "../lists.js";
 import { lazy } from "../load.js";
@@ -11,16 +11,6 @@ import { isCompanion, Mark } from "./companion.js";
 
 const StartSheet = lazy(import.meta.resolve("./strip.js"), "StartSheet");
 const FORMATS = [["markdown", "Markdown"], ["html", "a page"], ["jsonl", "data"]];
-
-async function download(id, format) {
-  const response = await request("GET", `/api/conversations/${id}/export?format=${format}`);
-  const named = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "");
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
-  link.download = named?.[1] ?? `conversation.${format}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
 
 /** What the conversation has cost, asked for when an answer has ended. */
 function useSpent(live) {
@@ -108,7 +98,10 @@ export function Title({ live }) {
       notifyFailure(error);
     }
   };
-  const take = (format) => { close(); download(live.id, format).catch(notifyFailure); };
+  const take = (format) => {
+    close();
+    download(`/api/conversations/${live.id}/export?format=${format}`, `conversation.${format}`).catch(notifyFailure);
+  };
   if (renaming) {
     return html`
       <header class="top">

@@ -1,6 +1,6 @@
 // @ts-check
 // One advisor's assertions: the list to choose from, running them, and how it went over time.
-import { api, request } from "../api.js";
+import { api, download } from "../api.js";
 import { useCurrent } from "../current.js";
 import { Dialog, confirm, notify, notifyFailure } from "../dialog.js";
 import { errorOf, Field, useForm } from "../form.js";
@@ -83,14 +83,8 @@ function ByHand({ advisor, onClose, onKept }) {
     <//>`;
 }
 
-async function download(advisor) {
-  const response = await request("GET", `/api/advisors/${advisor.id}/assertions/export`);
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
-  link.download = `${advisor.slug}-assertions.yaml`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
+const exportAssertions = ({ id, slug }) =>
+  download(`/api/advisors/${id}/assertions/export`, `${slug}-assertions.yaml`, true);
 
 function Import({ advisor, onDone }) {
   const read = async ({ currentTarget: input }) => {
@@ -177,7 +171,7 @@ export function AdvisorAssertions({ slug }) {
           <button type="button" onClick=${() => setWriting(true)}>Write some</button>
           <a href=${`/advisors/${advisor.slug}`}>Its prompt</a>
           ${items.length > 0 && html`
-            <button type="button" onClick=${() => download(advisor).catch(notifyFailure)}>Export</button>`}
+            <button type="button" onClick=${() => exportAssertions(advisor).catch(notifyFailure)}>Export</button>`}
           <${Import} advisor=${advisor} onDone=${again} />
         </div>
       </header>

@@ -3,7 +3,7 @@
 // what became of each assertion.
 import { api } from "../api.js";
 import { confirm, notify, notifyFailure } from "../dialog.js";
-import { counted, diff } from "../diff.js";
+import { counted, diff, Difference } from "../diff.js";
 import { loadAdvisors } from "../lists.js";
 import { Failed, Waiting } from "../load.js";
 import { usePlace } from "../place.js";
@@ -52,11 +52,7 @@ function Changes({ run }) {
   return html`
     <h2>What changed in ${targetName(run)}</h2>
     <p class="tally">${plural(added, "word")} added, ${removed} removed.</p>
-    <div class="changes">
-      ${parts.map(({ kind, text }, at) => (kind === "same"
-        ? html`<span key=${at}>${text}</span>`
-        : kind === "in" ? html`<ins key=${at}>${text}</ins>` : html`<del key=${at}>${text}</del>`))}
-    </div>`;
+    <${Difference} parts=${parts} />`;
 }
 
 const trialCount = (cell) =>

@@ -1,5 +1,6 @@
 // @ts-check
 // Memory: what is remembered and from where, what is open, who you are to it, what days were about.
+import { download } from "../api.js";
 import { notifyFailure } from "../dialog.js";
 import { Nowhere, usePlace } from "../place.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../ui.js";
@@ -8,7 +9,6 @@ import { Remembered } from "./list.js";
 import { Loops } from "./loops.js";
 import { Profile } from "./profile.js";
 import { forgetPlaces } from "./source.js";
-import { download } from "./state.js";
 import { Work } from "./work.js";
 
 const PARTS = [

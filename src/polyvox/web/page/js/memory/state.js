@@ -1,6 +1,6 @@
 // @ts-check
 // What the parts of the memory room share: news of changes, lists that come page by page, dates.
-import { api, request } from "../api.js";
+import { api } from "../api.js";
 import { announceChange, onChange, useCurrent } from "../current.js";
 import { reading, useReading } from "../place.js";
 import { html, signal, useCallback, useEffect, useLayoutEffect, useRef, useState } from "../ui.js";
@@ -105,17 +105,6 @@ export function Long({ text }) {
       aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>
       ${open ? "less" : "more"}
     </button>`;
-}
-
-/** Takes a file from the server, with whatever the server asks of us for it. */
-export async function download(path, otherwise) {
-  const response = await request("GET", path);
-  const named = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "");
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
-  link.download = named?.[1] ?? otherwise;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 /** One of a few ways to look at a list. */

@@ -168,10 +168,3 @@ function keys(now, recipe, standard) {
   }
   return change;
 }
-
-/** The list with one thing moved, for things that come in an order. */
-export function moved(list, from, to) {
-  const next = [...list];
-  next.splice(to, 0, ...next.splice(from, 1));
-  return next;
-}

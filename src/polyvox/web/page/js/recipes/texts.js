@@ -1,8 +1,7 @@
 // @ts-check
 // Phases: what an advisor is told at the beginning, and what from then on.
-import { Field, NumberField, errorOf } from "../form.js";
+import { Field, NumberField, errorOf, moved } from "../form.js";
 import { html, useLayoutEffect, useRef, useState } from "../ui.js";
-import { moved } from "./recipe.js";
 
 /**
  * After something moved, the button that moved it keeps the focus.

@@ -5,7 +5,7 @@ import { OFTEN, useCurrent } from "../current.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { usePlace } from "../place.js";
 import { html, useState } from "../ui.js";
-import { dayGroup, shorten, plural, timeRange } from "../words.js";
+import { byDay, shorten, plural, timeRange } from "../words.js";
 import { SessionPage } from "./session.js";
 import { Outcome, unsettled, useEnding, whyEnded, Work } from "./work.js";
 
@@ -53,13 +53,7 @@ function Row({ session, jobs, again }) {
 }
 
 function Days({ sessions, jobs, again }) {
-  const groups = new Map();
-  for (const session of sessions) {
-    const name = dayGroup(session.started_at);
-    if (!groups.has(name)) groups.set(name, []);
-    groups.get(name).push(session);
-  }
-  return [...groups].map(([name, list]) => html`
+  return byDay(sessions, (session) => session.started_at).map(([name, list]) => html`
     <section key=${name}><h2>${name}</h2>
       <ul class="stretches">
         ${list.map((session) => html`

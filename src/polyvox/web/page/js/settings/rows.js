@@ -1,6 +1,7 @@
 // @ts-check
 // One line for every setting the server names, drawn by its type, so that later ones appear by
 // themselves. A change is kept when the field is left; what the server says against it stands there.
+import { moved } from "../form.js";
 import { html, useEffect, useId, useRef, useState } from "../ui.js";
 import { changeSetting, modelNames } from "./state.js";
 
@@ -137,13 +138,6 @@ export const ModelList = () => html`
   <datalist id="every-model">${modelNames.value.map((name) => html`<option key=${name} value=${name} />`)}</datalist>`;
 
 // A list of models in an order: the fallbacks.
-function moved(list, from, by) {
-  const next = [...list];
-  const [item] = next.splice(from, 1);
-  next.splice(from + by, 0, item);
-  return next;
-}
-
 function Line({ name, at, list, save, locked }) {
   const others = list.filter((_, i) => i !== at);
   return html`
@@ -151,11 +145,11 @@ function Line({ name, at, list, save, locked }) {
       <code>${name}</code>
       ${!locked && html`<span class="tools">
         <button type="button" aria-label=${`Try ${name} earlier`} disabled=${at === 0}
-          onClick=${() => save(moved(list, at, -1))}>
+          onClick=${() => save(moved(list, at, at - 1))}>
           ↑
         </button>
         <button type="button" aria-label=${`Try ${name} later`} disabled=${at === list.length - 1}
-          onClick=${() => save(moved(list, at, 1))}>
+          onClick=${() => save(moved(list, at, at + 1))}>
           ↓
         </button>
         <button type="button" aria-label=${`Do not fall back to ${name}`} onClick=${() => save(others)}>Remove</button>
