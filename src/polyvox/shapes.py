@@ -35,7 +35,7 @@ def _shared(cls: type[Any], given: tuple[str, ...]) -> tuple[str, ...]:
 
 def shape(cls: type[S], value: object, **given: Any) -> S:  # noqa: ANN401 - any fields
     """A dataclass filled with the fields of the same name of a value, and with those given."""
-    for name in _shared(cls, tuple(given)):
+    for name in _shared(cls, tuple(given)):  # type: ignore[arg-type]  # a class is hashable
         given[name] = getattr(value, name)
     return cls(**given)
 
