@@ -99,3 +99,15 @@ async def sqlite_database(tmp_path: Path) -> AsyncIterator[Database]:
     opened = await open_database(f"sqlite:///{tmp_path / 'polyvox.db'}", tmp_path)
     yield opened
     await opened.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database without any table, once of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'polyvox.db'}"
+        return
+    server = request.getfixturevalue("postgres_server")
+    url = databases.create(server, empty=True)
+    yield url
+    databases.drop(server, url)

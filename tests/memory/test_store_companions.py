@@ -248,10 +248,8 @@ async def test_each_answer_of_a_turn_has_a_trace(database: Database) -> None:
     }
 
 
-async def test_what_was_kept_in_the_older_way_is_taken_over(
-    database_url: str, tmp_path: Path
-) -> None:
-    older = await open_database(database_url, tmp_path, migrations=shipped()[:14])
+async def test_what_was_kept_in_the_older_way_is_taken_over(empty_url: str, tmp_path: Path) -> None:
+    older = await open_database(empty_url, tmp_path, migrations=shipped()[:14])
 
     def prepare(tx: Tx) -> list[Turn]:
         say = talk(tx)
@@ -270,7 +268,7 @@ async def test_what_was_kept_in_the_older_way_is_taken_over(
 
     made = await older.write(prepare, A)
     await older.close()
-    newer = await open_database(database_url, tmp_path)
+    newer = await open_database(empty_url, tmp_path)
 
     def look(tx: Tx) -> None:
         assert before(tx, made[2]) == "was"

@@ -6,11 +6,9 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests import databases
 
 from polyvox.errors import ConfigError, StoreError
 from polyvox.store.database import Database, Tx
@@ -34,18 +32,6 @@ def clock() -> int:
 
 async def at(url: str, home: Path, *migrations: Migration) -> Database:
     return await open_database(url, home, clock=clock, migrations=migrations)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of a database without any table, once of each kind."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'polyvox.db'}"
-        return
-    server = request.getfixturevalue("postgres_server")
-    url = databases.create(server, empty=True)
-    yield url
-    databases.drop(server, url)
 
 
 async def with_a_thing(url: str, home: Path) -> None:
