@@ -292,7 +292,7 @@ class Polyvox:
         until: str | None = None,
         scope: Scope = Scope(),  # noqa: B008 - a frozen value
     ) -> AsyncGenerator[Numbered, None]:
-        """What happens in a conversation; `until` ends it when that turn is complete."""
+        """The events of a conversation; `until` ends it when that turn is complete."""
         listener = self.hub.listen(conversation)
         seen = follow.watch(self.database, listener, scope, conversation, after)
         async with aclosing(seen) as items:
@@ -312,7 +312,7 @@ class Polyvox:
         return await self.database.read(lambda tx: view(tx, conversation_id, before, limit), scope)
 
     async def receipt(self, scope: Scope, answer_id: str) -> Inspected:
-        """What an advisor was sent for an answer, and why."""
+        """The receipt of an answer: what its advisor was sent, and why."""
         return await self.database.read(lambda tx: inspect(tx, answer_id), scope)
 
     async def change_conversation(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -27,10 +28,16 @@ from polyvox.values import (
 S = TypeVar("S")
 
 
+@cache
+def _shared(cls: type[Any], given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cls) if field.name not in given)
+
+
 def shape(cls: type[S], value: object, **given: Any) -> S:  # noqa: ANN401 - any fields
     """A dataclass filled with the fields of the same name of a value, and with those given."""
-    names = [field.name for field in fields(cls) if field.name not in given]  # type: ignore[arg-type]
-    return cls(**given, **{name: getattr(value, name) for name in names})
+    for name in _shared(cls, tuple(given)):  # type: ignore[arg-type]  # a class is hashable
+        given[name] = getattr(value, name)
+    return cls(**given)
 
 
 def usd(nano: int | None) -> float | None:

@@ -41,14 +41,20 @@ def provider(provider_process: Provider) -> Provider:
 
 
 @pytest.fixture
-def cli(provider: Provider, tmp_path: Path) -> Cli:
+def home(tmp_path: Path) -> Path:
+    """Where the commands keep their data: a database with its tables and nothing in them."""
+    place = tmp_path / "home"
+    databases.seed(place / "polyvox.db")
+    return place
+
+
+@pytest.fixture
+def cli(provider: Provider, tmp_path: Path, home: Path) -> Cli:
     config = tmp_path / "polyvox.toml"
     config.write_text(
         f'[models]\ndefault = "lab:plain"\n[providers.lab]\nbase_url = "{provider.base_url}"\n'
         "[limits]\nretries = 0\n"
     )
-    home = tmp_path / "home"
-    databases.seed(home / "polyvox.db")
     env = {
         key: value
         for key, value in os.environ.items()

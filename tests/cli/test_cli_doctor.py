@@ -15,6 +15,12 @@ from tests.cli.desk import SECONDS, Cli, Here, Provider
 pytestmark = pytest.mark.contract
 
 
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A place where nothing is yet."""
+    return tmp_path / "home"
+
+
 def test_models_are_listed(here: Here) -> None:
     data = here("models", "list", "--json").json
     assert data["default"] == "lab:plain"

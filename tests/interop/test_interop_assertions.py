@@ -25,7 +25,7 @@ from polyvox.evaluation.tables.assertions import (
 )
 from polyvox.interop import assertion_file, assertion_import
 from polyvox.interop.assertion_file import AssertionEntry, Suite
-from polyvox.interop.assertion_reading import understand, whole
+from polyvox.interop.assertion_suite import understand, whole
 from polyvox.interop.report import Report
 from polyvox.store.database import Database, Tx
 from polyvox.values import Params, Scope
@@ -215,7 +215,7 @@ def test_what_is_no_suite_is_refused_whole(text: str) -> None:
 
 
 def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polyvox.interop.assertion_reading.LARGEST", 10)
+    monkeypatch.setattr("polyvox.interop.assertion_suite.LARGEST", 10)
     with pytest.raises(TooLarge):
         understand("- " + "x" * 20, "it")
     many = "\n".join(f"- Names {n}" for n in range(5001))

@@ -19,7 +19,7 @@ from polyvox.evaluation.contexts import Context, read, with_prompt
 from polyvox.evaluation.tables import assertions, contexts, past_runs
 from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.interop import assertion_import, space_assertions
-from polyvox.interop.assertion_reading import understand
+from polyvox.interop.assertion_suite import understand
 from polyvox.interop.files import mended
 from polyvox.interop.report import Report
 from polyvox.store.database import Database

@@ -226,3 +226,12 @@ def test_operations_have_names_of_their_own() -> None:
 def test_the_page_is_served(address: str) -> None:
     with urllib.request.urlopen(f"{address}/openapi.json", timeout=60) as response:
         assert json.load(response) == PAGE
+
+
+def test_fields_that_may_be_left_out_are_not_required() -> None:
+    schemas = PAGE["components"]["schemas"]
+    left_out_fields = {"QueryMeta": "degraded", "ChatOut": "debug", "DebugOut": "prompt"}
+    for name, field in left_out_fields.items():
+        assert field not in schemas[name].get("required", [])
+    for name in ("Advisor", "AnswerOut", "EvaluationOut"):
+        assert schemas[name]["required"] == list(schemas[name]["properties"])

@@ -28,7 +28,7 @@ from polyvox.evaluation.shapes import AssertionOut, HistoryOut
 from polyvox.evaluation.suggest import suggest as suggest_assertions
 from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import Assertion, AssertionDetails, AssertionFilter, Kind
-from polyvox.interop import assertion_import, assertion_reading, files
+from polyvox.interop import assertion_import, assertion_suite, files
 from polyvox.interop.assertion_file import LARGEST
 from polyvox.store.database import Tx
 
@@ -313,7 +313,7 @@ def import_(
     """Take assertions from a file. Taking the same file twice adds nothing."""
 
     async def work(app: Polyvox) -> int:
-        parsed = assertion_reading.understand(files.read_text(file, LARGEST), str(file))
+        parsed = assertion_suite.understand(files.read_text(file, LARGEST), str(file))
         into = None if advisor is None else advisor.removeprefix("@")
         report = await assertion_import.store(
             app.database, SCOPE, app.clock(), parsed, into=into, dry=dry_run
@@ -336,7 +336,7 @@ def export(
     async def work(app: Polyvox) -> None:
         def read(tx: Tx) -> str:
             named = [whose(tx, slug.removeprefix("@")) for slug in advisor or ()]
-            return assertion_reading.whole(tx, named or rows.owners(tx))
+            return assertion_suite.whole(tx, named or rows.owners(tx))
 
         put(await app.database.read(read, SCOPE), output, force=force)
 

@@ -272,13 +272,13 @@ def whose(tx: Tx, key: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Everything that an assertion has been."""
+    """An assertion with all of its past."""
 
     assertion: Assertion
     versions: tuple[AssertionVersion, ...]
     """Newest first."""
     runs: tuple[PastRun, ...]
-    """What another program had told of it."""
+    """Runs that another program had made."""
 
 
 async def history(resources: Resources, scope: Scope, assertion_id: str) -> History:
@@ -310,7 +310,7 @@ async def get(resources: Resources, scope: Scope, assertion_id: str) -> Assertio
 
 
 async def of_answer(resources: Resources, scope: Scope, answer_id: str) -> list[Assertion]:
-    """What was drawn from an answer."""
+    """List the assertions that were drawn from an answer."""
 
     def read(tx: Tx) -> list[Assertion]:
         turns.get_answer(tx, answer_id)
@@ -335,7 +335,7 @@ _MARK = re.compile(r"^\s*(?:[-*•]\s+|\d{1,3}[.)]\s+|\[[ x]\]\s+)+")
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What an assertion says, whether it is stored yet or not."""
+    """The words and the kind of an assertion, stored or not."""
 
     text: str
     kind: Kind = "judge"
@@ -364,7 +364,7 @@ def checked(wordings: Iterable[Wording], most: int = MOST) -> list[Wording]:
 
 
 def wording(text: str, kind: Kind, args: object) -> Wording:
-    """What an assertion says, if it can be said; a check without words gets some."""
+    """Check one wording; a check without words gets some."""
     if args is not None and not isinstance(args, dict):
         raise Invalid("The arguments must be a table.", "Name each of them.", param="args")
     given = understood(kind, args)
@@ -393,7 +393,7 @@ def tags(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def context_of(tx: Tx, settings: Settings, answer: Answer) -> Context | None:
-    """What an advisor was sent for an answer; None where nobody knows, for it came from elsewhere
+    """The request behind an answer; None where nobody knows it, for the answer came from elsewhere
     or ended before its model could be asked."""
     if receipts.find(tx, answer.id) is None:
         return None
@@ -405,7 +405,7 @@ def context_of(tx: Tx, settings: Settings, answer: Answer) -> Context | None:
 
 
 def advisor_then(tx: Tx, answer: Answer) -> Advisor:
-    """Who gave an answer, with the name and the prompt version of that time."""
+    """The advisor of an answer, with the name and the prompt version of that time."""
     if answer.advisor_id == ASSISTANT_ID:
         return plain_assistant()
     if answer.advisor_id == SYNTHESIS_ID:

@@ -41,7 +41,7 @@ Args = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check found, the reason first."""
+    """The finding of a check, the reason first."""
 
     reason: str
     outcome: Outcome
@@ -63,7 +63,7 @@ def understood(kind: Kind, args: Mapping[str, Any] | None) -> Args:
 
 
 def check(kind: Kind, args: Mapping[str, Any], answer: str) -> Checked:
-    """What a check finds in an answer. `judge` is no check: a model has to look."""
+    """Look at an answer. `judge` is no check: a model has to look."""
     if kind == "judge":
         raise ValueError("a judged assertion is not checked in code")
     return _CHECKS[kind](args, answer)
@@ -225,7 +225,7 @@ def _lacks(args: Mapping[str, Any], answer: str) -> Checked:
 
 
 def _found(args: Mapping[str, Any], answer: str) -> bool:
-    """Whether a text stands in an answer, however its accents are coded and its lines are
+    """True if a text stands in an answer, however its accents are coded and its lines are
     broken."""
     wanted, text = _plain(args["text"]), _plain(answer)
     if args.get("ignore_case", True):
@@ -244,7 +244,7 @@ def _plain(text: str) -> str:
 
 
 def _joined(left: str, right: str) -> bool:
-    """Whether two characters belong to one word (in scripts that part their words)."""
+    """True if two characters belong to one word (in scripts that part their words)."""
     return left.isalnum() and right.isalnum() and count.words(left + right) == 1
 
 

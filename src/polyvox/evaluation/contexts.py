@@ -48,14 +48,14 @@ class SystemBlock(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: str
     text: str
     template: str = ""
-    """What it was filled from, where another prompt can be put in; empty: it stays as it is."""
+    """The template it was filled from, where another prompt can be put in; empty: it stays."""
 
 
 class SentMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """A message as it was sent."""
 
     kind: str
-    """As in a receipt: user, own, note, reference, current, exchange, synthesis."""
+    """The kind of line in a receipt: user, own, note, reference, current, exchange, synthesis."""
     role: Literal["user", "assistant"]
     text: str
     refs: tuple[str, ...] = ()
@@ -63,17 +63,17 @@ class SentMessage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Context(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Everything that is needed to ask again exactly what was asked."""
+    """A whole request, kept so that exactly the same can be asked again."""
 
     v: int = VERSION
     advisor_id: str
     slug: str = ""
     name: str
-    """As it was labelled."""
+    """The advisor's label in that request."""
     identity: str
-    """What filled the slot {identity} (a companion's is its kernel)."""
+    """The text in the slot {identity} (a companion's is its kernel)."""
     brief: str = ""
-    """What filled the slot {short}."""
+    """The text in the slot {short}."""
     versioned: str
     """The prompt version that this was made with; giving it to `with_prompt` changes nothing."""
     field: Field = "prompt"
@@ -86,7 +86,7 @@ class Context(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     k: int = 1
     n: int | None = None
     counted: str = ""
-    """What stands behind the phase's text where its turns are counted, unfilled."""
+    """The text behind the phase's where its turns are counted, unfilled."""
     blocks: tuple[SystemBlock, ...] = ()
     memory: tuple[Block, ...] = ()
     """Only what was sent."""
@@ -131,7 +131,7 @@ class Context(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def takes_prompt(self) -> bool:
-        """Whether another prompt can be put in."""
+        """True if another prompt can be put in."""
         return any(part.template and part.kind != "protocol" for part in self.blocks)
 
 
@@ -196,14 +196,6 @@ def phase_text(text: str, counted: str, k: int, n: int | None) -> str:
     return fill(whole, {"k": str(k), "n": "" if n is None else str(n)})
 
 
-def phase_of(context: Context) -> str | None:
-    """The text of the phase in force before anything was filled in; None where it is not known."""
-    for part in context.blocks:
-        if part.kind == "protocol" and part.template:
-            return part.template
-    return None
-
-
 def captured(receipt: Receipt, advisor: Advisor, recipe: Recipe | None, asked: str) -> Context:
     """The context of an answer, from its receipt. `advisor` is who it was then: that name, that
     prompt version; `recipe` the one in force now under the receipt's name, to find templates in."""
@@ -262,7 +254,7 @@ def captured(receipt: Receipt, advisor: Advisor, recipe: Recipe | None, asked: s
 
 
 def _template(text: str, known: str, values: Mapping[str, str]) -> str:
-    """What a block was filled from: the template of today where it gives that text, else the text
+    """Find the template of a block: the one of today where it gives that text, else the text
     around the identity, where it stands in there once. Empty: the block holds nothing of it."""
     slots = ("{identity}", "{short}")
     if any(slot in known for slot in slots) and fill(known, values).strip() == text:

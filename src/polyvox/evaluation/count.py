@@ -1,4 +1,4 @@
-"""What words, sentences and questions are, for checks that count them. The same for every answer.
+"""Counts of words, sentences and questions, for checks. The same for every answer.
 
 A word is what stands between spaces or dashes and has a letter or a digit in it; in scripts that do
 not part their words, every character is one. A sentence ends with its mark before a space or the
@@ -33,7 +33,7 @@ def without_code(text: str) -> str:
 
 
 def words(text: str) -> int:
-    """How many words a text has."""
+    """Count the words of a text."""
     count = 0
     for token in _APART.split(text):
         alone = len(_UNPARTED.findall(token))
@@ -43,7 +43,7 @@ def words(text: str) -> int:
 
 
 def sentences(text: str) -> int:
-    """How many sentences a text has."""
+    """Count the sentences of a text."""
     return sum(_in_line(line) for line in without_code(text).splitlines())
 
 
@@ -62,12 +62,12 @@ def _in_line(line: str) -> int:
 
 
 def questions(text: str) -> int:
-    """How many questions a text asks."""
+    """Count the questions of a text."""
     return len(_QUESTION.findall(without_code(text)))
 
 
 def ends_with_question(text: str) -> bool:
-    """Whether the last thing in it is a question."""
+    """True if the last thing in it is a question."""
     last = text.rstrip()
     while last and (last[-1] in _CLOSING or _drawn(last[-1])):
         last = last[:-1].rstrip()
@@ -75,5 +75,5 @@ def ends_with_question(text: str) -> bool:
 
 
 def _drawn(char: str) -> bool:
-    """Whether it is a little picture, as it may stand behind a question."""
+    """True for a little picture, as it may stand behind a question."""
     return unicodedata.category(char) in ("So", "Sk", "Cf", "Mn")

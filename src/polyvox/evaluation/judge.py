@@ -37,7 +37,7 @@ AGAIN = 1_000
 
 
 def judge_model(settings: Settings, models: Models) -> str | None:
-    """Who judges: the model that is set, a small cloud model with a key for it, the default one;
+    """The judge: the model that is set, a small cloud model with a key for it, the default one;
     None where there is only the embedded one."""
     named = settings.models.judge
     if not named:
@@ -46,7 +46,7 @@ def judge_model(settings: Settings, models: Models) -> str | None:
 
 
 def own_model_warning(judge: str | None, asked: Sequence[str]) -> str | None:
-    """What to say when a model judges its own answers."""
+    """Warn of a model that judges its own answers."""
     if judge is None or judge not in asked:
         return None
     return (
@@ -85,7 +85,7 @@ class Judge:
     calls: Calls
     model: str | None
     confirm: bool = False
-    """Whether a fail counts only when nobody can be found to say otherwise."""
+    """True: a fail counts only once it was asked about again."""
 
     @property
     def _name(self) -> str:
@@ -165,7 +165,7 @@ class Judge:
     async def _confirmed(
         self, subject: Subject, assertion: Assertion, repeat: int
     ) -> Judged | None:
-        """What a fail turns into when it is asked about again: None, unless two further voices
+        """Ask about a fail again. Answers None, unless two further voices
         agree that it passes."""
         voice = None
         for number in (1, 2):

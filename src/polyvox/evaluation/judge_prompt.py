@@ -1,4 +1,4 @@
-"""What a judge is asked, and what of its reply counts. Pure: no model, no store.
+"""The question to a judge, and the reading of its reply. Pure: no model, no store.
 
 What others wrote reaches the judge as JSON strings, which nothing inside them can end. Assertions
 go by ids made from the very texts that are judged, so no text can know them beforehand. A verdict
@@ -34,7 +34,7 @@ LONGEST_REASON = 2_000
 LONGEST_REPLY = 400_000
 SHOWN_AGAIN = 4_000
 FEWEST_LETTERS = 6
-"""Of a reason: less points at nothing."""
+"""A shorter reason points at nothing."""
 MOST_STARTS = 2_000
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _ESCAPED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -76,12 +76,12 @@ class KeyedAssertion:
 
 @dataclass(frozen=True, slots=True)
 class JudgeReading:
-    """What of a reply counts, by the judge's ids."""
+    """The part of a reply that counts, by the judge's ids."""
 
     verdicts: Mapping[str, tuple[str, PassFail]] = field(default_factory=dict)
     """Reason and verdict."""
     wrong: Mapping[str, str] = field(default_factory=dict)
-    """Why there is none, for every id that was asked for and not found."""
+    """The trouble with every id that was asked for and has no verdict."""
 
 
 def asked(subject: Subject, assertions: Sequence[Assertion], repeat: int) -> list[KeyedAssertion]:
@@ -124,7 +124,7 @@ def question(subject: Subject, batch: Sequence[KeyedAssertion]) -> str:
 
 
 def schema(keys: Sequence[str]) -> str:
-    """What the reply must look like, for providers that can be held to it."""
+    """The JSON schema of a reply, for providers that can be held to it."""
     row = {
         "type": "object",
         "properties": {
@@ -146,7 +146,7 @@ def schema(keys: Sequence[str]) -> str:
 
 
 def request(subject: Subject, batch: Sequence[KeyedAssertion], max_tokens: int | None) -> Request:
-    """What the judge is sent."""
+    """Build the request to the judge."""
     return Request(
         (SystemPart(prompt("judge")),),
         (ChatMessage("user", question(subject, batch)),),
@@ -201,7 +201,7 @@ _PLACEHOLDER = re.compile(
 
 
 def read(reply: str, batch: Sequence[KeyedAssertion], *, cut: bool = False) -> JudgeReading:
-    """What of a reply counts. `cut`: it ended because it had become too long."""
+    """Read the verdicts of a reply. `cut`: it ended because it had become too long."""
     keys = [keyed.key for keyed in batch]
     text = THOUGHT.sub(" ", reply[:LONGEST_REPLY])
     rows = list(_rows(text))
@@ -330,7 +330,7 @@ _DOUBT = re.compile(
 
 
 def conclusion(reason: str) -> PassFail | None:
-    """What a reason itself says of the verdict, by its last word on it; None: nothing plain. That
+    """Read the verdict that a reason itself gives, by its last word on it; None: none plain. That
     something holds, said with a doubt in the same clause, is no pass."""
     claims: list[tuple[int, PassFail]] = [
         (match.end(), "fail") for match in _FAILS.finditer(reason)

@@ -21,7 +21,7 @@ class JUnitCase:
     name: str
     outcome: Outcome
     summary: str
-    """How many of how many, in words."""
+    """Passes of repeats, in words."""
     reasons: tuple[str, ...] = ()
 
 

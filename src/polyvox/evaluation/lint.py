@@ -65,7 +65,7 @@ class LintReport:
 
     items: tuple[LintedWording, ...]
     note: str = ""
-    """Why there is none, where there is none."""
+    """The reason why nobody looked, where nobody did."""
 
 
 async def lint(

@@ -1,4 +1,4 @@
-"""What an evaluation is to find out: which assertions, on what, by whom. Decided in one commit.
+"""The plan of an evaluation: its assertions, subjects and models. Decided in one commit.
 
 The plan names ids, versions and hashes, so that a run does the same whenever it is taken up, even
 if the advisor or its assertions have changed meanwhile.
@@ -38,7 +38,7 @@ FORGOTTEN = "The answer it was drawn from was forgotten."
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """What somebody wants to have found out."""
+    """A request to evaluate assertions."""
 
     advisor: str | None = None
     """Id or slug; None: of all advisors."""

@@ -45,7 +45,7 @@ from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import Advisor, Scope, Usage
 
 FRESH_RECIPE = "council"
-"""How an advisor is asked what nobody has asked it yet."""
+"""Recipe for a question that nobody has asked an advisor yet."""
 MEANWHILE = (
     "Something of this was forgotten while it was judged. Run what could not be judged again."
 )
@@ -78,7 +78,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What an advisor answered when it was asked anew."""
+    """An advisor's answer when it was asked anew."""
 
     key: str
     """Names it: run, prompt, context, model, parameters and repeat."""
@@ -88,7 +88,7 @@ class Sample:
     context_hash: str
     prompt_hash: str
     usage: Usage | None = None
-    """What it used; None where it was kept from before."""
+    """Usage of the call; None where the sample was kept from before."""
 
 
 class Bench(Protocol):
@@ -96,7 +96,7 @@ class Bench(Protocol):
     probabilities."""
 
     async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
-        """What the advisor answers in that context with this prompt; another repeat is another
+        """Have the advisor answer in that context with this prompt; another repeat is another
         answer. Raises `ModelError` where it does not answer, `CapReached` where nothing may be
         spent any more, `Invalid` where the context cannot be replayed."""
         ...
@@ -111,18 +111,18 @@ class Bench(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where assertions are tried out."""
+    """Contexts in which assertions are tried out."""
 
     contexts: Mapping[str, Context]
     """By hash."""
     of: Mapping[str, tuple[str, ...]]
     """The hashes of each assertion's contexts; none where it has no place to be tried."""
     advisors: Mapping[str, Advisor]
-    """Those whose contexts they are, as they are now; one that is gone is not among them."""
+    """Advisors of the contexts, as they are now, without those that are gone."""
 
 
 def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Places:
-    """Where each assertion is tried out: in the context it was drawn from, with the question it
+    """Find the contexts of each assertion: the one it was drawn from, one with the question it
     has of its own, or else in every stored context of its advisor."""
     contexts: dict[str, Context] = {}
     of: dict[str, tuple[str, ...]] = {}
@@ -149,6 +149,19 @@ def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Pla
     return Places(contexts, of, advisors)
 
 
+def version_of(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
+    """An assertion as it was in this version; None where it was removed."""
+    now = assertion_rows.find(tx, assertion_id)
+    if now is None or now.number == number:
+        return now
+    for version in assertion_rows.versions(tx, assertion_id):
+        if version.number == number:
+            return replace(
+                now, number=number, text=version.text, kind=version.kind, args=version.args
+            )
+    return None
+
+
 def _today(tx: Tx, resources: Resources, context: Context) -> Context:
     """A context under the phase that the person has written since: their own text of it is part of
     what is tried out, as the advisor's prompt is."""
@@ -165,7 +178,7 @@ def _today(tx: Tx, resources: Resources, context: Context) -> Context:
 
 
 def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Context | None:
-    """What this advisor would be sent for a first message; None where that does not fit."""
+    """Compile the request for a first message to this advisor; None where it does not fit."""
     recipe = find_recipe(tx, resources.settings, FRESH_RECIPE)
     model = model_for(resources, recipe, advisor)
     facts = resources.models.facts(model)
@@ -199,7 +212,7 @@ class RoadBench:
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
-        """What the advisor answers in that context with this prompt."""
+        """Have the advisor answer in that context with this prompt."""
         context = self._context(context_hash)
         asked = self._with(context, prompt)
         model = self._model(context)
@@ -345,7 +358,7 @@ class RoadBench:
         return samples.find(tx, key)
 
     def _stands(self, tx: Tx, about: JudgedText, subject: Subject) -> bool:
-        """Whether what was judged is stored as it was read."""
+        """True if the judged text is stored as it was read."""
         try:
             if about.sample:
                 kept = self._kept(tx, about.sample, about.context_hash)
@@ -388,7 +401,7 @@ class RoadBench:
 
 @dataclass(frozen=True, slots=True)
 class JudgedText:
-    """Which text a verdict is about."""
+    """The text that a verdict is about."""
 
     sample: str
     answer_id: str | None
@@ -425,7 +438,7 @@ def road_bench(
 
 
 def _field(advisor: Advisor | None, text: str) -> Field | None:
-    """What an identity is when it is this text: the description only where it is that now. Of an
+    """Tell prompt from description: a text is the description only where it is that now. Of an
     advisor that is gone nobody knows: what it was then holds."""
     if advisor is None:
         return None

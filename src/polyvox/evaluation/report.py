@@ -32,7 +32,7 @@ class Agreements:
 
 
 def agreements(tx: Tx, advisor_id: str | None = None) -> Agreements:
-    """How verdicts compare with what a person says they should have been. Checks in code are not
+    """Compare verdicts with what a person says they should have been. Checks in code are not
     among them: they are not a matter of opinion."""
     labelled = [verdict for verdict in verdicts.overruled(tx) if verdict.judge != CODE]
     if advisor_id is not None:
@@ -73,7 +73,7 @@ class Marked:
 
 
 def marked(tx: Tx, answer_id: str) -> Marked:
-    """What is known of a stored answer; NotFound where there is none and never was a verdict."""
+    """Sum up the verdicts on a stored answer; NotFound where it and they never were."""
     every = verdicts.of_answer(tx, answer_id)
     if not every:
         turns.get_answer(tx, answer_id)

@@ -24,7 +24,6 @@ from polyvox.evaluation.plan import EvaluationRequest, plan
 from polyvox.evaluation.replay import JudgedText, Places, Prompt, RoadBench
 from polyvox.evaluation.suite import Results, Unit
 from polyvox.evaluation.tables import assertions, evaluations, verdicts
-from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.evaluation.tables.evaluations import Evaluation
 from polyvox.evaluation.tables.verdicts import Judged, Verdict
@@ -84,7 +83,7 @@ class Evaluations:
 
     @property
     def handlers(self) -> dict[str, Handler]:
-        """What the worker does for us."""
+        """Jobs that the worker runs here, by kind."""
         return {KIND: self._do}
 
     async def begin(self, scope: Scope, wish: EvaluationRequest) -> Evaluation:
@@ -216,7 +215,7 @@ class Evaluations:
 
 
 def _told(results: Results) -> str:
-    """How a run ended, in words."""
+    """Say in words how a run ended."""
     words = f"{results.passed} of {results.total} assertions passed"
     if results.failed:
         words += f", {results.failed} failed"
@@ -225,9 +224,6 @@ def _told(results: Results) -> str:
     if results.flaky:
         words += f"; {results.flaky} {'is' if results.flaky == 1 else 'are'} flaky"
     return f"{words}."
-
-
-GONE = "The assertion was removed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +236,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RunInputs:
-    """What a run works with."""
+    """Inputs of a run, read in one transaction."""
 
     assertions: Mapping[tuple[str, int], Assertion]
     places: Places
@@ -281,7 +277,7 @@ class _Run:
     done: int = 0
 
     async def unit(self, unit: Unit) -> None:
-        """Everything about one subject, repeat after repeat until it is decided."""
+        """Ask about one subject, repeat after repeat until it is decided."""
         chosen = [self.loaded.assertions.get(pair) for pair in unit.assertions]
         assertions = [assertion for assertion in chosen if assertion is not None]
         if unit.nowhere:
@@ -373,7 +369,7 @@ def _load(tx: Tx, resources: Resources, run: Evaluation, units: Sequence[Unit]) 
         pair: made
         for unit in units
         for pair in unit.assertions
-        if (made := version_of(tx, *pair)) is not None
+        if (made := replay.version_of(tx, *pair)) is not None
     }
     prompts = {unit.prompt: versions.get(tx, unit.prompt) for unit in units if unit.prompt}
     made_with = {prompt.advisor_id: prompt for prompt in prompts.values()}
@@ -395,19 +391,6 @@ def _load(tx: Tx, resources: Resources, run: Evaluation, units: Sequence[Unit]) 
         _answers(tx, units, assertions),
         {key: tuple(some) for key, some in known.items()},
     )
-
-
-def version_of(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
-    """An assertion as it was in this version; None where it was removed."""
-    now = assertion_rows.find(tx, assertion_id)
-    if now is None or now.number == number:
-        return now
-    for version in assertion_rows.versions(tx, assertion_id):
-        if version.number == number:
-            return replace(
-                now, number=number, text=version.text, kind=version.kind, args=version.args
-            )
-    return None
 
 
 def _as_of(advisor: Advisor, version: PromptVersion) -> Advisor:
@@ -448,7 +431,7 @@ def _answers(
 
 
 def _verdict(judged: Judged, repeat: int) -> Verdict:
-    """As much of a verdict as deciding needs."""
+    """Keep as much of a verdict as deciding needs."""
     return Verdict(
         "",
         "",

@@ -151,7 +151,7 @@ class ResultOut:
     subjects: list[TallyOut]
 
     @classmethod
-    def of(cls, result: AssertionResult, texts: Texts) -> ResultOut:
+    def of(cls, result: AssertionResult, texts: AssertionTextCache) -> ResultOut:
         """From the value."""
         advisor_id, advisor_name = texts.advisor(result.assertion_id)
         return shape(
@@ -313,8 +313,8 @@ class AgreementsOut:
     assertions: list[AssertionAgreement]
 
 
-class Texts:
-    """Texts of assertions, version by version, each looked up once."""
+class AssertionTextCache:
+    """AssertionTextCache of assertions, version by version, each looked up once."""
 
     def __init__(self, tx: Tx) -> None:
         self._tx, self._scope = tx, tx.scope
@@ -370,7 +370,7 @@ def name_of(tx: Tx, advisor: str | None) -> str | None:
 def evaluation_out(tx: Tx, evaluation_id: str, *, with_verdicts: bool = True) -> EvaluationOut:
     """A run with its results up to now."""
     run = seen(tx, evaluation_id)
-    texts = Texts(tx)
+    texts = AssertionTextCache(tx)
     name = name_of(tx, run.evaluation.advisor_id)
     verdicts = None
     if with_verdicts:
@@ -390,7 +390,7 @@ def listed_run(tx: Tx, run: Evaluation) -> EvaluationOut:
 
 
 def verdicts_out(
-    verdicts: Iterable[Verdict], texts: Texts, answers: Mapping[str, str] | None = None
+    verdicts: Iterable[Verdict], texts: AssertionTextCache, answers: Mapping[str, str] | None = None
 ) -> list[VerdictOut]:
     """Verdicts with their assertions' texts; `answers` are texts of samples by key."""
     return [
@@ -408,14 +408,14 @@ def verdict_out(tx: Tx, verdict: Verdict) -> VerdictOut:
     """A verdict with its assertion's text and its sample."""
     sample = samples.find(tx, verdict.sample) if verdict.sample else None
     answers = {verdict.sample: sample.text} if sample is not None else None
-    return verdicts_out([verdict], Texts(tx), answers)[0]
+    return verdicts_out([verdict], AssertionTextCache(tx), answers)[0]
 
 
 def agreements_out(tx: Tx, advisor: str | None) -> AgreementsOut:
     """Agreement of judges with people, about an advisor's assertions or about all."""
     key = None if advisor is None else advisor_id(tx, advisor)
     agreements = report.agreements(tx, key)
-    texts = Texts(tx)
+    texts = AssertionTextCache(tx)
     return AgreementsOut(
         AgreementOut.of(agreements.overall),
         [
@@ -433,7 +433,7 @@ def compared(tx: Tx, evaluation_id: str, base: str) -> ComparedOut:
     """A run beside another one; `blessed`: beside the one that was blessed last."""
     now = seen(tx, evaluation_id)
     other = _base(tx, now.evaluation, base)
-    texts = Texts(tx)
+    texts = AssertionTextCache(tx)
     changes = [
         shape(
             ChangeOut,

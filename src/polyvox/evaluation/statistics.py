@@ -1,4 +1,4 @@
-"""How sure a pass rate is, when it is decided, and how well a judge agrees with a person. Pure."""
+"""Statistics of verdicts: intervals, early decisions, agreement of judge and person. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where a true rate lies with 95 % confidence."""
+    """The interval of a true rate, with 95 % confidence."""
 
     low: float
     high: float
@@ -36,18 +36,18 @@ def wilson(passes: int, n: int, z: float = Z95) -> Interval:
 
 
 def flaky(passes: int, n: int) -> bool:
-    """Whether it sometimes passes and sometimes does not."""
+    """True if it sometimes passes and sometimes does not."""
     return 0 < passes < n
 
 
 def decided(passes: int, fails: int, repeats: int) -> bool:
-    """Whether the repeats that are left cannot change what most of them say."""
+    """True if the repeats that are left cannot change the majority."""
     left = repeats - passes - fails
     return left <= 0 or passes > fails + left or fails >= passes + left
 
 
 def most(passes: int, fails: int) -> Literal["pass", "fail", "error"]:
-    """What most verdicts say: half of them is not enough to pass, and none at all is no answer."""
+    """The majority of verdicts: half of them is not enough to pass, none at all is an error."""
     if passes + fails == 0:
         return "error"
     return "pass" if passes > fails else "fail"
@@ -55,7 +55,7 @@ def most(passes: int, fails: int) -> Literal["pass", "fail", "error"]:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How a judge's verdicts compare with what a person says they should have been."""
+    """A judge's verdicts beside what a person says they should have been."""
 
     both_pass: int
     both_fail: int
@@ -71,12 +71,12 @@ class Agreement:
 
     @property
     def tpr(self) -> float | None:
-        """Of what should pass, how much the judge passes."""
+        """True positive rate: the part of what should pass that the judge passes."""
         return _ratio(self.both_pass, self.both_pass + self.judge_fail)
 
     @property
     def tnr(self) -> float | None:
-        """Of what should fail, how much the judge fails."""
+        """True negative rate: the part of what should fail that the judge fails."""
         return _ratio(self.both_fail, self.both_fail + self.judge_pass)
 
     @property
@@ -92,7 +92,7 @@ class Agreement:
 
 
 def agreement(pairs: Iterable[tuple[Outcome, Outcome]]) -> Agreement:
-    """Of (the judge's, the person's) outcomes; an `error` on either side is no label."""
+    """Count pairs of (judge's, person's) outcomes; an `error` on either side is no label."""
     counts = {(judge, person): 0 for judge in ("pass", "fail") for person in ("pass", "fail")}
     for pair in pairs:
         if pair in counts:

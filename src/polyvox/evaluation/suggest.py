@@ -54,13 +54,13 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """Everything that could be asserted of an answer."""
+    """All suggestions for an answer."""
 
     suggestions: tuple[Suggestion, ...]
     model: str
-    """Who proposed; empty: only the rules did."""
+    """The model that proposed; empty: only the rules did."""
     note: str
-    """Why a model did not, where it did not."""
+    """The reason why no model did, where none did."""
 
 
 async def suggest(

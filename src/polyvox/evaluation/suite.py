@@ -31,7 +31,7 @@ class Unit(msgspec.Struct, frozen=True, omit_defaults=True):
     answer: str = ""
     """The id of a stored answer."""
     nowhere: str = ""
-    """Why there is no subject at all."""
+    """The reason why there is no subject at all."""
     prompt: str = ""
     """The prompt version that is tried out; empty: the one that the context was made with."""
 
@@ -55,19 +55,19 @@ def read_plan(text: str) -> tuple[Unit, ...]:
 
 
 def effective(verdict: Verdict) -> Outcome:
-    """What a verdict counts as."""
+    """The outcome that a verdict counts as."""
     return verdict.overruled or verdict.outcome
 
 
 def still_open(verdicts: Iterable[Verdict], repeats: int, *, early: bool) -> bool:
-    """Whether further repeats of an assertion on a subject are wanted, after these verdicts."""
+    """True if further repeats of an assertion on a subject are wanted, after these verdicts."""
     outcomes = [verdict.outcome for verdict in verdicts]
     passes, fails = outcomes.count("pass"), outcomes.count("fail")
     return not decided(passes, fails, repeats) if early else passes + fails < repeats
 
 
 class SubjectTally(msgspec.Struct, frozen=True):
-    """What was found out about an assertion on one subject."""
+    """Verdicts on an assertion and one subject, counted."""
 
     subject: str
     passes: int
@@ -76,12 +76,12 @@ class SubjectTally(msgspec.Struct, frozen=True):
 
     @property
     def outcome(self) -> Outcome:
-        """What most verdicts say."""
+        """The majority of the verdicts."""
         return most(self.passes, self.fails)
 
 
 class AssertionResult(msgspec.Struct, frozen=True):
-    """What was found out about an assertion."""
+    """The result of an assertion."""
 
     assertion_id: str
     number: int
@@ -90,7 +90,7 @@ class AssertionResult(msgspec.Struct, frozen=True):
     fails: int
     errors: int
     rate: float | None
-    """Of the verdicts that are no errors; None where there are none."""
+    """Passes among the verdicts that are no errors; None where there are none."""
     low: float
     high: float
     """Wilson's interval for it, 95 %."""
@@ -101,7 +101,7 @@ class AssertionResult(msgspec.Struct, frozen=True):
 
 
 class Results(msgspec.Struct, frozen=True):
-    """What a run has found out."""
+    """The results of a run."""
 
     assertions: tuple[AssertionResult, ...]
     total: int
@@ -117,7 +117,7 @@ class Results(msgspec.Struct, frozen=True):
 
 
 def results(units: Sequence[Unit], verdicts: Iterable[Verdict]) -> Results:
-    """What these verdicts say about what was planned."""
+    """Sum up the verdicts on what was planned."""
     by_subject: dict[tuple[str, int, str], list[Verdict]] = {}
     for verdict in verdicts:
         name = verdict.answer_id or verdict.context_hash or NOWHERE
@@ -207,13 +207,13 @@ class AssertionChange:
     after: Outcome | None
     change: Change
     edited: bool
-    """Whether it says something else now."""
+    """True if it says something else now."""
     rate_before: float | None
     rate_after: float | None
 
 
 def compare(base: Results, now: Results) -> list[AssertionChange]:
-    """What became of each assertion, what broke first."""
+    """Compare two runs assertion by assertion, what broke first."""
     old = {row.assertion_id: row for row in base.assertions}
     new = {row.assertion_id: row for row in now.assertions}
     changes = []

@@ -53,14 +53,14 @@ class Suite:
     name: str
     entries: tuple[AssertionEntry, ...]
     description: str = ""
-    """What is known of the advisor, in case there is none like it."""
+    """The advisor as the file tells of it, in case there is none like it."""
     makes: bool = False
-    """Whether the advisor may be made where it is missing."""
+    """True if the advisor may be made where it is missing."""
 
 
 @dataclass(slots=True)
 class ParsedAssertions:
-    """What a file holds."""
+    """The contents of a file."""
 
     suites: list[Suite] = field(default_factory=list)
     contexts: dict[str, Context] = field(default_factory=dict)

@@ -151,7 +151,7 @@ def _names(made: Assertion) -> list[str]:
 
 
 def _is(there: Assertion, made: Assertion) -> bool:
-    """Whether two assertions are one: of the same advisor and from the same place."""
+    """True if two assertions are one: of the same advisor and from the same place."""
     if there.advisor_id != made.advisor_id or there.user_input != made.user_input:
         return False
     if (there.source is None) != (made.source is None):

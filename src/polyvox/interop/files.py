@@ -36,7 +36,7 @@ def read_text(path: Path, largest: int = LARGEST) -> str:
         ) from None
 
 
-def read_beside(path: Path, name: str, largest: int = LARGEST) -> str:
+def read_beside(path: Path, name: str) -> str:
     """The text of a file that `path` names: only a plain file in the same directory is read."""
     folder = path.resolve().parent
     if not name or name != Path(name).name:
@@ -44,7 +44,7 @@ def read_beside(path: Path, name: str, largest: int = LARGEST) -> str:
     other = (folder / name).resolve()
     if other.parent != folder or not other.is_file():
         raise Invalid(f"There is no file {name!r} beside it.")
-    return read_text(other, largest)
+    return read_text(other)
 
 
 def parse_json(text: str, what: str) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -73,7 +73,7 @@ def _refuse_too_long(
 ) -> None:
     """Refuse a message that fits none of its advisors, before anything is stored. No history is
     read: that can be dropped."""
-    said = ThreadTurn(turn.id, turn.message_id, 1, turn.content, turn.said_at)
+    message = ThreadTurn(turn.id, turn.message_id, 1, turn.content, turn.said_at)
     enough = reach_of(recipe).count_upto
     refusal: TooLong | None = None
     for advisor in asked:
@@ -82,7 +82,7 @@ def _refuse_too_long(
         params = params_for(resources, recipe, advisor, facts)
         thread = Thread(
             council.voiced(recipe, advisor),
-            said,
+            message,
             answers=threads.count_answers(tx, turn, advisor.id, enough),
             ratio=ratios.ratio(tx, name),
         )

@@ -1,4 +1,4 @@
-"""What is set in a conversation, rather than said: its details, its head, what is kept out.
+"""Changes to a conversation that are set rather than said: details, head, exclusions.
 
 Each is stored with the event that tells it, in one commit, so that every tab and device that
 watches comes to the same picture. Setting something to what it is already tells nobody anything.

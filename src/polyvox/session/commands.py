@@ -31,7 +31,7 @@ from polyvox.values import ASSISTANT_ID, ENDED, SYNTHESIS_ID, Advisor, Answer, S
 
 
 class Turns:
-    """Everything a person can do with turns and answers."""
+    """The commands on turns and answers."""
 
     def __init__(self, resources: Resources, memory: Telling, on_complete: OnComplete) -> None:
         self._resources = resources

@@ -1,4 +1,4 @@
-"""Who is asked: the advisors of a conversation, and by which recipe."""
+"""The advisors of a conversation, and the recipe by which they are asked."""
 
 from __future__ import annotations
 
@@ -64,14 +64,15 @@ def everyone(tx: Tx) -> list[Advisor]:
 def council_of(
     conversation: Conversation, known: Sequence[Advisor], asked: Sequence[str] | None
 ) -> tuple[Advisor, ...]:
-    """Whom a message goes to: those it names, else the conversation's council, else every active
-    advisor, else the plain assistant. A companion is one voice: where nobody is named it is the
-    first persona, which may not be stored yet (`keep_persona`)."""
+    """Choose the advisors of a message: those it names, else the conversation's council, else every
+    active advisor, else the plain assistant. A companion is one voice: where nobody is named it is
+    the first persona, which may not be stored yet (`keep_persona`)."""
     by_id = {advisor.id: advisor for advisor in known} | {ASSISTANT_ID: plain_assistant()}
     if asked is not None:
-        chosen = [by_id[one] for one in asked if one in by_id]
+        chosen = [by_id[advisor_id] for advisor_id in asked if advisor_id in by_id]
     elif conversation.advisors is not None:
-        chosen = [by_id[one] for one in conversation.advisors if one in by_id]
+        ids = conversation.advisors
+        chosen = [by_id[advisor_id] for advisor_id in ids if advisor_id in by_id]
     elif traits_of(conversation.recipe).persona:
         chosen = [_persona(known)]
     else:
@@ -81,13 +82,13 @@ def council_of(
 
 def _persona(known: Sequence[Advisor]) -> Advisor:
     """The persona for whoever named nobody. Its slug is its id until it is stored."""
-    found = (one for one in known if one.slug == PERSONA)
-    return next(found, None) or Advisor(PERSONA, PERSONA, PERSONA.capitalize(), opening(PERSONA))
+    stored = next((advisor for advisor in known if advisor.slug == PERSONA), None)
+    return stored or Advisor(PERSONA, PERSONA, PERSONA.capitalize(), opening(PERSONA))
 
 
 async def keep_persona(resources: Resources, scope: Scope, asked: Sequence[Advisor]) -> bool:
-    """Store the persona among these that is not stored yet; whether there is one."""
-    if all(one.id != PERSONA for one in asked):
+    """Store the persona among these that is not stored yet; True if there is one."""
+    if all(advisor.id != PERSONA for advisor in asked):
         return False
     now = resources.clock()
     await resources.database.write(lambda tx: find_or_make(tx, PERSONA, now), scope)
@@ -96,7 +97,7 @@ async def keep_persona(resources: Resources, scope: Scope, asked: Sequence[Advis
 
 def with_model(asked: Sequence[Advisor], model: str | None) -> tuple[Advisor, ...]:
     """The same advisors, all asked with one model where one is given."""
-    return tuple(replace(one, model=model) if model else one for one in asked)
+    return tuple(replace(advisor, model=model) if model else advisor for advisor in asked)
 
 
 def voiced(recipe: Recipe, advisor: Advisor) -> Advisor:
@@ -110,6 +111,6 @@ def model_for(resources: Resources, recipe: Recipe, advisor: Advisor) -> str:
 
 
 def params_for(resources: Resources, recipe: Recipe, advisor: Advisor, facts: ModelFacts) -> Params:
-    """How it is asked: the advisor's word, then the recipe's, the model's, the settings'."""
+    """The parameters of a request: the advisor's, then the recipe's, the model's, the settings'."""
     base = Params(max_tokens=facts.max_tokens or resources.settings.limits.max_tokens)
     return advisor.params.over(recipe.params.over(base))

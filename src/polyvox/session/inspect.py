@@ -38,12 +38,12 @@ def view(tx: Tx, conversation_id: str, before: int | None = None, limit: int = P
     upto = head.depth if before is None else min(before - 1, head.depth)
     after = max(0, upto - limit)
     segments = threads.path(tx, head.branch_id, upto)
-    found = turns.on_path(tx, conversation_id, segments, after)
+    shown = turns.on_path(tx, conversation_id, segments, after)
     branches = turns.forks(tx, conversation_id)
-    forked = [one for ids in branches.values() for one in ids]
+    forked = [turn_id for ids in branches.values() for turn_id in ids]
     return View(
         conversation,
-        tuple((turn, _live(tx, turns.answers_of(tx, turn.id))) for turn in found),
+        tuple((turn, _live(tx, turns.answers_of(tx, turn.id))) for turn in shown),
         branches,
         turns.tips(tx, forked),
         more=after > 0,
@@ -70,7 +70,7 @@ class Inspected:
 
 
 def inspect(tx: Tx, answer_id: str) -> Inspected:
-    """What an advisor was sent for an answer, rebuilt from references."""
+    """Rebuild what an advisor was sent for an answer, from references."""
     answer = turns.get_answer(tx, answer_id)
     receipts.get(tx, answer_id)
     chain = receipts.chain(tx, answer_id)

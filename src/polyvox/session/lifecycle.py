@@ -58,11 +58,11 @@ def running_session(
     tx: Tx, settings: Settings, conversation: Conversation, now: int
 ) -> Session | None:
     """The session that a message sent now would belong to."""
-    found = sessions.open_session(tx, conversation.id)
-    if found is None or traits_of(conversation.recipe).endless:
-        return found
+    session = sessions.open_session(tx, conversation.id)
+    if session is None or traits_of(conversation.recipe).endless:
+        return session
     idle = settings.sessions.idle_minutes
-    return None if is_over(found.last_user_at, now, idle) else found
+    return None if is_over(session.last_user_at, now, idle) else session
 
 
 async def set_veto(

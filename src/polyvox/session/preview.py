@@ -121,13 +121,13 @@ class Shown:
     when: When
     vetoed: bool
     elsewhere: bool
-    """Whether it was said in a session that is none of the conversations here."""
+    """True if it was said in a session that is none of the conversations here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """What the next message's session is told; a running one: what it was told, and what may come
-    up in it."""
+    """The memory of the session that the next message belongs to: told at its start, or where it
+    comes up."""
 
     session: Session | None
     """None: the next message opens one."""
@@ -153,7 +153,7 @@ async def strip(
     recipe_name: str,
     conversation_id: str | None = None,
 ) -> Strip:
-    """What a person may look at before they speak. Nothing is stored, and no model is asked."""
+    """List what the next message's session would be told, for a person to look at."""
     place = await resources.database.read(
         lambda tx: _place(tx, resources, recipe_name, conversation_id), scope
     )
@@ -165,25 +165,30 @@ async def strip(
     before = packet_of(kept)
     if before is None:
         before = await _fresh(resources, memory, scope, place, Veto(ids))
-    small = all(resources.models.facts(one).prompts == "compact" for one in place.models)
-    told = told_to(place.recipe, before.start, ids, small=small, look=recall)
-    whence = {one.session_id for one, _ in told if one.session_id is not None}
+    small = all(resources.models.facts(model).prompts == "compact" for model in place.models)
+    listed = told_to(place.recipe, before.start, ids, small=small, look=recall)
+    whence = {item.session_id for item, _ in listed if item.session_id is not None}
     here = await resources.database.read(lambda tx: _known(tx, whence), scope)
     items = tuple(
-        Shown(one, when, one.id in ids, one.session_id is not None and one.session_id not in here)
-        for one, when in told
+        Shown(
+            item,
+            when,
+            vetoed=item.id in ids,
+            elsewhere=item.session_id is not None and item.session_id not in here,
+        )
+        for item, when in listed
     )
     degrades = (*map(str, before.start.degrades), *unwritten(before.start))
     return Strip(session, True, recall, items, degrades)
 
 
 def _known(tx: Tx, ids: Iterable[str]) -> set[str]:
-    """Those of the sessions that are here."""
-    found = set()
-    for one in ids:
+    """The ids among these that are sessions of ours."""
+    known = set()
+    for session_id in ids:
         with suppress(NotFound):
-            found.add(sessions.get(tx, one).id)
-    return found
+            known.add(sessions.get(tx, session_id).id)
+    return known
 
 
 async def _fresh(
@@ -205,6 +210,6 @@ def _place(tx: Tx, resources: Resources, recipe_name: str, conversation_id: str 
         session = running_session(tx, resources.settings, talk, resources.clock())
     recipe = council.find_recipe(tx, resources.settings, talk.recipe)
     asked = council.council_of(talk, known, None)
-    models = tuple(one.model or recipe.model or resources.models.default for one in asked)
+    models = tuple(council.model_for(resources, recipe, advisor) for advisor in asked)
     kept = companions.session(tx, session.id) if session is not None else None
     return _Place(recipe, models, talk.recall, session, kept)

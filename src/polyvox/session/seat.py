@@ -81,7 +81,7 @@ def reach_of(recipe: Recipe) -> Reach:
 
 def _base(tx: Tx, thread: Thread) -> BaseHistory | None:
     """The receipt of the advisor's newest answer in its thread: the next one builds on it."""
-    spoken = next((said.own[0] for said in reversed(thread.past) if said.own), None)
+    spoken = next((turn.own[0] for turn in reversed(thread.past) if turn.own), None)
     stored = receipts.find(tx, spoken.answer_id) if spoken is not None else None
     return None if stored is None else base_of(stored.answer_id, stored.data)
 

@@ -36,7 +36,7 @@ NOTHING = Told()
 
 
 class TurnRunner:
-    """Takes turns."""
+    """Takes turns from their message to their last answer."""
 
     def __init__(
         self, resources: Resources, memory: Telling, answers: AnswerWriter, queue: TurnQueue

@@ -53,10 +53,10 @@ class Migration:
         return statements
 
 
-def shipped(folder: Path = FOLDER) -> tuple[Migration, ...]:
+def shipped() -> tuple[Migration, ...]:
     """The migrations of this program, in order."""
     migrations = []
-    for path in sorted(folder.glob("[0-9]*.sql")):
+    for path in sorted(FOLDER.glob("[0-9]*.sql")):
         number, _, name = path.stem.partition("_")
         migrations.append(Migration(int(number), name, path.read_text(encoding="utf-8")))
     return tuple(migrations)

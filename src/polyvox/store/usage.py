@@ -85,10 +85,9 @@ def spent(
     turn_id: str | None = None,
     conversation_id: str | None = None,
     day: str | None = None,
-    since: int | None = None,
 ) -> int:
     """Nano-dollars known to be spent where all that is given holds."""
-    where, params = _where(tx.scope, conversation_id, day, since)
+    where, params = _where(tx.scope, conversation_id, day)
     if turn_id is not None:
         where += " AND answer_id IN (SELECT id FROM answers WHERE user_id = ? AND turn_id = ?)"
         params += (tx.user, turn_id)
@@ -101,12 +100,10 @@ def totals(
     by: Group | None = None,
     *,
     conversation_id: str | None = None,
-    day: str | None = None,
-    since: int | None = None,
 ) -> list[Total]:
     """Sums of each conversation, advisor, model or day (days newest first, the rest dearest
     first); without `by` one sum of everything."""
-    where, params = _where(tx.scope, conversation_id, day, since)
+    where, params = _where(tx.scope, conversation_id, None)
     key = "NULL" if by is None else _KEYS[by]
     group = "" if by is None else f" GROUP BY {key}"
     # The two databases sort NULL to different ends.
@@ -127,23 +124,18 @@ async def summary(
     by: Group | None = None,
     *,
     conversation_id: str | None = None,
-    day: str | None = None,
-    since: int | None = None,
 ) -> list[Total]:
     """`totals` in a transaction of its own."""
-    return await database.read(
-        lambda tx: totals(tx, by, conversation_id=conversation_id, day=day, since=since), scope
-    )
+    return await database.read(lambda tx: totals(tx, by, conversation_id=conversation_id), scope)
 
 
 def _where(
-    scope: Scope, conversation_id: str | None, day: str | None, since: int | None
+    scope: Scope, conversation_id: str | None, day: str | None
 ) -> tuple[str, tuple[Value, ...]]:
     conditions: tuple[tuple[str, Value], ...] = (
         ("user_id = ?", scope.user),
         ("conversation_id = ?", conversation_id),
         ("day = ?", day),
-        ("at >= ?", since),
     )
     given = [(sql, value) for sql, value in conditions if value is not None]
     return " AND ".join(sql for sql, _ in given), tuple(value for _, value in given)

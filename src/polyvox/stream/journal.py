@@ -49,7 +49,7 @@ class Committed(NamedTuple, Generic[T]):
 
 @dataclass(slots=True)
 class _Voice:
-    """What has come of one answer and is not committed yet."""
+    """The part of one answer that has come and is not committed yet."""
 
     text: list[str] = field(default_factory=list)
     thinking: list[str] = field(default_factory=list)
@@ -77,7 +77,7 @@ class _Deed:
 
 @dataclass(slots=True)
 class _Commit:
-    """What one commit is about to store."""
+    """One commit, about to be stored."""
 
     deltas: list[Delta]
     fresh: set[str]
@@ -151,7 +151,7 @@ class _Page:
         return done
 
     def _all_said(self) -> bool:
-        """Whether every answer that has begun is ending: these are the last words."""
+        """True if every answer that has begun is ending: these are the last words."""
         ending = {deed.answer_id for deed in self._deeds}
         return ending.issuperset(self._voices)
 
@@ -176,7 +176,7 @@ class _Page:
         self._timer = self._loop.call_at(self._due, self._start)
 
     def _has_room(self, at: float) -> bool:
-        """Whether a commit more at that time leaves room for those at the pace."""
+        """True if a commit more at that time leaves room for those at the pace."""
         second = [time for time in self._times if time >= at - 1]
         ends = second[0] + 1 if second else at
         return len(second) + 1 + math.ceil((ends - at) / INTERVAL) <= MOST
@@ -201,9 +201,9 @@ class _Page:
                 voice.thinking_at += len(thought)
                 voice.thinking.clear()
             if voice.text:
-                said = "".join(voice.text)
-                deltas.append(TextDelta(answer_id, said, voice.text_at))
-                voice.text_at += len(said)
+                text = "".join(voice.text)
+                deltas.append(TextDelta(answer_id, text, voice.text_at))
+                voice.text_at += len(text)
                 voice.text.clear()
         deeds, self._deeds = self._deeds, []
         self._waiting = 0

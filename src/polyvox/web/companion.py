@@ -359,7 +359,7 @@ class PersonaOut:
 
 @router.get("/api/personas", responses=responses())
 async def list_personas(app: App, who: Who) -> list[PersonaOut]:
-    """Those that come with the program, then the advisors that you talk to alone."""
+    """List the personas that come with the program, then the advisors that you talk to alone."""
     rows = await app.database.read(lambda tx: personas(tx), who)
     return [PersonaOut.of(persona) for persona in rows]
 

@@ -234,8 +234,9 @@ async def follow_events(
     live: bool = True,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """Everything after a number, then whatever happens. `id` of an event is the number to come
-    back with (as `after` or Last-Event-ID). `live=false` ends after what is stored."""
+    """Stream the events after a number, then new ones as they happen. `id` of an event is the
+    number to come back with (as `after` or Last-Event-ID). `live=false` ends after what is
+    stored."""
     number = after
     if last_event_id:
         if not last_event_id.isdecimal() or len(last_event_id) > 16:

@@ -21,7 +21,7 @@ log = logging.getLogger("polyvox.web")
 
 
 class ErrorDetail(BaseModel):
-    """What happened, and what to do."""
+    """The error and the next step."""
 
     code: str
     message: str
@@ -117,9 +117,9 @@ def install(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
         if first["type"] == "json_invalid":
             return _plain("bad_input", "The body is not valid JSON.", "Send JSON.", 400)
         param = _place(first, error.body)
-        what = f"{param}: " if param else ""
-        said = first["msg"].removeprefix("Value error, ")
-        return _plain("invalid", f"{what}{said}.", "Correct that value.", 422, param)
+        lead = f"{param}: " if param else ""
+        reason = first["msg"].removeprefix("Value error, ")
+        return _plain("invalid", f"{lead}{reason}.", "Correct that value.", 422, param)
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
@@ -143,7 +143,7 @@ def install(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
 
 
 def _place(error: dict[str, Any], body: object) -> str | None:
-    """Which value of the request is meant, as a dotted path. Where a value may be of several kinds,
+    """The dotted path of the wrong value in the request. Where a value may be of several kinds,
     the kind that was tried stands in pydantic's path too: it is no part of the body."""
     start, *parts = error["loc"]
     if start != "body":
@@ -161,10 +161,10 @@ def _place(error: dict[str, Any], body: object) -> str | None:
 
 
 def _methods(routes: Sequence[BaseRoute], path: str) -> list[str]:
-    """What can be done at a path. Of several that fit, the one without parameters is meant."""
-    found = [r for r in routes if isinstance(r, Route) and r.path_regex.match(path)]
-    exact = [route for route in found if route.path == path]
-    return sorted({method for route in exact or found for method in route.methods or ()})
+    """Methods allowed at a path; of several fitting routes, at the one without parameters."""
+    fitting = [r for r in routes if isinstance(r, Route) and r.path_regex.match(path)]
+    exact = [route for route in fitting if route.path == path]
+    return sorted({method for route in exact or fitting for method in route.methods or ()})
 
 
 def _plain(

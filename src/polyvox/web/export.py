@@ -96,7 +96,7 @@ async def export_conversation(
 
 
 class Imported(BaseModel):
-    """What became of a file."""
+    """The result of an import."""
 
     id: str
     """The conversation's id, the one it had where it was written."""

@@ -1,4 +1,4 @@
-"""Whether the server is well, for people and for machines."""
+"""Routes of health: for people and for machines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def welcome(request: Request) -> Response:
 
 
 class Health(BaseModel):
-    """How the server is."""
+    """The state of the server."""
 
     status: str
     """`ok`, or `degraded` when the database did not take the last commit."""
@@ -57,7 +57,7 @@ class Health(BaseModel):
     database: str
     default_model: str
     note: str
-    """What to know of the default model (the embedded one is tiny)."""
+    """A note on the default model (the embedded one is tiny)."""
     answers: int
     """Answers under way."""
     listeners: int

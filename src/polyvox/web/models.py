@@ -169,14 +169,14 @@ async def delete_provider(app: App, provider: Name) -> None:
 
 
 def _provider(app: Polyvox, row: ProviderRow) -> ProviderSetting:
-    said, built = decision_of(app.settings, f"providers.{row.name}"), BUILT_IN.get(row.name)
+    decision, built = decision_of(app.settings, f"providers.{row.name}"), BUILT_IN.get(row.name)
     given = app.settings.providers.get(row.name)
     return shape(
         ProviderSetting,
         _shown(row),
-        origin="built in" if said.origin == "default" else said.origin,
-        where=said.where,
-        locked=said.origin not in ("default", "page"),
+        origin="built in" if decision.origin == "default" else decision.origin,
+        where=decision.where,
+        locked=decision.origin not in ("default", "page"),
         address_fixed=built is not None and bool(built.key),
         requests_per_minute=given.requests_per_minute if given else None,
         concurrency=given.concurrency if given else None,

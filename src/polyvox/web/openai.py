@@ -28,7 +28,7 @@ from polyvox.interop.guest import Voice
 from polyvox.values import Scope, Usage
 from polyvox.web.dependencies import App, Who, local_user
 from polyvox.web.errors import body_of, failed, responses
-from polyvox.web.openai_format import ChatBody, Completion, Frame, ModelCard, ModelList
+from polyvox.web.openai_format import ChatBody, ChunkFrame, Completion, ModelCard, ModelList
 from polyvox.web.openapi import CHUNKS
 from polyvox.web.stream import HEAD
 
@@ -39,14 +39,14 @@ SAY_JSON = "Send the header Content-Type: application/json."
 
 @router.get("/v1/models", responses=responses())
 async def list_named_models(app: App, who: Who) -> ModelList:
-    """Everything that can be named as a model: advisors, councils, configured models."""
+    """List every name that stands for a model: advisors, councils, configured models."""
     cards = [
-        ModelCard(id=f"advisor:{one.slug}", created=one.created_at // 1_000_000, owned_by="polyvox")
-        for one in await app.advisors.list(who)
+        ModelCard(id=f"advisor:{row.slug}", created=row.created_at // 1_000_000, owned_by="polyvox")
+        for row in await app.advisors.list(who)
     ]
     cards += [
-        ModelCard(id=f"council:{one.slug}", created=one.created_at // 1_000_000, owned_by="polyvox")
-        for one in await app.councils.list(who)
+        ModelCard(id=f"council:{row.slug}", created=row.created_at // 1_000_000, owned_by="polyvox")
+        for row in await app.councils.list(who)
     ]
     cards += [
         ModelCard(id=name, created=0, owned_by=name.partition(":")[0])
@@ -86,8 +86,8 @@ class _Lane:
         try:
             body = ChatBody.model_validate_json(data)
         except ValidationError as error:
-            found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
-            raise RequestValidationError(found, body=_loaded(data)) from None
+            details = [{**detail, "loc": ("body", *detail["loc"])} for detail in error.errors()]
+            raise RequestValidationError(details, body=_loaded(data)) from None
         response = await complete_chat(request.app.state.polyvox, await local_user(), body)
         await response(scope, receive, send)
 
@@ -112,7 +112,7 @@ lane = Route("/v1/chat/completions", _Lane(), methods=["POST"], include_in_schem
 
 
 class Spoken(Response):
-    """What the voices say, whole or as it comes."""
+    """The reply of the voices, whole or streamed."""
 
     media_type = None
 
@@ -142,7 +142,7 @@ class Spoken(Response):
             else:
                 text = "".join([part async for part in self._source])
                 await self._note()
-                data = Frame(self._body.model).completion(text, self._finish(), self._used())
+                data = ChunkFrame(self._body.model).completion(text, self._finish(), self._used())
                 await JSONResponse(data)(scope, receive, send)
         except PolyvoxError as error:  # before the first word: a proper error status
             await failed(error)(scope, receive, send)
@@ -156,7 +156,7 @@ class Spoken(Response):
             await self._note()
 
     async def _stream(self, send: Send) -> None:
-        frame, encode, source = Frame(self._body.model), msgspec.json.encode, self._source
+        frame, encode, source = ChunkFrame(self._body.model), msgspec.json.encode, self._source
         before, after = frame.before, frame.after
         first = await anext(source, None)  # decides between a stream and an error status
         await send(HEAD)
@@ -197,9 +197,9 @@ class Spoken(Response):
         return "length" if any(voice.finish == "length" for voice in self._voices) else "stop"
 
     def _used(self) -> dict[str, int]:
-        used = [voice.usage or Usage(0, 0) for voice in self._voices]
-        prompt = sum(one.input_tokens for one in used)
-        answer = sum(one.output_tokens for one in used)
+        usages = [voice.usage or Usage(0, 0) for voice in self._voices]
+        prompt = sum(usage.input_tokens for usage in usages)
+        answer = sum(usage.output_tokens for usage in usages)
         return {
             "prompt_tokens": prompt,
             "completion_tokens": answer,

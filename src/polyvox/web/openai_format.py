@@ -1,4 +1,4 @@
-"""The OpenAI chat format: what comes in is checked here, what goes out has this shape."""
+"""The OpenAI chat format: request bodies, completions, chunks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polyvox.values import Params
 DONE = b"data: [DONE]\n\n"
 
 
-class Part(BaseModel):
+class ContentPart(BaseModel):
     """A piece of a message's content; only text is taken."""
 
     model_config = ConfigDict(extra="allow")
@@ -32,11 +32,11 @@ class ChatMessageBody(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     role: Literal["system", "developer", "user", "assistant"]
-    content: Text | list[Part] | None = None
+    content: Text | list[ContentPart] | None = None
 
 
 class StreamOptions(BaseModel):
-    """What the stream should contain."""
+    """Options of the stream."""
 
     model_config = ConfigDict(extra="allow")
     include_usage: bool | None = None
@@ -61,12 +61,12 @@ class ChatBody(BaseModel):
 
     @property
     def wants_usage(self) -> bool:
-        """Whether a stream should end with what was used."""
+        """True if a stream should end with its usage."""
         return self.stream_options is not None and bool(self.stream_options.include_usage)
 
     def visit(self) -> Visit:
-        """As the road knows it; what would change the answer and cannot be carried is refused
-        rather than dropped."""
+        """The value of the road. Options that would change the answer and cannot be carried are
+        refused rather than dropped."""
         if self.n is not None and self.n > 1:
             raise BadInput("n must be 1 here.", "Ask again for another answer.", param="n")
         for name, given in (("tools", self.tools), ("functions", self.functions)):
@@ -96,7 +96,7 @@ class ChatBody(BaseModel):
         return Visit(self.model, tuple(system), tuple(messages), params)
 
 
-def _text(content: str | Sequence[Part] | None) -> str:
+def _text(content: str | Sequence[ContentPart] | None) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     for part in content:
@@ -125,24 +125,24 @@ class ModelList(BaseModel):
     data: list[ModelCard]
 
 
-class Said(BaseModel):
-    """What was answered."""
+class CompletionMessage(BaseModel):
+    """The message of the assistant."""
 
     role: Literal["assistant"]
     content: str
 
 
-class Choice(BaseModel):
+class CompletionChoice(BaseModel):
     """The one answer."""
 
     index: int
-    message: Said
+    message: CompletionMessage
     finish_reason: Literal["stop", "length"]
     logprobs: None
 
 
-class Used(BaseModel):
-    """What was used up."""
+class CompletionUsage(BaseModel):
+    """Tokens of the completion."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -156,11 +156,11 @@ class Completion(BaseModel):
     object: Literal["chat.completion"]
     created: int
     model: str
-    choices: list[Choice]
-    usage: Used
+    choices: list[CompletionChoice]
+    usage: CompletionUsage
 
 
-class Frame:
+class ChunkFrame:
     """The constant parts of a completion's chunks."""
 
     def __init__(self, model: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, iter_route_contexts
 
 from polyvox.events import KINDS, Event
 
@@ -21,15 +21,16 @@ class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """The page, made once."""
         if self.openapi_schema is None:
-            _complete(super().openapi(), [r for r in self.routes if isinstance(r, APIRoute)])
+            routes = [context.original_route for context in iter_route_contexts(self.routes)]
+            _complete(super().openapi(), [r for r in routes if isinstance(r, APIRoute)])
         return super().openapi()
 
 
 def _complete(page: dict[str, Any], routes: Sequence[APIRoute]) -> None:
-    partial = {route.unique_id for route in routes if route.response_model_exclude_unset}
+    partial = {route.name for route in routes if route.response_model_exclude_unset}
     whole, parts = set[str](), set[str]()
     components = page["components"]["schemas"]
-    for operation in (one for row in page["paths"].values() for one in row.values()):
+    for operation in (operation for row in page["paths"].values() for operation in row.values()):
         names = parts if operation["operationId"] in partial else whole
         for response in operation["responses"].values():
             names.update(_components(response, components))

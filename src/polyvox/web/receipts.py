@@ -51,7 +51,7 @@ class SeatOut(BaseModel):
 
 
 class SentOut(BaseModel):
-    """What was put on the wire in the end, and every call that was made for it."""
+    """The request on the wire in the end, and every call that was made for it."""
 
     dialect: str
     model: str
@@ -97,7 +97,7 @@ class DescriptionOut(BaseModel):
 
 
 class ReceiptOut(BaseModel):
-    """What an advisor was sent, and why."""
+    """The request of an advisor, with its reasons."""
 
     answer_id: str
     description: DescriptionOut

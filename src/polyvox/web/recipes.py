@@ -132,8 +132,8 @@ def _standard(app: Polyvox, name: str) -> Recipe:
 def _wording(*recipes: Recipe) -> dict[Literal["full", "compact"], dict[str, str]]:
     """Our texts for every block and phase of these recipes, and of those we ship."""
     every = (*recipes, *BUILT_IN.values())
-    names = {block for one in every for block in one.blocks}
-    names |= {phase.name for one in every for phase in one.phases}
+    names = {block for recipe in every for block in recipe.blocks}
+    names |= {phase.name for recipe in every for phase in recipe.phases}
     full, compact = prompt_set("full").texts, prompt_set("compact").texts
     return {
         "full": {name: full[name] for name in sorted(names & full.keys())},

@@ -176,7 +176,7 @@ class _Server(uvicorn.Server):
         return nullcontext()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn does it, and say so."""
+        """Start as uvicorn does, and set `listening`."""
         await super().startup(sockets)
         self.listening.set()
 
@@ -207,7 +207,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def address_of(sock: socket.socket) -> str:
-    """Where a listening socket is reached."""
+    """The address of a listening socket."""
     host, port = sock.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 

@@ -149,16 +149,16 @@ def _page(app: Polyvox) -> SettingsPage:
 
 
 def _setting(app: Polyvox, name: str, field: Any) -> SettingOut:  # noqa: ANN401 - pydantic's own type
-    said, value = decision_of(app.settings, name), value_of(app.settings, name)
+    decision, value = decision_of(app.settings, name), value_of(app.settings, name)
     return SettingOut(
         name=name,
         help=field.description or "",
         value=list(value) if isinstance(value, tuple) else value,
         means="" if value else _meaning(app, name),
         default=list(field.default) if isinstance(field.default, tuple) else field.default,
-        origin=said.origin,
-        where=said.where,
-        locked=said.origin not in ("default", "page"),
+        origin=decision.origin,
+        where=decision.where,
+        locked=decision.origin not in ("default", "page"),
         **kind_of(field).model_dump(),
     )
 

@@ -95,12 +95,12 @@ _PAGE = re.compile("|".join(re.escape(p).replace(r"\{one\}", "[^/]+") for p in (
 
 
 def is_page(path: str) -> bool:
-    """Whether the page is opened at this path."""
+    """True if the page is opened at this path."""
     return _PAGE.fullmatch(path) is not None
 
 
 def is_open(path: str) -> bool:
-    """Whether anybody may read what is at this path: the page, or a file it is made of."""
+    """True if anybody may read what is at this path: the page, or a file it is made of."""
     return path.startswith("/page/") or is_page(path)
 
 
@@ -127,8 +127,8 @@ def _file(kind: str, plain: bytes, stamp: tuple[int, int], imports: tuple[str, .
 def imports_of(name: str, script: str) -> tuple[str, ...]:
     """The files that a script imports before it runs; `import()` waits until it is needed."""
     here = posixpath.dirname(name)
-    found = (posixpath.normpath(posixpath.join(here, to)) for to in _IMPORT.findall(script))
-    return tuple(dict.fromkeys(found))
+    names = (posixpath.normpath(posixpath.join(here, to)) for to in _IMPORT.findall(script))
+    return tuple(dict.fromkeys(names))
 
 
 @dataclass
@@ -142,9 +142,9 @@ class StaticPage:
     def file(self, name: str) -> File:
         """A file of the page, or NotFound."""
         if _NAME.fullmatch(name) and (kind := KINDS.get(posixpath.splitext(name)[1])):
-            found = self._read(name, kind)
-            if found is not None:
-                return found
+            file = self._read(name, kind)
+            if file is not None:
+                return file
         raise NotFound("The page has no such file.", "Open / in a browser.")
 
     def index(self) -> File:
@@ -164,16 +164,16 @@ class StaticPage:
 
     def _graph(self) -> list[str]:
         """The start and what it imports, directly or not, the nearest first."""
-        found: dict[str, None] = {}
+        graph: dict[str, None] = {}
         nearest = [START]
         for name in nearest:
-            if name in found or not _NAME.fullmatch(name):
+            if name in graph or not _NAME.fullmatch(name):
                 continue
             script = self._read(name, KINDS[".js"])
             if script is not None:
-                found[name] = None
+                graph[name] = None
                 nearest.extend(script.imports)
-        return list(found)
+        return list(graph)
 
     def _read(self, name: str, kind: str) -> File | None:
         path = self.folder / name
@@ -192,13 +192,13 @@ class StaticPage:
 
 
 def _matches(wanted: str, tag: str) -> bool:
-    """Whether an If-None-Match names this ETag."""
-    tags = (one.strip().removeprefix("W/") for one in wanted.split(","))
-    return any(one in ("*", tag) for one in tags)
+    """True if an If-None-Match names this ETag."""
+    names = (name.strip().removeprefix("W/") for name in wanted.split(","))
+    return any(name in ("*", tag) for name in names)
 
 
 def accepts(header: str, wanted: str) -> bool:
-    """Whether an Accept or Accept-Encoding header names this, by its own name."""
+    """True if an Accept or Accept-Encoding header names this, by its own name."""
     for part in header.lower().split(","):
         name, _, more = part.strip().partition(";")
         if name.strip() == wanted:
@@ -231,7 +231,7 @@ async def send_index(request: Request) -> Response:
 
 
 def wants_page(request: Request) -> bool:
-    """Whether somebody looks with a browser for a place of the page, also for one that is not."""
+    """True if a browser asks for a place of the page, also for one that does not exist."""
     machines = request.url.path.startswith(("/api/", "/v1/", "/page/"))
     html_wanted = accepts(request.headers.get("accept", ""), "text/html")
     return request.method in ("GET", "HEAD") and html_wanted and not machines

@@ -1,4 +1,4 @@
-"""What becomes of an optimisation's result: accepted, rejected, rolled back.
+"""Decisions about an optimisation's result: accept, reject, roll back.
 
 Accepting makes a new prompt version (or changes the phase's text in the recipe), in the same commit
 that notes the decision. It is refused where the text was changed since the run began, and where the
@@ -109,7 +109,7 @@ def rollback(
 def _check_phase(
     tx: Tx, resources: Resources, run: Optimisation, expected: str, force: bool
 ) -> None:
-    """Whether the phase still says what it is expected to."""
+    """Refuse a phase whose text was changed meanwhile."""
     name = run.target.removeprefix(PHASE)
     recipe = find_recipe(tx, resources.settings, run.recipe)
     if not any(phase.name == name for phase in recipe.phases):
@@ -122,7 +122,7 @@ def _check_phase(
 
 
 def _says(recipe: Recipe, name: str) -> Sequence[str]:
-    """What a phase says: the person's own text, or else ours for large and for small models."""
+    """The texts of a phase: the person's own, or else ours for large and for small models."""
     own = next(phase.text for phase in recipe.phases if phase.name == name)
     return (own,) if own else tuple(prompt_set(size).text(name) for size in ("full", "compact"))
 

@@ -29,9 +29,9 @@ from polyvox.evaluation.tables.verdicts import Outcome
 
 LEVEL = 0.05
 MOST_STEPS = 1_000_000
-"""Of working out a distribution exactly, about a second."""
+"""Steps of working out a distribution exactly: about a second."""
 GRID = 4
-"""What is filled in is rounded to quarters, which keeps the distribution small."""
+"""Filled-in scores are rounded to quarters, which keeps the distribution small."""
 _ONE_SIDED = 1.645
 
 
@@ -190,7 +190,7 @@ def _totals(answers: Mapping[int, Answer], fill: Mapping[str, Fraction]) -> list
 
 
 def worth_confirming(gain: float, verdicts: int) -> bool:
-    """Whether a lead in the search is worth fresh answers. A confirmation of so many verdicts for
+    """True if a lead in the search is worth fresh answers. A confirmation of so many verdicts for
     each prompt tells apart what differs by about 1.6 standard errors; half of that is asked for."""
     return gain > 0 and gain >= _ONE_SIDED / 2 * math.sqrt(0.5 / max(1, verdicts))
 

@@ -1,4 +1,4 @@
-"""What an optimisation has found: kept while it runs, and shown with its answers side by side.
+"""Findings of an optimisation: kept while it runs, shown with its answers side by side.
 
 Stored are ids, numbers and names of samples; texts are read where they are kept, so what was
 forgotten there is gone here too.
@@ -31,20 +31,6 @@ from polyvox.store.database import Tx
 from polyvox.values import Scope
 
 
-class Count(msgspec.Struct, frozen=True):
-    """How often something passed."""
-
-    passes: int
-    fails: int
-    errors: int
-
-    @property
-    def rate(self) -> float | None:
-        """The part that passed; None: nothing is known."""
-        known = self.passes + self.fails
-        return self.passes / known if known else None
-
-
 class CaseResult(msgspec.Struct, frozen=True):
     """One assertion in one context, before and after."""
 
@@ -54,15 +40,15 @@ class CaseResult(msgspec.Struct, frozen=True):
     guard: bool
     holdout: bool
     confirmed: bool
-    """Whether the counts are of fresh answers; else they are the search's."""
-    before: Count | None
-    after: Count | None
+    """True if the counts are of fresh answers; else they are the search's."""
+    before: Tally | None
+    after: Tally | None
     sample_before: str
     sample_after: str
 
 
 class OptimisationSummary(msgspec.Struct, frozen=True):
-    """How a run ended, in numbers."""
+    """A run's end in numbers."""
 
     ending: str
     rows: tuple[CaseResult, ...]
@@ -77,7 +63,7 @@ class OptimisationSummary(msgspec.Struct, frozen=True):
     """Chosen assertions that pass more often than before."""
     assertions: int = 0
     success: bool = False
-    """Whether every chosen assertion passed in every fresh answer."""
+    """True if every chosen assertion passed in every fresh answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +76,7 @@ class Findings:
     texts: Mapping[str, str]
     """The answers that are compared, by the names of their samples."""
     assertions: Mapping[tuple[str, int], str]
-    """What the assertions say, by id and version."""
+    """Texts of the assertions, by id and version."""
     estimate: Mapping[str, Any]
 
 
@@ -120,7 +106,7 @@ def findings(tx: Tx, optimisation_id: str) -> Findings:
 
 
 def summed(plan: OptimisationPlan, result: OptimisationResult) -> OptimisationSummary:
-    """What was found, in ids and numbers."""
+    """Sum up a result, in ids and numbers."""
     confirmed = result.confirmation
     old = confirmed.before if confirmed else result.baseline
     new = confirmed.after if confirmed else _scores(result)
@@ -181,16 +167,11 @@ def _found(
         guard,
         case.assertion.id in plan.holdouts,
         fresh,
-        _count(old, case.key),
-        None if new is None else _count(new, case.key),
+        old.tallies.get(case.key),
+        None if new is None else new.tallies.get(case.key),
         before,
         after,
     )
-
-
-def _count(scores: Scores, key: str) -> Count | None:
-    tally = scores.tallies.get(key)
-    return None if tally is None else Count(tally.passes, tally.fails, tally.errors)
 
 
 def _sides(key: str, old: Scores, new: Scores | None) -> tuple[str, str]:

@@ -1,10 +1,10 @@
-"""What a rewritten prompt must not carry over: facts, names and words of the conversations.
+"""Leaks: facts, names and words of the conversations that a rewritten prompt must not carry over.
 
 A prompt is used for everybody and every question to come. Checked in code, because a model that
 was told so forgets it: numbers, names, addresses and longer runs of words that stand in the
 conversations, and neither in the prompt before nor in the assertions, are found in the new prompt.
 
-What counts as a name is a word that the conversations write with a capital inside a sentence and
+A name is a word that the conversations write with a capital inside a sentence and
 never without. In German all nouns are, so there one such word says nothing, and two in a row count.
 """
 
@@ -28,7 +28,7 @@ _SENTENCE_END = ".!?…:\n\"“”„»«('‘-–—•*#>|"
 
 
 def leaks(new: str, known: Sequence[str], conversations: Sequence[str]) -> list[str]:
-    """What the new prompt carries over from the conversations, in its words; a few at most.
+    """Find what the new prompt carries over from the conversations; a few words at most.
     `known` is what it may hold: the prompt before, the assertions, the advisor's name."""
     carried: list[str] = []
     allowed = "\n".join(known)

@@ -53,7 +53,7 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class OptimisationResult:
-    """How a run ended."""
+    """The result of a run."""
 
     ending: Ending
     ruling: Ruling | None

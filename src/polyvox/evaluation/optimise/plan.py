@@ -1,4 +1,4 @@
-"""What an optimisation is to do: which assertions where, against which prompt, by which models.
+"""The plan of an optimisation: its assertions and contexts, its prompt, its models.
 
 Decided in one commit and written down by ids, versions and hashes, so that a run does the same
 whenever it is taken up.
@@ -19,7 +19,7 @@ from polyvox.errors import Conflict, Invalid
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
 from polyvox.evaluation.optimise.values import CONFIRMATIONS, REPEATS, Case, OptimisationPlan
-from polyvox.evaluation.replay import PHASE, PROMPT, Places, Prompt, places
+from polyvox.evaluation.replay import PHASE, PROMPT, Places, Prompt, places, version_of
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
@@ -47,7 +47,7 @@ NO_REWRITER = (
 
 @dataclass(frozen=True, slots=True)
 class OptimisationRequest:
-    """What somebody wants to have improved."""
+    """A request to improve a prompt."""
 
     advisor: str
     """Id or slug."""
@@ -173,7 +173,7 @@ def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int =
 def price_warnings(
     wish: OptimisationRequest, prepared: Prepared, cost: int | None, needed: int | None
 ) -> tuple[str, ...]:
-    """What is to be said of the budget: one that somebody names must be one that can be kept."""
+    """Warn of a budget that is too small; one that somebody names must be one that can be kept."""
     if prepared.budget is None:
         return ()
     if cost is None:
@@ -301,7 +301,7 @@ def _phase_text(
 
 
 def phase_text(recipe: Recipe, name: str, *, compact: bool = False) -> str:
-    """What a phase of a recipe says: the person's own text, else ours."""
+    """The text of a recipe's phase: the person's own, else ours."""
     for phase in recipe.phases:
         if phase.name == name:
             return phase.text or prompt_set("compact" if compact else "full").text(name)
@@ -324,7 +324,7 @@ def _models(resources: Resources, assertions: Sequence[Assertion]) -> tuple[str 
 
 
 def _holdouts(targets: Sequence[Case], part: float | None, seed: int) -> frozenset[str]:
-    """Which assertions the rewriter never sees."""
+    """Draw the assertions that the rewriter never sees."""
     ids = list(dict.fromkeys(case.assertion.id for case in targets))
     if part is None:
         part = HOLDOUT if len(ids) >= HOLDOUT_FROM else 0.0
@@ -344,13 +344,13 @@ def _holdouts(targets: Sequence[Case], part: float | None, seed: int) -> frozens
 def loaded(
     tx: Tx, resources: Resources, run: optimisations.Optimisation
 ) -> tuple[OptimisationPlan, Places]:
-    """What a stored run works with: the assertions in the versions it began with, and its
+    """Load a stored run: the assertions in the versions it began with, and its
     advisor as it was."""
     written = read(run.plan)
     named = {(name, number) for name, number, _ in (*written.targets, *written.guards)}
     assertions: dict[tuple[str, int], Assertion] = {}
     for name, number in sorted(named):
-        if (assertion := _version(tx, name, number)) is not None:
+        if (assertion := version_of(tx, name, number)) is not None:
             assertions[name, number] = assertion
     where = places(tx, resources, list(assertions.values()))
     advisors = {
@@ -391,16 +391,3 @@ def _placed(
         places_ = (context,) if context else of.get(name, ())
         cases += [Case(assertion, place) for place in places_]
     return tuple(cases)
-
-
-def _version(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
-    """An assertion as it was in a version; None where it was removed."""
-    now = assertion_rows.find(tx, assertion_id)
-    if now is None or now.number == number:
-        return now
-    for version in assertion_rows.versions(tx, assertion_id):
-        if version.number == number:
-            return replace(
-                now, number=number, text=version.text, kind=version.kind, args=version.args
-            )
-    return None

@@ -1,4 +1,4 @@
-"""What the rewriter is asked, and which of its texts are taken. Pure: no model, no store.
+"""The rewriter: a model edits the prompt, code checks what it wrote.
 
 It sees the prompt, the assertions that fail with the reasons, and short examples, all as JSON
 strings that nothing inside can end. Its text is taken only if it is a change, stays within the cap
@@ -71,7 +71,7 @@ class Failing:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is to be rewritten, and why."""
+    """One question to the rewriter: the prompt, and why it must change."""
 
     advisor: str
     prompt: Prompt
@@ -83,9 +83,9 @@ class Ask:
     earlier: tuple[tuple[str, float], ...] = ()
     """Prompts that were made from this one before, and the part of verdicts that passed."""
     allowed: tuple[str, ...] = ()
-    """What a new prompt may hold besides: every assertion that is shown, and its arguments."""
+    """Texts that a new prompt may hold besides: shown assertions and their arguments."""
     conversations: tuple[str, ...] = ()
-    """What it must carry nothing over from."""
+    """Texts that it must carry nothing over from."""
     tried: frozenset[str] = frozenset()
     """Hashes of the prompts that were tried already."""
 
@@ -132,7 +132,7 @@ def question(ask: Ask) -> str:
 
 
 def request(ask: Ask, max_tokens: int | None) -> Request:
-    """What the rewriter is sent."""
+    """Build the request to the rewriter."""
     return Request(
         (SystemPart(text_of("rewrite")),),
         (ChatMessage("user", question(ask)),),
@@ -166,7 +166,7 @@ def _storable(text: str) -> str:
 
 
 def wrong(text: str | None, ask: Ask) -> str:
-    """Why a rewritten prompt is not taken, as a sentence for whoever wrote it; empty: it is."""
+    """Say to whoever wrote a prompt why it is not taken; empty: it is."""
     if text is None:
         return "it holds no JSON object with `instructions`."
     if not text:
@@ -199,7 +199,7 @@ def kept(before: str, after: str) -> float:
 
 
 def refusal(why: str) -> str:
-    """Why an attempt was not taken, for people: what was carried over is not said again."""
+    """Say to people why an attempt was not taken, without repeating what it carried over."""
     if why.startswith("it carries over"):
         return "The rewritten prompt carried over words of the conversations, and was not taken."
     return f"The rewritten prompt was not taken: {why}"
@@ -216,7 +216,7 @@ def _short(text: str) -> str:
 
 
 def allowed_by(texts: Sequence[tuple[str, object]]) -> tuple[str, ...]:
-    """What assertions allow a prompt to hold: their texts and the values of their arguments."""
+    """Texts that assertions allow a prompt to hold: their own and the values of their arguments."""
     allowed: list[str] = []
     for text, args in texts:
         allowed.append(text)
@@ -239,7 +239,7 @@ class RoadRewriter:
     calls: Calls
     model: str
     conversations: tuple[str, ...]
-    """Everything that stands in the contexts: nothing of it may be carried over."""
+    """All texts of the contexts: nothing of them may be carried over."""
 
     async def rewrite(self, ask: Ask, number: int) -> Proposal:
         """See `Rewriter`."""
@@ -296,7 +296,7 @@ class RoadRewriter:
 
 
 def texts_of(contexts: list[Context]) -> tuple[str, ...]:
-    """What was said in these contexts: the person's words, the advisors', and what was
+    """All texts of these contexts: the person's words, the advisors', and what was
     remembered."""
     seen: dict[str, None] = {}
     for context in contexts:

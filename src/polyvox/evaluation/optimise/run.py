@@ -59,7 +59,7 @@ class Optimisations:
 
     @property
     def handlers(self) -> dict[str, Handler]:
-        """What the worker does for us."""
+        """Jobs that the worker runs here, by kind."""
         return {KIND: self._do}
 
     async def estimate(

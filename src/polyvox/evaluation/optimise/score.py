@@ -48,7 +48,7 @@ def hopeless(
     reach: float,
     front: Mapping[str, float],
 ) -> bool:
-    """Whether, if everything that is undecided passed from now on, the mean would still be below
+    """True if, with everything undecided passing from now on, the mean would still be below
     `reach`, and no case better than in the `front`."""
     most = []
     for key, tally in tallies.items():

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from polyvox.errors import PolyvoxError
 from polyvox.evaluation.replay import Prompt
 from polyvox.evaluation.tables.assertions import Assertion
@@ -51,9 +53,8 @@ class Case:
         return f"{self.assertion.id}@{self.context}"
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What was found out about one case."""
+class Tally(msgspec.Struct, frozen=True):
+    """Verdicts on one case, counted."""
 
     passes: int = 0
     fails: int = 0
@@ -61,7 +62,7 @@ class Tally:
 
     @property
     def known(self) -> int:
-        """How often there was a verdict."""
+        """Verdicts that are no errors."""
         return self.passes + self.fails
 
     @property
@@ -93,7 +94,7 @@ class JudgedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What one prompt reached in each case, by the case's key."""
+    """Tallies of one prompt, by the case's key."""
 
     tallies: Mapping[str, Tally]
     seen: tuple[JudgedAnswer, ...] = ()
@@ -114,7 +115,7 @@ class Scores:
         return sum(rates) / len(rates)
 
     def perfect(self, keys: Sequence[str]) -> bool:
-        """Whether every case passed whenever it was looked at."""
+        """True if every case passed whenever it was looked at."""
         return bool(keys) and all(self.rate(key) == 1.0 for key in keys)
 
 
@@ -129,7 +130,7 @@ class PromptAttempt:
     state: AttemptState
     scores: Scores | None = None
     note: str = ""
-    """Why it was refused or held back."""
+    """The reason for refusing it or holding it back."""
 
     @property
     def tried(self) -> Prompt:
@@ -141,7 +142,7 @@ class PromptAttempt:
 
 @dataclass(frozen=True, slots=True)
 class OptimisationPlan:
-    """What an optimisation is to do."""
+    """The plan of an optimisation."""
 
     prompt: Prompt
     targets: tuple[Case, ...]

@@ -63,17 +63,17 @@ class AssertionSource:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """How an advisor should answer: in words for a judge, or a check in code."""
+    """A rule for an advisor's answers: in words for a judge, or a check in code."""
 
     id: str
     advisor_id: str
     advisor_name: str
     number: int
-    """Of this version, from 1."""
+    """Number of this version, from 1."""
     text: str
     kind: Kind = "judge"
     args: Mapping[str, Any] = field(default_factory=dict)
-    """What a check in code needs: `min`, `max`, `text`, `pattern`, `language` …"""
+    """Arguments of a check in code: `min`, `max`, `text`, `pattern`, `language` …"""
     tags: tuple[str, ...] = ()
     active: bool = True
     source: AssertionSource | None = None
@@ -85,7 +85,7 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class AssertionVersion:
-    """What an assertion said at a time."""
+    """An assertion's words at a time."""
 
     assertion_id: str
     number: int
@@ -96,7 +96,7 @@ class AssertionVersion:
 
 
 class AssertionDetails(TypedDict, total=False):
-    """What can be changed; what is left out stays. Another text, kind or args is a new version."""
+    """Fields to change; one left out stays. Another text, kind or args is a new version."""
 
     text: str
     kind: Kind
@@ -108,7 +108,7 @@ class AssertionDetails(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class AssertionFilter:
-    """Which assertions are listed; everything given must hold."""
+    """A filter of assertions; everything given must hold."""
 
     advisor_id: str | None = None
     query: str = ""
@@ -153,7 +153,7 @@ def get_many(tx: Tx, ids: Sequence[str]) -> list[Assertion]:
 
 
 def versions(tx: Tx, assertion_id: str) -> list[AssertionVersion]:
-    """Everything an assertion (also a removed one) has said, newest first."""
+    """Every version of an assertion (also of a removed one), newest first."""
     rows = tx.all(
         "SELECT assertion_id, number, text, kind, args, created_at FROM assertion_versions"
         " WHERE user_id = ? AND assertion_id = ? ORDER BY number DESC",
@@ -202,7 +202,7 @@ def context_hashes(tx: Tx, advisor_id: str) -> list[str]:
 
 
 def is_asked(tx: Tx, question: str) -> bool:
-    """Whether some assertion has this question of its own."""
+    """True if some assertion has this question of its own."""
     sql = "SELECT 1 FROM assertions WHERE user_id = ? AND user_input = ?"
     return tx.one(sql, (tx.user, question)) is not None
 
@@ -228,7 +228,7 @@ def asserted(tx: Tx, conversation_id: str) -> list[str]:
 
 
 def name_of(tx: Tx, advisor_id: str) -> str | None:
-    """What an advisor was called by its newest assertion: it may be gone from everywhere else."""
+    """The advisor's name in its newest assertion: it may be gone from everywhere else."""
     row = tx.one(
         "SELECT advisor_name FROM assertions WHERE user_id = ? AND advisor_id = ?"
         " AND removed_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1",
@@ -250,30 +250,29 @@ def owners(tx: Tx) -> list[tuple[str, str]]:
 def add(tx: Tx, assertion: Assertion) -> Assertion:
     """A new assertion in its first version. An id that was ever given is a Conflict."""
     source = assertion.source or AssertionSource("", "", "", "", "", "")
+    row: dict[str, Value] = {
+        "user_id": tx.user,
+        "id": assertion.id,
+        "advisor_id": assertion.advisor_id,
+        "advisor_name": assertion.advisor_name,
+        "number": assertion.number,
+        "tags": _json(assertion.tags),
+        "active": int(assertion.active),
+        "source_answer": source.answer_id if assertion.source else None,
+        "source_conversation": source.conversation_id,
+        "source_turn": source.turn_id,
+        "source_input": source.user_input,
+        "source_text": source.answer,
+        "context_hash": source.context_hash,
+        "user_input": assertion.user_input,
+        "words": _words(assertion),
+        "created_at": assertion.created_at,
+        "updated_at": assertion.updated_at,
+    }
     touched = tx.run(
-        "INSERT INTO assertions (user_id, id, advisor_id, advisor_name, number, tags, active,"
-        " source_answer, source_conversation, source_turn, source_input, source_text, context_hash,"
-        " user_input, words, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (
-            tx.user,
-            assertion.id,
-            assertion.advisor_id,
-            assertion.advisor_name,
-            assertion.number,
-            _json(assertion.tags),
-            int(assertion.active),
-            source.answer_id if assertion.source else None,
-            source.conversation_id,
-            source.turn_id,
-            source.user_input,
-            source.answer,
-            source.context_hash,
-            assertion.user_input,
-            _words(assertion),
-            assertion.created_at,
-            assertion.updated_at,
-        ),
+        f"INSERT INTO assertions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+        " ON CONFLICT DO NOTHING",
+        tuple(row.values()),
     )
     if not touched:
         raise Conflict(
@@ -383,7 +382,7 @@ def restore(tx: Tx, assertion: Assertion, now: int) -> bool:
 
 
 def is_known(tx: Tx, assertion_id: str) -> bool:
-    """Whether this id was ever given."""
+    """True if this id was ever given."""
     return (
         tx.one("SELECT 1 FROM assertions WHERE user_id = ? AND id = ?", (tx.user, assertion_id))
         is not None
@@ -473,7 +472,7 @@ def _where(wanted: AssertionFilter) -> tuple[str, list[Value]]:
 
 
 def _words(assertion: Assertion) -> str:
-    """What a search looks through: folded words, each with a space before it."""
+    """The text that a search looks through: folded words, each with a space before it."""
     asked = assertion.source.user_input if assertion.source else (assertion.user_input or "")
     text = " ".join((assertion.text, *assertion.tags, asked[:2000]))
     return " " + " ".join(fold(text).split())

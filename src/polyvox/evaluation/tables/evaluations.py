@@ -9,24 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
-
 from polyvox.errors import Conflict, NotFound
-from polyvox.store.database import Row, Tx, Value
+from polyvox.store.database import Tx, Value
 from polyvox.store.pages import Page, page_of, place_in
+from polyvox.store.table import Table
 from polyvox.values import Usage
 
 EvaluationState = Literal["waiting", "running", "finished", "cancelled", "failed"]
 Mode = Literal["judge", "replay"]
 """Judge the stored answer, or have the advisor answer anew in the source's context."""
 Origin = Literal["person", "suite", "badge"]
-"""Who wanted it: somebody on a card or a list, `polyvox eval`, or the setting for live badges."""
+"""Its origin: somebody on a card or a list, `polyvox eval`, or the setting for live badges."""
 ENDED: frozenset[EvaluationState] = frozenset({"finished", "cancelled", "failed"})
-_COLUMNS = (
-    "id, advisor_id, mode, origin, answer_id, model, repeats, confirm, early, judge, judge_hash,"
-    " plan, warnings, state, total, done, calls, spent, unpriced, message, results, blessed_at,"
-    " created_at, started_at, ended_at"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +39,12 @@ class Evaluation:
     repeats: int
     confirm: bool
     early: bool
-    """Whether repeats that can change nothing are left out."""
+    """True if repeats that can change nothing are left out."""
     judge: str
     """The judge's model; empty: there is none."""
     judge_hash: str
     plan: str
-    """What is asked of what, as JSON: ids and hashes alone."""
+    """The plan as JSON: ids and hashes alone."""
     warnings: tuple[str, ...]
     state: EvaluationState
     total: int
@@ -62,9 +56,9 @@ class Evaluation:
     unpriced: int
     """Calls whose price is not known."""
     message: str
-    """Why it failed, or what to know of how it ended."""
+    """The reason for a failure, or a word on how it ended."""
     results: str | None
-    """What it found, as JSON, once it has ended."""
+    """Its results as JSON, once it has ended."""
     blessed_at: int | None
     created_at: int
     started_at: int | None
@@ -72,56 +66,26 @@ class Evaluation:
 
     @property
     def ended(self) -> bool:
-        """Whether it is over, however."""
+        """True once it is over, however."""
         return self.state in ENDED
 
 
+_TABLE = Table("evaluations", Evaluation)
+
+
 def add(tx: Tx, run: Evaluation) -> None:
-    """A new run."""
-    tx.run(
-        f"INSERT INTO evaluations (user_id, {_COLUMNS}) VALUES (?, {', '.join('?' * 25)})",
-        (
-            tx.user,
-            run.id,
-            run.advisor_id,
-            run.mode,
-            run.origin,
-            run.answer_id,
-            run.model,
-            run.repeats,
-            int(run.confirm),
-            int(run.early),
-            run.judge,
-            run.judge_hash,
-            run.plan,
-            msgspec.json.encode(run.warnings).decode(),
-            run.state,
-            run.total,
-            run.done,
-            run.calls,
-            run.spent,
-            run.unpriced,
-            run.message,
-            run.results,
-            run.blessed_at,
-            run.created_at,
-            run.started_at,
-            run.ended_at,
-        ),
-    )
+    """Store a new run."""
+    _TABLE.insert(tx, run)
 
 
 def get(tx: Tx, evaluation_id: str) -> Evaluation:
     """One run, or NotFound."""
-    row = tx.one(
-        f"SELECT {_COLUMNS} FROM evaluations WHERE user_id = ? AND id = ?",
-        (tx.user, evaluation_id),
-    )
-    if row is None:
+    run = _TABLE.one(tx, "AND id = ?", evaluation_id)
+    if run is None:
         raise NotFound(
             f"There is no evaluation {evaluation_id}.", "GET /api/evaluations lists them."
         )
-    return _evaluation(row)
+    return run
 
 
 def list_page(
@@ -143,12 +107,8 @@ def list_page(
     if before is not None:
         where += " AND (created_at < ? OR (created_at = ? AND id < ?))"
         params += place_in(before, "before")
-    rows = tx.all(
-        f"SELECT {_COLUMNS} FROM evaluations WHERE user_id = ?{where}"
-        " ORDER BY created_at DESC, id DESC LIMIT ?",
-        (tx.user, *params, limit + 1),
-    )
-    return page_of([_evaluation(row) for row in rows], limit, lambda run: run.created_at)
+    runs = _TABLE.all(tx, f"{where} ORDER BY created_at DESC, id DESC LIMIT ?", *params, limit + 1)
+    return page_of(runs, limit, lambda run: run.created_at)
 
 
 def latest(
@@ -174,16 +134,12 @@ def latest(
     if blessed:
         where += " AND blessed_at IS NOT NULL"
         order = "blessed_at"
-    row = tx.one(
-        f"SELECT {_COLUMNS} FROM evaluations WHERE user_id = ?{where} AND state = 'finished'"
-        f" AND answer_id IS NULL ORDER BY {order} DESC, id DESC LIMIT 1",
-        (tx.user, *params),
-    )
-    return None if row is None else _evaluation(row)
+    rest = " AND state = 'finished' AND answer_id IS NULL"
+    return _TABLE.one(tx, f"{where}{rest} ORDER BY {order} DESC, id DESC LIMIT 1", *params)
 
 
 def under_way(tx: Tx, answer_id: str) -> bool:
-    """Whether a stored answer is being judged, or waits for it."""
+    """True while a stored answer is judged, or waits for it."""
     row = tx.one(
         "SELECT 1 FROM evaluations WHERE user_id = ? AND answer_id = ?"
         " AND state IN ('waiting', 'running')",
@@ -246,7 +202,7 @@ def take_up(tx: Tx, evaluation_id: str, judge: str, judge_hash: str) -> None:
 
 
 def keep_results(tx: Tx, evaluation_id: str, results: str) -> None:
-    """What it has found, as JSON."""
+    """Keep its results, as JSON."""
     tx.run(
         "UPDATE evaluations SET results = ? WHERE user_id = ? AND id = ?",
         (results, tx.user, evaluation_id),
@@ -265,10 +221,3 @@ def bless(tx: Tx, evaluation_id: str, now: int | None) -> Evaluation:
         (now, tx.user, evaluation_id),
     )
     return get(tx, evaluation_id)
-
-
-def _evaluation(row: Row) -> Evaluation:
-    values = list(row)
-    values[7], values[8] = bool(row[7]), bool(row[8])
-    values[12] = tuple(msgspec.json.decode(row[12]))
-    return Evaluation(*values)

@@ -10,25 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
-
 from polyvox.errors import NotFound
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
-from polyvox.store.database import Row, Tx, Value
+from polyvox.store.database import Tx, Value
 from polyvox.store.pages import Page, page_of, place_in
+from polyvox.store.table import Table
 from polyvox.values import Usage
 
 OptimisationState = Literal["waiting", "running", "finished", "cancelled", "failed", "spent"]
 Decision = Literal["", "accepted", "rejected", "rolled back"]
 ENDED: frozenset[OptimisationState] = frozenset({"finished", "cancelled", "failed", "spent"})
-_COLUMNS = (
-    "id, advisor_id, advisor_name, target, recipe, engine, judge, optimizer, plan, estimate,"
-    " warnings, budget, base_version, base_text, state, stage, iteration, iterations, best,"
-    " best_rate, base_rate, calls, spent, unpriced, verdict, message, results, decision,"
-    " decided_at, final_text, final_version, created_at, started_at, ended_at"
-)
 _ATTEMPT = "number, parent, ask_hash, text, state, note, rate, scores, spent, created_at"
-_WARNINGS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +40,9 @@ class Optimisation:
     optimizer: str
     """The model that rewrites."""
     plan: str
-    """What is tried where, as JSON: ids and hashes alone."""
+    """The plan as JSON: ids and hashes alone."""
     estimate: str
-    """What it was expected to take, as JSON."""
+    """The most it was to take, as JSON."""
     warnings: tuple[str, ...]
     budget: int | None
     """Nano-dollars that it may spend; None: no limit of its own."""
@@ -76,7 +68,7 @@ class Optimisation:
     message: str = ""
     """The verdict in words, or why there is none."""
     results: str | None = None
-    """What was found, as JSON: ids, numbers, names of samples."""
+    """Its results as JSON: ids, numbers, names of samples."""
     decision: Decision = ""
     decided_at: int | None = None
     final_text: str | None = None
@@ -89,7 +81,7 @@ class Optimisation:
 
     @property
     def ended(self) -> bool:
-        """Whether it is over, however."""
+        """True once it is over, however."""
         return self.state in ENDED
 
 
@@ -113,28 +105,22 @@ class StoredAttempt:
     created_at: int
 
 
+_TABLE = Table("optimisations", Optimisation)
+
+
 def add(tx: Tx, run: Optimisation) -> None:
-    """A new run."""
-    values = [getattr(run, name.strip()) for name in _COLUMNS.split(",")]
-    values[_WARNINGS] = msgspec.json.encode(run.warnings).decode()
-    marks = ", ".join("?" * len(values))
-    tx.run(
-        f"INSERT INTO optimisations (user_id, {_COLUMNS}) VALUES (?, {marks})",
-        (tx.user, *values),
-    )
+    """Store a new run."""
+    _TABLE.insert(tx, run)
 
 
 def get(tx: Tx, optimisation_id: str) -> Optimisation:
     """One run, or NotFound."""
-    row = tx.one(
-        f"SELECT {_COLUMNS} FROM optimisations WHERE user_id = ? AND id = ?",
-        (tx.user, optimisation_id),
-    )
-    if row is None:
+    run = _TABLE.one(tx, "AND id = ?", optimisation_id)
+    if run is None:
         raise NotFound(
             f"There is no optimisation {optimisation_id}.", "GET /api/optimizations lists them."
         )
-    return _optimisation(row)
+    return run
 
 
 def list_page(
@@ -148,12 +134,8 @@ def list_page(
     if before is not None:
         where += " AND (created_at < ? OR (created_at = ? AND id < ?))"
         params += place_in(before, "before")
-    rows = tx.all(
-        f"SELECT {_COLUMNS} FROM optimisations WHERE user_id = ?{where}"
-        " ORDER BY created_at DESC, id DESC LIMIT ?",
-        (tx.user, *params, limit + 1),
-    )
-    return page_of([_optimisation(row) for row in rows], limit, lambda run: run.created_at)
+    runs = _TABLE.all(tx, f"{where} ORDER BY created_at DESC, id DESC LIMIT ?", *params, limit + 1)
+    return page_of(runs, limit, lambda run: run.created_at)
 
 
 def under_way(tx: Tx, advisor_id: str, target: str, recipe: str) -> Optimisation | None:
@@ -161,12 +143,8 @@ def under_way(tx: Tx, advisor_id: str, target: str, recipe: str) -> Optimisation
     whose, params = " AND recipe = ?", list[Value]([recipe])
     if not recipe:
         whose, params = " AND advisor_id = ?", [advisor_id]
-    row = tx.one(
-        f"SELECT {_COLUMNS} FROM optimisations WHERE user_id = ? AND target = ?{whose}"
-        " AND state IN ('waiting', 'running') ORDER BY created_at, id LIMIT 1",
-        (tx.user, target, *params),
-    )
-    return None if row is None else _optimisation(row)
+    rest = " AND state IN ('waiting', 'running') ORDER BY created_at, id LIMIT 1"
+    return _TABLE.one(tx, f"AND target = ?{whose}{rest}", target, *params)
 
 
 def start(tx: Tx, optimisation_id: str, now: int) -> Optimisation:
@@ -189,7 +167,7 @@ def progress(
     best_rate: float | None,
     base_rate: float | None,
 ) -> None:
-    """Where it stands."""
+    """Note its progress."""
     tx.run(
         "UPDATE optimisations SET stage = ?, iteration = ?, best = ?, best_rate = ?, base_rate = ?"
         " WHERE user_id = ? AND id = ? AND state = 'running'",
@@ -238,7 +216,7 @@ def take_up(tx: Tx, optimisation_id: str, judge: str, budget: int | None) -> Non
 
 
 def decide(tx: Tx, optimisation_id: str, decision: Decision, now: int, version: str = "") -> None:
-    """What became of its result; `version` is the prompt version that accepting it made."""
+    """Note the decision; `version` is the prompt version that accepting it made."""
     tx.run(
         "UPDATE optimisations SET decision = ?, decided_at = ?, final_version = ?"
         " WHERE user_id = ? AND id = ?",
@@ -326,9 +304,3 @@ def _told(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
                         (clean, tx.user, row_id),
                     )
     return places
-
-
-def _optimisation(row: Row) -> Optimisation:
-    values = list(row)
-    values[_WARNINGS] = tuple(msgspec.json.decode(row[_WARNINGS]))
-    return Optimisation(*values)

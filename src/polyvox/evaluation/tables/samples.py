@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Tx
-
-_COLUMNS = "key, run_id, context_hash, prompt_hash, model, repeat, text, created_at"
+from polyvox.store.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +27,22 @@ class StoredSample:
     created_at: int
 
 
+_TABLE = Table("samples", StoredSample)
+
+
 def put(tx: Tx, sample: StoredSample) -> None:
     """Keep a sample; one that is there stays as it is."""
-    tx.run(
-        f"INSERT INTO samples (user_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
-        (
-            tx.user,
-            sample.key,
-            sample.run_id,
-            sample.context_hash,
-            sample.prompt_hash,
-            sample.model,
-            sample.repeat,
-            sample.text,
-            sample.created_at,
-        ),
-    )
+    _TABLE.try_insert(tx, sample)
 
 
 def find(tx: Tx, key: str) -> StoredSample | None:
     """One sample, or None."""
-    row = tx.one(f"SELECT {_COLUMNS} FROM samples WHERE user_id = ? AND key = ?", (tx.user, key))
-    return None if row is None else StoredSample(*row)
+    return _TABLE.one(tx, "AND key = ?", key)
 
 
 def of_run(tx: Tx, run_id: str) -> list[StoredSample]:
     """Every sample of a run."""
-    rows = tx.all(
-        f"SELECT {_COLUMNS} FROM samples WHERE user_id = ? AND run_id = ? ORDER BY repeat, key",
-        (tx.user, run_id),
-    )
-    return [StoredSample(*row) for row in rows]
+    return _TABLE.all(tx, "AND run_id = ? ORDER BY repeat, key", run_id)
 
 
 @place("sample", tables=("samples",))

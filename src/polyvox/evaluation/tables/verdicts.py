@@ -7,23 +7,19 @@ word stands beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
-from polyvox.store.database import Row, Tx, Value
+from polyvox.store.database import Tx
+from polyvox.store.table import Table
 
 Outcome = Literal["pass", "fail", "error"]
 """An `error` is neither a pass nor a fail: nothing was found out."""
 CODE = "code"
 """The judge of checks that need none."""
-SOME = 400
-_COLUMNS = (
-    "id, evaluation_id, assertion_id, number, answer_id, sample, prompt_hash, context_hash, model,"
-    " judge, judge_hash, repeat, reason, outcome, overruled, created_at"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +46,7 @@ class Verdict:
     reason: str
     outcome: Outcome
     overruled: Outcome | None = None
-    """What the person says it should have been."""
+    """The person's word on what it should have been."""
     created_at: int = 0
 
     @property
@@ -69,36 +65,21 @@ class Judged:
     outcome: Outcome
 
 
+_TABLE = Table("verdicts", Verdict)
+
+
 def put(tx: Tx, verdicts: Iterable[Verdict]) -> None:
     """Store what was found out; what was an `error` before is found out now."""
+    columns = _TABLE.columns.split(", ")
+    marks = ", ".join("?" * len(columns))
     tx.many(
-        f"INSERT INTO verdicts (user_id, subject, {_COLUMNS})"
-        f" VALUES (?, ?, {', '.join('?' * 16)})"
+        f"INSERT INTO verdicts (user_id, subject, {_TABLE.columns}) VALUES (?, ?, {marks})"
         " ON CONFLICT (user_id, evaluation_id, assertion_id, number, subject, repeat) DO UPDATE"
         " SET reason = excluded.reason, outcome = excluded.outcome, judge = excluded.judge,"
         " judge_hash = excluded.judge_hash, model = excluded.model,"
         " created_at = excluded.created_at WHERE verdicts.outcome = 'error'",
         [
-            (
-                tx.user,
-                verdict.subject,
-                verdict.id,
-                verdict.evaluation_id,
-                verdict.assertion_id,
-                verdict.number,
-                verdict.answer_id,
-                verdict.sample,
-                verdict.prompt_hash,
-                verdict.context_hash,
-                verdict.model,
-                verdict.judge,
-                verdict.judge_hash,
-                verdict.repeat,
-                verdict.reason,
-                verdict.outcome,
-                verdict.overruled,
-                verdict.created_at,
-            )
+            (tx.user, verdict.subject, *(getattr(verdict, column) for column in columns))
             for verdict in verdicts
         ],
     )
@@ -106,34 +87,35 @@ def put(tx: Tx, verdicts: Iterable[Verdict]) -> None:
 
 def get(tx: Tx, verdict_id: str) -> Verdict:
     """One verdict, or NotFound."""
-    rows = _some(tx, "id = ?", (verdict_id,))
-    if not rows:
+    verdict = _TABLE.one(tx, "AND id = ?", verdict_id)
+    if verdict is None:
         raise NotFound(
             f"There is no verdict {verdict_id}.",
             "Those of a run: GET /api/evaluations/{id}, or `polyvox eval verdicts`.",
         )
-    return rows[0]
+    return verdict
 
 
 def of_evaluation(tx: Tx, evaluation_id: str) -> list[Verdict]:
     """Every verdict of a run, in the order of their repeats."""
-    return _some(tx, "evaluation_id = ?", (evaluation_id,), "repeat, created_at, id")
+    return _TABLE.all(tx, "AND evaluation_id = ? ORDER BY repeat, created_at, id", evaluation_id)
 
 
 def of_subject(tx: Tx, evaluation_id: str, subject: str, repeat: int) -> list[Verdict]:
-    """What a run has found out about one text in one repeat."""
-    where = "evaluation_id = ? AND subject = ? AND repeat = ?"
-    return _some(tx, where, (evaluation_id, subject, repeat))
+    """Verdicts of a run on one text in one repeat."""
+    where = "AND evaluation_id = ? AND subject = ? AND repeat = ? ORDER BY id"
+    return _TABLE.all(tx, where, evaluation_id, subject, repeat)
 
 
 def of_answer(tx: Tx, answer_id: str) -> list[Verdict]:
-    """Everything that was found out about a stored answer, newest first."""
-    return _some(tx, "answer_id = ?", (answer_id,), "created_at DESC, id DESC")
+    """All verdicts on a stored answer, newest first."""
+    return _TABLE.all(tx, "AND answer_id = ? ORDER BY created_at DESC, id DESC", answer_id)
 
 
 def of_assertion(tx: Tx, assertion_id: str, limit: int = 200) -> list[Verdict]:
     """The newest verdicts on an assertion, of all its versions."""
-    return _some(tx, "assertion_id = ?", (assertion_id,), "created_at DESC, id DESC", limit=limit)
+    rest = "AND assertion_id = ? ORDER BY created_at DESC, id DESC LIMIT ?"
+    return _TABLE.all(tx, rest, assertion_id, limit)
 
 
 def overrule(tx: Tx, verdict_id: str, outcome: Literal["pass", "fail"] | None, now: int) -> Verdict:
@@ -150,16 +132,9 @@ def overrule(tx: Tx, verdict_id: str, outcome: Literal["pass", "fail"] | None, n
     return get(tx, verdict_id)
 
 
-def overruled(
-    tx: Tx, *, judge: str | None = None, assertion_id: str | None = None
-) -> list[Verdict]:
+def overruled(tx: Tx) -> list[Verdict]:
     """Every verdict on which a person has had a say."""
-    where, params = "overruled IS NOT NULL", list[Value]()
-    for column, value in (("judge", judge), ("assertion_id", assertion_id)):
-        if value is not None:
-            where += f" AND {column} = ?"
-            params.append(value)
-    return _some(tx, where, params, "created_at, id")
+    return _TABLE.all(tx, "AND overruled IS NOT NULL ORDER BY created_at, id")
 
 
 @place("verdict", tables=("verdicts",))
@@ -179,18 +154,3 @@ def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
                     (clean, tx.user, verdict_id),
                 )
     return places
-
-
-def _some(
-    tx: Tx, where: str, params: Sequence[Value], order: str = "id", limit: int | None = None
-) -> list[Verdict]:
-    rows = tx.all(
-        f"SELECT {_COLUMNS} FROM verdicts WHERE user_id = ? AND {where} ORDER BY {order}"
-        f"{'' if limit is None else ' LIMIT ?'}",
-        (tx.user, *params, *(() if limit is None else (limit,))),
-    )
-    return [_verdict(row) for row in rows]
-
-
-def _verdict(row: Row) -> Verdict:
-    return Verdict(*row)

@@ -20,7 +20,7 @@ from polyvox.evaluation.suggest import Suggestions, suggest
 from polyvox.evaluation.tables import assertions as rows
 from polyvox.evaluation.tables.assertions import AssertionDetails, AssertionFilter, Kind
 from polyvox.fields import Body, Filled, Id, Message, ModelName, Text
-from polyvox.interop import assertion_import, assertion_reading
+from polyvox.interop import assertion_import, assertion_suite
 from polyvox.interop.report import Report
 from polyvox.shapes import shape
 from polyvox.store import turns
@@ -296,7 +296,7 @@ async def export_assertions(app: App, who: Who, advisor: Key) -> Response:
 
     def read(tx: Tx) -> tuple[str, str]:
         owner = assertion_room.whose(tx, advisor)
-        return assertion_reading.whole(tx, [owner]), owner[1]
+        return assertion_suite.whole(tx, [owner]), owner[1]
 
     text, name = await app.database.read(read, who)
     title = f"{file_name(name, 'advisor')} assertions.yaml"
@@ -308,7 +308,7 @@ async def export_assertions(app: App, who: Who, advisor: Key) -> Response:
 async def import_assertions(app: App, who: Who, advisor: Key, body: ImportBody) -> Report:
     """Take assertions from a file, for this advisor. Taking the same file twice adds nothing."""
     owner = await app.advisors.get(who, advisor)
-    parsed = await asyncio.to_thread(assertion_reading.understand, body.content, "The file")
+    parsed = await asyncio.to_thread(assertion_suite.understand, body.content, "The file")
     return await assertion_import.store(
         app.database, who, app.clock(), parsed, into=owner.id, dry=body.dry_run
     )
@@ -317,7 +317,7 @@ async def import_assertions(app: App, who: Who, advisor: Key, body: ImportBody) 
 @router.post("/api/assertions/import", responses=responses())
 async def import_all_assertions(app: App, who: Who, body: ImportBody) -> Report:
     """Take assertions from a file, each for the advisor that the file names."""
-    parsed = await asyncio.to_thread(assertion_reading.understand, body.content, "The file")
+    parsed = await asyncio.to_thread(assertion_suite.understand, body.content, "The file")
     return await assertion_import.store(app.database, who, app.clock(), parsed, dry=body.dry_run)
 
 

@@ -12,10 +12,10 @@ from polyvox.evaluation import report
 from polyvox.evaluation.plan import MOST_REPEATS, EvaluationRequest
 from polyvox.evaluation.shapes import (
     AgreementsOut,
+    AssertionTextCache,
     ComparedOut,
     EvaluationOut,
     RunSummary,
-    Texts,
     VerdictOut,
     advisor_id,
     agreements_out,
@@ -233,7 +233,7 @@ async def answer_verdicts(app: App, who: Who, answer: Key) -> AnswerVerdicts:
 
     def read(tx: Tx) -> AnswerVerdicts:
         marked = report.marked(tx, answer)
-        shown = verdicts_out(marked.verdicts, Texts(tx))
+        shown = verdicts_out(marked.verdicts, AssertionTextCache(tx))
         return AnswerVerdicts(answer, marked.state, marked.outcome, shown)
 
     return await app.database.read(read, who)
@@ -249,7 +249,7 @@ async def assertion_verdicts(app: App, who: Who, assertion: Key, limit: Few = 50
         rows = verdicts.of_assertion(tx, assertion, limit)
         kept = {row.sample: samples.find(tx, row.sample) for row in rows if row.sample}
         answers = {key: sample.text for key, sample in kept.items() if sample is not None}
-        return VerdictList(verdicts_out(rows, Texts(tx), answers))
+        return VerdictList(verdicts_out(rows, AssertionTextCache(tx), answers))
 
     return await app.database.read(read, who)
 

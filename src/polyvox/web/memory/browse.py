@@ -58,7 +58,7 @@ class BeforeOut(Camel):
     said_at: str | None
 
 
-class MessageOut(EpisodeOut):
+class RememberedMessageOut(EpisodeOut):
     """A remembered message, and whose it is."""
 
     advisor_id: str | None
@@ -71,7 +71,7 @@ class ItemOut(Camel):
 
     kind: Literal["fact", "message"]
     fact: FactOut | None
-    message: MessageOut | None
+    message: RememberedMessageOut | None
     before: BeforeOut | None
     others: int
     """How many other statements of the same there are."""
@@ -281,8 +281,8 @@ async def export_memory(app: App, who: Who, response: Response) -> MemoryOut:
     )
 
 
-def _message(one: Episode, excerpt: str) -> MessageOut:
-    return MessageOut(
+def _message(one: Episode, excerpt: str) -> RememberedMessageOut:
+    return RememberedMessageOut(
         session_id=one.session_id,
         message_index=one.index,
         role=one.role,
