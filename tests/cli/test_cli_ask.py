@@ -200,9 +200,11 @@ def test_ctrl_c_before_any_word(cli: Cli, provider: Provider) -> None:
     assert errors == "polyvox: stopped before any words came.\n"
 
 
-def test_ctrl_c_ends_an_exchange_between_its_rounds_too(cli: Cli, provider: Provider) -> None:
+def test_ctrl_c_ends_an_exchange_between_its_rounds_too(
+    cli: Cli, here: Here, provider: Provider
+) -> None:
     for slug in ("keeper", "builder"):
-        cli("advisors", "edit", slug, "--model", f"lab:{slug}")
+        here("advisors", "edit", slug, "--model", f"lab:{slug}")
     queue = [{"text": "first"}, {"pieces": ["second ", "x"], "gates": {"1": "no"}}]
     provider.script(keeper=queue, builder=queue)
     process = cli.begin("ask", "hi", "-a", "keeper", "-a", "builder", "--exchange", "3")

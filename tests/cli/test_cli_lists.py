@@ -162,8 +162,8 @@ def test_conversations_are_listed_shown_found_and_deleted(here: Here, provider: 
 
 
 @pytest.mark.slow
-def test_deleting_asks_first(cli: Cli) -> None:
-    cli("ask", "hi", "-a", "keeper")
+def test_deleting_asks_first(cli: Cli, here: Here) -> None:
+    here("ask", "hi", "-a", "keeper")
     with Terminal([POLYVOX, "conversations", "delete", "last"], cli.env, 100, 20) as terminal:
         terminal.until("for good?")
         terminal.type("n\r")

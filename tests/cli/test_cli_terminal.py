@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from tests.cli.desk import POLYVOX, Cli, Provider
+from tests.cli.desk import POLYVOX, Cli, Here, Provider
 from tests.cli.terminal import Terminal
 
 pytestmark = [pytest.mark.contract, pytest.mark.slow]
@@ -79,13 +79,13 @@ def test_a_very_small_terminal_gets_a_line_for_each(cli: Cli, provider: Provider
         assert terminal.end() == 0
 
 
-def test_waiting_and_thinking_can_be_seen(cli: Cli, provider: Provider) -> None:
+def test_waiting_and_thinking_can_be_seen(cli: Cli, here: Here, provider: Provider) -> None:
     provider.script(
         thinker={"thinking": "Let me ponder this.", "text": "Yes.", "gates": {"0": "on"}},
         late={"hold": "on", "text": "Late."},
     )
-    cli("advisors", "edit", "keeper", "--model", "lab:thinker")
-    cli("advisors", "edit", "builder", "--model", "lab:late")
+    here("advisors", "edit", "keeper", "--model", "lab:thinker")
+    here("advisors", "edit", "builder", "--model", "lab:late")
     with ask(cli, 120, 30, "hi", "-a", "keeper", "-a", "builder") as terminal:
         live = terminal.until("Let me ponder this.")
         assert "thinking" in live
@@ -108,9 +108,11 @@ def test_ctrl_c_in_a_terminal(cli: Cli, provider: Provider) -> None:
         assert "what had come is kept" in done
 
 
-def test_a_failure_is_shown_where_the_answer_would_be(cli: Cli, provider: Provider) -> None:
+def test_a_failure_is_shown_where_the_answer_would_be(
+    cli: Cli, here: Here, provider: Provider
+) -> None:
     provider.script(bad={"status": 402, "error": "Out of credit.", "code": "insufficient_quota"})
-    cli("advisors", "edit", "builder", "--model", "lab:bad")
+    here("advisors", "edit", "builder", "--model", "lab:bad")
     with ask(cli, 120, 30, "hi", "-a", "keeper", "-a", "builder") as terminal:
         assert terminal.end() == 0
         done = terminal.screen.text
@@ -147,8 +149,8 @@ def test_lists_fit_the_terminal(cli: Cli) -> None:
         assert sum(line.startswith("keeper") for line in lines) == 1
 
 
-def test_a_narrow_list_of_conversations_has_whole_ids(cli: Cli) -> None:
-    cli("ask", "A question that is so long that it has no room beside its id", "-a", "keeper")
+def test_a_narrow_list_of_conversations_has_whole_ids(cli: Cli, here: Here) -> None:
+    here("ask", "A question that is so long that it has no room beside its id", "-a", "keeper")
     id_ = cli("conversations", "list", "--json").json[0]["id"]
     with Terminal([POLYVOX, "conversations", "list"], cli.env, 60, 30) as terminal:
         assert terminal.end() == 0
@@ -164,11 +166,11 @@ def test_a_narrow_list_of_conversations_has_whole_ids(cli: Cli) -> None:
         assert any(line.startswith(id_) for line in terminal.screen.text.splitlines())
 
 
-def test_a_table_without_room_is_drawn_as_blocks(cli: Cli) -> None:
+def test_a_table_without_room_is_drawn_as_blocks(cli: Cli, here: Here) -> None:
     said = "Is it so that a table without room for all of this is drawn in another way?"
-    cli("ask", said, "-a", "keeper")
+    here("ask", said, "-a", "keeper")
     (session,) = cli("sessions", "list", "--json").json
-    cli("sessions", "end", session["id"])
+    here("sessions", "end", session["id"])
     why = "The account has no credit left, so nothing could be read of what was said."
     with closing(sqlite3.connect(cli.home / "polyvox.db")) as store:
         store.execute("UPDATE jobs SET state = 'failed', attempts = 6, failure = ?", (why,))
@@ -197,9 +199,9 @@ def test_a_table_without_room_is_drawn_as_blocks(cli: Cli) -> None:
         ]  # fmt: skip
 
 
-def test_what_is_known_has_room_in_a_narrow_terminal(cli: Cli) -> None:
+def test_what_is_known_has_room_in_a_narrow_terminal(cli: Cli, here: Here) -> None:
     focus = "the exam in statistics, for which there is far too much to read"
-    cli("memory", "profile", "--set", json.dumps({"current_focus": focus}))
+    here("memory", "profile", "--set", json.dumps({"current_focus": focus}))
     line = cli("memory", "profile", "--json").json["model"]["current_focus"]
     with Terminal([POLYVOX, "memory", "profile"], cli.env, 80, 30) as terminal:
         assert terminal.end() == 0

@@ -196,14 +196,6 @@ def phase_text(text: str, counted: str, k: int, n: int | None) -> str:
     return fill(whole, {"k": str(k), "n": "" if n is None else str(n)})
 
 
-def phase_of(context: Context) -> str | None:
-    """The text of the phase in force before anything was filled in; None where it is not known."""
-    for part in context.blocks:
-        if part.kind == "protocol" and part.template:
-            return part.template
-    return None
-
-
 def captured(receipt: Receipt, advisor: Advisor, recipe: Recipe | None, asked: str) -> Context:
     """The context of an answer, from its receipt. `advisor` is who it was then: that name, that
     prompt version; `recipe` the one in force now under the receipt's name, to find templates in."""

@@ -149,6 +149,19 @@ def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Pla
     return Places(contexts, of, advisors)
 
 
+def version_of(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
+    """An assertion as it was in this version; None where it was removed."""
+    now = assertion_rows.find(tx, assertion_id)
+    if now is None or now.number == number:
+        return now
+    for version in assertion_rows.versions(tx, assertion_id):
+        if version.number == number:
+            return replace(
+                now, number=number, text=version.text, kind=version.kind, args=version.args
+            )
+    return None
+
+
 def _today(tx: Tx, resources: Resources, context: Context) -> Context:
     """A context under the phase that the person has written since: their own text of it is part of
     what is tried out, as the advisor's prompt is."""

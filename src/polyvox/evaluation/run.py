@@ -24,7 +24,6 @@ from polyvox.evaluation.plan import EvaluationRequest, plan
 from polyvox.evaluation.replay import JudgedText, Places, Prompt, RoadBench
 from polyvox.evaluation.suite import Results, Unit
 from polyvox.evaluation.tables import assertions, evaluations, verdicts
-from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.evaluation.tables.evaluations import Evaluation
 from polyvox.evaluation.tables.verdicts import Judged, Verdict
@@ -227,9 +226,6 @@ def _told(results: Results) -> str:
     return f"{words}."
 
 
-GONE = "The assertion was removed."
-
-
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
     """A stored answer, and what is known of how it was made."""
@@ -373,7 +369,7 @@ def _load(tx: Tx, resources: Resources, run: Evaluation, units: Sequence[Unit]) 
         pair: made
         for unit in units
         for pair in unit.assertions
-        if (made := version_of(tx, *pair)) is not None
+        if (made := replay.version_of(tx, *pair)) is not None
     }
     prompts = {unit.prompt: versions.get(tx, unit.prompt) for unit in units if unit.prompt}
     made_with = {prompt.advisor_id: prompt for prompt in prompts.values()}
@@ -395,19 +391,6 @@ def _load(tx: Tx, resources: Resources, run: Evaluation, units: Sequence[Unit]) 
         _answers(tx, units, assertions),
         {key: tuple(some) for key, some in known.items()},
     )
-
-
-def version_of(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
-    """An assertion as it was in this version; None where it was removed."""
-    now = assertion_rows.find(tx, assertion_id)
-    if now is None or now.number == number:
-        return now
-    for version in assertion_rows.versions(tx, assertion_id):
-        if version.number == number:
-            return replace(
-                now, number=number, text=version.text, kind=version.kind, args=version.args
-            )
-    return None
 
 
 def _as_of(advisor: Advisor, version: PromptVersion) -> Advisor:

@@ -31,20 +31,6 @@ from polyvox.store.database import Tx
 from polyvox.values import Scope
 
 
-class Count(msgspec.Struct, frozen=True):
-    """Counts of passes, fails and errors."""
-
-    passes: int
-    fails: int
-    errors: int
-
-    @property
-    def rate(self) -> float | None:
-        """The part that passed; None: nothing is known."""
-        known = self.passes + self.fails
-        return self.passes / known if known else None
-
-
 class CaseResult(msgspec.Struct, frozen=True):
     """One assertion in one context, before and after."""
 
@@ -55,8 +41,8 @@ class CaseResult(msgspec.Struct, frozen=True):
     holdout: bool
     confirmed: bool
     """True if the counts are of fresh answers; else they are the search's."""
-    before: Count | None
-    after: Count | None
+    before: Tally | None
+    after: Tally | None
     sample_before: str
     sample_after: str
 
@@ -181,16 +167,11 @@ def _found(
         guard,
         case.assertion.id in plan.holdouts,
         fresh,
-        _count(old, case.key),
-        None if new is None else _count(new, case.key),
+        old.tallies.get(case.key),
+        None if new is None else new.tallies.get(case.key),
         before,
         after,
     )
-
-
-def _count(scores: Scores, key: str) -> Count | None:
-    tally = scores.tallies.get(key)
-    return None if tally is None else Count(tally.passes, tally.fails, tally.errors)
 
 
 def _sides(key: str, old: Scores, new: Scores | None) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from polyvox.errors import Conflict, Invalid
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
 from polyvox.evaluation.optimise.values import CONFIRMATIONS, REPEATS, Case, OptimisationPlan
-from polyvox.evaluation.replay import PHASE, PROMPT, Places, Prompt, places
+from polyvox.evaluation.replay import PHASE, PROMPT, Places, Prompt, places, version_of
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
@@ -350,7 +350,7 @@ def loaded(
     named = {(name, number) for name, number, _ in (*written.targets, *written.guards)}
     assertions: dict[tuple[str, int], Assertion] = {}
     for name, number in sorted(named):
-        if (assertion := _version(tx, name, number)) is not None:
+        if (assertion := version_of(tx, name, number)) is not None:
             assertions[name, number] = assertion
     where = places(tx, resources, list(assertions.values()))
     advisors = {
@@ -391,16 +391,3 @@ def _placed(
         places_ = (context,) if context else of.get(name, ())
         cases += [Case(assertion, place) for place in places_]
     return tuple(cases)
-
-
-def _version(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
-    """An assertion as it was in a version; None where it was removed."""
-    now = assertion_rows.find(tx, assertion_id)
-    if now is None or now.number == number:
-        return now
-    for version in assertion_rows.versions(tx, assertion_id):
-        if version.number == number:
-            return replace(
-                now, number=number, text=version.text, kind=version.kind, args=version.args
-            )
-    return None

@@ -10,8 +10,9 @@ from typing import Any, Literal
 import msgspec
 
 from polyvox.evaluation.optimise.estimate import RunEstimate
-from polyvox.evaluation.optimise.findings import CaseResult, Count, Findings, OptimisationSummary
+from polyvox.evaluation.optimise.findings import CaseResult, Findings, OptimisationSummary
 from polyvox.evaluation.optimise.plan import Prepared
+from polyvox.evaluation.optimise.values import Tally
 from polyvox.evaluation.statistics import wilson
 from polyvox.evaluation.tables.optimisations import (
     Decision,
@@ -175,7 +176,7 @@ class CountOut:
     high: float
 
     @classmethod
-    def of(cls, count: Count | None) -> CountOut | None:
+    def of(cls, count: Tally | None) -> CountOut | None:
         """From the value."""
         if count is None:
             return None

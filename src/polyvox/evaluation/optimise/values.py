@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from polyvox.errors import PolyvoxError
 from polyvox.evaluation.replay import Prompt
 from polyvox.evaluation.tables.assertions import Assertion
@@ -51,8 +53,7 @@ class Case:
         return f"{self.assertion.id}@{self.context}"
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(msgspec.Struct, frozen=True):
     """Verdicts on one case, counted."""
 
     passes: int = 0
