@@ -204,8 +204,7 @@ async def test_what_was_only_recalled_becomes_no_fact(
         models = old.models.model_copy(
             update={"memory": model, "default": model or "local:smollm2"}
         )
-        nest.polyvox.settings = old.model_copy(update={"models": models})
-        nest.polyvox.models.use(nest.polyvox.settings)
+        nest.polyvox._use(old.model_copy(update={"models": models}))
         nest.house.provider.script(
             "notes", Script(pieces=(json.dumps({**EMPTY, "summary": "Herons."}),))
         )

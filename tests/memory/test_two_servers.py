@@ -203,7 +203,7 @@ def use(nest: Nest, url: str, **more: Any) -> None:
     """Have a nest use the memory at this address."""
     old = nest.polyvox.settings
     memory = old.memory.model_copy(update={"url": url, **more})
-    nest.polyvox.settings = old.model_copy(update={"memory": memory})
+    nest.polyvox._use(old.model_copy(update={"memory": memory}))
 
 
 SLOW: Callable[[], bytes | None] = lambda: None  # noqa: E731 - one word for it
