@@ -127,7 +127,7 @@ const namesOf = (room) => [...room.querySelectorAll("[data-entry]")];
 /** What has the focus in `room`, told so that it can be found again. */
 function holder(room) {
   const one = /** @type {HTMLElement} */ (document.activeElement);
-  if (!one || !room?.contains(one) || one.closest("dialog")) return null;
+  if (!one || !room?.contains(one)) return null;
   const entry = /** @type {HTMLElement} */ (one.closest("[data-entry]"));
   const place = /** @type {HTMLElement} */ (one.closest("[data-place]"));
   return {
@@ -160,7 +160,11 @@ function successor(room, was) {
 export function useKeptFocus() {
   const room = useRef(null);
   const wish = useRef(null);
-  const was = holder(room.current); // before anything is drawn anew
+  const opener = useRef(null);
+  const modal = Boolean(room.current?.contains(document.activeElement) && document.activeElement.closest("dialog"));
+  // Before anything is drawn anew. Under a dialog it is what opened it, for that may go meanwhile.
+  const was = modal ? opener.current : holder(room.current);
+  opener.current = was;
   useLayoutEffect(() => {
     if (!room.current) return;
     const now = document.activeElement;
@@ -175,7 +179,7 @@ export function useKeptFocus() {
         return;
       }
     }
-    if (!was || (was.one.isConnected && now !== document.body)) return;
+    if (!was || ((modal || was.one.isConnected) && now !== document.body)) return;
     const next = was.one.isConnected ? was.one : successor(room.current, was);
     next?.focus({ preventScroll: !was.seen });
   });
