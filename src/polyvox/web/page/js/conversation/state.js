@@ -22,6 +22,8 @@ export class Live extends Snapshots {
     super(id);
     this.connection = signal("connecting");
     this.sessions = signal(0); // grows when a session may have begun or ended
+    /** @type {Promise<any>} */
+    this.choosing = Promise.resolve(); // changes of who is asked, stored in the order they were made
     this.running = computed(() => this.turns.value.filter((turn) => turn.running));
   }
 

@@ -50,6 +50,7 @@ const messageBody = (content, key, vetoed) => ({
 function sender(live) {
   const vetoed = pref(`veto.${live.id}`, []);
   return async (content, key) => {
+    await live.choosing; // the server asks whom it knows to be chosen
     const begun = await api.post(`/api/conversations/${live.id}/turns`, messageBody(content, key, vetoed));
     vetoed.value = [];
     live.sessions.value += 1;
@@ -92,9 +93,10 @@ function Conversation({ id }) {
       </p>`;
   }
   const chosen = details.advisors ?? activeIds();
-  const choose = async (ids) => {
+  const choose = (ids) => {
     live.details.value = { ...details, advisors: ids };
-    await api.patch(`/api/conversations/${id}`, { advisors: ids }).catch(notifyFailure);
+    const save = () => api.patch(`/api/conversations/${id}`, { advisors: ids });
+    live.choosing = live.choosing.then(save).catch(notifyFailure);
   };
   const above = html`<${Strip} name=${id} query=${`conversation=${id}`} changes=${live.sessions.value} />`;
   return html`
