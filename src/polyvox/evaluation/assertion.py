@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from polyvox.advisors import plain_assistant
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import Conflict, Invalid, NotFound
 from polyvox.evaluation.checks import described, understood
@@ -26,22 +25,37 @@ from polyvox.evaluation.tables.assertions import (
     AssertionVersion,
     Kind,
 )
+from polyvox.evaluation.tables.assertions import Wording as Wording
 from polyvox.evaluation.tables.past_runs import PastRun
 from polyvox.ids import new_id
 from polyvox.receive import clean
 from polyvox.resources import Resources
-from polyvox.session.council import find_recipe
+from polyvox.session.council import find_recipe, plain_assistant
 from polyvox.session.inspect import inspect
 from polyvox.settings import Settings
+from polyvox.shapes import shape
 from polyvox.store import advisors, receipts, turns, versions
 from polyvox.store.database import Tx
-from polyvox.store.pages import Page
-from polyvox.values import ASSISTANT_ID, ENDED, SYNTHESIS_ID, Advisor, Answer, Scope
+from polyvox.values import (
+    ASSISTANT_ID,
+    ENDED,
+    SYNTHESIS_ID,
+    Advisor,
+    Answer,
+    PromptVersion,
+    Scope,
+)
 
-LISTED = 5000
-"""Named in one bulk change."""
-OURS = {ASSISTANT_ID: "Assistant", SYNTHESIS_ID: "Synthesis"}
+SHORT = 140
+"""Characters of a source's texts in a list."""
+LONGEST = 2000
+"""Characters of an assertion."""
+MOST = 100
+"""Made at once."""
+MOST_TAGS = 20
+LONGEST_TAG = 40
 Action = Literal["activate", "deactivate", "remove", "tag", "untag"]
+_MARK = re.compile(r"^\s*(?:[-*•]\s+|\d{1,3}[.)]\s+|\[[ x]\]\s+)+")
 
 
 async def from_answer(
@@ -53,63 +67,26 @@ async def from_answer(
 ) -> list[Assertion]:
     """Assertions about an answer, with what its advisor had been sent. One that was drawn from it
     before, word for word, is given as it is."""
-    wordings, named = checked(given), tags(tagged)
+    wordings, named, now = checked(given), tags(tagged), resources.clock()
 
-    def read(tx: Tx) -> tuple[Answer, str, Context | None]:
+    def write(tx: Tx) -> list[Assertion]:
         answer = turns.get_answer(tx, answer_id)
         if answer.state not in ENDED:
             raise Conflict("The answer is still being written.", "Wait until it has ended.")
         context = context_of(tx, resources.settings, answer)
-        asked = turns.get_turn(tx, answer.turn_id).content
-        return answer, asked, context
-
-    answer, asked, context = await resources.database.read(read, scope)
-    now = resources.clock()
-
-    def write(tx: Tx) -> list[Assertion]:
         name = ""
         if context is not None:
             name = contexts.put(tx, context.data, now, redacted=context.redacted)
+        asked = turns.get_turn(tx, answer.turn_id).content
         source = AssertionSource(
             answer.id, answer.conversation_id, answer.turn_id, asked, answer.text, name
         )
         known = assertions.list_all(tx, AssertionFilter(answer_id=answer.id))
-        like = Assertion(
-            "",
-            answer.advisor_id,
-            answer.advisor_name,
-            1,
-            "",
-            tags=named,
-            source=source,
-            created_at=now,
-            updated_at=now,
-        )
+        like = Assertion("", answer.advisor_id, answer.advisor_name, 1, "", source=source)
+        like = replace(like, tags=named, created_at=now, updated_at=now)
         return _made(tx, known, wordings, like)
 
     return await resources.database.write(write, scope)
-
-
-def _made(
-    tx: Tx, known: Sequence[Assertion], wordings: Iterable[Wording], like: Assertion
-) -> list[Assertion]:
-    """An assertion like this one for each wording; one that is known already as it is."""
-
-    def new(wording: Wording) -> Assertion:
-        return replace(like, id=new_id(), text=wording.text, kind=wording.kind, args=wording.args)
-
-    return [_same(known, wording) or assertions.add(tx, new(wording)) for wording in wordings]
-
-
-def _same(known: Iterable[Assertion], wording: Wording) -> Assertion | None:
-    for other in known:
-        if (other.text, other.kind, dict(other.args)) == (
-            wording.text,
-            wording.kind,
-            dict(wording.args),
-        ):
-            return other
-    return None
 
 
 async def by_hand(
@@ -121,10 +98,9 @@ async def by_hand(
     user_input: str | None = None,
 ) -> list[Assertion]:
     """Assertions about an advisor, with a question of their own, or for every stored context."""
-    wordings, named = checked(given), tags(tagged)
+    wordings, named, now = checked(given), tags(tagged), resources.clock()
     if user_input is not None:
         clean(user_input, "user_input", resources.settings.limits.message_chars)
-    now = resources.clock()
 
     def write(tx: Tx) -> list[Assertion]:
         who = advisors.get(tx, advisor)
@@ -133,20 +109,23 @@ async def by_hand(
             for row in assertions.list_all(tx, AssertionFilter(advisor_id=who.id))
             if row.source is None and row.user_input == user_input
         ]
-        like = Assertion(
-            "",
-            who.id,
-            who.name,
-            1,
-            "",
-            tags=named,
-            user_input=user_input,
-            created_at=now,
-            updated_at=now,
-        )
+        like = Assertion("", who.id, who.name, 1, "", user_input=user_input)
+        like = replace(like, tags=named, created_at=now, updated_at=now)
         return _made(tx, known, wordings, like)
 
     return await resources.database.write(write, scope)
+
+
+def _made(
+    tx: Tx, known: Iterable[Assertion], wordings: Iterable[Wording], like: Assertion
+) -> list[Assertion]:
+    """An assertion like this one for each wording; one that is known already as it is."""
+    made = []
+    for wording in wordings:
+        same = next((row for row in known if row.wording == wording), None)
+        new = replace(like, id=new_id(), text=wording.text, kind=wording.kind, args=wording.args)
+        made.append(same or assertions.add(tx, new))
+    return made
 
 
 async def change(
@@ -160,13 +139,12 @@ async def change(
         new: AssertionDetails = {**details}
         if {"text", "kind", "args"} & details.keys():
             kind = details.get("kind", old.kind)
-            same = kind == old.kind
-            args = details.get("args", dict(old.args) if same else {})
-            text = details.get("text", old.text)
-            if "text" not in details and old.kind != "judge" and old.text == _told(old):
+            args = details.get("args", old.args if kind == old.kind else {})
+            text = old.text
+            if old.kind != "judge" and text == described(old.kind, old.args):
                 text = ""  # its words were those of the check; they follow it
-            new_wording = wording(text, kind, args)
-            new |= {"text": new_wording.text, "kind": new_wording.kind, "args": new_wording.args}
+            said = wording(details.get("text", text), kind, dict(args))
+            new |= {"text": said.text, "kind": said.kind, "args": said.args}
         if "tags" in details:
             new["tags"] = tags(details["tags"])
         if "user_input" in details:
@@ -183,10 +161,6 @@ async def change(
     return await resources.database.write(write, scope)
 
 
-def _told(assertion: Assertion) -> str:
-    return described(assertion.kind, assertion.args)
-
-
 async def bulk(
     resources: Resources, scope: Scope, ids: Sequence[str], action: Action, tag: str | None = None
 ) -> list[str]:
@@ -194,8 +168,6 @@ async def bulk(
     named = tags([tag]) if tag is not None else ()
     if action in ("tag", "untag") and not named:
         raise Invalid("The tag is missing.", "Name it.", param="tag")
-    if len(ids) > LISTED:
-        raise Invalid(f"{LISTED:,} at once are the most.", "Do it in parts.", param="ids")
     now = resources.clock()
 
     def write(tx: Tx) -> list[str]:
@@ -217,80 +189,61 @@ async def bulk(
     return await resources.database.write(write, scope)
 
 
-async def remove(resources: Resources, scope: Scope, assertion_id: str) -> None:
-    """Take an assertion off the list; verdicts keep what it said."""
-    now = resources.clock()
-    await resources.database.write(lambda tx: assertions.remove(tx, assertion_id, now), scope)
-
-
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A page of an advisor's assertions."""
+class AssertionOut:
+    """An assertion as it is now."""
 
+    id: str
     advisor_id: str
     advisor_name: str
-    page: Page[Assertion]
+    version: int
+    text: str
+    kind: Kind
+    args: Mapping[str, Any]
     tags: tuple[str, ...]
-    """All that the advisor's assertions have."""
+    active: bool
+    source: AssertionSource | None
+    """In a list with the first words of its texts."""
+    user_input: str | None
+    created_at: int
+    updated_at: int
+
+    @classmethod
+    def of(cls, assertion: Assertion, *, whole: bool = False) -> AssertionOut:
+        """From the value; `whole`: with the source's texts as they are."""
+        source = assertion.source
+        if source is not None and not whole:
+            source = replace(
+                source, user_input=_short(source.user_input), answer=_short(source.answer)
+            )
+        return shape(cls, assertion, version=assertion.number, source=source)
 
 
-async def listed(
-    resources: Resources,
-    scope: Scope,
-    advisor: str,
-    wanted: AssertionFilter,
-    limit: int,
-    after: str | None = None,
-) -> Listed:
-    """An advisor's assertions, in the order they were made."""
-
-    def read(tx: Tx) -> Listed:
-        advisor_id, name = whose(tx, advisor)
-        only = AssertionFilter(
-            advisor_id, wanted.query, wanted.tag, wanted.kind, wanted.active, wanted.answer_id
-        )
-        page = assertions.list_page(tx, only, limit, after)
-        return Listed(advisor_id, name, page, tuple(assertions.tags_of(tx, advisor_id)))
-
-    return await resources.database.read(read, scope)
-
-
-def whose(tx: Tx, key: str) -> tuple[str, str]:
-    """Id and name of who is meant: an advisor by id or slug, also a removed one by its id as long
-    as it has assertions; the plain assistant, and syntheses."""
-    advisor = advisors.find(tx, key)
-    if advisor is not None:
-        return advisor.id, advisor.name
-    if key in OURS:
-        return key, OURS[key]
-    gone = assertions.name_of(tx, key)
-    if gone is not None:
-        return key, gone
-    advisor = advisors.get(tx, key)
-    return advisor.id, advisor.name
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHORT else f"{line[: SHORT - 1].rstrip()}…"
 
 
 @dataclass(frozen=True, slots=True)
 class History:
     """An assertion with all of its past."""
 
-    assertion: Assertion
-    versions: tuple[AssertionVersion, ...]
+    assertion: AssertionOut
+    versions: list[AssertionVersion]
     """Newest first."""
-    runs: tuple[PastRun, ...]
-    """Runs that another program had made."""
+    runs: list[PastRun]
+    """Runs that another program had made, word for word."""
 
 
-async def history(resources: Resources, scope: Scope, assertion_id: str) -> History:
+def history(tx: Tx, assertion_id: str) -> History:
     """An assertion with its versions, and the runs that came with it from elsewhere."""
-
-    def read(tx: Tx) -> History:
-        assertion = assertions.get(tx, assertion_id)
-        runs = past_runs.of_answer(tx, assertion.source.answer_id) if assertion.source else []
-        mine = [run for run in runs if _about(run, assertion)]
-        return History(assertion, tuple(assertions.versions(tx, assertion_id)), tuple(mine))
-
-    return await resources.database.read(read, scope)
+    assertion = assertions.get(tx, assertion_id)
+    runs = past_runs.of_answer(tx, assertion.source.answer_id) if assertion.source else []
+    return History(
+        AssertionOut.of(assertion, whole=True),
+        assertions.versions(tx, assertion_id),
+        [run for run in runs if _about(run, assertion)],
+    )
 
 
 def _about(run: PastRun, assertion: Assertion) -> bool:
@@ -304,69 +257,28 @@ def _about(run: PastRun, assertion: Assertion) -> bool:
     )
 
 
-async def get(resources: Resources, scope: Scope, assertion_id: str) -> Assertion:
-    """One assertion, or NotFound."""
-    return await resources.database.read(lambda tx: assertions.get(tx, assertion_id), scope)
-
-
-async def of_answer(resources: Resources, scope: Scope, answer_id: str) -> list[Assertion]:
-    """List the assertions that were drawn from an answer."""
-
-    def read(tx: Tx) -> list[Assertion]:
-        turns.get_answer(tx, answer_id)
-        return assertions.list_all(tx, AssertionFilter(answer_id=answer_id))
-
-    return await resources.database.read(read, scope)
-
-
-async def asserted(resources: Resources, scope: Scope, conversation_id: str) -> list[str]:
-    """The answers of a conversation that assertions were drawn from."""
-    return await resources.database.read(lambda tx: assertions.asserted(tx, conversation_id), scope)
-
-
-LONGEST = 2000
-"""Characters of an assertion."""
-MOST = 100
-"""Made at once."""
-MOST_TAGS = 20
-LONGEST_TAG = 40
-_MARK = re.compile(r"^\s*(?:[-*•]\s+|\d{1,3}[.)]\s+|\[[ x]\]\s+)+")
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """The words and the kind of an assertion, stored or not."""
-
-    text: str
-    kind: Kind = "judge"
-    args: Mapping[str, Any] = field(default_factory=dict)
-
-
 def lines(text: str) -> list[str]:
     """One assertion per line, without the marks of a list."""
     stripped = (_MARK.sub("", line).strip() for line in text.splitlines())
     return [line for line in stripped if line]
 
 
-def checked(wordings: Iterable[Wording], most: int = MOST) -> list[Wording]:
+def checked(wordings: Iterable[Wording]) -> list[Wording]:
     """The wordings, if all of them can be stored; each is there once, checks have words."""
-    distinct: dict[tuple[str, str, str], Wording] = {}
+    distinct: list[Wording] = []
     for given in wordings:
-        clean_wording = wording(given.text, given.kind, given.args)
-        distinct.setdefault(
-            (clean_wording.text, clean_wording.kind, repr(clean_wording.args)), clean_wording
-        )
+        worded = wording(given.text, given.kind, given.args)
+        if worded not in distinct:
+            distinct.append(worded)
     if not distinct:
         raise Invalid("There is no assertion in it.", "Write at least one.", param="texts")
-    if len(distinct) > most:
-        raise Invalid(f"{len(distinct):,} assertions are too many; {most} at once.", param="texts")
-    return list(distinct.values())
+    if len(distinct) > MOST:
+        raise Invalid(f"{len(distinct):,} assertions are too many; {MOST} at once.", param="texts")
+    return distinct
 
 
-def wording(text: str, kind: Kind, args: object) -> Wording:
+def wording(text: str, kind: Kind, args: Mapping[str, Any] | None) -> Wording:
     """Check one wording; a check without words gets some."""
-    if args is not None and not isinstance(args, dict):
-        raise Invalid("The arguments must be a table.", "Name each of them.", param="args")
     given = understood(kind, args)
     line = " ".join(text.split())
     if not line and kind != "judge":
@@ -419,6 +331,11 @@ def advisor_then(tx: Tx, answer: Answer) -> Advisor:
         version = versions.get(tx, answer.prompt_version_id)
     except NotFound:  # an imported answer may name a version that did not come with it
         return then
+    return as_of(then, version)
+
+
+def as_of(advisor: Advisor, version: PromptVersion) -> Advisor:
+    """The advisor with the identity of a prompt version."""
     if version.field == "prompt":
-        return replace(then, prompt=version.text)
-    return replace(then, prompt=None, description=version.text)
+        return replace(advisor, prompt=version.text, version_id=version.id)
+    return replace(advisor, prompt=None, description=version.text, version_id=version.id)

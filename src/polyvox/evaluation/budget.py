@@ -20,7 +20,6 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from polyvox.caps import check_caps
 from polyvox.errors import CapReached
 from polyvox.events import NANO
 from polyvox.models.base import AttemptLog, Request
@@ -28,6 +27,7 @@ from polyvox.models.wire import estimated_tokens
 from polyvox.resources import Resources
 from polyvox.store import usage
 from polyvox.store.database import Tx
+from polyvox.store.usage import check_caps
 from polyvox.values import Scope, Usage
 
 T = TypeVar("T")
@@ -37,10 +37,6 @@ Note = Callable[[Tx, Usage], None]
 MARGIN = 1.25
 """Factor by which an input may be larger than estimated."""
 MAX_TOKENS = 4_096
-
-
-def _uncounted(tx: Tx, used: Usage) -> None:
-    del tx, used
 
 
 @dataclass(slots=True, eq=False)
@@ -107,7 +103,7 @@ class Calls:
     scope: Scope
     purpose: str = "evaluation"
     """Under this name its usage is summed, among the advisors too."""
-    note: Note = _uncounted
+    note: Note | None = None
     budget: RunBudget = field(default_factory=RunBudget)
     _room: asyncio.Semaphore = field(init=False)
 
@@ -178,7 +174,8 @@ class Calls:
             usage.record(
                 tx, usage=used, model=model, advisor_id=self.purpose, at=now, purpose=self.purpose
             )
-            self.note(tx, used)
+            if self.note is not None:
+                self.note(tx, used)
 
         await self.resources.database.write(write, self.scope)
         self.budget.spent += used.cost or 0

@@ -28,7 +28,6 @@ from polyvox.evaluation.tables.assertions import Kind
 from polyvox.evaluation.tables.verdicts import Outcome
 from polyvox.receive import clean
 
-COUNTED = ("words", "sentences", "questions")
 MOST = 1_000_000
 LONGEST_TEXT = 2000
 MOST_KEYS = 50
@@ -36,7 +35,7 @@ ENDING = 60
 """Characters of an answer's end that a reason quotes."""
 _FENCE = re.compile(r"\A```[\w-]*[ \t]*\n(.*)\n```\Z", re.DOTALL)
 
-Args = dict[str, Any]
+Args = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +46,41 @@ class Checked:
     outcome: Outcome
 
 
-def understood(kind: Kind, args: Mapping[str, Any] | None) -> Args:
+def understood(kind: Kind, args: Args | None) -> dict[str, Any]:
     """The arguments of a kind, checked and with nothing left out; Invalid says what is wrong."""
     given = {key: value for key, value in (args or {}).items() if value is not None}
     known = KNOWN[kind]
     for key in given:
         if key not in known:
             names = ", ".join(known) if known else "none at all"
-            raise Invalid(
-                f"A check of kind {kind!r} has no argument {key!r}.",
-                f"It takes {names}.",
-                param="args",
+            raise _invalid(
+                f"A check of kind {kind!r} has no argument {key!r}.", f"It takes {names}."
             )
-    return _READERS[kind](given)
+    whole: dict[str, Any] = {}
+    for name, otherwise in known.items():
+        value = given.get(name, otherwise)
+        if value is ...:
+            raise _invalid(f"The {name} is missing.", f"Give it as `{name}`.")
+        if value not in (None, []):
+            whole[name] = _READERS[name](name, value)
+    if known is _RANGE:
+        if not whole:
+            raise _invalid("A number is missing.", "Give min, max or both.")
+        if whole.get("min", 0) > whole.get("max", MOST):
+            raise _invalid("`min` is more than `max`: nothing could pass.", "Swap them.")
+    if kind == "matches":
+        compiled(**whole)
+    return whole
 
 
-def check(kind: Kind, args: Mapping[str, Any], answer: str) -> Checked:
+def check(kind: Kind, args: Args, answer: str) -> Checked:
     """Look at an answer. `judge` is no check: a model has to look."""
-    if kind == "judge":
-        raise ValueError("a judged assertion is not checked in code")
     return _CHECKS[kind](args, answer)
 
 
-def described(kind: Kind, args: Mapping[str, Any]) -> str:
+def described(kind: Kind, args: Args) -> str:
     """A check in words, for one that was given none."""
-    if kind in COUNTED:
+    if KNOWN[kind] is _RANGE:
         return _range(args, kind).capitalize()
     if kind in ("contains", "lacks"):
         return f"{'Contains' if kind == 'contains' else 'Does not contain'} “{args['text']}”"
@@ -87,123 +96,82 @@ def described(kind: Kind, args: Mapping[str, Any]) -> str:
 
 # -- arguments -------------------------------------------------------------------------------------
 
-KNOWN: dict[Kind, tuple[str, ...]] = {
-    "judge": (),
-    "words": ("min", "max"),
-    "sentences": ("min", "max"),
-    "questions": ("min", "max"),
-    "contains": ("text", "ignore_case", "whole_words"),
-    "lacks": ("text", "ignore_case", "whole_words"),
-    "matches": ("pattern", "ignore_case", "lines"),
-    "ends_with_question": (),
-    "language": ("language",),
-    "json": ("keys",),
+_RANGE: Args = {"min": None, "max": None}
+_TEXT: Args = {"text": ..., "ignore_case": True, "whole_words": False}
+KNOWN: dict[Kind, Args] = {
+    "judge": {},
+    "words": _RANGE,
+    "sentences": _RANGE,
+    "questions": _RANGE,
+    "contains": _TEXT,
+    "lacks": _TEXT,
+    "matches": {"pattern": ..., "ignore_case": False, "lines": False},
+    "ends_with_question": {},
+    "language": {"language": ...},
+    "json": {"keys": None},
 }
+"""The arguments of each kind with their defaults; `...`: there is none, None: it may be absent."""
 
 
-def _none(_: Args) -> Args:
-    return {}
+def _invalid(message: str, hint: str = "Correct it.") -> Invalid:
+    return Invalid(message, hint, param="args")
 
 
-def _numbers(given: Args) -> Args:
-    if not given:
-        raise Invalid("A number is missing.", "Give min, max or both.", param="args")
-    for key, value in given.items():
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
-            raise Invalid(
-                f"`{key}` must be a whole number from 0 to {MOST:,}.", "Correct it.", param="args"
-            )
-    if given.get("min", 0) > given.get("max", MOST):
-        raise Invalid("`min` is more than `max`: nothing could pass.", "Swap them.", param="args")
-    return {key: given[key] for key in ("min", "max") if key in given}
-
-
-def _wanted_text(given: Args) -> Args:
-    text = given.get("text")
-    if not isinstance(text, str):
-        raise Invalid("The text to look for is missing.", "Give it as `text`.", param="args")
-    clean(text, "text", LONGEST_TEXT)
-    return {
-        "text": text,
-        "ignore_case": _flag(given, "ignore_case", otherwise=True),
-        "whole_words": _flag(given, "whole_words", otherwise=False),
-    }
-
-
-def _pattern(given: Args) -> Args:
-    pattern = given.get("pattern")
-    if not isinstance(pattern, str) or not pattern:
-        raise Invalid("The pattern is missing.", "Give it as `pattern`.", param="args")
-    clean(pattern, "pattern", LONGEST_TEXT, empty=True)
-    args = {
-        "pattern": pattern,
-        "ignore_case": _flag(given, "ignore_case", otherwise=False),
-        "lines": _flag(given, "lines", otherwise=False),
-    }
-    compiled(pattern, ignore_case=args["ignore_case"], lines=args["lines"])
-    return args
-
-
-def _language(given: Args) -> Args:
-    code = given.get("language")
-    known = ", ".join(sorted(language.NAMES))
-    if not isinstance(code, str):
-        raise Invalid("The language is missing.", f"Known are {known}.", param="args")
-    wanted = code.strip().lower().partition("-")[0]
-    if wanted not in language.NAMES:
-        named = {name.lower(): code_ for code_, name in language.NAMES.items()}
-        wanted = named.get(code.strip().lower(), "")
-    if not wanted:
-        raise Invalid(
-            f"The language {code[:40]!r} cannot be told from others here.",
-            f"Known are {known}; leave others to a judge.",
-            param="args",
-        )
-    return {"language": wanted}
-
-
-def _keys(given: Args) -> Args:
-    keys = given.get("keys", [])
-    if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
-        raise Invalid("`keys` must be a list of names.", "Correct it.", param="args")
-    if len(keys) > MOST_KEYS:
-        raise Invalid(f"`keys` has more than {MOST_KEYS} names.", "Name fewer.", param="args")
-    for key in keys:
-        clean(key, "keys", 200)
-    return {"keys": list(dict.fromkeys(keys))} if keys else {}
-
-
-def _flag(given: Args, key: str, *, otherwise: bool) -> bool:
-    value = given.get(key, otherwise)
-    if not isinstance(value, bool):
-        raise Invalid(f"`{key}` must be true or false.", "Correct it.", param="args")
+def _number(name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
+        raise _invalid(f"`{name}` must be a whole number from 0 to {MOST:,}.")
     return value
 
 
-_READERS: dict[Kind, Callable[[Args], Args]] = {
-    "judge": _none,
-    "words": _numbers,
-    "sentences": _numbers,
-    "questions": _numbers,
-    "contains": _wanted_text,
-    "lacks": _wanted_text,
-    "matches": _pattern,
-    "ends_with_question": _none,
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _invalid(f"`{name}` must be text.")
+    # A pattern may look for blanks alone.
+    return clean(value, name, LONGEST_TEXT, empty=name == "pattern" and value != "")
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _invalid(f"`{name}` must be true or false.")
+    return value
+
+
+def _language(name: str, value: object) -> str:
+    code = _text(name, value).strip().lower()
+    codes = {name.lower(): known for known, name in language.NAMES.items()}
+    wanted = codes.get(code) or code.partition("-")[0]
+    if wanted not in language.NAMES:
+        known = ", ".join(sorted(language.NAMES))
+        raise _invalid(
+            f"The language {code[:40]!r} cannot be told from others here.",
+            f"Known are {known}; leave others to a judge.",
+        )
+    return wanted
+
+
+def _keys(name: str, value: object) -> list[str]:
+    if not isinstance(value, list | tuple) or len(value) > MOST_KEYS:
+        raise _invalid(f"`{name}` must be a list of at most {MOST_KEYS} names.")
+    return list(dict.fromkeys(_text(name, key) for key in value))
+
+
+_READERS: dict[str, Callable[[str, object], object]] = {
+    "min": _number,
+    "max": _number,
+    "text": _text,
+    "pattern": _text,
+    "ignore_case": _flag,
+    "whole_words": _flag,
+    "lines": _flag,
     "language": _language,
-    "json": _keys,
+    "keys": _keys,
 }
-
-
-Check = Callable[[Mapping[str, Any], str], Checked]
-"""Looks at an answer, with the arguments of its kind."""
 
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def _counted(
-    what: str, counter: Callable[[str], int]
-) -> Callable[[Mapping[str, Any], str], Checked]:
-    def look(args: Mapping[str, Any], answer: str) -> Checked:
+def _counted(what: str, counter: Callable[[str], int]) -> Callable[[Args, str], Checked]:
+    def look(args: Args, answer: str) -> Checked:
         number = counter(answer)
         reason = f"It has {_many(number, what)}; wanted: {_range(args, what)}."
         inside = args.get("min", 0) <= number <= args.get("max", number)
@@ -212,19 +180,18 @@ def _counted(
     return look
 
 
-def _contains(args: Mapping[str, Any], answer: str) -> Checked:
+def _contains(args: Args, answer: str) -> Checked:
     there = _found(args, answer)
     reason = f"“{args['text']}” is {'in' if there else 'not in'} it."
     return Checked(reason, "pass" if there else "fail")
 
 
-def _lacks(args: Mapping[str, Any], answer: str) -> Checked:
-    there = _found(args, answer)
-    reason = f"“{args['text']}” is {'in' if there else 'not in'} it."
-    return Checked(reason, "fail" if there else "pass")
+def _lacks(args: Args, answer: str) -> Checked:
+    there = _contains(args, answer)
+    return Checked(there.reason, "fail" if there.outcome == "pass" else "pass")
 
 
-def _found(args: Mapping[str, Any], answer: str) -> bool:
+def _found(args: Args, answer: str) -> bool:
     """True if a text stands in an answer, however its accents are coded and its lines are
     broken."""
     wanted, text = _plain(args["text"]), _plain(answer)
@@ -248,13 +215,8 @@ def _joined(left: str, right: str) -> bool:
     return left.isalnum() and right.isalnum() and count.words(left + right) == 1
 
 
-def _matches(args: Mapping[str, Any], answer: str) -> Checked:
-    pattern = compiled(
-        args["pattern"],
-        ignore_case=bool(args.get("ignore_case", False)),
-        lines=bool(args.get("lines", False)),
-    )
-    match = pattern.search(answer.strip())
+def _matches(args: Args, answer: str) -> Checked:
+    match = compiled(**args).search(answer.strip())
     reason = f"The pattern {args['pattern']} is {'' if match else 'not '}found in it."
     return Checked(reason, "pass" if match else "fail")
 
@@ -268,14 +230,14 @@ def _ending(answer: str) -> str:
     return f"… {cut.partition(' ')[2] or cut}"
 
 
-def _asks(_: Mapping[str, Any], answer: str) -> Checked:
+def _asks(_: Args, answer: str) -> Checked:
     last = _ending(answer)
     asks = count.ends_with_question(answer)
     reason = f"It ends with “{last}”." if last else "It says nothing."
     return Checked(reason, "pass" if asks else "fail")
 
 
-def _spoken(args: Mapping[str, Any], answer: str) -> Checked:
+def _spoken(args: Args, answer: str) -> Checked:
     wanted = args["language"]
     spoken = language.detected(answer)
     if spoken is None:
@@ -286,7 +248,7 @@ def _spoken(args: Mapping[str, Any], answer: str) -> Checked:
     return Checked(reason, "pass" if spoken == wanted else "fail")
 
 
-def _json(args: Mapping[str, Any], answer: str) -> Checked:
+def _json(args: Args, answer: str) -> Checked:
     text = answer.strip()
     if (fenced := _FENCE.match(text)) is not None:
         text = fenced[1]
@@ -311,7 +273,7 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON value")
 
 
-def _range(args: Mapping[str, Any], what: str) -> str:
+def _range(args: Args, what: str) -> str:
     low, high = args.get("min"), args.get("max")
     if high is None:
         return f"at least {_many(low or 0, what)}"
@@ -326,7 +288,7 @@ def _many(number: int, what: str) -> str:
     return f"{number:,} {what if number != 1 else what[:-1]}"
 
 
-_CHECKS: dict[Kind, Check] = {
+_CHECKS: dict[Kind, Callable[[Args, str], Checked]] = {
     "words": _counted("words", count.words),
     "sentences": _counted("sentences", count.sentences),
     "questions": _counted("questions", count.questions),

@@ -27,12 +27,11 @@ from typing import Literal
 
 import msgspec
 
-from polyvox.companion.kernel import embodied, kernel
+from polyvox.companion.personas import embodied, kernel
 from polyvox.context.draft import JOIN, Block, Draft
-from polyvox.context.promptset import PromptSet, fill, prompt_set, short
 from polyvox.context.rebuild import Receipt
 from polyvox.context.recipe import Recipe, traits_of
-from polyvox.context.words import label
+from polyvox.context.words import PromptSet, fill, label, prompt_set, short
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
 from polyvox.models.base import ChatMessage, Request, SystemPart

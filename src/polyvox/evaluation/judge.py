@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from polyvox.errors import ModelError, Refused
 from polyvox.evaluation import judge_prompt
@@ -87,10 +88,6 @@ class Judge:
     confirm: bool = False
     """True: a fail counts only once it was asked about again."""
 
-    @property
-    def _name(self) -> str:
-        return self.model or ""
-
     async def judge(
         self, subject: Subject, assertions: Sequence[Assertion], repeat: int = 0
     ) -> list[Judged]:
@@ -99,98 +96,79 @@ class Judge:
             return [_error(assertion, TOO_SMALL) for assertion in assertions]
         if not subject.answer.strip():
             return [_error(assertion, "There is no answer to judge.") for assertion in assertions]
-        verdicts = await self._round(subject, assertions, repeat)
+        verdicts = await self._round(self.model, subject, assertions, repeat)
         if not self.confirm:
-            return verdicts
-        failed = {verdict.assertion_id for verdict in verdicts if verdict.outcome == "fail"}
-        doubted = [assertion for assertion in assertions if assertion.id in failed]
-        voices = await together(
-            lambda assertion: self._confirmed(subject, assertion, repeat), doubted
-        )
-        passed = {voice.assertion_id: voice for voice in voices if voice is not None}
-        return [passed.get(verdict.assertion_id, verdict) for verdict in verdicts]
+            return list(verdicts.values())
+        failed = [row for row in assertions if verdicts[row.id].outcome == "fail"]
+        confirm = partial(self._confirmed, self.model, subject, repeat)
+        passed = [voice for voice in await together(confirm, failed) if voice is not None]
+        return list((verdicts | {voice.assertion_id: voice for voice in passed}).values())
 
     async def _round(
-        self, subject: Subject, assertions: Sequence[Assertion], repeat: int
-    ) -> list[Judged]:
-        facts = self.calls.resources.models.facts(self._name)
+        self, model: str, subject: Subject, assertions: Sequence[Assertion], repeat: int
+    ) -> dict[str, Judged]:
+        """A judgement by assertion, in their order."""
+        facts = self.calls.resources.models.facts(model)
         limit = facts.max_tokens or MAX_TOKENS
         ordered = judge_prompt.asked(subject, assertions, repeat)
         parts, too_long = judge_prompt.batches(subject, ordered, facts.window, limit)
-        verdicts = {
-            assertion.key: _error(
-                assertion.assertion,
-                f"The answer does not fit the window of {self.model}, and is not cut for it.",
-            )
-            for assertion in too_long
-        }
-        for judged in await together(lambda part: self._batch(subject, part, limit), parts):
-            verdicts |= judged
-        by_id = {assertion.assertion.id: verdicts[assertion.key] for assertion in ordered}
-        return [by_id[assertion.id] for assertion in assertions]
+        unfit = f"The answer does not fit the window of {model}, and is not cut for it."
+        verdicts = [_error(keyed.assertion, unfit) for keyed in too_long]
+        for judged in await together(partial(self._batch, model, subject, limit), parts):
+            verdicts += judged
+        by_id = {verdict.assertion_id: verdict for verdict in verdicts}
+        return {assertion.id: by_id[assertion.id] for assertion in assertions}
 
     async def _batch(
-        self, subject: Subject, batch: Sequence[KeyedAssertion], limit: int
-    ) -> dict[str, Judged]:
+        self, model: str, subject: Subject, limit: int, batch: Sequence[KeyedAssertion]
+    ) -> list[Judged]:
         """Every verdict of one question; what stays open is asked for one by one."""
         request = judge_prompt.request(subject, batch, limit)
         try:
-            reading = await self._read(request, batch)
+            reading = await self._read(model, request, batch)
         except ModelError as error:
-            return {asked.key: _error(asked.assertion, _words(error)) for asked in batch}
-        verdicts = _judged(batch, reading)
-        left = [asked for asked in batch if asked.key in reading.wrong]
-        if len(batch) > 1 and left:
-            alone = await together(lambda asked: self._alone(subject, asked, limit), left)
-            verdicts |= {key: judged for part in alone for key, judged in part.items()}
+            away = f"The judge could not be asked: {error.message} {error.hint}".strip()
+            return [_error(keyed.assertion, away) for keyed in batch]
+        verdicts = [
+            Judged(keyed.assertion.id, keyed.assertion.number, *reading.verdicts[keyed.key])
+            for keyed in batch
+            if keyed.key in reading.verdicts
+        ]
+        left = [keyed for keyed in batch if keyed.key in reading.wrong]
+        if len(batch) == 1:
+            wrong = "The judge's reply cannot be used: {}."
+            errors = [_error(row.assertion, wrong.format(reading.wrong[row.key])) for row in left]
+            return verdicts + errors
+        alone = partial(self._batch, model, subject, limit)
+        for judged in await together(alone, [[keyed] for keyed in left]):
+            verdicts += judged
         return verdicts
 
-    async def _alone(
-        self, subject: Subject, asked: KeyedAssertion, limit: int
-    ) -> dict[str, Judged]:
-        return await self._batch(subject, [asked], limit)
-
-    async def _read(self, request: Request, batch: Sequence[KeyedAssertion]) -> JudgeReading:
+    async def _read(
+        self, model: str, request: Request, batch: Sequence[KeyedAssertion]
+    ) -> JudgeReading:
         """The reading of a reply; where nothing of it can be used, of the one after it."""
-        reply, request = await asked_plainly(self.calls, self._name, request)
+        reply, request = await asked_plainly(self.calls, model, request)
         reading = judge_prompt.read(reply.text, batch, cut=reply.cut)
         if not reading.wrong or reading.verdicts:
             return reading
         log.debug("the judge's reply cannot be used: %s", "; ".join(set(reading.wrong.values())))
-        reply, _ = await asked_plainly(
-            self.calls, self._name, judge_prompt.repair(request, reply.text, reading)
-        )
+        again = judge_prompt.repair(request, reply.text, reading)
+        reply, _ = await asked_plainly(self.calls, model, again)
         return judge_prompt.read(reply.text, batch, cut=reply.cut)
 
     async def _confirmed(
-        self, subject: Subject, assertion: Assertion, repeat: int
+        self, model: str, subject: Subject, repeat: int, assertion: Assertion
     ) -> Judged | None:
-        """Ask about a fail again. Answers None, unless two further voices
-        agree that it passes."""
+        """Ask about a fail again. Answers None, unless two further voices agree that it passes."""
         voice = None
         for number in (1, 2):
-            (voice,) = await self._round(subject, [assertion], number * AGAIN + repeat)
+            again = await self._round(model, subject, [assertion], number * AGAIN + repeat)
+            voice = again[assertion.id]
             if voice.outcome != "pass":
                 return None
         return voice
 
 
-def _judged(batch: Sequence[KeyedAssertion], reading: JudgeReading) -> dict[str, Judged]:
-    verdicts = {}
-    for asked in batch:
-        if (row := reading.verdicts.get(asked.key)) is not None:
-            verdicts[asked.key] = Judged(asked.assertion.id, asked.assertion.number, *row)
-        else:
-            wrong = reading.wrong[asked.key]
-            verdicts[asked.key] = _error(
-                asked.assertion, f"The judge's reply cannot be used: {wrong}."
-            )
-    return verdicts
-
-
 def _error(assertion: Assertion, reason: str) -> Judged:
     return Judged(assertion.id, assertion.number, reason, "error")
-
-
-def _words(error: ModelError) -> str:
-    return f"The judge could not be asked: {error.message} {error.hint}".strip()

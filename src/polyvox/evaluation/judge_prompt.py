@@ -24,6 +24,7 @@ from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.ids import content_hash
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.models.wire import paired
+from polyvox.replies import objects
 from polyvox.values import Params
 
 PassFail = Literal["pass", "fail"]
@@ -35,8 +36,9 @@ LONGEST_REPLY = 400_000
 SHOWN_AGAIN = 4_000
 FEWEST_LETTERS = 6
 """A shorter reason points at nothing."""
-MOST_STARTS = 2_000
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+CONCLUSION = re.compile(r"so the assertion (holds|does not hold)\W*$", re.IGNORECASE)
+"""The end that the instructions ask of every reason."""
 _ESCAPED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
@@ -50,7 +52,7 @@ def prompt(name: str) -> str:
 @cache
 def judge_hash() -> str:
     """Names exactly these instructions and this way of reading: another hash, another judge."""
-    return content_hash("\n".join((prompt("judge"), prompt("again"), schema(("id",)), "1")))
+    return content_hash("\n".join((prompt("judge"), prompt("again"), schema(("id",)), "2")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +127,22 @@ def question(subject: Subject, batch: Sequence[KeyedAssertion]) -> str:
 
 def schema(keys: Sequence[str]) -> str:
     """The JSON schema of a reply, for providers that can be held to it."""
-    row = {
+    row = object_schema(
+        id={"type": "string", "enum": list(keys)},
+        reason={"type": "string"},
+        verdict={"type": "string", "enum": ["pass", "fail"]},
+    )
+    return json.dumps(object_schema(verdicts={"type": "array", "items": row}))
+
+
+def object_schema(**properties: object) -> dict[str, Any]:
+    """The JSON schema of an object with exactly these properties."""
+    return {
         "type": "object",
-        "properties": {
-            "id": {"type": "string", "enum": list(keys)},
-            "reason": {"type": "string"},
-            "verdict": {"type": "string", "enum": ["pass", "fail"]},
-        },
-        "required": ["id", "reason", "verdict"],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
-    return json.dumps(
-        {
-            "type": "object",
-            "properties": {"verdicts": {"type": "array", "items": row}},
-            "required": ["verdicts"],
-            "additionalProperties": False,
-        }
-    )
 
 
 def request(subject: Subject, batch: Sequence[KeyedAssertion], max_tokens: int | None) -> Request:
@@ -194,11 +194,6 @@ def _fits(subject: Subject, batch: Sequence[KeyedAssertion], window: int | None)
 
 # reading
 
-_PLACEHOLDER = re.compile(
-    r"n/?a|none|null|nil|tbd|todo|pass(?:ed)?|fail(?:ed)?|ok(?:ay)?|yes|no|true|false|reason|string"
-    r"|see|above|same|ditto"
-)
-
 
 def read(reply: str, batch: Sequence[KeyedAssertion], *, cut: bool = False) -> JudgeReading:
     """Read the verdicts of a reply. `cut`: it ended because it had become too long."""
@@ -225,35 +220,17 @@ def read(reply: str, batch: Sequence[KeyedAssertion], *, cut: bool = False) -> J
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; one that says one thing twice is none."""
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("a name stands there twice: nobody can tell which value is meant")
     return dict(pairs)
 
 
-_decoder = json.JSONDecoder(strict=False, object_pairs_hook=_pairs)
-
-
-def _values(text: str) -> Iterator[Any]:
-    """Every whole JSON object of a text, the outermost ones; where the whole cannot be read, for
-    its end is missing, its parts can. An object that says one thing twice is none."""
-    at = text.find("{")
-    for _ in range(MOST_STARTS):
-        if at < 0:
-            return
-        try:
-            value, end = _decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            yield value
-        at = text.find("{", end)
-
-
 def _rows(text: str) -> Iterator[Mapping[str, Any]]:
     """The verdicts of a text, in their order: objects with a verdict or a reason, wherever they
     stand; one that has no id but is the value of a name has that name for its id."""
-    for value in _values(text):
-        waiting = [value]
+    for value in objects(text, _pairs):
+        waiting: list[Any] = [value]
         while waiting:
             entry = waiting.pop()
             if isinstance(entry, list):
@@ -283,59 +260,14 @@ def _row_verdict(row: Mapping[str, Any]) -> tuple[str, PassFail] | str:
         return "a verdict comes before its reason"
     outcome: PassFail = "pass" if verdict.strip().casefold() == "pass" else "fail"
     line = " ".join(paired(reason).replace("\0", " ").split())[:LONGEST_REASON]
-    claimed = conclusion(line)
-    if claimed is not None and claimed != outcome:
+    said = CONCLUSION.search(line)
+    if said is not None and (said[1] == "holds") != (outcome == "pass"):
         return "a reason says the opposite of its verdict"
     return line, outcome
 
 
 def _says_something(reason: str) -> bool:
-    words = re.findall(r"\w+(?:/\w+)?", reason.casefold())
     letters = sum(char.isalpha() for char in reason)
-    meant = [word for word in words if not _PLACEHOLDER.fullmatch(word)]
-    wide = any(ord(char) > 0x2E7F for char in reason)  # scripts that say much in few letters
-    return bool(meant) and letters >= (2 if wide else FEWEST_LETTERS)
-
-
-_NOT = r"(?:(?:does|do|did|is|are)(?:\s+not|n['’]t)|cannot|fails?\s+to)"
-_WHAT = r"(?:the\s+|this\s+)?(?:assertion|criterion|requirement|condition|statement)"
-_FAILS = re.compile(
-    rf"(?:{_WHAT}\s+(?:(?:therefore|thus|clearly|also)\s+)?"
-    rf"(?:(?:{_NOT}|was\s+not|wasn['’]t)\s+(?:\w+\s+)?(?:hold|met|satisf\w+|fulfil\w*|pass\w*|true)"
-    rf"|fails?\b(?!\s+to)|is\s+(?:unmet|violated|false|contradicted)))"
-    rf"|(?:{_NOT}\s+(?:\w+\s+)?(?:meet|satisfy|fulfil+|pass)\s+(?:the\s+|this\s+)?"
-    r"(?:assertion|criterion|requirement|condition))"
-    rf"|(?:violates\s+{_WHAT})"
-    r"|(?:(?:verdict|outcome|result|conclusion)\s*(?:is|=|:|→)?\s*[\"'“]?fail)"
-    r"|(?:(?:so|therefore|thus|hence)[,:]?\s+(?:it|this|the\s+answer|the\s+response)\s+"
-    r"(?:fails?\b(?!\s+to)|does\s+not\s+pass))",
-    re.IGNORECASE,
-)
-_HOLDS = re.compile(
-    rf"(?:{_WHAT}\s+(?:(?:therefore|thus|clearly|also|fully)\s+)?"
-    r"(?:holds\b|passes\b|is\s+(?:fully\s+|clearly\s+)?(?:met|satisfied|fulfilled|true)\b))"
-    r"|(?:(?:meets|satisfies|fulfil+s|passes)\s+(?:the\s+|this\s+)?"
-    r"(?:assertion|criterion|requirement|condition))"
-    r"|(?:(?:verdict|outcome|result|conclusion)\s*(?:is|=|:|→)?\s*[\"'“]?pass)"
-    r"|(?:(?:so|therefore|thus|hence)[,:]?\s+(?:it|this|the\s+answer|the\s+response)\s+passes\b)",
-    re.IGNORECASE,
-)
-
-
-_DOUBT = re.compile(
-    r"\b(?:not|never|cannot|hardly|unclear|unsure|doubtful|whether|if|unless)\b|n['’]t\b"
-    r"|\bno\s+(?:reason|evidence|way)\b",
-    re.IGNORECASE,
-)
-
-
-def conclusion(reason: str) -> PassFail | None:
-    """Read the verdict that a reason itself gives, by its last word on it; None: none plain. That
-    something holds, said with a doubt in the same clause, is no pass."""
-    claims: list[tuple[int, PassFail]] = [
-        (match.end(), "fail") for match in _FAILS.finditer(reason)
-    ]
-    for match in _HOLDS.finditer(reason):
-        clause = re.split(r"[.;,:!?]", reason[: match.start()])[-1]
-        claims.append((match.end(), "fail" if _DOUBT.search(clause) else "pass"))
-    return max(claims)[1] if claims else None
+    if any(ord(char) > 0x2E7F for char in reason):  # scripts that say much in few letters
+        return letters >= 2
+    return letters >= FEWEST_LETTERS and len(reason.split()) > 1

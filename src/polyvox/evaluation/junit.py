@@ -2,75 +2,53 @@
 
 from __future__ import annotations
 
-import html
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from polyvox.evaluation.tables.verdicts import Outcome
+from polyvox.evaluation.report import EvaluationOut, ResultOut
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class JUnitCase:
-    """One assertion as a test."""
-
-    suite: str
-    """The advisor's name."""
-    name: str
-    outcome: Outcome
-    summary: str
-    """Passes of repeats, in words."""
-    reasons: tuple[str, ...] = ()
-
-
-def junit(name: str, cases: Sequence[JUnitCase], seconds: float, at: str) -> str:
-    """The file: a suite for each advisor, a test for each assertion. `at` is the time in ISO."""
-    counts = _counts(cases)
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<testsuites{_attributes(name=name, **counts, time=f'{seconds:.3f}')}>",
-    ]
-    for suite in dict.fromkeys(case.suite for case in cases):
-        some = [case for case in cases if case.suite == suite]
-        lines.append(f"  <testsuite{_attributes(name=suite, **_counts(some), timestamp=at)}>")
-        for case in some:
-            lines += _case(case)
-        lines.append("  </testsuite>")
-    return "\n".join([*lines, "</testsuites>", ""])
+def junit(run: EvaluationOut) -> str:
+    """The file: a suite for each advisor, a test for each assertion."""
+    rows = run.results or []
+    started = run.started_at or run.created_at
+    seconds = ((run.ended_at or started) - started) / 1e6
+    at = datetime.fromtimestamp(started // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    time = f"{seconds:.3f}"
+    root = ET.Element("testsuites", {"name": "polyvox eval", **_counts(rows), "time": time})
+    for name in dict.fromkeys(row.advisor_name or "polyvox" for row in rows):
+        some = [row for row in rows if (row.advisor_name or "polyvox") == name]
+        line = _line(name)
+        counted = {"name": line, **_counts(some), "timestamp": at}
+        suite = ET.SubElement(root, "testsuite", counted)
+        for row in some:
+            case = ET.SubElement(suite, "testcase", classname=line, name=_line(row.text), time="0")
+            if row.outcome != "pass":
+                tag = "failure" if row.outcome == "fail" else "error"
+                passed = f"{row.passes} of {row.passes + row.fails} passed, {row.errors} errors"
+                reasons = "\n".join(run.reasons(row.assertion_id))
+                ET.SubElement(case, tag, message=passed, type=tag).text = _legal(reasons)
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _counts(cases: Sequence[JUnitCase]) -> dict[str, str]:
-    outcomes = [case.outcome for case in cases]
+def _counts(rows: Sequence[ResultOut]) -> dict[str, str]:
+    outcomes = [row.outcome for row in rows]
     return {
-        "tests": str(len(cases)),
+        "tests": str(len(rows)),
         "failures": str(outcomes.count("fail")),
         "errors": str(outcomes.count("error")),
         "skipped": "0",
     }
 
 
-def _case(case: JUnitCase) -> list[str]:
-    head = f"    <testcase{_attributes(classname=case.suite, name=case.name, time='0')}"
-    if case.outcome == "pass":
-        return [head + "/>"]
-    tag = "failure" if case.outcome == "fail" else "error"
-    text = _text("\n".join(case.reasons))
-    return [
-        head + ">",
-        f"      <{tag}{_attributes(message=case.summary, type=tag)}>{text}</{tag}>",
-        "    </testcase>",
-    ]
+def _line(text: str) -> str:
+    return _legal(" ".join(text.split()))
 
 
-def _attributes(**values: str) -> str:
-    return "".join(f' {name}="{_attribute(value)}"' for name, value in values.items())
-
-
-def _attribute(value: str) -> str:
-    return _text(" ".join(value.split()))
-
-
-def _text(value: str) -> str:
-    return html.escape(_ILLEGAL.sub("\ufffd", value), quote=True)
+def _legal(text: str) -> str:
+    return _ILLEGAL.sub("\ufffd", text)

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import msgspec
+
 from polyvox.errors import Invalid, ModelError
-from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.checks import described, understood
 from polyvox.evaluation.judge import ask_judge
-from polyvox.evaluation.judge_prompt import prompt, quoted
-from polyvox.evaluation.tables.assertions import Kind
+from polyvox.evaluation.judge_prompt import object_schema, prompt, quoted
+from polyvox.evaluation.tables.assertions import Kind, Wording
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.receive import printable
 from polyvox.replies import objects
@@ -120,22 +121,21 @@ def read(reply: str, wordings: Sequence[Wording]) -> tuple[LintedWording, ...] |
 def _linted(wording: Wording, row: dict[str, Any]) -> LintedWording:
     if wording.kind != "judge":
         return LintedWording(wording.text)
-    findings = row.get("findings")
-    read_ = [_finding(given) for given in findings] if isinstance(findings, list) else []
-    check = _check(row.get("check"))
-    return LintedWording(wording.text, tuple(finding for finding in read_ if finding), check)
+    given = row.get("findings")
+    findings = map(_finding, given if isinstance(given, list) else ())
+    found = tuple(finding for finding in findings if finding is not None)
+    return LintedWording(wording.text, found, _check(row.get("check")))
 
 
 def _finding(given: object) -> LintFinding | None:
-    if not isinstance(given, dict) or given.get("rule") not in RULES:
+    try:
+        finding = msgspec.convert(given, LintFinding)
+    except msgspec.ValidationError:
         return None
-    message, split = _line(given.get("message")), given.get("split")
-    parts = [_line(part) for part in split] if isinstance(split, list) else []
-    parts = [part for part in parts if part and len(part) <= LONGEST_PART]
-    if not message:
-        return None
-    several = given["rule"] == "compound" and len(parts) > 1
-    return LintFinding(given["rule"], message[:LONGEST_MESSAGE], tuple(parts) if several else ())
+    message = _line(finding.message)[:LONGEST_MESSAGE]
+    parts = tuple(part for part in map(_line, finding.split) if 0 < len(part) <= LONGEST_PART)
+    several = finding.rule == "compound" and len(parts) > 1
+    return LintFinding(finding.rule, message, parts if several else ()) if message else None
 
 
 def _check(given: object) -> Wording | None:
@@ -150,28 +150,19 @@ def _check(given: object) -> Wording | None:
     return Wording(described(kind, whole), kind, whole)
 
 
-def _line(given: object) -> str:
-    return " ".join(printable(given).split()) if isinstance(given, str) else ""
-
-
-def _object(**properties: object) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+def _line(given: str) -> str:
+    return " ".join(printable(given).split())
 
 
 SCHEMA = json.dumps(
-    _object(
+    object_schema(
         items={
             "type": "array",
-            "items": _object(
+            "items": object_schema(
                 id={"type": "string"},
                 findings={
                     "type": "array",
-                    "items": _object(
+                    "items": object_schema(
                         rule={"type": "string", "enum": list(RULES)},
                         message={"type": "string"},
                         split={"type": "array", "items": {"type": "string"}},
@@ -179,7 +170,7 @@ SCHEMA = json.dumps(
                 },
                 check={
                     "anyOf": [
-                        _object(
+                        object_schema(
                             kind={"type": "string", "enum": list(CHECKS)},
                             min=_OPTIONAL_NUMBER,
                             max=_OPTIONAL_NUMBER,

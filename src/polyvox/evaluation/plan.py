@@ -21,7 +21,6 @@ from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.evaluation.tables.evaluations import Evaluation, Mode, Origin
 from polyvox.ids import new_id
 from polyvox.resources import Resources
-from polyvox.store import advisors as advisor_rows
 from polyvox.store import turns
 from polyvox.store.database import Tx
 from polyvox.values import ENDED, REDACTED, Answer
@@ -59,8 +58,6 @@ class EvaluationRequest:
 
 def plan(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
     """The run that is wished for, ready to be stored. `Invalid` where there is nothing to do."""
-    if not 1 <= wish.repeats <= MOST_REPEATS:
-        raise Invalid(f"repeat must be from 1 to {MOST_REPEATS}.", param="repeat")
     mode: Mode = wish.mode or ("judge" if wish.answer_id else "replay")
     if wish.answer_id and mode == "replay":
         raise Invalid(
@@ -71,7 +68,9 @@ def plan(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
     if wish.model:
         resources.models.check_name(wish.model)
     answer = None if wish.answer_id is None else _answer(tx, wish.answer_id)
-    advisor_id = _advisor_id(tx, wish, answer)
+    advisor_id = answer.advisor_id if answer else None
+    if wish.advisor is not None:
+        advisor_id, _ = assertion_rows.owner(tx, wish.advisor)
     chosen = _chosen(tx, wish, advisor_id, mode)
     asked: list[str] = []
     if answer is not None:
@@ -99,18 +98,8 @@ def plan(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
         judge_hash=judge_hash(),
         plan=suite.write_plan(units),
         warnings=_warnings(chosen, judge, asked),
-        state="waiting",
         total=sum(len(u.assertions) * (1 if u.nowhere else wish.repeats) for u in units),
-        done=0,
-        calls=0,
-        spent=0,
-        unpriced=0,
-        message="",
-        results=None,
-        blessed_at=None,
         created_at=resources.clock(),
-        started_at=None,
-        ended_at=None,
     )
 
 
@@ -128,17 +117,6 @@ def _find(tx: Tx, answer_id: str) -> Answer | None:
         return turns.get_answer(tx, answer_id)
     except NotFound:
         return None
-
-
-def _advisor_id(tx: Tx, wish: EvaluationRequest, answer: Answer | None) -> str | None:
-    if wish.advisor is not None:
-        advisor = advisor_rows.find(tx, wish.advisor)
-        if advisor is not None:
-            return advisor.id
-        if assertion_rows.name_of(tx, wish.advisor) is not None:
-            return wish.advisor  # it is gone; its assertions work on
-        return advisor_rows.get(tx, wish.advisor).id
-    return None if answer is None else answer.advisor_id
 
 
 def _chosen(tx: Tx, wish: EvaluationRequest, advisor_id: str | None, mode: Mode) -> list[Assertion]:

@@ -31,6 +31,7 @@ from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import contexts as context_rows
 from polyvox.evaluation.tables import samples, verdicts
 from polyvox.evaluation.tables.assertions import Assertion
+from polyvox.evaluation.tables.assertions import version_of as version_of
 from polyvox.evaluation.tables.samples import StoredSample
 from polyvox.evaluation.tables.verdicts import CODE, Judged, Verdict
 from polyvox.ids import content_hash, new_id
@@ -38,11 +39,13 @@ from polyvox.memory.tables import companions
 from polyvox.models.base import Request
 from polyvox.resources import Resources
 from polyvox.session.council import find_recipe, model_for, params_for, voiced
+from polyvox.shapes import shape
 from polyvox.store import advisors as advisor_rows
-from polyvox.store import ratios, turns
+from polyvox.store import turns
 from polyvox.store.database import Tx
+from polyvox.store.usage import token_ratio
 from polyvox.thread import Thread, ThreadTurn
-from polyvox.values import Advisor, Scope, Usage
+from polyvox.values import Advisor, Scope
 
 FRESH_RECIPE = "council"
 """Recipe for a question that nobody has asked an advisor yet."""
@@ -87,8 +90,6 @@ class Sample:
     """provider:name that gave it."""
     context_hash: str
     prompt_hash: str
-    usage: Usage | None = None
-    """Usage of the call; None where the sample was kept from before."""
 
 
 class Bench(Protocol):
@@ -134,12 +135,9 @@ def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Pla
         if assertion.source is not None:
             names = [assertion.source.context_hash] if assertion.source.context_hash else []
         elif assertion.user_input is not None:
-            fresh = (
-                None if advisor is None else _fresh(tx, resources, advisor, assertion.user_input)
-            )
-            names = [] if fresh is None else [fresh.hash]
-            if fresh is not None:
-                contexts[fresh.hash] = fresh
+            fresh = advisor and _fresh(tx, resources, advisor, assertion.user_input)
+            contexts |= {fresh.hash: fresh} if fresh else {}
+            names = [fresh.hash] if fresh else []
         else:
             names = assertion_rows.context_hashes(tx, assertion.advisor_id)
         for name in names:
@@ -147,19 +145,6 @@ def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Pla
                 contexts[name] = _today(tx, resources, read(stored.data))
         of[assertion.id] = tuple(name for name in names if name in contexts)
     return Places(contexts, of, advisors)
-
-
-def version_of(tx: Tx, assertion_id: str, number: int) -> Assertion | None:
-    """An assertion as it was in this version; None where it was removed."""
-    now = assertion_rows.find(tx, assertion_id)
-    if now is None or now.number == number:
-        return now
-    for version in assertion_rows.versions(tx, assertion_id):
-        if version.number == number:
-            return replace(
-                now, number=number, text=version.text, kind=version.kind, args=version.args
-            )
-    return None
 
 
 def _today(tx: Tx, resources: Resources, context: Context) -> Context:
@@ -185,7 +170,7 @@ def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Contex
     thread = Thread(
         voiced(recipe, advisor),
         ThreadTurn("", "", 1, asked, None),
-        ratio=ratios.ratio(tx, model),
+        ratio=token_ratio(tx, model),
     )
     params = params_for(resources, recipe, advisor, facts)
     try:
@@ -194,6 +179,24 @@ def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Contex
         return None
     receipt = Receipt("", compiled.draft, compiled.request, (), None, ())
     return msgspec.structs.replace(captured(receipt, advisor, recipe, asked), model_id=model)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedText:
+    """The text that a verdict is about."""
+
+    sample: str
+    answer_id: str | None
+    prompt_hash: str
+    context_hash: str
+    model: str
+    text: Subject | None = None
+    """None: there is none, and every verdict on it is an error."""
+
+    @property
+    def subject(self) -> str:
+        """Its name among the verdicts."""
+        return self.sample or self.answer_id or ""
 
 
 @dataclass(slots=True, eq=False)
@@ -214,16 +217,20 @@ class RoadBench:
     async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
         """Have the advisor answer in that context with this prompt."""
         context = self._context(context_hash)
-        asked = self._with(context, prompt)
-        model = self._model(context)
+        request = self._with(context, prompt).request()
         key = self.key(prompt, context_hash, repeat)
         async with self._locks.setdefault(key, asyncio.Lock()):
             kept = await self.resources.database.read(
                 lambda tx: self._kept(tx, key, context_hash), self.scope
             )
             if kept is None:
-                return await self._ask(prompt, context_hash, repeat, model, asked.request())
-        return _sample(kept)
+                text, model = await self._ask(self._model(context), request)
+                now = self.resources.clock()
+                kept = StoredSample(
+                    key, self.run_id, context_hash, prompt.hash, model, repeat, text, now
+                )
+                await self._keep_sample(kept)
+        return shape(Sample, kept)
 
     def key(self, prompt: Prompt, context_hash: str, repeat: int) -> str:
         """The name of a sample: another run, prompt, context, model, parameters or repeat is
@@ -247,73 +254,60 @@ class RoadBench:
     ) -> list[Judged]:
         """One judgement for each assertion, in their order; what was found out before is not asked
         for again."""
-        subject = Subject(self._context(sample.context_hash).asked, sample.text)
-        about = JudgedText(sample.key, None, sample.prompt_hash, sample.context_hash, sample.model)
-        return await self.found_out(about, subject, assertions, repeat)
+        text = Subject(self._context(sample.context_hash).asked, sample.text)
+        about = JudgedText(
+            sample.key, None, sample.prompt_hash, sample.context_hash, sample.model, text
+        )
+        return await self.judge_text(about, text, assertions, repeat)
 
-    async def found_out(
-        self, about: JudgedText, subject: Subject, assertions: Sequence[Assertion], repeat: int
+    async def judge_text(
+        self, about: JudgedText, text: Subject, assertions: Sequence[Assertion], repeat: int
     ) -> list[Judged]:
         """The same about any text."""
         known = await self.resources.database.read(
             lambda tx: verdicts.of_subject(tx, self.run_id, about.subject, repeat), self.scope
         )
-        known_verdicts = {
-            verdict.assertion_id: Judged(
-                verdict.assertion_id, verdict.number, verdict.reason, verdict.outcome
-            )
+        judged = {
+            (verdict.assertion_id, verdict.number): shape(Judged, verdict)
             for verdict in known
             if verdict.outcome != "error"
         }
-        open_ = [
-            assertion
-            for assertion in assertions
-            if not _same(known_verdicts.get(assertion.id), assertion)
-        ]
-        coded = [
-            _checked(assertion, subject.answer) for assertion in open_ if assertion.kind != "judge"
-        ]
-        coded = await self.keep(about, coded, repeat, coded=True, subject=subject)
-        worded = [assertion for assertion in open_ if assertion.kind == "judge"]
-        judged = await self.judge_.judge(subject, worded, repeat) if worded else []
-        judged = await self.keep(about, judged, repeat, subject=subject)
-        known_verdicts |= {verdict.assertion_id: verdict for verdict in (*coded, *judged)}
-        return [known_verdicts[assertion.id] for assertion in assertions]
+        left = [row for row in assertions if (row.id, row.number) not in judged]
+        coded = [_checked(row, text.answer) for row in left if row.kind != "judge"]
+        coded = await self.keep(about, coded, repeat, coded=True)
+        worded = [row for row in left if row.kind == "judge"]
+        spoken = await self.judge_.judge(text, worded, repeat) if worded else []
+        spoken = await self.keep(about, spoken, repeat)
+        judged |= {(row.assertion_id, row.number): row for row in (*coded, *spoken)}
+        return [judged[row.id, row.number] for row in assertions]
 
     async def keep(
-        self,
-        about: JudgedText,
-        judged: Sequence[Judged],
-        repeat: int,
-        *,
-        coded: bool = False,
-        subject: Subject | None = None,
+        self, about: JudgedText, judged: Sequence[Judged], repeat: int, *, coded: bool = False
     ) -> list[Judged]:
         """Store what was found out, before anybody goes on; answers what was stored. A reason may
         quote its subject: where something of that was forgotten meanwhile, it is an error."""
         now = self.resources.clock()
-        judge = (CODE, "") if coded else (self.judge_.model or "", judge_hash())
+        judge, prompt = (CODE, "") if coded else (self.judge_.model or "", judge_hash())
 
         def store(tx: Tx) -> list[Judged]:
             companions.drops_held(tx)
             kept = list(judged)
-            if subject is not None and not self._stands(tx, about, subject):
+            if about.text is not None and not self._stands(tx, about, about.text):
                 kept = [replace(verdict, reason=MEANWHILE, outcome="error") for verdict in judged]
             rows = [
-                Verdict(
-                    new_id(),
-                    self.run_id,
-                    verdict.assertion_id,
-                    verdict.number,
-                    about.answer_id,
-                    about.sample,
-                    about.prompt_hash,
-                    about.context_hash,
-                    about.model,
-                    *judge,
-                    repeat,
-                    verdict.reason,
-                    verdict.outcome,
+                shape(
+                    Verdict,
+                    about,
+                    id=new_id(),
+                    evaluation_id=self.run_id,
+                    assertion_id=verdict.assertion_id,
+                    number=verdict.number,
+                    judge=judge,
+                    judge_hash=prompt,
+                    repeat=repeat,
+                    reason=verdict.reason,
+                    outcome=verdict.outcome,
+                    overruled=None,
                     created_at=now,
                 )
                 for verdict in kept
@@ -323,30 +317,20 @@ class RoadBench:
 
         return await self.resources.database.write(store, self.scope) if judged else []
 
-    async def _ask(
-        self, prompt: Prompt, context_hash: str, repeat: int, model: str, request: Request
-    ) -> Sample:
+    async def _ask(self, model: str, request: Request) -> tuple[str, str]:
+        """The text that the model answers, and which one it was."""
         reply = await self.calls.ask(model, request)
         if not reply.text.strip():
             raise EmptyAnswer(f"{model} answered nothing.", "Run what could not be judged again.")
-        made = StoredSample(
-            self.key(prompt, context_hash, repeat),
-            self.run_id,
-            context_hash,
-            prompt.hash,
-            reply.model,
-            repeat,
-            reply.text,
-            self.resources.clock(),
-        )
+        return reply.text, reply.model
 
+    async def _keep_sample(self, made: StoredSample) -> None:
         def store(tx: Tx) -> None:
             companions.drops_held(tx)
-            self._kept(tx, made.key, context_hash)
+            self._kept(tx, made.key, made.context_hash)
             samples.put(tx, made)
 
         await self.resources.database.write(store, self.scope)
-        return _sample(made, reply.usage)
 
     def _kept(self, tx: Tx, key: str, context_hash: str) -> StoredSample | None:
         """A sample that is stored, unless something of its context was forgotten since it was
@@ -357,19 +341,19 @@ class RoadBench:
             raise _forgotten()
         return samples.find(tx, key)
 
-    def _stands(self, tx: Tx, about: JudgedText, subject: Subject) -> bool:
+    def _stands(self, tx: Tx, about: JudgedText, text: Subject) -> bool:
         """True if the judged text is stored as it was read."""
         try:
             if about.sample:
                 kept = self._kept(tx, about.sample, about.context_hash)
-                return kept is not None and kept.text == subject.answer
+                return kept is not None and kept.text == text.answer
             answer = turns.get_answer(tx, about.answer_id or "")
         except Invalid:
             return False
         except NotFound:  # its conversation is gone: the assertion keeps what it was drawn from
             return True
         asked = turns.get_turn(tx, answer.turn_id).content
-        return (asked, answer.text) == (subject.question, subject.answer)
+        return (asked, answer.text) == (text.question, text.answer)
 
     def _context(self, context_hash: str) -> Context:
         context = self.places.contexts.get(context_hash)
@@ -399,22 +383,6 @@ class RoadBench:
         return (advisor.model if advisor else None) or self.resources.models.default
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedText:
-    """The text that a verdict is about."""
-
-    sample: str
-    answer_id: str | None
-    prompt_hash: str
-    context_hash: str
-    model: str
-
-    @property
-    def subject(self) -> str:
-        """Its name among the verdicts."""
-        return self.sample or self.answer_id or ""
-
-
 def road_bench(
     resources: Resources,
     scope: Scope,
@@ -429,11 +397,7 @@ def road_bench(
     model: str | None = None,
 ) -> RoadBench:
     """Build the road's bench for one run; `note` counts a call in the commit that stores it."""
-    calls = Calls(resources, scope, purpose)
-    if note is not None:
-        calls.note = note
-    if budget is not None:
-        calls.budget = budget
+    calls = Calls(resources, scope, purpose, note, budget or RunBudget())
     return RoadBench(resources, scope, run_id, places, calls, Judge(calls, judge, confirm), model)
 
 
@@ -452,17 +416,9 @@ def _forgotten() -> Invalid:
     )
 
 
-def _same(judged: Judged | None, assertion: Assertion) -> bool:
-    return judged is not None and judged.number == assertion.number
-
-
 def _checked(assertion: Assertion, answer: str) -> Judged:
     try:
         result = check(assertion.kind, assertion.args, answer)
     except Invalid as error:
         return Judged(assertion.id, assertion.number, error.message, "error")
     return Judged(assertion.id, assertion.number, result.reason, result.outcome)
-
-
-def _sample(kept: StoredSample, used: Usage | None = None) -> Sample:
-    return Sample(kept.key, kept.text, kept.model, kept.context_hash, kept.prompt_hash, used)

@@ -1,121 +1,330 @@
-"""Looking back over verdicts: how well a judge agrees with the person, how a stored answer fares,
-and how pass rates went from prompt version to prompt version."""
+"""Runs, verdicts and agreement as they are shown, over HTTP and on the command line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal, TypeVar
 
+from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation import suite
+from polyvox.evaluation.run import seen
 from polyvox.evaluation.statistics import Agreement, agreement, wilson
-from polyvox.evaluation.suite import Results
-from polyvox.evaluation.tables import assertions as assertion_rows
-from polyvox.evaluation.tables import evaluations, verdicts
-from polyvox.evaluation.tables.assertions import AssertionFilter
-from polyvox.evaluation.tables.evaluations import Evaluation
+from polyvox.evaluation.suite import AssertionChange, AssertionScore, Results, RunSummary
+from polyvox.evaluation.tables import assertions, evaluations, samples, verdicts
+from polyvox.evaluation.tables.assertions import OURS, AssertionFilter
+from polyvox.evaluation.tables.evaluations import Evaluation, EvaluationState, Mode, Origin
 from polyvox.evaluation.tables.verdicts import CODE, Outcome, Verdict
-from polyvox.store import turns, versions
+from polyvox.shapes import shape, usd
+from polyvox.store import advisors, turns, versions
 from polyvox.store.database import Tx
-from polyvox.values import PromptVersion
 
 K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
-class Agreements:
-    """Agreement in all, by judge (model and prompt) and by assertion."""
+class TallyOut:
+    """One context or answer that an assertion was tried on."""
 
-    overall: Agreement
-    judges: tuple[tuple[tuple[str, str], Agreement], ...]
-    assertions: tuple[tuple[str, Agreement], ...]
-
-
-def agreements(tx: Tx, advisor_id: str | None = None) -> Agreements:
-    """Compare verdicts with what a person says they should have been. Checks in code are not
-    among them: they are not a matter of opinion."""
-    labelled = [verdict for verdict in verdicts.overruled(tx) if verdict.judge != CODE]
-    if advisor_id is not None:
-        own = {
-            row.id for row in assertion_rows.list_all(tx, AssertionFilter(advisor_id=advisor_id))
-        }
-        labelled = [verdict for verdict in labelled if verdict.assertion_id in own]
-    return Agreements(
-        _agreement(labelled),
-        tuple(_by(labelled, lambda verdict: (verdict.judge, verdict.judge_hash))),
-        tuple(_by(labelled, lambda verdict: verdict.assertion_id)),
-    )
-
-
-def _by(labelled: Sequence[Verdict], key: Callable[[Verdict], K]) -> list[tuple[K, Agreement]]:
-    groups: dict[K, list[Verdict]] = {}
-    for verdict in labelled:
-        groups.setdefault(key(verdict), []).append(verdict)
-    return [(name, _agreement(some)) for name, some in groups.items()]
-
-
-def _agreement(labelled: Sequence[Verdict]) -> Agreement:
-    return agreement(
-        (verdict.outcome, verdict.overruled)
-        for verdict in labelled
-        if verdict.overruled is not None
-    )
+    subject: str
+    passes: int
+    fails: int
+    errors: int
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """A stored answer and what was found out about it."""
+class ResultOut(AssertionScore):
+    """The result of an assertion in a run."""
 
+    text: str
+    kind: str
+    advisor_id: str
+    advisor_name: str
+    subjects: list[TallyOut]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictOut(Verdict):
+    """A judgement, the reason first."""
+
+    text: str
+    """The assertion's text in that version."""
+    sample_text: str | None
+    """The answer when it was asked anew; null for a stored answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationOut:
+    """A run over assertions."""
+
+    id: str
+    advisor_id: str | None
+    advisor_name: str | None
+    mode: Mode
+    origin: Origin
+    answer_id: str | None
+    model: str
+    repeat: int
+    confirm: bool
+    early: bool
+    judge: str
+    judge_hash: str
+    warnings: tuple[str, ...]
+    state: EvaluationState
+    done: int
+    total: int
+    calls: int
+    cost: float | None
+    """USD; null where no price is known."""
+    unpriced: int
+    message: str
+    blessed: bool
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+    summary: RunSummary | None
+    results: list[ResultOut] | None
+    verdicts: list[VerdictOut] | None
+
+    def reasons(self, assertion_id: str) -> list[str]:
+        """The reasons why an assertion did not pass, each once."""
+        own = [row for row in self.verdicts or () if row.assertion_id == assertion_id]
+        return list(dict.fromkeys(row.reason for row in own if row.effective != "pass"))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOut(AssertionChange):
+    """The change of an assertion's outcome since another run."""
+
+    text: str
+    advisor_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedOut:
+    """A run beside the one that it is compared with; broken assertions come first."""
+
+    base: str
+    changes: list[ChangeOut]
+    broken: int
+    fixed: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAgreement:
+    """The agreement of one judge: a model with one text of instructions."""
+
+    judge: str
+    judge_hash: str
+    agreement: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionAgreement:
+    """The agreement about one assertion."""
+
+    assertion_id: str
+    text: str
+    agreement: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Agreements:
+    """Agreement in all, per judge and per assertion."""
+
+    overall: Agreement
+    judges: list[JudgeAgreement]
+    assertions: list[AssertionAgreement]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerVerdicts:
+    """The newest verdict on each assertion about a stored answer."""
+
+    answer_id: str
     state: Literal["none", "pending", "ready"]
     outcome: Outcome | None
-    verdicts: tuple[Verdict, ...]
-    """The newest on each assertion that still exists."""
+    """`fail` where any failed, else `error` where any could not be found out."""
+    verdicts: list[VerdictOut]
 
 
-def marked(tx: Tx, answer_id: str) -> Marked:
-    """Sum up the verdicts on a stored answer; NotFound where it and they never were."""
+@dataclass(frozen=True, slots=True)
+class PassRate:
+    """One run of an advisor's suite, for its prompt version."""
+
+    evaluation_id: str
+    created_at: int
+    version_id: str
+    version_number: int
+    prompt_hash: str
+    passes: int
+    n: int
+    rate: float | None
+    low: float
+    high: float
+    summary: RunSummary
+    blessed: bool
+
+
+class _Assertions:
+    """Assertions that are named in a report, each looked up once."""
+
+    def __init__(self, tx: Tx) -> None:
+        self.find = cache(lambda key: assertions.find(tx, key))
+        self.versions = cache(lambda key: {row.number: row for row in assertions.versions(tx, key)})
+
+    def text(self, assertion_id: str, number: int | None = None) -> str:
+        """Its text in this version, or as it is now."""
+        known = self.versions(assertion_id)
+        version = known.get(number or max(known, default=0))
+        return version.text if version else ""
+
+    def advisor(self, assertion_id: str) -> tuple[str, str]:
+        """Id and name of its advisor; empty where it was removed."""
+        assertion = self.find(assertion_id)
+        return (assertion.advisor_id, assertion.advisor_name) if assertion else ("", "")
+
+
+def evaluation_out(tx: Tx, evaluation_id: str, *, with_verdicts: bool = True) -> EvaluationOut:
+    """A run with its results up to now."""
+    run, results, known = seen(tx, evaluation_id)
+    named = _Assertions(tx)
+    rows = []
+    for row in results.assertions:
+        advisor_id, advisor_name = named.advisor(row.assertion_id)
+        version = named.versions(row.assertion_id).get(row.number)
+        given = {
+            "text": version.text if version else "",
+            "kind": version.kind if version else "judge",
+            "advisor_id": advisor_id,
+            "advisor_name": advisor_name,
+            "subjects": [shape(TallyOut, tally) for tally in row.subjects],
+        }
+        rows.append(shape(ResultOut, row, **given))
+    shown = verdicts_out(tx, known) if with_verdicts else None
+    return replace(_run_out(tx, run, results), results=rows, verdicts=shown)
+
+
+def listed_run(tx: Tx, run: Evaluation) -> EvaluationOut:
+    """A run as it stands in a list: with its numbers, once there are any."""
+    return _run_out(tx, run, suite.read_results(run.results) if run.results else None)
+
+
+def _run_out(tx: Tx, run: Evaluation, results: Results | None) -> EvaluationOut:
+    advisor = advisors.even_removed(tx, run.advisor_id or "")
+    return shape(
+        EvaluationOut,
+        run,
+        advisor_name=advisor.name if advisor else OURS.get(run.advisor_id or ""),
+        repeat=run.repeats,
+        cost=None if run.calls and run.unpriced == run.calls else usd(run.spent),
+        blessed=run.blessed_at is not None,
+        summary=None if results is None else shape(RunSummary, results),
+        results=None,
+        verdicts=None,
+    )
+
+
+def verdicts_out(tx: Tx, known: Iterable[Verdict]) -> list[VerdictOut]:
+    """Verdicts with their assertions' texts and the answers that were asked anew."""
+    named = _Assertions(tx)
+    sample = cache(lambda key: samples.find(tx, key))
+    shown = []
+    for verdict in known:
+        kept = sample(verdict.sample) if verdict.sample else None
+        text = named.text(verdict.assertion_id, verdict.number)
+        given = {"text": text, "sample_text": kept.text if kept else None}
+        shown.append(shape(VerdictOut, verdict, **given))
+    return shown
+
+
+def compared(tx: Tx, evaluation_id: str, base: str) -> ComparedOut:
+    """A run beside another one; `blessed`: beside the one that was blessed last."""
+    run, results, _ = seen(tx, evaluation_id)
+    other = _base(tx, run, base)
+    named = _Assertions(tx)
+    changes = [
+        shape(
+            ChangeOut,
+            row,
+            text=named.text(row.assertion_id),
+            advisor_name=named.advisor(row.assertion_id)[1],
+        )
+        for row in suite.compare(seen(tx, other.id).results, results)
+    ]
+    return ComparedOut(
+        other.id,
+        changes,
+        broken=sum(row.change == "broken" for row in changes),
+        fixed=sum(row.change == "fixed" for row in changes),
+    )
+
+
+def _base(tx: Tx, run: Evaluation, base: str) -> Evaluation:
+    if base != "blessed":
+        other = evaluations.get(tx, base)
+        if other.id == run.id:
+            raise Invalid("A run cannot be compared with itself.", param="with")
+        return other
+    blessed = evaluations.latest(tx, run.advisor_id, blessed=True, other_than=run.id)
+    if blessed is None:
+        raise NotFound(
+            "No run was blessed yet.", "Bless one first: POST /api/evaluations/{id}/bless."
+        )
+    return blessed
+
+
+def agreements(tx: Tx, advisor: str | None = None) -> Agreements:
+    """Compare verdicts with what a person says they should have been, about an advisor's assertions
+    or about all. Checks in code are not among them: they are not a matter of opinion."""
+    labelled = [verdict for verdict in verdicts.overruled(tx) if verdict.judge != CODE]
+    if advisor is not None:
+        wanted = AssertionFilter(advisor_id=assertions.owner(tx, advisor)[0])
+        own = {row.id for row in assertions.list_all(tx, wanted)}
+        labelled = [verdict for verdict in labelled if verdict.assertion_id in own]
+    named = _Assertions(tx)
+    judges = _by(labelled, lambda verdict: (verdict.judge, verdict.judge_hash))
+    every = _by(labelled, lambda verdict: verdict.assertion_id)
+    return Agreements(
+        _agreement(labelled),
+        [JudgeAgreement(*judge, _agreement(some)) for judge, some in judges.items()],
+        [AssertionAgreement(key, named.text(key), _agreement(some)) for key, some in every.items()],
+    )
+
+
+def _by(labelled: Iterable[Verdict], key: Callable[[Verdict], K]) -> dict[K, list[Verdict]]:
+    groups: dict[K, list[Verdict]] = {}
+    for verdict in labelled:
+        groups.setdefault(key(verdict), []).append(verdict)
+    return groups
+
+
+def _agreement(labelled: Sequence[Verdict]) -> Agreement:
+    return agreement((row.outcome, row.overruled) for row in labelled if row.overruled is not None)
+
+
+def answer_verdicts(tx: Tx, answer_id: str) -> AnswerVerdicts:
+    """The newest verdicts on a stored answer; NotFound where it and they never were."""
     every = verdicts.of_answer(tx, answer_id)
     if not every:
         turns.get_answer(tx, answer_id)
     newest: dict[str, Verdict] = {}
     for verdict in every:
         newest.setdefault(verdict.assertion_id, verdict)
-    kept = [
-        verdict
-        for verdict in newest.values()
-        if assertion_rows.find(tx, verdict.assertion_id) is not None
-    ]
-    waiting = evaluations.under_way(tx, answer_id)
-    outcomes = [suite.effective(verdict) for verdict in kept]
-    outcome: Outcome | None = None
-    if outcomes:
-        outcome = "fail" if "fail" in outcomes else "error" if "error" in outcomes else "pass"
-    state: Literal["none", "pending", "ready"] = (
-        "pending" if waiting else "ready" if kept else "none"
-    )
-    return Marked(state, outcome, tuple(kept))
+    kept = [row for row in newest.values() if assertions.find(tx, row.assertion_id) is not None]
+    state: Literal["none", "pending", "ready"] = "ready" if kept else "none"
+    if evaluations.under_way(tx, answer_id):
+        state = "pending"
+    outcome = suite.worst(row.effective for row in kept) if kept else None
+    return AnswerVerdicts(answer_id, state, outcome, verdicts_out(tx, kept))
 
 
-@dataclass(frozen=True, slots=True)
-class PromptPassRate:
-    """A replay of an advisor's suite with one of its prompt versions."""
-
-    evaluation: Evaluation
-    version: PromptVersion
-    results: Results
-    passes: int
-    n: int
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's, of all verdicts."""
-        wide = wilson(self.passes, self.n)
-        return wide.low, wide.high
-
-
-def pass_rates(tx: Tx, advisor_id: str, limit: int = 200) -> list[PromptPassRate]:
+def pass_rates(tx: Tx, advisor: str, limit: int = 200) -> list[PassRate]:
     """The finished replays of an advisor's assertions, oldest first, each with the prompt version
     that was tried out."""
+    advisor_id, _ = assertions.owner(tx, advisor)
     page = evaluations.list_page(tx, advisor_id=advisor_id, limit=limit)
     points = []
     for run in reversed(page.items):
@@ -125,6 +334,22 @@ def pass_rates(tx: Tx, advisor_id: str, limit: int = 200) -> list[PromptPassRate
         version = versions.get(tx, tried.pop())
         results = suite.read_results(run.results)
         passes = sum(row.passes for row in results.assertions)
-        fails = sum(row.fails for row in results.assertions)
-        points.append(PromptPassRate(run, version, results, passes, passes + fails))
+        n = passes + sum(row.fails for row in results.assertions)
+        interval = wilson(passes, n)
+        points.append(
+            PassRate(
+                run.id,
+                run.created_at,
+                version.id,
+                version.number,
+                version.hash,
+                passes,
+                n,
+                passes / n if n else None,
+                interval.low,
+                interval.high,
+                shape(RunSummary, results),
+                run.blessed_at is not None,
+            )
+        )
     return points

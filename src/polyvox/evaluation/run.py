@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from polyvox.errors import CapReached, Conflict, Invalid, ModelError, NotFound, PolyvoxError
+from polyvox.errors import CapReached, Conflict, Invalid, ModelError, NotFound
 from polyvox.evaluation import replay, suite
+from polyvox.evaluation.assertion import as_of
 from polyvox.evaluation.budget import together
 from polyvox.evaluation.judge import judge_model
 from polyvox.evaluation.judge_prompt import Subject, judge_hash
@@ -24,14 +25,14 @@ from polyvox.evaluation.plan import EvaluationRequest, plan
 from polyvox.evaluation.replay import JudgedText, Places, Prompt, RoadBench
 from polyvox.evaluation.suite import Results, Unit
 from polyvox.evaluation.tables import assertions, evaluations, verdicts
-from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
+from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter, version_of
 from polyvox.evaluation.tables.evaluations import Evaluation
-from polyvox.evaluation.tables.verdicts import Judged, Verdict
+from polyvox.evaluation.tables.verdicts import Judged, Outcome, Verdict
 from polyvox.resources import Resources
 from polyvox.store import jobs, turns, versions
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
-from polyvox.values import Advisor, PromptVersion, Scope, Usage
+from polyvox.values import PromptVersion, Scope
 from polyvox.work.cancel import Bells
 from polyvox.work.worker import Handler
 
@@ -41,8 +42,7 @@ AT_ONCE = 3
 CALLED_OFF = "It was called off; what it had found is kept."
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationView:
+class EvaluationView(NamedTuple):
     """A run as it is now."""
 
     evaluation: Evaluation
@@ -227,40 +227,29 @@ def _told(results: Results) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAnswer:
-    """A stored answer, and what is known of how it was made."""
-
-    subject: Subject
-    about: JudgedText
-
-
-@dataclass(frozen=True, slots=True)
 class RunInputs:
     """Inputs of a run, read in one transaction."""
 
     assertions: Mapping[tuple[str, int], Assertion]
     places: Places
     prompts: Mapping[str, PromptVersion]
-    stored: Mapping[str, StoredAnswer]
-    known: Mapping[tuple[str, str], tuple[Verdict, ...]]
-    """By assertion and subject."""
+    stored: Mapping[str, JudgedText]
+    """Stored answers by id."""
+    known: Mapping[tuple[str, str], Mapping[int, Outcome]]
+    """Outcomes of the repeats, by assertion and place."""
 
 
 async def find_out(resources: Resources, scope: Scope, run: Evaluation) -> None:
     """Find out whatever is not known yet. `CapReached` ends it."""
     units = suite.read_plan(run.plan)
     loaded = await resources.database.read(lambda tx: _load(tx, resources, run, units), scope)
-
-    def note(tx: Tx, used: Usage) -> None:
-        evaluations.spend(tx, run.id, used)
-
     bench = replay.road_bench(
         resources,
         scope,
         run.id,
         loaded.places,
         run.judge or None,
-        note=note,
+        note=lambda tx, used: evaluations.spend(tx, run.id, used),
         confirm=run.confirm,
         model=run.model or None,
     )
@@ -281,50 +270,44 @@ class _Run:
         chosen = [self.loaded.assertions.get(pair) for pair in unit.assertions]
         assertions = [assertion for assertion in chosen if assertion is not None]
         if unit.nowhere:
-            await self._nowhere(unit, assertions)
+            await self._errors(JudgedText("", None, "", "", ""), assertions, 0, unit.nowhere)
+            await self._progress(len(unit.assertions))
             return
         name = self._name(unit)
-        verdicts_of = {
-            assertion.id: list(self.loaded.known.get((assertion.id, name), ()))
-            for assertion in assertions
-        }
+        outcomes = {row.id: dict(self.loaded.known.get((row.id, name), {})) for row in assertions}
+        repeats, early = self.run.repeats, self.run.early
         counted = 0
-        for repeat in range(self.run.repeats):
+        for repeat in range(repeats):
             wanted = [
-                assertion
-                for assertion in assertions
-                if suite.still_open(
-                    verdicts_of[assertion.id], self.run.repeats, early=self.run.early
-                )
-                and not any(
-                    v.repeat == repeat and v.outcome != "error" for v in verdicts_of[assertion.id]
-                )
+                row
+                for row in assertions
+                if outcomes[row.id].get(repeat, "error") == "error"
+                and suite.still_open(outcomes[row.id].values(), repeats, early=early)
             ]
             if wanted:
-                judged = await self._once(unit, wanted, repeat)
-                for verdict in judged:
-                    verdicts_of[verdict.assertion_id] = [
-                        v for v in verdicts_of[verdict.assertion_id] if v.repeat != repeat
-                    ] + [_verdict(verdict, repeat)]
+                for judged in await self._once(unit, name, wanted, repeat):
+                    outcomes[judged.assertion_id][repeat] = judged.outcome
                 counted += len(wanted)
                 await self._progress(len(wanted))
-        await self._progress(len(unit.assertions) * self.run.repeats - counted)
+        await self._progress(len(unit.assertions) * repeats - counted)
 
-    async def _once(self, unit: Unit, assertions: Sequence[Assertion], repeat: int) -> list[Judged]:
+    async def _once(
+        self, unit: Unit, name: str, assertions: Sequence[Assertion], repeat: int
+    ) -> list[Judged]:
         if unit.answer:
-            stored = self.loaded.stored.get(unit.answer)
-            if stored is None:
-                about = JudgedText("", unit.answer, "", "", "")
-                return await self._errors(about, assertions, repeat, "The answer is gone.")
-            return await self.bench.found_out(stored.about, stored.subject, assertions, repeat)
-        name = self._name(unit)
+            about = self.loaded.stored.get(unit.answer)
+            if about is None or about.text is None:
+                gone = JudgedText("", unit.answer, "", "", "")
+                return await self._errors(gone, assertions, repeat, "The answer is gone.")
+            return await self.bench.judge_text(about, about.text, assertions, repeat)
         prompt = self._prompt(unit, name)
         about = JudgedText(name, None, prompt.hash, name, "")
         try:
             about = replace(about, sample=self.bench.key(prompt, name, repeat))
             sample = await self.bench.sample(prompt, name, repeat)
         except (ModelError, Invalid) as error:
-            return await self._errors(about, assertions, repeat, _words(error))
+            reason = f"The advisor could not be asked: {error.message} {error.hint}".strip()
+            return await self._errors(about, assertions, repeat, reason)
         return await self.bench.judge(sample, assertions, repeat)
 
     async def _errors(
@@ -335,10 +318,6 @@ class _Run:
         ]
         await self.bench.keep(about, judged, repeat)
         return judged
-
-    async def _nowhere(self, unit: Unit, assertions: Sequence[Assertion]) -> None:
-        await self._errors(JudgedText("", None, "", "", ""), assertions, 0, unit.nowhere)
-        await self._progress(len(unit.assertions))
 
     def _name(self, unit: Unit) -> str:
         """The subject as its verdicts name it."""
@@ -369,7 +348,7 @@ def _load(tx: Tx, resources: Resources, run: Evaluation, units: Sequence[Unit]) 
         pair: made
         for unit in units
         for pair in unit.assertions
-        if (made := replay.version_of(tx, *pair)) is not None
+        if (made := version_of(tx, *pair)) is not None
     }
     prompts = {unit.prompt: versions.get(tx, unit.prompt) for unit in units if unit.prompt}
     made_with = {prompt.advisor_id: prompt for prompt in prompts.values()}
@@ -377,78 +356,42 @@ def _load(tx: Tx, resources: Resources, run: Evaluation, units: Sequence[Unit]) 
     if run.mode == "replay":
         places = replay.places(tx, resources, list(assertions.values()))
     advisors = {
-        key: _as_of(advisor, made_with[key]) if key in made_with else advisor
+        key: as_of(advisor, made_with[key]) if key in made_with else advisor
         for key, advisor in places.advisors.items()
     }
-    known: dict[tuple[str, str], list[Verdict]] = {}
+    known: dict[tuple[str, str], dict[int, Outcome]] = {}
     for verdict in verdicts.of_evaluation(tx, run.id):
-        name = verdict.answer_id or verdict.context_hash or suite.NOWHERE
-        known.setdefault((verdict.assertion_id, name), []).append(verdict)
+        outcomes = known.setdefault((verdict.assertion_id, verdict.place), {})
+        outcomes[verdict.repeat] = verdict.outcome
     return RunInputs(
         assertions,
         replace(places, advisors=advisors),
         prompts,
         _answers(tx, units, assertions),
-        {key: tuple(some) for key, some in known.items()},
+        known,
     )
-
-
-def _as_of(advisor: Advisor, version: PromptVersion) -> Advisor:
-    """The advisor with the identity that the run is about."""
-    if version.field == "prompt":
-        return replace(advisor, prompt=version.text, version_id=version.id)
-    return replace(advisor, prompt=None, description=version.text, version_id=version.id)
 
 
 def _answers(
     tx: Tx, units: Sequence[Unit], assertions: Mapping[tuple[str, int], Assertion]
-) -> dict[str, StoredAnswer]:
+) -> dict[str, JudgedText]:
     """The stored answers; of one whose conversation is gone, what its assertions keep of it."""
     stored = {}
     for unit in units:
         if not unit.answer:
             continue
-        sources = [
-            assertion.source
-            for pair in unit.assertions
-            if (assertion := assertions.get(pair)) is not None
-        ]
+        sources = [assertions[pair].source for pair in unit.assertions if pair in assertions]
         source = next((s for s in sources if s is not None and s.answer_id == unit.answer), None)
         context = source.context_hash if source else ""
         try:
             answer = turns.get_answer(tx, unit.answer)
         except NotFound:
             if source is not None:
-                about = JudgedText("", unit.answer, "", context, "")
-                stored[unit.answer] = StoredAnswer(Subject(source.user_input, source.answer), about)
+                text = Subject(source.user_input, source.answer)
+                stored[unit.answer] = JudgedText("", unit.answer, "", context, "", text)
             continue
-        asked = turns.get_turn(tx, answer.turn_id).content
+        text = Subject(turns.get_turn(tx, answer.turn_id).content, answer.text)
         prompt = answer.prompt_version_id
         prompt_hash = versions.get(tx, prompt).hash if prompt else ""
-        about = JudgedText("", unit.answer, prompt_hash, context, answer.model)
-        stored[unit.answer] = StoredAnswer(Subject(asked, answer.text), about)
+        stored[unit.answer] = JudgedText("", unit.answer, prompt_hash, context, answer.model, text)
     return stored
-
-
-def _verdict(judged: Judged, repeat: int) -> Verdict:
-    """Keep as much of a verdict as deciding needs."""
-    return Verdict(
-        "",
-        "",
-        judged.assertion_id,
-        judged.number,
-        None,
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        repeat,
-        judged.reason,
-        judged.outcome,
-    )
-
-
-def _words(error: PolyvoxError) -> str:
-    return f"The advisor could not be asked: {error.message} {error.hint}".strip()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,11 +36,6 @@ def wilson(passes: int, n: int, z: float = Z95) -> Interval:
     return Interval(low, 1.0 if passes == n else min(1.0, middle + half))
 
 
-def flaky(passes: int, n: int) -> bool:
-    """True if it sometimes passes and sometimes does not."""
-    return 0 < passes < n
-
-
 def decided(passes: int, fails: int, repeats: int) -> bool:
     """True if the repeats that are left cannot change the majority."""
     left = repeats - passes - fails
@@ -55,59 +51,47 @@ def most(passes: int, fails: int) -> Literal["pass", "fail", "error"]:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A judge's verdicts beside what a person says they should have been."""
+    """A judge's verdicts beside what a person says they should have been; None where nothing can
+    be said."""
 
+    n: int
+    """Verdicts that a person has labelled."""
     both_pass: int
     both_fail: int
     judge_pass: int
     """The judge passed what the person fails."""
     judge_fail: int
     """The judge failed what the person passes."""
-
-    @property
-    def n(self) -> int:
-        """Verdicts that a person has labelled."""
-        return self.both_pass + self.both_fail + self.judge_pass + self.judge_fail
-
-    @property
-    def tpr(self) -> float | None:
-        """True positive rate: the part of what should pass that the judge passes."""
-        return _ratio(self.both_pass, self.both_pass + self.judge_fail)
-
-    @property
-    def tnr(self) -> float | None:
-        """True negative rate: the part of what should fail that the judge fails."""
-        return _ratio(self.both_fail, self.both_fail + self.judge_pass)
-
-    @property
-    def kappa(self) -> float | None:
-        """Cohen's κ: agreement beyond chance; None where chance alone would agree always."""
-        if not self.n:
-            return None
-        same = (self.both_pass + self.both_fail) / self.n
-        judge = (self.both_pass + self.judge_pass) / self.n
-        person = (self.both_pass + self.judge_fail) / self.n
-        chance = judge * person + (1 - judge) * (1 - person)
-        return None if math.isclose(chance, 1.0) else (same - chance) / (1 - chance)
+    tpr: float | None
+    """True positive rate: the part of what should pass that the judge passes."""
+    tnr: float | None
+    """True negative rate: the part of what should fail that the judge fails."""
+    kappa: float | None
+    """Cohen's κ: agreement beyond chance; None where chance alone would agree always."""
 
 
 def agreement(pairs: Iterable[tuple[Outcome, Outcome]]) -> Agreement:
     """Count pairs of (judge's, person's) outcomes; an `error` on either side is no label."""
-    counts = {(judge, person): 0 for judge in ("pass", "fail") for person in ("pass", "fail")}
-    for pair in pairs:
-        if pair in counts:
-            counts[pair] += 1
+    counts = Counter(pairs)
+    both_pass, both_fail = counts["pass", "pass"], counts["fail", "fail"]
+    judge_pass, judge_fail = counts["pass", "fail"], counts["fail", "pass"]
+    n = both_pass + both_fail + judge_pass + judge_fail
+    kappa = None
+    if n:
+        judge, person = (both_pass + judge_pass) / n, (both_pass + judge_fail) / n
+        chance = judge * person + (1 - judge) * (1 - person)
+        if not math.isclose(chance, 1.0):
+            kappa = ((both_pass + both_fail) / n - chance) / (1 - chance)
     return Agreement(
-        both_pass=counts["pass", "pass"],
-        both_fail=counts["fail", "fail"],
-        judge_pass=counts["pass", "fail"],
-        judge_fail=counts["fail", "pass"],
+        n,
+        both_pass,
+        both_fail,
+        judge_pass,
+        judge_fail,
+        tpr=_ratio(both_pass, both_pass + judge_fail),
+        tnr=_ratio(both_fail, both_fail + judge_pass),
+        kappa=kappa,
     )
-
-
-def mean(values: Sequence[float]) -> float | None:
-    """The mean; None of nothing."""
-    return sum(values) / len(values) if values else None
 
 
 def _ratio(part: int, whole: int) -> float | None:

@@ -9,19 +9,18 @@ missing, too small or away takes away its own share and says so; only a cap on s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from polyvox.context.promptset import fill
+from polyvox.context.words import fill
 from polyvox.errors import Conflict, ModelError
 from polyvox.evaluation import count, language
-from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.checks import check, described, understood
 from polyvox.evaluation.judge import ask_judge, judge_model
 from polyvox.evaluation.judge_prompt import THOUGHT, prompt, quoted
 from polyvox.evaluation.tables import assertions
-from polyvox.evaluation.tables.assertions import AssertionFilter, Kind
+from polyvox.evaluation.tables.assertions import AssertionFilter, Kind, Wording
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.receive import printable
 from polyvox.replies import objects
@@ -42,12 +41,9 @@ _LISTED = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(\S.*)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Wording):
     """An assertion that could be made of an answer."""
 
-    text: str
-    kind: Kind = "judge"
-    args: Mapping[str, Any] = field(default_factory=dict)
     by: str = "rule"
     """`rule`, or the model that proposed it."""
 
@@ -82,7 +78,7 @@ async def suggest(
             raise Conflict("The answer says nothing.", "Take one that says something.")
         question = turns.get_turn(tx, answer.turn_id).content
         known = assertions.list_all(tx, AssertionFilter(advisor_id=answer.advisor_id))
-        return answer, question, [Wording(row.text, row.kind, row.args) for row in known]
+        return answer, question, [row.wording for row in known]
 
     answer, question, known = await resources.database.read(load, scope)
     taken = {wording.kind for wording in known}
@@ -148,32 +144,16 @@ def read(reply: str, model: str, known: Iterable[Wording], most: int = COUNT) ->
     return suggestions[:most]
 
 
-def _texts(reply: str) -> Iterator[str]:
+def _texts(reply: str) -> list[str]:
     """Proposals, however they are wrapped; a plain list where no JSON is."""
-    inside = [text for value in objects(reply) for text in _inside(value)]
-    if inside:
-        yield from inside
-        return
-    for line in reply.splitlines():
-        if (item := _LISTED.match(line)) is not None:
-            yield item[1]
-
-
-def _inside(value: object, depth: int = 4) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key in ("text", "assertion"):
-            if isinstance(text := value.get(key), str):
-                yield text
-                return
-        for key, inner in value.items():
-            if key in ("assertions", "suggestions") and isinstance(inner, list):
-                yield from (text for text in inner if isinstance(text, str))
-            if depth:
-                yield from _inside(inner, depth - 1)
-    elif isinstance(value, list) and depth:
-        for inner in value:
-            if not isinstance(inner, str):
-                yield from _inside(inner, depth - 1)
+    texts = []
+    for value in objects(reply):
+        listed = value.get("assertions")
+        for row in listed if isinstance(listed, list) else [value]:
+            text = row.get("text") or row.get("assertion") if isinstance(row, dict) else row
+            texts += [text] if isinstance(text, str) else []
+    items = map(_LISTED.match, reply.splitlines())
+    return texts or [item[1] for item in items if item is not None]
 
 
 def _mended(text: str) -> str | None:

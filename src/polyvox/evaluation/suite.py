@@ -7,16 +7,15 @@ out it is an `error`, which is neither. A person's word on a verdict counts in i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
-from polyvox.evaluation.statistics import Interval, decided, flaky, most, wilson
+from polyvox.evaluation.statistics import decided, most, wilson
 from polyvox.evaluation.tables.verdicts import Outcome, Verdict
 
-NOWHERE = "nowhere"
 Change = Literal["fixed", "broken", "same", "new", "gone", "unclear"]
 
 
@@ -38,7 +37,7 @@ class Unit(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def subject(self) -> str:
         """Names the subject among those of its run."""
-        return self.context or self.answer or self.asked or NOWHERE
+        return self.context or self.answer or self.asked or "nowhere"
 
 
 _units = msgspec.json.Decoder(tuple[Unit, ...])
@@ -54,19 +53,21 @@ def read_plan(text: str) -> tuple[Unit, ...]:
     return _units.decode(text)
 
 
-def effective(verdict: Verdict) -> Outcome:
-    """The outcome that a verdict counts as."""
-    return verdict.overruled or verdict.outcome
-
-
-def still_open(verdicts: Iterable[Verdict], repeats: int, *, early: bool) -> bool:
-    """True if further repeats of an assertion on a subject are wanted, after these verdicts."""
-    outcomes = [verdict.outcome for verdict in verdicts]
-    passes, fails = outcomes.count("pass"), outcomes.count("fail")
+def still_open(outcomes: Collection[Outcome], repeats: int, *, early: bool) -> bool:
+    """True if further repeats of an assertion on a subject are wanted, after these outcomes."""
+    passes = sum(outcome == "pass" for outcome in outcomes)
+    fails = sum(outcome == "fail" for outcome in outcomes)
     return not decided(passes, fails, repeats) if early else passes + fails < repeats
 
 
-class SubjectTally(msgspec.Struct, frozen=True):
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """Of several outcomes the one that counts: a fail, else an error."""
+    order: list[Outcome] = ["pass", "error", "fail"]
+    return max(outcomes, key=order.index)
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectTally:
     """Verdicts on an assertion and one subject, counted."""
 
     subject: str
@@ -80,8 +81,9 @@ class SubjectTally(msgspec.Struct, frozen=True):
         return most(self.passes, self.fails)
 
 
-class AssertionResult(msgspec.Struct, frozen=True):
-    """The result of an assertion."""
+@dataclass(frozen=True, slots=True)
+class AssertionScore:
+    """The result of an assertion in numbers."""
 
     assertion_id: str
     number: int
@@ -97,49 +99,55 @@ class AssertionResult(msgspec.Struct, frozen=True):
     flaky: bool
     overruled: int
     """Verdicts on which a person has had a say."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionResult(AssertionScore):
+    """The result of an assertion, subject by subject."""
+
     subjects: tuple[SubjectTally, ...]
 
 
-class Results(msgspec.Struct, frozen=True):
-    """The results of a run."""
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run in numbers. `rate` is of the assertions about which anything was found out."""
 
-    assertions: tuple[AssertionResult, ...]
     total: int
     passed: int
     failed: int
     errors: int
     flaky: int
     rate: float | None
-    """Assertions that passed, of those about which anything was found out."""
     low: float
     high: float
     all_passed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Results(RunSummary):
+    """The results of a run."""
+
+    assertions: tuple[AssertionResult, ...]
+
+
 def results(units: Sequence[Unit], verdicts: Iterable[Verdict]) -> Results:
     """Sum up the verdicts on what was planned."""
-    by_subject: dict[tuple[str, int, str], list[Verdict]] = {}
+    by_place: dict[tuple[str, int, str], list[Verdict]] = {}
     for verdict in verdicts:
-        name = verdict.answer_id or verdict.context_hash or NOWHERE
-        by_subject.setdefault((verdict.assertion_id, verdict.number, name), []).append(verdict)
-    tallies: dict[tuple[str, int], list[tuple[SubjectTally, list[Verdict]]]] = {}
-    asked = {assertion_id for unit in units if unit.asked for assertion_id, _ in unit.assertions}
-    fresh = {assertion_id: name for assertion_id, _, name in by_subject if assertion_id in asked}
+        key = verdict.assertion_id, verdict.number, verdict.place
+        by_place.setdefault(key, []).append(verdict)
+    subjects: dict[tuple[str, int], dict[str, list[Verdict]]] = {}
+    fresh = {assertion_id: name for assertion_id, _, name in by_place}
     for unit in units:
-        for assertion_id, number in unit.assertions:
-            name = fresh.get(assertion_id, unit.subject) if unit.asked else unit.subject
-            known = by_subject.get((assertion_id, number, name), [])
-            tally = _tally(unit.subject, known)
-            tallies.setdefault((assertion_id, number), []).append((tally, known))
-    rows = tuple(
-        _result(assertion_id, number, tallies)
-        for (assertion_id, number), tallies in tallies.items()
-    )
+        for pair in unit.assertions:
+            name = unit.context or unit.answer or (fresh.get(pair[0], "") if unit.asked else "")
+            subjects.setdefault(pair, {})[unit.subject] = by_place.get((*pair, name), [])
+    rows = tuple(_result(*pair, known) for pair, known in subjects.items())
     passed = sum(row.outcome == "pass" for row in rows)
     failed = sum(row.outcome == "fail" for row in rows)
     interval = wilson(passed, passed + failed)
     return Results(
-        rows,
+        assertions=rows,
         total=len(rows),
         passed=passed,
         failed=failed,
@@ -152,40 +160,30 @@ def results(units: Sequence[Unit], verdicts: Iterable[Verdict]) -> Results:
     )
 
 
-def _tally(subject: str, verdicts: Sequence[Verdict]) -> SubjectTally:
-    outcomes = [effective(verdict) for verdict in verdicts]
-    return SubjectTally(
-        subject, outcomes.count("pass"), outcomes.count("fail"), outcomes.count("error")
-    )
-
-
 def _result(
-    assertion_id: str, number: int, tallies: Sequence[tuple[SubjectTally, Sequence[Verdict]]]
+    assertion_id: str, number: int, known: Mapping[str, Sequence[Verdict]]
 ) -> AssertionResult:
-    passes = sum(tally.passes for tally, _ in tallies)
-    fails = sum(tally.fails for tally, _ in tallies)
-    outcomes = [tally.outcome for tally, _ in tallies]
-    outcome: Outcome = "pass"
-    if "fail" in outcomes:
-        outcome = "fail"
-    elif "error" in outcomes:
-        outcome = "error"
-    interval: Interval = wilson(passes, passes + fails)
+    tallies = []
+    for subject, verdicts in known.items():
+        outcomes = [verdict.effective for verdict in verdicts]
+        counts = (outcomes.count("pass"), outcomes.count("fail"), outcomes.count("error"))
+        tallies.append(SubjectTally(subject, *counts))
+    passes = sum(tally.passes for tally in tallies)
+    fails = sum(tally.fails for tally in tallies)
+    interval = wilson(passes, passes + fails)
     return AssertionResult(
         assertion_id,
         number,
-        outcome,
+        worst(tally.outcome for tally in tallies),
         passes,
         fails,
-        errors=sum(tally.errors for tally, _ in tallies),
+        errors=sum(tally.errors for tally in tallies),
         rate=passes / (passes + fails) if passes + fails else None,
         low=interval.low,
         high=interval.high,
-        flaky=flaky(passes, passes + fails),
-        overruled=sum(
-            verdict.overruled is not None for _, verdicts in tallies for verdict in verdicts
-        ),
-        subjects=tuple(tally for tally, _ in tallies),
+        flaky=0 < passes < passes + fails,
+        overruled=sum(row.overruled is not None for some in known.values() for row in some),
+        subjects=tuple(tallies),
     )
 
 

@@ -10,18 +10,22 @@ assertions were drawn from. Spend is counted while the run goes on, and its budg
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from polyvox.context.budget import estimate as tokens
+from polyvox.errors import Invalid
 from polyvox.evaluation import judge_prompt
+from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge_prompt import Subject
 from polyvox.evaluation.optimise import rewrite
-from polyvox.evaluation.optimise.plan import Prepared
+from polyvox.evaluation.optimise.plan import OptimisationRequest, Planned
 from polyvox.evaluation.optimise.rewrite import Ask, Failing
-from polyvox.evaluation.optimise.values import Case, OptimisationPlan, contexts_of
+from polyvox.evaluation.optimise.values import Case, assertions_of, contexts_of
+from polyvox.evaluation.tables.optimisations import RunEstimate
+from polyvox.events import NANO
+from polyvox.models.registry import Models
 from polyvox.models.wire import estimated_tokens
-from polyvox.resources import Resources
 from polyvox.values import Usage
 
 ANSWER_CHARS = 1_200
@@ -33,137 +37,124 @@ EDIT_TOKENS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class CallKind:
-    """A kind of call: who is asked, in which context, about which assertions."""
+class PlannedCalls:
+    """Calls of one size to one role."""
 
     role: str
-    """advisor, judge or rewriter."""
-    context: str = ""
-    assertions: tuple[str, ...] = ()
+    size: Usage
+    search: int = 0
+    confirmation: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CallSize:
-    """Tokens and price of one call."""
-
-    input_tokens: int
-    output_tokens: int
-    cost: int | None
-    """Nano-dollars; None where the price is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunEstimate:
-    """The most that a whole run takes. `calls` and `cost` are that bound too: stored runs and the
-    API had a forecast there once."""
-
-    calls: Mapping[str, int]
-    """By role."""
-    most_calls: int
-    input_tokens: int
-    output_tokens: int
-    cost: int | None
-    """Nano-dollars; None where a price is not known."""
-    most_cost: int | None
-    confirmation: int | None
-    """The part of `cost` that the confirmation takes: the search leaves it over."""
-
-    @property
-    def total(self) -> int:
-        """All calls."""
-        return sum(self.calls.values())
-
-
-def upper_bound(plan: OptimisationPlan, size: Callable[[CallKind], CallSize]) -> RunEstimate:
-    """Sum up the calls of a run in which nothing is decided early."""
-    search: Counter[CallKind] = Counter({CallKind("rewriter"): plan.iterations})
-    confirmation: Counter[CallKind] = Counter()
-    scored = (plan.iterations + 1) * plan.repeats
-    fresh = 2 * plan.confirmations
-    for context, cases in contexts_of((*plan.targets, *plan.guards)).items():
-        search[CallKind("advisor", context)] += scored
-        confirmation[CallKind("advisor", context)] += fresh
-        for group in (plan.targets, plan.guards):
-            if judged := _judged([case for case in cases if case in group]):
-                search[CallKind("judge", context, judged)] += scored
-        if judged := _judged(cases):
-            confirmation[CallKind("judge", context, judged)] += fresh
-    every = search + confirmation
-    sizes = {kind: size(kind) for kind in every}
+def estimate(models: Models, planned: Planned) -> RunEstimate:
+    """Bound what this run takes, with the models and texts that it would use."""
+    calls = list(_calls(models, planned))
     roles: Counter[str] = Counter()
-    for kind, count in every.items():
-        roles[kind.role] += count
-    cost = _cost(every, sizes)
+    for each in calls:
+        roles[each.role] += each.search + each.confirmation
+    whole = [(each.search + each.confirmation, each.size) for each in calls]
+    cost = _cost(whole)
     return RunEstimate(
         calls=dict(sorted(roles.items())),
-        most_calls=every.total(),
-        input_tokens=sum(sizes[kind].input_tokens * count for kind, count in every.items()),
-        output_tokens=sum(sizes[kind].output_tokens * count for kind, count in every.items()),
+        most_calls=roles.total(),
+        input_tokens=sum(count * size.input_tokens for count, size in whole),
+        output_tokens=sum(count * size.output_tokens for count, size in whole),
         cost=cost,
         most_cost=cost,
-        confirmation=_cost(confirmation, sizes),
+        confirmation=_cost((each.confirmation, each.size) for each in calls),
     )
 
 
-def _judged(cases: list[Case]) -> tuple[str, ...]:
-    return tuple(case.assertion.id for case in cases if case.assertion.kind == "judge")
+def _calls(models: Models, planned: Planned) -> Iterator[PlannedCalls]:
+    run, plan, places = planned.run, planned.plan, planned.places
+    contexts = contexts_of((*plan.targets, *plan.guards))
+    answers = {name: _answer(cases) for name, cases in contexts.items()}
+    chosen = assertions_of(plan.targets)
+    scored, fresh = (plan.iterations + 1) * plan.repeats, 2 * plan.confirmations
+    yield PlannedCalls("rewriter", _rewriting(models, planned, answers), plan.iterations)
+    for name, cases in contexts.items():
+        context, answer = places.contexts[name], answers[name]
+        model = context.model_id or places.advisors[run.advisor_id].model or models.default
+        yield PlannedCalls("advisor", _answering(models, model, context, answer), scored, fresh)
+        subject = Subject(context.asked, answer)
+        judged = [case.assertion for case in cases if case.assertion.kind == "judge"]
+        targets = [assertion for assertion in judged if assertion.id in chosen]
+        guards = [assertion for assertion in judged if assertion.id not in chosen]
+        for assertions, counts in (
+            (targets, (scored, 0)),
+            (guards, (scored, 0)),
+            (judged, (0, fresh)),
+        ):
+            if assertions:
+                size = judge_prompt.size(subject, judge_prompt.asked(subject, assertions, 0))
+                used = Usage(size, REASON_TOKENS * len(assertions))
+                yield PlannedCalls("judge", _priced(models, run.judge, used), *counts)
 
 
-def _cost(calls: Mapping[CallKind, int], sizes: Mapping[CallKind, CallSize]) -> int | None:
+def _answering(models: Models, model: str, context: Context, answer: str) -> Usage:
+    """Size of one call to the advisor."""
+    longest = context.params.max_tokens or models.facts(model).max_tokens
+    answered = tokens(len(answer))
+    answered = answered if longest is None else min(answered, longest)
+    return _priced(models, model, Usage(estimated_tokens(context.request()), answered))
+
+
+def _rewriting(models: Models, planned: Planned, answers: Mapping[str, str]) -> Usage:
+    """Size of one call to the rewriter, half of the assertions failing."""
+    run, shown = planned.run, planned.plan.shown
+    half = max(1, len(shown) // 2)
+    reason = " " * REASON_TOKENS * 3
+    failing = tuple(
+        Failing(case.assertion.text, 1, 3, reason, case.question, answers[case.context])
+        for case in shown[:half]
+    )
+    holding = tuple(case.assertion.text for case in shown[half:])
+    request = rewrite.request(
+        Ask(run.advisor_name, run.base_text, run.base_text, failing, holding), None
+    )
+    used = Usage(estimated_tokens(request), tokens(len(run.base_text)) + EDIT_TOKENS)
+    return _priced(models, run.optimizer, used)
+
+
+def _priced(models: Models, model: str, used: Usage) -> Usage:
+    return replace(used, cost=models.cost(model, used))
+
+
+def _cost(calls: Iterable[tuple[int, Usage]]) -> int | None:
     total = 0
-    for kind, count in calls.items():
-        if (cost := sizes[kind].cost) is None:
+    for count, size in calls:
+        if count and size.cost is None:
             return None
-        total += cost * count
+        total += count * (size.cost or 0)
     return total
 
 
-def estimate(resources: Resources, prepared: Prepared) -> RunEstimate:
-    """Bound what this run takes, with the models and texts that it would use."""
-    plan, contexts, models = prepared.plan, prepared.places.contexts, resources.models
-    cases = contexts_of((*plan.targets, *plan.guards))
+def _answer(cases: list[Case]) -> str:
+    """The longest known answer in a context, or something as long as one."""
+    sources = [case.assertion.source for case in cases]
+    known = [source.answer for source in sources if source is not None and source.answer]
+    return max(known, key=len, default=" " * ANSWER_CHARS)
 
-    def answer(context: str) -> str:
-        """The longest known answer in a context, or something as long as one."""
-        sources = (case.assertion.source for case in cases[context])
-        known = [source.answer for source in sources if source is not None and source.answer]
-        return max(known, key=len) if known else " " * ANSWER_CHARS
 
-    answers = {context: answer(context) for context in cases}
-
-    def priced(model: str, sent: int, answered: int) -> CallSize:
-        cost = models.cost(model, Usage(sent, answered)) if model else 0
-        return CallSize(sent, answered, cost)
-
-    def failing(case: Case) -> Failing:
-        question = contexts[case.context].asked
-        reason = " " * REASON_TOKENS * 3
-        return Failing(case.assertion.text, 1, 3, reason, question, answers[case.context])
-
-    def size(kind: CallKind) -> CallSize:
-        if kind.role == "rewriter":
-            half = plan.shown[: max(1, len(plan.shown) // 2)]
-            ask = Ask(
-                prepared.advisor.name,
-                plan.prompt,
-                plan.prompt.text,
-                tuple(failing(case) for case in half),
-                tuple(case.assertion.text for case in plan.shown[len(half) :]),
+def price_warnings(
+    expected: RunEstimate, budget: int | None, wish: OptimisationRequest
+) -> tuple[str, ...]:
+    """Warn of a budget that is too small; one that somebody names must be one that can be kept."""
+    if budget is None:
+        return ()
+    if expected.cost is None:
+        if wish.budget is not None:
+            raise Invalid(
+                "The price of a model that would be asked is not known, so no budget can be kept.",
+                "Leave the budget out, or choose models with known prices.",
+                param="budget",
             )
-            sent = estimated_tokens(rewrite.request(ask, None))
-            answered = tokens(len(plan.prompt.text)) + EDIT_TOKENS
-            return priced(prepared.optimizer, sent, answered)
-        context = contexts[kind.context]
-        if kind.role == "advisor":
-            model = context.model_id or prepared.advisor.model or models.default
-            longest = context.params.max_tokens or models.facts(model).max_tokens
-            answered = tokens(len(answers[kind.context]))
-            answered = answered if longest is None else min(answered, longest)
-            return priced(model, estimated_tokens(context.request()), answered)
-        by_id = {case.assertion.id: case.assertion for case in cases[kind.context]}
-        subject = Subject(context.asked, answers[kind.context])
-        asked = judge_prompt.asked(subject, [by_id[name] for name in kind.assertions], 0)
-        sent = judge_prompt.size(subject, asked)
-        return priced(prepared.judge or "", sent, REASON_TOKENS * len(asked))
-
-    return upper_bound(plan, size)
+        return ("The price of a model is not known: the budget covers only what is priced.",)
+    named, needed = f"The budget of {budget / NANO:g} USD", expected.confirmation
+    if needed is not None and budget < needed:
+        missing = f"{needed / NANO:.4f} USD: nothing could be confirmed."
+        return (f"{named} does not cover the confirmation, {missing}",)
+    if budget < expected.cost:
+        missing = f"the {expected.cost / NANO:.4f} USD that a run takes at most: it may try less."
+        return (f"{named} is less than {missing}",)
+    return ()

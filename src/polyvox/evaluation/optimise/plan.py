@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-import msgspec
-
-from polyvox.context.promptset import prompt_set
-from polyvox.context.recipe import BUILT_IN, Recipe
-from polyvox.errors import Conflict, Invalid
+from polyvox.context.recipe import BUILT_IN
+from polyvox.context.words import prompt_set
+from polyvox.errors import Invalid
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
-from polyvox.evaluation.optimise.values import CONFIRMATIONS, REPEATS, Case, OptimisationPlan
-from polyvox.evaluation.replay import PHASE, PROMPT, Places, Prompt, places, version_of
+from polyvox.evaluation.optimise.values import Case, OptimisationPlan
+from polyvox.evaluation.replay import PROMPT, Places, Prompt, places, version_of
 from polyvox.evaluation.tables import assertions as assertion_rows
-from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
+from polyvox.evaluation.tables.optimisations import NO_ESTIMATE, Optimisation, StoredPlan
 from polyvox.events import NANO
+from polyvox.ids import new_id
 from polyvox.models.providers import EMBEDDED
 from polyvox.resources import Resources
 from polyvox.session.council import find_recipe
@@ -31,7 +31,7 @@ from polyvox.store import advisors as advisor_rows
 from polyvox.store.database import Tx
 from polyvox.values import Advisor
 
-ENGINE = "native"
+ENGINE: Final = "native"
 """The only one there is; the field stays for clients that name it."""
 HOLDOUT = 0.25
 HOLDOUT_FROM = 8
@@ -49,9 +49,9 @@ NO_REWRITER = (
 class OptimisationRequest:
     """A request to improve a prompt."""
 
-    advisor: str
+    advisor_id: str
     """Id or slug."""
-    assertion_ids: tuple[str, ...] | None = None
+    assertion_ids: Sequence[str] | None = None
     """None: every active one."""
     target: str = PROMPT
     engine: str = ENGINE
@@ -63,71 +63,33 @@ class OptimisationRequest:
     enough."""
 
 
-class StoredPlan(msgspec.Struct, frozen=True):
-    """A plan as it is stored: ids, versions and hashes."""
-
-    targets: tuple[tuple[str, int, str], ...]
-    """(assertion, version, context); an empty context is the assertion's own question."""
-    guards: tuple[tuple[str, int, str], ...]
-    holdouts: tuple[str, ...]
-    iterations: int
-    repeats: int
-    confirmations: int
-    seed: int
-
-
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class Planned:
     """A run that could begin."""
 
-    advisor: Advisor
+    run: Optimisation
+    """Before its first call, and before it is estimated."""
     plan: OptimisationPlan
     places: Places
-    recipe: str
-    judge: str | None
-    optimizer: str
-    budget: float | None
-    """USD."""
-    warnings: tuple[str, ...]
-
-    @property
-    def written(self) -> str:
-        """The plan as it is stored."""
-        plan = self.plan
-        return msgspec.json.encode(
-            StoredPlan(
-                tuple(_named(case) for case in plan.targets),
-                tuple(_named(case) for case in plan.guards),
-                tuple(sorted(plan.holdouts)),
-                plan.iterations,
-                plan.repeats,
-                plan.confirmations,
-                plan.seed,
-            )
-        ).decode()
 
 
-def _named(case: Case) -> tuple[str, int, str]:
-    own = case.assertion.source is None and case.assertion.user_input is not None
-    return (case.assertion.id, case.assertion.number, "" if own else case.context)
-
-
-def read(written: str) -> StoredPlan:
-    """A stored plan."""
-    return msgspec.json.decode(written, type=StoredPlan)
-
-
-def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int = 0) -> Prepared:
+def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int) -> Planned:
     """The run that is wished for. `Invalid` where there is nothing it could do, with the reason."""
-    advisor = advisor_rows.get(tx, wish.advisor)
-    iterations = wish.iterations or resources.settings.evaluation.iterations
-    if not 1 <= iterations <= MOST_ITERATIONS:
-        raise Invalid(f"iterations must be from 1 to {MOST_ITERATIONS}.", param="iterations")
-    _check_engine(wish.engine)
+    advisor = advisor_rows.get(tx, wish.advisor_id)
+    if wish.engine != ENGINE:
+        raise Invalid(
+            f"There is no engine {wish.engine!r}.",
+            f"Leave it out: {ENGINE} is the only one.",
+            param="engine",
+        )
+    phase = Prompt("", wish.target).phase
+    if not phase and wish.target != PROMPT:
+        raise Invalid(
+            f"There is no target {wish.target!r}.", "Use prompt, or phase:NAME.", param="target"
+        )
     chosen, others = _chosen(tx, advisor, wish)
     where = places(tx, resources, [*chosen, *others])
     warnings: list[str] = []
-    phase = _phase(wish.target)
     targets = _cases(chosen, where, phase, warnings)
     if not targets:
         raise Invalid(
@@ -149,70 +111,57 @@ def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int =
     if judge is None:
         guards = [case for case in guards if case.assertion.kind != "judge"]
     asked = [context.model_id for context in where.contexts.values()]
-    if judge and (own := own_model_warning(judge, asked)):
+    if own := own_model_warning(judge, asked):
         warnings.append(own)
-    holdouts = _holdouts(targets, wish.holdout, seed)
-    budget = wish.budget if wish.budget is not None else resources.settings.evaluation.budget
+    settings = resources.settings.evaluation
+    budget = settings.budget if wish.budget is None else wish.budget
     if budget is not None and budget <= 0:
         raise Invalid("The budget must be more than nothing.", param="budget")
     plan = OptimisationPlan(
         Prompt(text, wish.target),
         tuple(targets),
         tuple(guards),
-        holdouts,
-        iterations,
-        REPEATS,
-        CONFIRMATIONS,
-        seed,
+        _holdouts(targets, wish.holdout, seed),
+        wish.iterations or settings.iterations,
+        seed=seed,
     )
-    return Prepared(
-        advisor, plan, where, recipe, judge, optimizer, budget, tuple(dict.fromkeys(warnings))
+    run = Optimisation(
+        id=new_id(),
+        advisor_id=advisor.id,
+        advisor_name=advisor.name,
+        target=wish.target,
+        recipe=recipe,
+        engine=ENGINE,
+        judge=judge or "",
+        optimizer=optimizer,
+        warnings=tuple(dict.fromkeys(warnings)),
+        state="waiting",
+        stage="",
+        iteration=0,
+        iterations=plan.iterations,
+        best=0,
+        best_rate=None,
+        base_rate=None,
+        calls=0,
+        unpriced=0,
+        verdict=None,
+        message="",
+        decision="",
+        base_version="" if phase else advisor.version_id,
+        final_version="",
+        created_at=resources.clock(),
+        started_at=None,
+        ended_at=None,
+        decided_at=None,
+        plan=_stored(plan),
+        estimate=NO_ESTIMATE,
+        budget=None if budget is None else round(budget * NANO),
+        spent=0,
+        base_text=text,
+        final_text=None,
+        results=None,
     )
-
-
-def price_warnings(
-    wish: OptimisationRequest, prepared: Prepared, cost: int | None, needed: int | None
-) -> tuple[str, ...]:
-    """Warn of a budget that is too small; one that somebody names must be one that can be kept."""
-    if prepared.budget is None:
-        return ()
-    if cost is None:
-        if wish.budget is not None:
-            raise Invalid(
-                "The price of a model that would be asked is not known, so no budget can be kept.",
-                "Leave the budget out, or choose models with known prices.",
-                param="budget",
-            )
-        return ("The price of a model is not known: the budget covers only what is priced.",)
-    if needed is not None and prepared.budget * NANO < needed:
-        missing = f"{needed / NANO:.4f} USD: nothing could be confirmed."
-        return (
-            f"The budget of {prepared.budget:g} USD does not cover the confirmation, {missing}",
-        )
-    if prepared.budget * NANO < cost:
-        missing = f"the {cost / NANO:.4f} USD that a run takes at most: it may try less."
-        return (f"The budget of {prepared.budget:g} USD is less than {missing}",)
-    return ()
-
-
-def check_free(tx: Tx, prepared: Prepared) -> None:
-    """Two runs for one prompt would undo each other."""
-    target = prepared.plan.prompt.target
-    other = optimisations.under_way(tx, prepared.advisor.id, target, prepared.recipe)
-    if other is not None:
-        raise Conflict(
-            f"An optimisation of the same text is under way: {other.id}.",
-            "Wait for its end, or cancel it.",
-        )
-
-
-def _check_engine(engine: str) -> None:
-    if engine != ENGINE:
-        raise Invalid(
-            f"There is no engine {engine!r}.",
-            f"Leave it out: {ENGINE} is the only one.",
-            param="engine",
-        )
+    return Planned(run, plan, where)
 
 
 def _chosen(
@@ -253,11 +202,13 @@ def _cases(
     """Each assertion in the contexts in which this target makes a difference."""
     cases: list[Case] = []
     for assertion in assertions:
-        names = where.of[assertion.id]
-        usable = [name for name in names if not (why := _unusable(where.contexts[name], phase))]
-        cases += [Case(assertion, name) for name in usable]
-        if not usable:
-            why = _unusable(where.contexts[names[0]], phase) if names else "it has no context"
+        contexts = {name: where.contexts[name] for name in where.of[assertion.id]}
+        unusable = {name: _unusable(context, phase) for name, context in contexts.items()}
+        cases += [
+            Case(assertion, name, contexts[name].asked) for name in contexts if not unusable[name]
+        ]
+        if all(unusable.values()):
+            why = next(iter(unusable.values()), "it has no context")
             warnings.append(f"“{assertion.text}” cannot be tried out: {why}.")
     return cases
 
@@ -273,17 +224,6 @@ def _unusable(context: Context, phase: str | None) -> str:
     return ""
 
 
-def _phase(target: str) -> str | None:
-    if target == PROMPT:
-        return None
-    name = target.removeprefix(PHASE)
-    if not target.startswith(PHASE) or not name:
-        raise Invalid(
-            f"There is no target {target!r}.", "Use prompt, or phase:NAME.", param="target"
-        )
-    return name
-
-
 def _phase_text(
     tx: Tx, resources: Resources, phase: str, targets: Sequence[Case], where: Places
 ) -> tuple[str, str]:
@@ -296,20 +236,16 @@ def _phase_text(
             param="assertion_ids",
         )
     recipe = find_recipe(tx, resources.settings, names[0])
+    own = {entry.name: entry.text for entry in recipe.phases}
+    if phase not in own:
+        raise Invalid(
+            f"The recipe {recipe.name} has no phase {phase!r}.",
+            f"Its phases: {', '.join(own) or 'none'}.",
+            param="target",
+        )
     sets = {where.contexts[case.context].prompts[0] for case in targets}
-    return names[0], phase_text(recipe, phase, compact=sets == {"compact"})
-
-
-def phase_text(recipe: Recipe, name: str, *, compact: bool = False) -> str:
-    """The text of a recipe's phase: the person's own, else ours."""
-    for phase in recipe.phases:
-        if phase.name == name:
-            return phase.text or prompt_set("compact" if compact else "full").text(name)
-    raise Invalid(
-        f"The recipe {recipe.name} has no phase {name!r}.",
-        f"Its phases: {', '.join(phase.name for phase in recipe.phases) or 'none'}.",
-        param="target",
-    )
+    ours = prompt_set("compact" if sets == {"compact"} else "full")
+    return recipe.name, own[phase] or ours.text(phase)
 
 
 def _models(resources: Resources, assertions: Sequence[Assertion]) -> tuple[str | None, str]:
@@ -328,8 +264,6 @@ def _holdouts(targets: Sequence[Case], part: float | None, seed: int) -> frozens
     ids = list(dict.fromkeys(case.assertion.id for case in targets))
     if part is None:
         part = HOLDOUT if len(ids) >= HOLDOUT_FROM else 0.0
-    if not 0 <= part <= 0.5:
-        raise Invalid("holdout must be from 0 to 0.5.", param="holdout")
     count = math.floor(len(ids) * part + 1e-9)
     if part and (not count or len(ids) - count < FEWEST_SHOWN):
         raise Invalid(
@@ -341,26 +275,58 @@ def _holdouts(targets: Sequence[Case], part: float | None, seed: int) -> frozens
     return frozenset(chance.sample(sorted(ids), count))
 
 
-def loaded(
-    tx: Tx, resources: Resources, run: optimisations.Optimisation
-) -> tuple[OptimisationPlan, Places]:
-    """Load a stored run: the assertions in the versions it began with, and its
-    advisor as it was."""
-    written = read(run.plan)
-    named = {(name, number) for name, number, _ in (*written.targets, *written.guards)}
-    assertions: dict[tuple[str, int], Assertion] = {}
-    for name, number in sorted(named):
-        if (assertion := version_of(tx, name, number)) is not None:
-            assertions[name, number] = assertion
-    where = places(tx, resources, list(assertions.values()))
-    advisors = {
-        key: _as_it_was(advisor, run) if key == run.advisor_id else advisor
-        for key, advisor in where.advisors.items()
+def _stored(plan: OptimisationPlan) -> StoredPlan:
+    """A plan as it is stored."""
+
+    def names(cases: Sequence[Case]) -> tuple[tuple[str, int, str], ...]:
+        return tuple((case.assertion.id, case.assertion.number, _context(case)) for case in cases)
+
+    return StoredPlan(
+        names(plan.targets),
+        names(plan.guards),
+        tuple(sorted(plan.holdouts)),
+        plan.iterations,
+        plan.repeats,
+        plan.confirmations,
+        plan.seed,
+    )
+
+
+def _context(case: Case) -> str:
+    """The context's hash; empty for a question of the assertion's own, which is compiled anew."""
+    own = case.assertion.source is None and case.assertion.user_input is not None
+    return "" if own else case.context
+
+
+def loaded(tx: Tx, resources: Resources, run: Optimisation) -> tuple[OptimisationPlan, Places]:
+    """Load a stored run: the assertions in the versions it began with, and its advisor as it
+    was."""
+    written = run.plan
+    versions = {(name, number) for name, number, _ in (*written.targets, *written.guards)}
+    assertions = {
+        version: assertion
+        for version in sorted(versions)
+        if (assertion := version_of(tx, *version)) is not None
     }
+    where = places(tx, resources, list(assertions.values()))
+    advisor = where.advisors.get(run.advisor_id)
+    if advisor is not None and run.target == PROMPT and advisor.identity != run.base_text:
+        advisor = replace(advisor, prompt=run.base_text)  # it was changed while this was under way
+        where = replace(where, advisors={**where.advisors, advisor.id: advisor})
+    asked = {name: context.asked for name, context in where.contexts.items()}
+
+    def cases(names: Sequence[tuple[str, int, str]]) -> tuple[Case, ...]:
+        return tuple(
+            Case(assertion, context, asked.get(context, ""))
+            for assertion_id, number, named in names
+            if (assertion := assertions.get((assertion_id, number))) is not None
+            for context in ((named,) if named else where.of[assertion_id])
+        )
+
     plan = OptimisationPlan(
         Prompt(run.base_text, run.target),
-        _placed(written.targets, assertions, where.of),
-        _placed(written.guards, assertions, where.of),
+        cases(written.targets),
+        cases(written.guards),
         frozenset(written.holdouts),
         written.iterations,
         written.repeats,
@@ -368,26 +334,4 @@ def loaded(
         written.seed,
         resources.settings.evaluation.concurrency,
     )
-    return plan, replace(where, advisors=advisors)
-
-
-def _as_it_was(advisor: Advisor, run: optimisations.Optimisation) -> Advisor:
-    """An advisor that was changed while its run was under way is tried as it was."""
-    if run.target != PROMPT or advisor.identity == run.base_text:
-        return advisor
-    return replace(advisor, prompt=run.base_text)
-
-
-def _placed(
-    names: Sequence[tuple[str, int, str]],
-    assertions: Mapping[tuple[str, int], Assertion],
-    of: Mapping[str, tuple[str, ...]],
-) -> tuple[Case, ...]:
-    cases = []
-    for name, number, context in names:
-        assertion = assertions.get((name, number))
-        if assertion is None:
-            continue
-        places_ = (context,) if context else of.get(name, ())
-        cases += [Case(assertion, place) for place in places_]
-    return tuple(cases)
+    return plan, where

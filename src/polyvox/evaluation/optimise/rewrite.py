@@ -12,7 +12,6 @@ import asyncio
 import difflib
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -20,10 +19,9 @@ from polyvox.errors import ModelError
 from polyvox.evaluation.budget import Calls, ModelReply
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import asked_plainly
+from polyvox.evaluation.judge_prompt import SHOWN_AGAIN, THOUGHT, quoted
 from polyvox.evaluation.judge_prompt import prompt as text_of
-from polyvox.evaluation.judge_prompt import quoted
 from polyvox.evaluation.optimise.leaks import leaks
-from polyvox.evaluation.replay import Prompt
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.optimisations import StoredAttempt
 from polyvox.ids import content_hash
@@ -42,11 +40,11 @@ KEPT_FROM = 30
 """Words: a shorter prompt has no voice to keep yet."""
 MOST_FAILING = 12
 EXAMPLE_CHARS = 1_200
-SHOWN_AGAIN = 4_000
+MAX_TOKENS = 4_096
 TEMPERATURE = 0.7
 """Attempts that begin at the same parent should differ."""
+CUT = "it ended before its end: the reply was too long."
 _SLOT = re.compile(r"\{\w+\}")
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 SCHEMA = json.dumps(
     {
         "type": "object",
@@ -74,8 +72,8 @@ class Ask:
     """One question to the rewriter: the prompt, and why it must change."""
 
     advisor: str
-    prompt: Prompt
-    """The parent."""
+    prompt: str
+    """The parent's text."""
     original: str
     """The prompt as it was before the run: growth is measured from there."""
     failing: tuple[Failing, ...]
@@ -87,7 +85,7 @@ class Ask:
     conversations: tuple[str, ...] = ()
     """Texts that it must carry nothing over from."""
     tried: frozenset[str] = frozenset()
-    """Hashes of the prompts that were tried already."""
+    """Prompts that were tried already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,7 @@ def question(ask: Ask) -> str:
         f'{{"instructions": {quoted(text)}, "held": "{rate:.0%}"}}' for text, rate in ask.earlier
     )
     return (
-        f'{{"advisor": {quoted(ask.advisor)}, "instructions": {quoted(ask.prompt.text)},'
+        f'{{"advisor": {quoted(ask.advisor)}, "instructions": {quoted(ask.prompt)},'
         f' "failing": [{failing}], "holding": [{holding}], "earlier": [{earlier}],'
         f' "most": {cap(ask.original)}}}'
     )
@@ -153,16 +151,12 @@ def again(first: Request, reply: str, wrong: str) -> Request:
 
 def read(reply: str) -> str | None:
     """The new prompt in a reply; None where there is none."""
-    text = _THOUGHT.sub(" ", reply)
+    text = THOUGHT.sub(" ", reply)
     for value in objects(text):
         instructions = value.get("instructions")
         if isinstance(instructions, str):
-            return _storable(instructions)
+            return paired(instructions).replace("\0", " ").replace("\r\n", "\n").strip()
     return None
-
-
-def _storable(text: str) -> str:
-    return paired(text).replace("\0", " ").replace("\r\n", "\n").strip()
 
 
 def wrong(text: str | None, ask: Ask) -> str:
@@ -171,9 +165,9 @@ def wrong(text: str | None, ask: Ask) -> str:
         return "it holds no JSON object with `instructions`."
     if not text:
         return "the instructions are empty."
-    if text == ask.prompt.text.strip():
+    if text == ask.prompt.strip():
         return "nothing was changed."
-    if Prompt(text, ask.prompt.target).hash in ask.tried:
+    if text in ask.tried:
         return "this has been tried already; change something else."
     if len(text) > (most := cap(ask.original)):
         return f"it has {len(text)} characters, and {most} are the most."
@@ -182,7 +176,7 @@ def wrong(text: str | None, ask: Ask) -> str:
         return f"{', '.join(lost)} must stay in it."
     if kept(ask.original, text) < KEPT:
         return "it keeps less than half of the instructions as they were; change less."
-    carried = leaks(text, (ask.original, ask.prompt.text, *ask.allowed), ask.conversations)
+    carried = leaks(text, (ask.original, ask.prompt, *ask.allowed), ask.conversations)
     if carried:
         words = ", ".join(f"“{word}”" for word in carried)
         return f"it carries over from the conversations: {words}."
@@ -215,20 +209,6 @@ def _short(text: str) -> str:
     return text if len(text) <= EXAMPLE_CHARS else text[:EXAMPLE_CHARS].rstrip() + " …"
 
 
-def allowed_by(texts: Sequence[tuple[str, object]]) -> tuple[str, ...]:
-    """Texts that assertions allow a prompt to hold: their own and the values of their arguments."""
-    allowed: list[str] = []
-    for text, args in texts:
-        allowed.append(text)
-        if isinstance(args, dict):
-            allowed += [str(value) for value in args.values()]
-    return tuple(allowed)
-
-
-MAX_TOKENS = 4_096
-CUT = "it ended before its end: the reply was too long."
-
-
 @dataclass(frozen=True, slots=True)
 class RoadRewriter:
     """Asks the optimiser model on behalf of one run."""
@@ -252,32 +232,28 @@ class RoadRewriter:
         )
         if kept is not None and kept.ask_hash == name:
             return Proposal(kept.text, kept.note)
-        text, note = await self._written(ask, first)
+        proposal = await self._proposal(ask, first)
         made = StoredAttempt(
             number,
-            0,
-            name,
-            text,
-            "refused" if text is None else "proposed",
-            note,
-            None,
-            "{}",
-            0,
-            self.resources.clock(),
+            ask_hash=name,
+            text=proposal.text,
+            state="refused" if proposal.text is None else "proposed",
+            note=proposal.note,
+            created_at=self.resources.clock(),
         )
         await self.resources.database.write(
             lambda tx: optimisations.put_attempt(tx, self.run_id, made), self.scope
         )
-        return Proposal(text, note)
+        return proposal
 
-    async def _written(self, ask: Ask, request: Request) -> tuple[str | None, str]:
+    async def _proposal(self, ask: Ask, request: Request) -> Proposal:
         """A prompt that can be taken, asked for twice at most; or why there is none."""
         reply, request = await self._reply(request)
         text, wrong = await asyncio.to_thread(self._read, reply, ask)
         if wrong:
             reply, _ = await self._reply(again(request, reply.text, wrong))
             text, wrong = await asyncio.to_thread(self._read, reply, ask)
-        return (None, refusal(wrong)) if wrong else (text, "")
+        return Proposal(None, refusal(wrong)) if wrong else Proposal(text)
 
     def _read(self, reply: ModelReply, ask: Ask) -> tuple[str | None, str]:
         """The text and what is wrong with it. Long conversations take a while to look through."""

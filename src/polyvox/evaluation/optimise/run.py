@@ -11,34 +11,35 @@ pays at most for what was in flight. Calling it off closes what is in flight at 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from polyvox.caps import check_caps
-from polyvox.errors import CapReached, Conflict, ModelError, NotFound, StoreError
+from polyvox.errors import Conflict, ModelError, NotFound, StoreError
 from polyvox.evaluation.budget import RunBudget
 from polyvox.evaluation.judge import judge_model
 from polyvox.evaluation.optimise import adopt
 from polyvox.evaluation.optimise import plan as plans
-from polyvox.evaluation.optimise.estimate import RunEstimate, estimate
-from polyvox.evaluation.optimise.findings import Findings, Progress, findings, summed
-from polyvox.evaluation.optimise.loop import OptimisationResult, optimise
-from polyvox.evaluation.optimise.plan import OptimisationRequest, Prepared
+from polyvox.evaluation.optimise.adopt import Verb
+from polyvox.evaluation.optimise.estimate import estimate, price_warnings
+from polyvox.evaluation.optimise.plan import OptimisationRequest, Planned
+from polyvox.evaluation.optimise.result import known, summarise
 from polyvox.evaluation.optimise.rewrite import RoadRewriter, texts_of
-from polyvox.evaluation.optimise.values import OptimisationPlan, Outage
-from polyvox.evaluation.replay import PROMPT, road_bench
+from polyvox.evaluation.optimise.search import optimise
+from polyvox.evaluation.optimise.shapes import OptimizationDetail, PlannedOut
+from polyvox.evaluation.optimise.values import Outage, PromptAttempt, Stage, contexts_of
+from polyvox.evaluation.replay import road_bench
 from polyvox.evaluation.tables import optimisations as rows
-from polyvox.evaluation.tables.optimisations import Optimisation
+from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
 from polyvox.events import NANO
-from polyvox.ids import new_id
 from polyvox.resources import Resources
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import jobs
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
 from polyvox.store.pages import Page
+from polyvox.store.usage import check_caps
 from polyvox.values import Scope
 from polyvox.work.cancel import Bells
 from polyvox.work.worker import Handler
@@ -62,27 +63,39 @@ class Optimisations:
         """Jobs that the worker runs here, by kind."""
         return {KIND: self._do}
 
-    async def estimate(
-        self, scope: Scope, wish: OptimisationRequest
-    ) -> tuple[Prepared, RunEstimate]:
+    async def estimate(self, scope: Scope, wish: OptimisationRequest) -> PlannedOut:
         """Say what a run would do, and the most it would take. Nothing is begun."""
-        prepared = await self._resources.database.read(
-            lambda tx: plans.prepare(tx, self._resources, wish), scope
+        return PlannedOut.of(await self._planned(scope, wish, seed=0))
+
+    async def _planned(self, scope: Scope, wish: OptimisationRequest, seed: int) -> Planned:
+        planned = await self._resources.database.read(
+            lambda tx: plans.prepare(tx, self._resources, wish, seed), scope
         )
-        return prepared, await asyncio.to_thread(estimate, self._resources, prepared)
+        expected = await asyncio.to_thread(estimate, self._resources.models, planned)
+        run = planned.run
+        warnings = (*run.warnings, *price_warnings(expected, run.budget, wish))
+        return replace(planned, run=replace(run, estimate=expected, warnings=warnings))
 
     async def begin(self, scope: Scope, wish: OptimisationRequest) -> Optimisation:
         """Want a run; somebody's worker does it."""
-        _, expected = await self.estimate(scope, wish)
-        made = await self._resources.database.write(
-            lambda tx: _begin(tx, self._resources, wish, expected), scope
-        )
-        self._ring()
-        return made
+        now = self._resources.clock()
+        run = (await self._planned(scope, wish, seed=now % 1_000_003)).run
 
-    async def get(self, scope: Scope, optimisation_id: str) -> Findings:
+        def write(tx: Tx) -> None:
+            _check_free(tx, run)
+            check_caps(tx, self._resources.settings.limits, "", None, now)
+            rows.add(tx, run)
+            jobs.enqueue(tx, KIND, run.id, now)
+
+        await self._resources.database.write(write, scope)
+        self._ring()
+        return run
+
+    async def get(self, scope: Scope, optimisation_id: str) -> OptimizationDetail:
         """A run with its attempts and what it has found."""
-        return await self._resources.database.read(lambda tx: findings(tx, optimisation_id), scope)
+        return await self._resources.database.read(
+            lambda tx: OptimizationDetail.read(tx, optimisation_id), scope
+        )
 
     async def list(
         self, scope: Scope, advisor: str | None = None, limit: int = 50, before: str | None = None
@@ -123,9 +136,7 @@ class Optimisations:
                     f"This optimisation is {run.state}.",
                     "Only one that failed or is spent goes on.",
                 )
-            other = rows.under_way(tx, run.advisor_id, run.target, run.recipe)
-            if other is not None:
-                raise Conflict(f"Another one of the same text is under way: {other.id}.")
+            _check_free(tx, run)
             judge = judge_model(self._resources.settings, self._resources.models) or ""
             most = run.budget if budget is None else round(budget * NANO)
             rows.take_up(tx, optimisation_id, judge, most)
@@ -136,26 +147,13 @@ class Optimisations:
         self._ring()
         return taken
 
-    async def accept(
-        self, scope: Scope, optimisation_id: str, *, force: bool = False
+    async def decide(
+        self, scope: Scope, optimisation_id: str, verb: Verb, *, force: bool = False
     ) -> Optimisation:
-        """Make the best attempt the prompt: a new version."""
+        """Accept the best attempt as a new prompt version, reject it, or roll an accepted one
+        back."""
         return await self._resources.database.write(
-            lambda tx: adopt.accept(tx, self._resources, optimisation_id, force=force), scope
-        )
-
-    async def reject(self, scope: Scope, optimisation_id: str) -> Optimisation:
-        """Keep the prompt as it is; the attempts are kept too."""
-        return await self._resources.database.write(
-            lambda tx: adopt.reject(tx, self._resources, optimisation_id), scope
-        )
-
-    async def rollback(
-        self, scope: Scope, optimisation_id: str, *, force: bool = False
-    ) -> Optimisation:
-        """Undo an accepted result: the prompt as it was, as a new version."""
-        return await self._resources.database.write(
-            lambda tx: adopt.rollback(tx, self._resources, optimisation_id, force=force), scope
+            lambda tx: adopt.decide(tx, self._resources, optimisation_id, verb, force=force), scope
         )
 
     # the work
@@ -173,20 +171,21 @@ class Optimisations:
         async def wanted() -> bool:
             return not (await database.read(lambda tx: rows.get(tx, run_id), scope)).ended
 
+        failure = ""
         try:
             await self._bells.while_wanted(run_id, self._run(scope, run), wanted)
         except (Outage, ModelError) as error:
-            message = f"{error.message} {error.hint}".strip()
-            await database.write(lambda tx: rows.end(tx, run_id, "failed", clock(), message), scope)
-        except CapReached as error:
-            message = f"{error.message} {error.hint}".strip()
-            await database.write(lambda tx: rows.end(tx, run_id, "spent", clock(), message), scope)
+            failure = f"{error.message} {error.hint}".strip()
         except StoreError:
             raise  # it waits and is taken up again, as all work is
         except Exception:
-            message = "Polyvox itself failed; the log says where. Resume the run to try again."
-            await database.write(lambda tx: rows.end(tx, run_id, "failed", clock(), message), scope)
+            failure = "Polyvox itself failed; the log says where. Resume the run to try again."
             raise
+        finally:
+            if failure:
+                await database.write(
+                    lambda tx: rows.end(tx, run_id, "failed", clock(), failure), scope
+                )
 
     async def _run(self, scope: Scope, run: Optimisation) -> None:
         """Look for a better prompt, and keep what was found."""
@@ -196,8 +195,7 @@ class Optimisations:
         )
         if not plan.targets:
             raise Outage("Every assertion of this run was removed.", "Begin another one.")
-        expected = msgspec.json.decode(run.estimate)
-        budget = RunBudget(run.budget, run.spent, expected.get("confirmation") or 0)
+        budget = RunBudget(run.budget, run.spent, run.estimate.confirmation or 0)
         # A fail is not asked about again here: the repeats are there for that.
         bench = road_bench(
             resources,
@@ -209,65 +207,92 @@ class Optimisations:
             note=lambda tx, used: rows.spend(tx, run.id, used),
             budget=budget,
         )
-        used = {case.context for case in (*plan.targets, *plan.guards)}
-        contexts = [context for name, context in places.contexts.items() if name in used]
-        conversations = texts_of(contexts)
-        rewriter = RoadRewriter(resources, scope, run.id, bench.calls, run.optimizer, conversations)
+        used = contexts_of((*plan.targets, *plan.guards))
+        texts = texts_of([context for name, context in places.contexts.items() if name in used])
+        rewriter = RoadRewriter(resources, scope, run.id, bench.calls, run.optimizer, texts)
         progress = Progress(resources, scope, run.id, budget)
-        questions = {name: context.asked for name, context in places.contexts.items()}
-        result = await optimise(plan, bench, rewriter, progress.stage, questions)
-        await self._keep(scope, run, plan, result)
-
-    async def _keep(
-        self, scope: Scope, run: Optimisation, plan: OptimisationPlan, result: OptimisationResult
-    ) -> None:
-        state: Literal["spent", "finished"] = "spent" if result.ending == "spent" else "finished"
-        better = result.best.prompt if result.best.number else None
+        result = await optimise(plan, bench, rewriter, progress.stage)
 
         def write(tx: Tx) -> None:
-            rows.drop_attempts(tx, run.id, result.iterations)
+            rows.drop_attempts(tx, run.id, after=len(result.attempts) - 1)
             rows.end(
                 tx,
                 run.id,
-                state,
-                self._resources.clock(),
+                "spent" if result.ending == "spent" else "finished",
+                resources.clock(),
                 result.message,
                 verdict=result.ruling,
-                results=msgspec.json.encode(summed(plan, result)).decode(),
-                final_text=None if better is None else better.text,
+                results=summarise(plan, result),
+                final_text=result.best.prompt.text if result.best.number else None,
             )
 
-        await self._resources.database.write(write, scope)
+        await resources.database.write(write, scope)
 
 
-def _begin(
-    tx: Tx, resources: Resources, wish: OptimisationRequest, expected: RunEstimate
-) -> Optimisation:
-    now = resources.clock()
-    prepared = plans.prepare(tx, resources, wish, seed=now % 1_000_003)
-    plans.check_free(tx, prepared)
-    check_caps(tx, resources.settings.limits, "", None, now)
-    run = Optimisation(
-        id=new_id(),
-        advisor_id=prepared.advisor.id,
-        advisor_name=prepared.advisor.name,
-        target=prepared.plan.prompt.target,
-        recipe=prepared.recipe,
-        engine=wish.engine,
-        judge=prepared.judge or "",
-        optimizer=prepared.optimizer,
-        plan=prepared.written,
-        estimate=msgspec.json.encode(asdict(expected)).decode(),
-        warnings=(
-            *prepared.warnings,
-            *plans.price_warnings(wish, prepared, expected.cost, expected.confirmation),
-        ),
-        budget=None if prepared.budget is None else round(prepared.budget * NANO),
-        base_version=prepared.advisor.version_id if prepared.plan.prompt.target == PROMPT else "",
-        base_text=prepared.plan.prompt.text,
-        iterations=prepared.plan.iterations,
-        created_at=now,
-    )
-    rows.add(tx, run)
-    jobs.enqueue(tx, KIND, run.id, now)
-    return run
+@dataclass(slots=True, eq=False)
+class Progress:
+    """Follows a run and writes down where it stands, before it goes on."""
+
+    resources: Resources
+    scope: Scope
+    run_id: str
+    budget: RunBudget
+    _counted: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._counted = self.budget.spent
+
+    async def stage(
+        self, stage: Stage, attempts: Sequence[PromptAttempt], best: PromptAttempt
+    ) -> None:
+        """Write down the stage, the newest attempt and the best one (a `Watch`)."""
+        if stage == "confirmation":
+            self.budget.kept_back = 0
+        base, last = attempts[0].scores, attempts[-1]
+        keys = known(base, list(base.tallies))
+        cost = self.budget.spent - self._counted
+        self._counted = self.budget.spent
+
+        def write(tx: Tx) -> None:
+            if last.number:
+                rate = last.scores.mean(keys, base) if last.scores.whole else None
+                rows.put_attempt(tx, self.run_id, self._stored(tx, last, rate, cost))
+            rows.progress(
+                tx,
+                self.run_id,
+                stage=stage,
+                iteration=len(attempts) - 1,
+                best=best.number,
+                best_rate=best.scores.mean(keys, base) if keys else None,
+                base_rate=base.mean(keys) if keys else None,
+            )
+
+        await self.resources.database.write(write, self.scope)
+
+    def _stored(
+        self, tx: Tx, attempt: PromptAttempt, rate: float | None, cost: int
+    ) -> StoredAttempt:
+        known = rows.find_attempt(tx, self.run_id, attempt.number)
+        made = known or StoredAttempt(attempt.number, created_at=self.resources.clock())
+        refused = attempt.state == "refused"
+        tallies = attempt.scores.tallies.items()
+        return replace(
+            made,
+            parent=attempt.parent,
+            text=None if refused else attempt.prompt.text,
+            state=attempt.state,
+            note=attempt.note,
+            rate=None if refused else rate,
+            scores={key: msgspec.structs.astuple(tally) for key, tally in tallies},
+            spent=made.spent + cost,  # what was paid before a kill stays counted
+        )
+
+
+def _check_free(tx: Tx, run: Optimisation) -> None:
+    """Two runs for one prompt would undo each other."""
+    other = rows.under_way(tx, run.advisor_id, run.target, run.recipe)
+    if other is not None:
+        raise Conflict(
+            f"An optimisation of the same text is under way: {other.id}.",
+            "Wait for its end, or cancel it.",
+        )

@@ -1,16 +1,21 @@
-"""The search for a better prompt: rewrite a parent on the Pareto front, score it, again.
+"""The search for a better prompt, from its baseline to its ruling, over a bench and a rewriter.
 
-The search proposes, scores and records attempts. It does not say what its best one is worth: the
-confirmation with fresh answers does (`loop`).
+Baseline first. Then attempts: rewrite a parent on the Pareto front, score it, again. Then, if an
+attempt leads by enough to be worth it, the winner and the prompt as it was are run again freshly
+and compared by one test. Best of ten is mostly noise, so nothing is called improved by the scores
+it was chosen by.
 
 Parents: for each case the attempt with the highest rate wins, of equal ones the newest. Only
 winners become parents, each as likely as it wins cases, so that an attempt which alone passes one
-assertion is not lost to one that is better on the whole. The choice is a function of the run's seed
-and the number of the iteration: a run that is taken up again chooses the same.
+assertion is not lost to one that is better on the whole.
 
 Guards: an attempt that breaks what the advisor did right is no improvement. Two signs are taken: a
 guard that always held never does now, or the guards together pass less often by the test that
 decides in the end, at the same level.
+
+Invariant: given the run's seed and what bench and rewriter answer, every decision here is
+determined. A run that was killed is begun again from the start and finds everything it had paid
+for.
 """
 
 from __future__ import annotations
@@ -18,13 +23,31 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 
-from polyvox.evaluation.optimise.decide import LEVEL, chance, compare
-from polyvox.evaluation.optimise.rewrite import Ask, Failing, Proposal, Rewriter, allowed_by
-from polyvox.evaluation.optimise.score import measure
-from polyvox.evaluation.optimise.values import Case, OptimisationPlan, PromptAttempt, Scores, Stage
+from polyvox.errors import CapReached
+from polyvox.evaluation.budget import together
+from polyvox.evaluation.optimise.decide import LEVEL, chance, compare, worth_confirming
+from polyvox.evaluation.optimise.result import (
+    Confirmation,
+    OptimisationResult,
+    all_passing,
+    nothing_better,
+    ruled,
+    tried,
+)
+from polyvox.evaluation.optimise.rewrite import Ask, Failing, Rewriter
+from polyvox.evaluation.optimise.score import Hurdle, Scorer
+from polyvox.evaluation.optimise.values import (
+    FRESH,
+    Case,
+    OptimisationPlan,
+    PromptAttempt,
+    Scores,
+    Stage,
+    Tally,
+)
 from polyvox.evaluation.replay import Bench, Prompt
 
 MOST_EARLIER = 3
@@ -37,82 +60,123 @@ async def unwatched(stage: Stage, attempts: Sequence[PromptAttempt], best: Promp
     del stage, attempts, best
 
 
+async def optimise(
+    plan: OptimisationPlan, bench: Bench, rewriter: Rewriter, watch: Watch = unwatched
+) -> OptimisationResult:
+    """Search for a better prompt and say what was found. Raises `Outage` where nothing can be
+    found out any more."""
+    scorer = Scorer(bench, asyncio.Semaphore(plan.parallel))
+    start = PromptAttempt(0, 0, plan.prompt, "scored")
+    await watch("baseline", [start], start)
+    try:
+        baseline = await scorer.measure(plan.prompt, plan.targets, plan.repeats, every=True)
+    except CapReached as error:
+        message = (
+            f"Nothing is left to spend; not even the prompt as it is was scored. {error.message}"
+        )
+        return OptimisationResult("spent", message, (start,), start)
+    start = replace(start, scores=baseline)
+    judged = tuple(case for case in plan.targets if baseline.tallies[case.key].known)
+    plan = replace(plan, targets=judged)
+    if baseline.perfect(plan.keys):
+        return OptimisationResult("passing", all_passing(plan), (start,), start)
+    search = Search(plan, scorer, rewriter, watch, [start])
+    await watch("search", search.attempts, start)
+    cut = ""
+    try:
+        await search.run()
+    except CapReached as error:
+        cut = error.message
+    return await _confirmed(search, cut)
+
+
+async def _confirmed(search: Search, cut: str) -> OptimisationResult:
+    """Compare the winner with the prompt as it was, on fresh answers. `cut` says why the search
+    ended before its end."""
+    plan, best, start = search.plan, search.best, search.attempts[0]
+    before, after = search.mean(start), search.mean(best)
+    made = tuple(search.attempts)
+    if not worth_confirming(after - before, len(plan.targets) * plan.confirmations):
+        if cut:
+            message = f"{cut} No attempt was clearly better until then ({tried(made)})."
+            return OptimisationResult("spent", message, made, start)
+        message = nothing_better(made, before, after)
+        return OptimisationResult("nothing better", message, made, best, "not distinguishable")
+    await search.watch("confirmation", made, best)
+    cases = (*plan.targets, *plan.guards)
+    try:
+        old, new = await together(
+            lambda prompt: search.scorer.measure(
+                prompt, cases, plan.confirmations, first=FRESH, every=True
+            ),
+            (plan.prompt, best.prompt),
+        )
+    except CapReached as error:
+        message = (
+            f"{error.message} The best attempt, number {best.number}, passed {after:.0%} where the"
+            f" prompt as it was passed {before:.0%}, but nothing was left to confirm it."
+        )
+        return OptimisationResult("spent", message, made, best)
+    compared = compare(plan.targets, old, new)
+    guards = compare(plan.guards, old, new) if plan.guards else None
+    confirmation = Confirmation(old, new, compared, guards)
+    ruling, message = ruled(plan, confirmation)
+    if cut:
+        message = f"{message} {cut} The search ended there, after {tried(made)}."
+    return OptimisationResult("confirmed", message, made, best, ruling, confirmation)
+
+
 @dataclass(slots=True)
 class Search:
     """One search: what it works with, and the attempts that it has made."""
 
     plan: OptimisationPlan
-    bench: Bench
+    scorer: Scorer
     rewriter: Rewriter
     watch: Watch
-    baseline: Scores
-    questions: Mapping[str, str]
-    """The person's question in each context."""
-    gate: asyncio.Semaphore
-    attempts: list[PromptAttempt] = field(default_factory=list)
-    """The prompt as it was comes first."""
+    attempts: list[PromptAttempt]
+    """By their numbers; the prompt as it was comes first."""
     _guarded: Scores | None = None
 
     @property
     def best(self) -> PromptAttempt:
         """The best attempt up to now."""
-        return best_of(self.attempts, self.plan.keys, self.baseline)
+        return best_of(self.attempts, self.plan.keys)
 
     def mean(self, attempt: PromptAttempt) -> float:
         """The mean pass rate of an attempt over the chosen cases."""
-        scores = attempt.scores
-        return 0.0 if scores is None else scores.mean(self.plan.keys, self.baseline)
+        return attempt.scores.mean(self.plan.keys, self.attempts[0].scores)
 
     async def run(self) -> None:
         """Make attempts until the iterations are used up or everything passes."""
         for number in range(1, self.plan.iterations + 1):
-            parent = choose_parent(
-                self.attempts, self.plan.keys, self.baseline, self.plan.seed, number
-            )
-            proposal = await self.propose(number, parent)
-            attempt = await self._tried(number, parent, proposal)
+            parent = choose_parent(self.attempts, self.plan.keys, self.plan.seed, number)
+            proposal = await self.rewriter.rewrite(self._ask(parent), number)
+            prompt = Prompt(proposal.text or "", self.plan.prompt.target)
+            attempt = PromptAttempt(number, parent.number, prompt, "refused", note=proposal.note)
+            if proposal.text is not None:
+                attempt = await self._tried(attempt)
             self.attempts.append(attempt)
             await self.watch("search", self.attempts, self.best)
-            scores = attempt.scores
-            if attempt.state == "scored" and scores and scores.perfect(self.plan.keys):
+            if attempt.state == "scored" and attempt.scores.perfect(self.plan.keys):
                 return
 
-    async def propose(self, number: int, parent: PromptAttempt) -> Proposal:
-        """Ask for a rewritten prompt, from a parent and what was seen of it."""
-        return await self.rewriter.rewrite(self._ask(parent, parent.scores or Scores({})), number)
-
-    async def _tried(self, number: int, parent: PromptAttempt, proposal: Proposal) -> PromptAttempt:
-        if proposal.text is None:
-            return PromptAttempt(number, parent.number, None, "refused", None, proposal.note)
-        prompt = Prompt(proposal.text, self.plan.prompt.target)
-        leading = self.mean(self.best)
-        scores = await measure(
-            self.bench,
-            prompt,
-            self.plan.targets,
-            repeats=self.plan.repeats,
-            reach=leading,
-            front=self._front(),
-            gate=self.gate,
-        )
-        attempt = PromptAttempt(number, parent.number, prompt, "scored", scores)
-        if not scores.whole:
-            return PromptAttempt(number, parent.number, prompt, "hopeless", scores)
-        if self.mean(attempt) > leading and (broken := await self._broken(prompt)):
-            return PromptAttempt(number, parent.number, prompt, "guarded", scores, broken)
-        return attempt
-
-    def _front(self) -> dict[str, float]:
-        """The best rate that was reached in each case."""
-        scored = [
-            attempt.scores
-            for attempt in self.attempts
-            if attempt.scores and attempt.state == "scored"
-        ]
-        return {
-            key: max(scores.rate(key, self.baseline.rate(key)) for scores in scored)
-            for key in self.plan.keys
+    async def _tried(self, attempt: PromptAttempt) -> PromptAttempt:
+        """An attempt with its scores."""
+        plan, leading = self.plan, self.mean(self.best)
+        baseline = self.attempts[0].scores
+        scored = [other.scores for other in self.attempts if other.state == "scored"]
+        front = {
+            key: max(scores.rate(key, baseline.rate(key)) for scores in scored) for key in plan.keys
         }
+        scores = await self.scorer.measure(
+            attempt.prompt, plan.targets, plan.repeats, hurdle=Hurdle(leading, front)
+        )
+        attempt = replace(attempt, state="scored" if scores.whole else "hopeless", scores=scores)
+        leads = scores.whole and self.mean(attempt) > leading
+        if leads and (broken := await self._broken(attempt.prompt)):
+            return replace(attempt, state="guarded", note=broken)
+        return attempt
 
     async def _broken(self, prompt: Prompt) -> str:
         """Say which of the advisor's other assertions this prompt breaks; empty: none."""
@@ -120,70 +184,57 @@ class Search:
         if not guards:
             return ""
         if self._guarded is None:
-            self._guarded = await measure(
-                self.bench, self.plan.prompt, guards, repeats=repeats, every=True, gate=self.gate
-            )
-        new = await measure(self.bench, prompt, guards, repeats=repeats, gate=self.gate)
-        return broken_guard(guards, self._guarded, new)
+            self._guarded = await self.scorer.measure(self.plan.prompt, guards, repeats, every=True)
+        return broken_guard(
+            guards, self._guarded, await self.scorer.measure(prompt, guards, repeats)
+        )
 
-    def _ask(self, parent: PromptAttempt, scores: Scores) -> Ask:
+    def _ask(self, parent: PromptAttempt) -> Ask:
+        """The question to the rewriter, from a parent and what was seen of it."""
+        scores = parent.scores
         shown = [case for case in self.plan.shown if case.key in scores.tallies]
-        failing = [case for case in shown if scores.rate(case.key) < 1.0]
-        tried = {attempt.prompt.hash for attempt in self.attempts if attempt.prompt is not None}
-        first = self.attempts[0].scores
-        answers = {seen.text for seen in (*scores.seen, *(first.seen if first else ()))}
-        asked = {self.questions.get(case.context, "") for case in self.plan.targets}
-        advisor = self.plan.targets[0].assertion.advisor_name
-        return Ask(
-            advisor=advisor,
-            prompt=parent.tried,
-            original=self.plan.prompt.text,
-            failing=tuple(self._failing(case, scores) for case in failing),
-            holding=tuple(
-                dict.fromkeys(case.assertion.text for case in shown if scores.rate(case.key) == 1.0)
-            ),
-            earlier=self._earlier(parent),
-            allowed=(
-                advisor,
-                *allowed_by([(case.assertion.text, case.assertion.args) for case in shown]),
-            ),
-            conversations=(*sorted(asked - {""}), *sorted(answers - {""})),
-            tried=frozenset(tried),
-        )
-
-    def _earlier(self, parent: PromptAttempt) -> tuple[tuple[str, float], ...]:
-        """Earlier rewrites of the same parent: not to be tried a second time."""
-        made = [
-            (attempt.prompt.text, attempt.scores.mean(self.plan.keys, self.baseline))
-            for attempt in self.attempts
-            if attempt.number
-            and attempt.parent == parent.number
-            and attempt.prompt
-            and attempt.scores
+        holding = [case.assertion.text for case in shown if scores.rate(case.key) == 1.0]
+        earlier = [
+            (attempt.prompt.text, self.mean(attempt))
+            for attempt in self.attempts[1:]
+            if attempt.parent == parent.number and attempt.state != "refused"
         ]
-        return tuple(made[-MOST_EARLIER:])
-
-    def _failing(self, case: Case, scores: Scores) -> Failing:
-        tally = scores.tallies[case.key]
-        failed = (seen for seen in scores.seen if seen.case == case.key and seen.outcome == "fail")
-        example = next(failed, None)
-        return Failing(
-            text=case.assertion.text,
-            passes=tally.passes,
-            of=tally.known,
-            reason=example.reason if example else "",
-            question=self.questions.get(case.context, ""),
-            answer=example.text if example else "",
+        answers = {seen.text for seen in (*scores.seen, *self.attempts[0].scores.seen)}
+        allowed = [self.plan.targets[0].assertion.advisor_name]
+        for case in shown:
+            allowed += [case.assertion.text, *map(str, case.assertion.args.values())]
+        return Ask(
+            advisor=allowed[0],
+            prompt=parent.prompt.text,
+            original=self.plan.prompt.text,
+            failing=tuple(_failing(case, scores) for case in shown if scores.rate(case.key) < 1.0),
+            holding=tuple(dict.fromkeys(holding)),
+            earlier=tuple(earlier[-MOST_EARLIER:]),
+            allowed=tuple(allowed),
+            conversations=tuple(sorted(answers - {""})),
+            tried=frozenset(attempt.prompt.text for attempt in self.attempts),
         )
+
+
+def _failing(case: Case, scores: Scores) -> Failing:
+    tally = scores.tallies[case.key]
+    failed = (seen for seen in scores.seen if seen.case == case.key and seen.outcome == "fail")
+    example = next(failed, None)
+    return Failing(
+        text=case.assertion.text,
+        passes=tally.passes,
+        of=tally.known,
+        reason=example.reason if example else "",
+        question=case.question,
+        answer=example.text if example else "",
+    )
 
 
 def broken_guard(guards: Sequence[Case], old: Scores, new: Scores) -> str:
     """Say in a sentence what broke; empty where nothing did."""
     for guard in guards:
-        before, after = old.tallies.get(guard.key), new.tallies.get(guard.key)
-        if before is None or after is None or before.known < 2 or after.known < 2:
-            continue
-        if before.rate == 1.0 and after.rate == 0.0:
+        before, after = old.tallies.get(guard.key, Tally()), new.tallies.get(guard.key, Tally())
+        if before.known > 1 and after.known > 1 and (before.rate, after.rate) == (1.0, 0.0):
             return f"An assertion that always held does not any more: “{guard.assertion.text}”"
     compared = compare(guards, old, new)
     if compared.worse <= LEVEL:
@@ -194,44 +245,32 @@ def broken_guard(guards: Sequence[Case], old: Scores, new: Scores) -> str:
     return ""
 
 
-def wins(attempts: Sequence[PromptAttempt], keys: Sequence[str], baseline: Scores) -> Counter[int]:
+def wins(attempts: Sequence[PromptAttempt], keys: Sequence[str]) -> Counter[int]:
     """Count the cases that each attempt wins, by its number."""
+    baseline = attempts[0].scores
+    scored = [attempt for attempt in attempts if attempt.state == "scored"]
     counts: Counter[int] = Counter()
     for key in keys:
-        winner = max(
-            _scored(attempts), key=lambda pair: (pair[1].rate(key, baseline.rate(key)), pair[0])
-        )
-        counts[winner[0]] += 1
+        rates = [
+            (attempt.scores.rate(key, baseline.rate(key)), attempt.number) for attempt in scored
+        ]
+        counts[max(rates)[1]] += 1
     return counts
 
 
 def choose_parent(
-    attempts: Sequence[PromptAttempt],
-    keys: Sequence[str],
-    baseline: Scores,
-    seed: int,
-    iteration: int,
+    attempts: Sequence[PromptAttempt], keys: Sequence[str], seed: int, iteration: int
 ) -> PromptAttempt:
     """Choose the attempt to rewrite in this iteration."""
-    front = wins(attempts, keys, baseline)
+    front = wins(attempts, keys)
     numbers = sorted(front)
     draw = random.Random(f"{seed}:{iteration}")  # noqa: S311 - a choice that can be made again
-    number = draw.choices(numbers, [front[number] for number in numbers])[0]
-    return next(attempt for attempt in attempts if attempt.number == number)
+    return attempts[draw.choices(numbers, [front[number] for number in numbers])[0]]
 
 
-def best_of(
-    attempts: Sequence[PromptAttempt], keys: Sequence[str], baseline: Scores
-) -> PromptAttempt:
+def best_of(attempts: Sequence[PromptAttempt], keys: Sequence[str]) -> PromptAttempt:
     """Find the attempt that passes most on the whole; of equal ones the oldest, which has been
     changed least. The prompt as it was (number 0) is among them."""
-    number, _ = max(_scored(attempts), key=lambda pair: (pair[1].mean(keys, baseline), -pair[0]))
-    return next(attempt for attempt in attempts if attempt.number == number)
-
-
-def _scored(attempts: Sequence[PromptAttempt]) -> list[tuple[int, Scores]]:
-    return [
-        (attempt.number, attempt.scores)
-        for attempt in attempts
-        if attempt.scores is not None and attempt.state == "scored"
-    ]
+    baseline = attempts[0].scores
+    scored = [attempt for attempt in attempts if attempt.state == "scored"]
+    return max(scored, key=lambda attempt: attempt.scores.mean(keys, baseline))

@@ -5,22 +5,24 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-import msgspec
-
-from polyvox.evaluation.optimise.estimate import RunEstimate
-from polyvox.evaluation.optimise.findings import CaseResult, Findings, OptimisationSummary
-from polyvox.evaluation.optimise.plan import Prepared
-from polyvox.evaluation.optimise.values import Tally
+from polyvox.evaluation.optimise.plan import Planned
+from polyvox.evaluation.optimise.values import AttemptState, Tally, assertions_of, contexts_of
 from polyvox.evaluation.statistics import wilson
+from polyvox.evaluation.tables import assertions as assertion_rows
+from polyvox.evaluation.tables import optimisations as rows
+from polyvox.evaluation.tables import samples
 from polyvox.evaluation.tables.optimisations import (
-    Decision,
+    CaseResult,
+    ComparedRates,
     Optimisation,
-    OptimisationState,
+    OptimisationFacts,
+    RunEstimate,
     StoredAttempt,
 )
 from polyvox.shapes import shape, usd
+from polyvox.store.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,12 @@ class RunEstimateOut:
     confirmation_cost: float | None
 
     @classmethod
-    def of(cls, value: RunEstimate | dict[str, Any]) -> RunEstimateOut:
-        """From the value, or from its stored JSON."""
-        estimate = value if isinstance(value, RunEstimate) else RunEstimate(**value)
+    def of(cls, estimate: RunEstimate) -> RunEstimateOut:
+        """From the value."""
         return shape(
             cls,
             estimate,
-            calls=estimate.total,
+            calls=sum(estimate.calls.values()),
             advisor_calls=estimate.calls.get("advisor", 0),
             judge_calls=estimate.calls.get("judge", 0),
             rewriter_calls=estimate.calls.get("rewriter", 0),
@@ -76,79 +77,44 @@ class PlannedOut:
     judge: str
     optimizer: str
     budget: float | None
-    warnings: list[str]
+    warnings: tuple[str, ...]
     estimate: RunEstimateOut
 
     @classmethod
-    def of(cls, prepared: Prepared, estimate: RunEstimate, warnings: tuple[str, ...]) -> PlannedOut:
-        """From the values."""
-        plan = prepared.plan
+    def of(cls, planned: Planned) -> PlannedOut:
+        """From the value."""
+        run, plan = planned.run, planned.plan
         return shape(
             cls,
-            prepared,
-            advisor_id=prepared.advisor.id,
-            advisor_name=prepared.advisor.name,
-            target=plan.prompt.target,
-            prompt=plan.prompt.text,
-            assertions=len({case.assertion.id for case in plan.targets}),
-            guards=len({case.assertion.id for case in plan.guards}),
+            run,
+            prompt=run.base_text,
+            assertions=len(assertions_of(plan.targets)),
+            guards=len(assertions_of(plan.guards)),
             holdouts=len(plan.holdouts),
-            contexts=len({case.context for case in (*plan.targets, *plan.guards)}),
-            iterations=plan.iterations,
-            judge=prepared.judge or "",
-            warnings=[*prepared.warnings, *warnings],
-            estimate=RunEstimateOut.of(estimate),
+            contexts=len(contexts_of((*plan.targets, *plan.guards))),
+            budget=usd(run.budget),
+            estimate=RunEstimateOut.of(run.estimate),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class OptimizationOut:
+class OptimizationOut(OptimisationFacts):
     """A run that looks for a better prompt, and its progress."""
 
-    id: str
-    advisor_id: str
-    advisor_name: str
-    target: str
-    recipe: str
-    engine: Literal["native", "gepa"]
-    judge: str
-    optimizer: str
-    warnings: tuple[str, ...]
-    state: OptimisationState
-    stage: Literal["", "baseline", "search", "confirmation"]
-    iteration: int
-    iterations: int
-    best: int
-    """The number of the best attempt up to now; 0: the prompt as it was."""
-    best_rate: float | None
-    base_rate: float | None
-    calls: int
     cost: float | None
     """USD spent; null where no price is known."""
-    unpriced: int
     budget: float | None
-    verdict: Literal["improved", "not distinguishable", "regressed"] | None
-    message: str
-    decision: Decision
     acceptable: bool
     """True if there is a better prompt that was confirmed as improved and not decided on."""
     improved: int | None
     assertions: int | None
     success: bool | None
     """True if everything passes now; null before the end."""
-    base_version: str
-    final_version: str
-    created_at: int
-    started_at: int | None
-    ended_at: int | None
-    decided_at: int | None
 
     @classmethod
     def of(cls, run: Optimisation) -> OptimizationOut:
         """From the value."""
-        summary = (
-            msgspec.json.decode(run.results, type=OptimisationSummary) if run.results else None
-        )
+        summary = run.results
         return shape(
             cls,
             run,
@@ -157,7 +123,7 @@ class OptimizationOut:
             acceptable=run.ended
             and run.verdict == "improved"
             and run.final_text is not None
-            and run.decision in ("", "rejected", "rolled back"),
+            and run.decision != "accepted",
             improved=summary.improved if summary else None,
             assertions=summary.assertions if summary else None,
             success=summary.success if summary else None,
@@ -202,17 +168,22 @@ class BeforeAfter:
     answer_after: str | None
 
     @classmethod
-    def of(cls, row: CaseResult, findings: Findings) -> BeforeAfter:
-        """From the values."""
+    def read(cls, tx: Tx, row: CaseResult) -> BeforeAfter:
+        """From the stored result, with the texts that it names."""
+        wordings = {
+            version.number: version.text
+            for version in assertion_rows.versions(tx, row.assertion_id)
+        }
+        before, after = (samples.find(tx, key) for key in (row.sample_before, row.sample_after))
         return shape(
             cls,
             row,
-            text=findings.assertions.get((row.assertion_id, row.number), ""),
+            text=wordings.get(row.number, ""),
             context_hash=row.context,
             before=CountOut.of(row.before),
             after=CountOut.of(row.after),
-            answer_before=findings.texts.get(row.sample_before),
-            answer_after=findings.texts.get(row.sample_after),
+            answer_before=before and before.text,
+            answer_after=after and after.text,
         )
 
 
@@ -236,7 +207,7 @@ class PromptAttemptOut:
     """The attempt that it was made from; 0: the prompt as it was."""
     text: str | None
     """Null: it was not taken; the note says why."""
-    state: Literal["proposed", "scored", "hopeless", "guarded", "refused"]
+    state: AttemptState
     note: str
     rate: float | None
     """The mean over the chosen assertions; null where it was not scored in full."""
@@ -248,12 +219,10 @@ class PromptAttemptOut:
     @classmethod
     def of(cls, attempt: StoredAttempt, *, priced: bool) -> PromptAttemptOut:
         """From the value."""
-        counts = msgspec.json.decode(attempt.scores, type=dict[str, tuple[int, int, int]])
-        scores = [
-            ScoreOut(assertion_id, context, *count)
-            for key, count in counts.items()
-            for assertion_id, _, context in (key.rpartition("@"),)
-        ]
+        scores = []
+        for key, counts in attempt.scores.items():
+            assertion_id, _, context = key.rpartition("@")
+            scores.append(ScoreOut(assertion_id, context, *counts))
         return shape(cls, attempt, scores=scores, cost=usd(attempt.spent) if priced else None)
 
 
@@ -266,19 +235,6 @@ class DiffLine:
 
 
 @dataclass(frozen=True, slots=True)
-class NumbersOut:
-    """Mean pass rates that the test compared, and its p-values."""
-
-    before: float | None
-    after: float | None
-    p_better: float | None
-    p_worse: float | None
-    guards_before: float | None
-    guards_after: float | None
-    guards_p_worse: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class OptimizationDetail(OptimizationOut):
     """A run with its attempts and, once it has ended, its findings."""
 
@@ -287,25 +243,27 @@ class OptimizationDetail(OptimizationOut):
     final_prompt: str | None
     diff: list[DiffLine]
     attempts: list[PromptAttemptOut]
-    numbers: NumbersOut | None
+    numbers: ComparedRates | None
     results: list[BeforeAfter]
 
     @classmethod
-    def whole(cls, findings: Findings) -> OptimizationDetail:
-        """From the values."""
-        run, summary = findings.optimisation, findings.summary
-        short = OptimizationOut.of(run)
+    def read(cls, tx: Tx, optimisation_id: str) -> OptimizationDetail:
+        """The stored run."""
+        run = rows.get(tx, optimisation_id)
+        short, summary = OptimizationOut.of(run), run.results
         priced = short.cost is not None
         return shape(
             cls,
             short,
-            estimate=RunEstimateOut.of(dict(findings.estimate)),
+            estimate=RunEstimateOut.of(run.estimate),
             original_prompt=run.base_text,
             final_prompt=run.final_text,
             diff=[] if run.final_text is None else list(diff(run.base_text, run.final_text)),
-            attempts=[PromptAttemptOut.of(row, priced=priced) for row in findings.attempts],
-            numbers=shape(NumbersOut, summary) if summary else None,
-            results=[BeforeAfter.of(row, findings) for row in summary.rows] if summary else [],
+            attempts=[
+                PromptAttemptOut.of(attempt, priced=priced) for attempt in rows.attempts(tx, run.id)
+            ],
+            numbers=shape(ComparedRates, summary) if summary else None,
+            results=[BeforeAfter.read(tx, row) for row in summary.rows] if summary else [],
         )
 
 

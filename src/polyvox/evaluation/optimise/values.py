@@ -7,7 +7,7 @@ counted apart and moves no rate.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -19,9 +19,9 @@ from polyvox.evaluation.tables.verdicts import Outcome
 
 Ruling = Literal["improved", "not distinguishable", "regressed"]
 Stage = Literal["baseline", "search", "confirmation"]
-AttemptState = Literal["scored", "hopeless", "guarded", "refused"]
-"""Scored in full; stopped when it could not catch up any more; held back by a guard; or its text
-was not taken."""
+AttemptState = Literal["proposed", "scored", "hopeless", "guarded", "refused"]
+"""Not tried yet; scored in full; stopped when it could not catch up any more; held back by a guard;
+or its text was not taken."""
 
 REPEATS = 3
 CONFIRMATIONS = 5
@@ -46,6 +46,8 @@ class Case:
     assertion: Assertion
     context: str
     """The hash of the stored context."""
+    question: str = ""
+    """The person's question there."""
 
     @property
     def key(self) -> str:
@@ -103,9 +105,8 @@ class Scores:
 
     def rate(self, key: str, otherwise: float = 0.0) -> float:
         """The rate of a case; `otherwise` where nothing is known of it."""
-        tally = self.tallies.get(key)
-        known = None if tally is None else tally.rate
-        return otherwise if known is None else known
+        rate = self.tallies.get(key, Tally()).rate
+        return otherwise if rate is None else rate
 
     def mean(self, keys: Sequence[str], neutral: Scores | None = None) -> float:
         """The mean rate over these cases; one that is unknown counts as in `neutral`."""
@@ -119,25 +120,21 @@ class Scores:
         return bool(keys) and all(self.rate(key) == 1.0 for key in keys)
 
 
+UNKNOWN = Scores({})
+
+
 @dataclass(frozen=True, slots=True)
 class PromptAttempt:
     """One rewritten prompt and what became of it; number 0 is the prompt as it was."""
 
     number: int
     parent: int
-    prompt: Prompt | None
-    """None: what the rewriter gave was not taken."""
+    prompt: Prompt
+    """Without text where it was refused."""
     state: AttemptState
-    scores: Scores | None = None
+    scores: Scores = UNKNOWN
     note: str = ""
     """The reason for refusing it or holding it back."""
-
-    @property
-    def tried(self) -> Prompt:
-        """The prompt of an attempt that was not refused."""
-        if self.prompt is None:
-            raise ValueError("what was refused has no prompt")
-        return self.prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +146,7 @@ class OptimisationPlan:
     """The chosen assertions, each in its contexts."""
     guards: tuple[Case, ...] = ()
     """The advisor's other active assertions: they must not get worse."""
-    holdouts: frozenset[str] = field(default_factory=frozenset)
+    holdouts: frozenset[str] = frozenset()
     """Ids of chosen assertions that the rewriter never sees."""
     iterations: int = ITERATIONS
     repeats: int = REPEATS
@@ -166,6 +163,11 @@ class OptimisationPlan:
     def shown(self) -> tuple[Case, ...]:
         """The targets that the rewriter may learn from."""
         return tuple(case for case in self.targets if case.assertion.id not in self.holdouts)
+
+
+def assertions_of(cases: Sequence[Case]) -> set[str]:
+    """Ids of the assertions of these cases."""
+    return {case.assertion.id for case in cases}
 
 
 def contexts_of(cases: Sequence[Case]) -> dict[str, list[Case]]:

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from polyvox.errors import NotFound
 from polyvox.ids import content_hash
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Tx
+from polyvox.store.table import Table
 from polyvox.values import REDACTED
 
 
@@ -29,45 +29,28 @@ class StoredContext:
     created_at: int
 
 
+_TABLE = Table("contexts", StoredContext)
+
+
 def put(tx: Tx, data: str, now: int, *, redacted: bool = False) -> str:
     """Store a context; one that is there stays as it is. Answers its name."""
-    name = content_hash(data)
-    tx.run(
-        "INSERT INTO contexts (user_id, hash, data, redacted, created_at) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
-        (tx.user, name, data, int(redacted), now),
-    )
-    return name
+    context = StoredContext(content_hash(data), data, redacted, now)
+    _TABLE.try_insert(tx, context)
+    return context.hash
 
 
 def find(tx: Tx, name: str) -> StoredContext | None:
     """One context, or None."""
-    row = tx.one(
-        "SELECT hash, data, redacted, created_at FROM contexts WHERE user_id = ? AND hash = ?",
-        (tx.user, name),
-    )
-    return None if row is None else StoredContext(row[0], row[1], bool(row[2]), row[3])
+    return _TABLE.one(tx, "AND hash = ?", name)
 
 
-def get(tx: Tx, name: str) -> StoredContext:
-    """One context, or NotFound."""
-    context = find(tx, name)
-    if context is None:
-        raise NotFound(
-            f"There is no stored context {name}.",
-            "It went with the last assertion that was drawn from that answer.",
-        )
-    return context
-
-
-def drop_unused(tx: Tx, name: str) -> bool:
-    """Delete a context that no assertion needs any more; answers whether it went."""
-    gone = tx.run(
+def drop_unused(tx: Tx, name: str) -> None:
+    """Delete a context that no assertion needs any more."""
+    tx.run(
         "DELETE FROM contexts WHERE user_id = ? AND hash = ? AND NOT EXISTS (SELECT 1"
         " FROM assertions WHERE assertions.user_id = ? AND context_hash = ?)",
         (tx.user, name, tx.user, name),
     )
-    return gone > 0
 
 
 @place("context", tables=("contexts",))

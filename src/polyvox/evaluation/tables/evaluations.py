@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from polyvox.errors import Conflict, NotFound
+from polyvox.errors import Conflict
+from polyvox.evaluation.tables.runs import UNDER_WAY, RunTable
 from polyvox.store.database import Tx, Value
-from polyvox.store.pages import Page, page_of, place_in
-from polyvox.store.table import Table
-from polyvox.values import Usage
+from polyvox.store.pages import Page
 
 EvaluationState = Literal["waiting", "running", "finished", "cancelled", "failed"]
 Mode = Literal["judge", "replay"]
@@ -46,23 +45,23 @@ class Evaluation:
     plan: str
     """The plan as JSON: ids and hashes alone."""
     warnings: tuple[str, ...]
-    state: EvaluationState
     total: int
     """Verdicts that there will be at most."""
-    done: int
-    calls: int
-    spent: int
-    """Nano-dollars known to be spent."""
-    unpriced: int
-    """Calls whose price is not known."""
-    message: str
-    """The reason for a failure, or a word on how it ended."""
-    results: str | None
-    """Its results as JSON, once it has ended."""
-    blessed_at: int | None
     created_at: int
-    started_at: int | None
-    ended_at: int | None
+    state: EvaluationState = "waiting"
+    done: int = 0
+    calls: int = 0
+    spent: int = 0
+    """Nano-dollars known to be spent."""
+    unpriced: int = 0
+    """Calls whose price is not known."""
+    message: str = ""
+    """The reason for a failure, or a word on how it ended."""
+    results: str | None = None
+    """Its results as JSON, once it has ended."""
+    blessed_at: int | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
 
     @property
     def ended(self) -> bool:
@@ -70,22 +69,13 @@ class Evaluation:
         return self.state in ENDED
 
 
-_TABLE = Table("evaluations", Evaluation)
+_TABLE = RunTable("evaluations", Evaluation, "evaluation", "GET /api/evaluations")
+get, start, spend = _TABLE.get, _TABLE.start, _TABLE.spend
 
 
 def add(tx: Tx, run: Evaluation) -> None:
     """Store a new run."""
     _TABLE.insert(tx, run)
-
-
-def get(tx: Tx, evaluation_id: str) -> Evaluation:
-    """One run, or NotFound."""
-    run = _TABLE.one(tx, "AND id = ?", evaluation_id)
-    if run is None:
-        raise NotFound(
-            f"There is no evaluation {evaluation_id}.", "GET /api/evaluations lists them."
-        )
-    return run
 
 
 def list_page(
@@ -104,11 +94,7 @@ def list_page(
         params.append(advisor_id)
     if not badges:
         where += " AND origin <> 'badge'"
-    if before is not None:
-        where += " AND (created_at < ? OR (created_at = ? AND id < ?))"
-        params += place_in(before, "before")
-    runs = _TABLE.all(tx, f"{where} ORDER BY created_at DESC, id DESC LIMIT ?", *params, limit + 1)
-    return page_of(runs, limit, lambda run: run.created_at)
+    return _TABLE.page(tx, limit, before, where, *params)
 
 
 def latest(
@@ -121,92 +107,45 @@ def latest(
 ) -> Evaluation | None:
     """The newest finished run over an advisor's assertions (over everybody's: None), or the one
     that was blessed last."""
-    where, params = " AND advisor_id IS NULL", list[Value]()
+    where, params = "AND advisor_id IS NULL", list[Value]()
     if advisor_id is not None:
-        where, params = " AND advisor_id = ?", [advisor_id]
+        where, params = "AND advisor_id = ?", [advisor_id]
+    where += " AND state = 'finished' AND answer_id IS NULL AND id <> ?"
+    params.append(other_than)
     if mode is not None:
         where += " AND mode = ?"
         params.append(mode)
-    if other_than:
-        where += " AND id <> ?"
-        params.append(other_than)
     order = "created_at"
     if blessed:
         where += " AND blessed_at IS NOT NULL"
         order = "blessed_at"
-    rest = " AND state = 'finished' AND answer_id IS NULL"
-    return _TABLE.one(tx, f"{where}{rest} ORDER BY {order} DESC, id DESC LIMIT 1", *params)
+    return _TABLE.one(tx, f"{where} ORDER BY {order} DESC, id DESC LIMIT 1", *params)
 
 
 def under_way(tx: Tx, answer_id: str) -> bool:
     """True while a stored answer is judged, or waits for it."""
-    row = tx.one(
-        "SELECT 1 FROM evaluations WHERE user_id = ? AND answer_id = ?"
-        " AND state IN ('waiting', 'running')",
-        (tx.user, answer_id),
-    )
-    return row is not None
-
-
-def start(tx: Tx, evaluation_id: str, now: int) -> Evaluation:
-    """It is being worked on, unless it has ended meanwhile."""
-    tx.run(
-        "UPDATE evaluations SET state = 'running', started_at = COALESCE(started_at, ?)"
-        " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
-        (now, tx.user, evaluation_id),
-    )
-    return get(tx, evaluation_id)
+    return _TABLE.one(tx, f"AND answer_id = ? {UNDER_WAY}", answer_id) is not None
 
 
 def progress(tx: Tx, evaluation_id: str, done: int) -> None:
     """So many verdicts there are by now."""
-    tx.run(
-        "UPDATE evaluations SET done = ? WHERE user_id = ? AND id = ?",
-        (done, tx.user, evaluation_id),
-    )
+    _TABLE.change(tx, evaluation_id, done=done)
 
 
-def spend(tx: Tx, evaluation_id: str, used: Usage) -> None:
-    """A call was made for it."""
-    tx.run(
-        "UPDATE evaluations SET calls = calls + 1, spent = spent + ?, unpriced = unpriced + ?"
-        " WHERE user_id = ? AND id = ?",
-        (used.cost or 0, int(used.cost is None), tx.user, evaluation_id),
-    )
-
-
-def end(
-    tx: Tx,
-    evaluation_id: str,
-    state: Literal["finished", "cancelled", "failed"],
-    now: int,
-    message: str = "",
-) -> bool:
+def end(tx: Tx, evaluation_id: str, state: EvaluationState, now: int, message: str = "") -> bool:
     """It is over; False where it was already."""
-    return bool(
-        tx.run(
-            "UPDATE evaluations SET state = ?, ended_at = ?, message = ?"
-            " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
-            (state, now, message, tx.user, evaluation_id),
-        )
-    )
+    return _TABLE.change(tx, evaluation_id, UNDER_WAY, state=state, ended_at=now, message=message)
 
 
 def take_up(tx: Tx, evaluation_id: str, judge: str, judge_hash: str) -> None:
     """An ended run goes on, with this judge: what could not be found out is tried again."""
-    tx.run(
-        "UPDATE evaluations SET state = 'waiting', ended_at = NULL, message = '', judge = ?,"
-        " judge_hash = ? WHERE user_id = ? AND id = ?",
-        (judge, judge_hash, tx.user, evaluation_id),
-    )
+    again: dict[str, Value] = {"state": "waiting", "ended_at": None, "message": ""}
+    _TABLE.change(tx, evaluation_id, **again, judge=judge, judge_hash=judge_hash)
 
 
 def keep_results(tx: Tx, evaluation_id: str, results: str) -> None:
     """Keep its results, as JSON."""
-    tx.run(
-        "UPDATE evaluations SET results = ? WHERE user_id = ? AND id = ?",
-        (results, tx.user, evaluation_id),
-    )
+    _TABLE.change(tx, evaluation_id, results=results)
 
 
 def bless(tx: Tx, evaluation_id: str, now: int | None) -> Evaluation:
@@ -216,8 +155,5 @@ def bless(tx: Tx, evaluation_id: str, now: int | None) -> Evaluation:
         raise Conflict(
             f"This evaluation is {run.state}.", "Only a finished run can be compared with."
         )
-    tx.run(
-        "UPDATE evaluations SET blessed_at = ? WHERE user_id = ? AND id = ?",
-        (now, tx.user, evaluation_id),
-    )
+    _TABLE.change(tx, evaluation_id, blessed_at=now)
     return get(tx, evaluation_id)

@@ -7,25 +7,102 @@ about a result is decided once, and can be undone once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
-from polyvox.errors import NotFound
-from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
+import msgspec
+
+from polyvox.evaluation.optimise.values import AttemptState, Ruling, Tally
+from polyvox.evaluation.tables.forget import forget_text
+from polyvox.evaluation.tables.runs import UNDER_WAY, RunTable
 from polyvox.store.database import Tx, Value
-from polyvox.store.pages import Page, page_of, place_in
+from polyvox.store.pages import Page
 from polyvox.store.table import Table
-from polyvox.values import Usage
 
 OptimisationState = Literal["waiting", "running", "finished", "cancelled", "failed", "spent"]
 Decision = Literal["", "accepted", "rejected", "rolled back"]
 ENDED: frozenset[OptimisationState] = frozenset({"finished", "cancelled", "failed", "spent"})
-_ATTEMPT = "number, parent, ask_hash, text, state, note, rate, scores, spent, created_at"
+
+
+class StoredPlan(msgspec.Struct, frozen=True):
+    """A plan by ids, versions and hashes."""
+
+    targets: tuple[tuple[str, int, str], ...]
+    """(assertion, version, context); an empty context is the assertion's own question."""
+    guards: tuple[tuple[str, int, str], ...]
+    holdouts: tuple[str, ...]
+    iterations: int
+    repeats: int
+    confirmations: int
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)
-class Optimisation:
-    """A run that looks for a better prompt."""
+class RunEstimate:
+    """The most that a whole run takes. `calls` and `cost` are that bound too: stored runs and the
+    API had a forecast there once."""
+
+    calls: Mapping[str, int]
+    """By role."""
+    most_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: int | None
+    """Nano-dollars; None where a price is not known."""
+    most_cost: int | None
+    confirmation: int | None
+    """The part of `cost` that the confirmation takes: the search leaves it over."""
+
+
+NO_ESTIMATE = RunEstimate({}, 0, 0, 0, None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One assertion in one context, before and after."""
+
+    assertion_id: str
+    number: int
+    context: str
+    guard: bool
+    holdout: bool
+    confirmed: bool
+    """True if the counts are of fresh answers; else they are the search's."""
+    before: Tally | None
+    after: Tally | None
+    sample_before: str
+    sample_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRates:
+    """Mean pass rates that the test compared, and its p-values."""
+
+    before: float | None
+    after: float | None
+    p_better: float | None
+    p_worse: float | None
+    guards_before: float | None
+    guards_after: float | None
+    guards_p_worse: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OptimisationSummary(ComparedRates):
+    """A run's end in numbers."""
+
+    rows: tuple[CaseResult, ...]
+    improved: int
+    """Chosen assertions that pass more often than before."""
+    assertions: int
+    success: bool
+    """True if every chosen assertion passed in every fresh answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptimisationFacts:
+    """The part of a run that is shown as it is stored."""
 
     id: str
     advisor_id: str
@@ -34,50 +111,51 @@ class Optimisation:
     """`prompt`, or `phase:NAME`."""
     recipe: str
     """The recipe whose phase it is; empty for the advisor's prompt."""
-    engine: str
+    engine: Literal["native", "gepa"]
     judge: str
     """The judge's model; empty: there is none."""
     optimizer: str
     """The model that rewrites."""
-    plan: str
-    """The plan as JSON: ids and hashes alone."""
-    estimate: str
-    """The most it was to take, as JSON."""
     warnings: tuple[str, ...]
-    budget: int | None
-    """Nano-dollars that it may spend; None: no limit of its own."""
+    state: OptimisationState
+    stage: Literal["", "baseline", "search", "confirmation"]
+    iteration: int
+    iterations: int
+    best: int
+    """The number of the best attempt up to now; 0: the prompt as it was."""
+    best_rate: float | None
+    base_rate: float | None
+    calls: int
+    unpriced: int
+    """Calls whose price is not known."""
+    verdict: Ruling | None
+    message: str
+    """The verdict in words, or why there is none."""
+    decision: Decision
     base_version: str
     """The prompt version that it began with; empty for a phase."""
-    base_text: str
-    state: OptimisationState = "waiting"
-    stage: str = ""
-    """baseline, search or confirmation."""
-    iteration: int = 0
-    iterations: int = 10
-    best: int = 0
-    """The number of the best attempt; 0: the prompt as it was."""
-    best_rate: float | None = None
-    base_rate: float | None = None
-    calls: int = 0
-    spent: int = 0
-    """Nano-dollars known to be spent."""
-    unpriced: int = 0
-    """Calls whose price is not known."""
-    verdict: str | None = None
-    """improved, not distinguishable or regressed, once that was found out."""
-    message: str = ""
-    """The verdict in words, or why there is none."""
-    results: str | None = None
-    """Its results as JSON: ids, numbers, names of samples."""
-    decision: Decision = ""
-    decided_at: int | None = None
-    final_text: str | None = None
-    """The best attempt's prompt, where there is a better one."""
-    final_version: str = ""
+    final_version: str
     """The prompt version that accepting it made."""
-    created_at: int = 0
-    started_at: int | None = None
-    ended_at: int | None = None
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+    decided_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Optimisation(OptimisationFacts):
+    """A run that looks for a better prompt."""
+
+    plan: StoredPlan
+    estimate: RunEstimate
+    budget: int | None
+    """Nano-dollars that it may spend; None: no limit of its own."""
+    spent: int
+    """Nano-dollars known to be spent."""
+    base_text: str
+    final_text: str | None
+    """The best attempt's prompt, where there is a better one."""
+    results: OptimisationSummary | None
 
     @property
     def ended(self) -> bool:
@@ -90,98 +168,46 @@ class StoredAttempt:
     """A rewritten prompt and what became of it."""
 
     number: int
-    parent: int
-    ask_hash: str
-    text: str | None
+    parent: int = 0
+    """The attempt that it was made from; 0: the prompt as it was."""
+    ask_hash: str = ""
+    """Names the question to the rewriter."""
+    text: str | None = None
     """None: what the rewriter gave was not taken."""
-    state: str
-    """proposed, scored, hopeless, guarded or refused."""
-    note: str
-    rate: float | None
-    scores: str
-    """By case, as JSON."""
-    spent: int
+    state: AttemptState = "proposed"
+    note: str = ""
+    rate: float | None = None
+    scores: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    """Passes, fails and errors by case."""
+    spent: int = 0
     """Nano-dollars known to be spent on it."""
-    created_at: int
+    created_at: int = 0
 
 
-_TABLE = Table("optimisations", Optimisation)
-
-
-def add(tx: Tx, run: Optimisation) -> None:
-    """Store a new run."""
-    _TABLE.insert(tx, run)
-
-
-def get(tx: Tx, optimisation_id: str) -> Optimisation:
-    """One run, or NotFound."""
-    run = _TABLE.one(tx, "AND id = ?", optimisation_id)
-    if run is None:
-        raise NotFound(
-            f"There is no optimisation {optimisation_id}.", "GET /api/optimizations lists them."
-        )
-    return run
+_RUNS = RunTable("optimisations", Optimisation, "optimisation", "GET /api/optimizations")
+_ATTEMPTS = Table("attempts", StoredAttempt)
+add, get, start, spend = _RUNS.insert, _RUNS.get, _RUNS.start, _RUNS.spend
 
 
 def list_page(
     tx: Tx, *, advisor_id: str | None = None, limit: int = 50, before: str | None = None
 ) -> Page[Optimisation]:
     """Runs, newest first; `before` is a page's `next`."""
-    where, params = "", list[Value]()
-    if advisor_id is not None:
-        where += " AND advisor_id = ?"
-        params.append(advisor_id)
-    if before is not None:
-        where += " AND (created_at < ? OR (created_at = ? AND id < ?))"
-        params += place_in(before, "before")
-    runs = _TABLE.all(tx, f"{where} ORDER BY created_at DESC, id DESC LIMIT ?", *params, limit + 1)
-    return page_of(runs, limit, lambda run: run.created_at)
+    if advisor_id is None:
+        return _RUNS.page(tx, limit, before)
+    return _RUNS.page(tx, limit, before, "AND advisor_id = ?", advisor_id)
 
 
 def under_way(tx: Tx, advisor_id: str, target: str, recipe: str) -> Optimisation | None:
     """The run that is looking for the same prompt right now: a phase is shared by all advisors."""
-    whose, params = " AND recipe = ?", list[Value]([recipe])
-    if not recipe:
-        whose, params = " AND advisor_id = ?", [advisor_id]
-    rest = " AND state IN ('waiting', 'running') ORDER BY created_at, id LIMIT 1"
-    return _TABLE.one(tx, f"AND target = ?{whose}{rest}", target, *params)
+    column, owner = ("recipe", recipe) if recipe else ("advisor_id", advisor_id)
+    rest = f"AND target = ? AND {column} = ? {UNDER_WAY} ORDER BY created_at, id LIMIT 1"
+    return _RUNS.one(tx, rest, target, owner)
 
 
-def start(tx: Tx, optimisation_id: str, now: int) -> Optimisation:
-    """It is being worked on, unless it has ended meanwhile."""
-    tx.run(
-        "UPDATE optimisations SET state = 'running', started_at = COALESCE(started_at, ?)"
-        " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
-        (now, tx.user, optimisation_id),
-    )
-    return get(tx, optimisation_id)
-
-
-def progress(
-    tx: Tx,
-    optimisation_id: str,
-    *,
-    stage: str,
-    iteration: int,
-    best: int,
-    best_rate: float | None,
-    base_rate: float | None,
-) -> None:
-    """Note its progress."""
-    tx.run(
-        "UPDATE optimisations SET stage = ?, iteration = ?, best = ?, best_rate = ?, base_rate = ?"
-        " WHERE user_id = ? AND id = ? AND state = 'running'",
-        (stage, iteration, best, best_rate, base_rate, tx.user, optimisation_id),
-    )
-
-
-def spend(tx: Tx, optimisation_id: str, used: Usage) -> None:
-    """A call was made for it."""
-    tx.run(
-        "UPDATE optimisations SET calls = calls + 1, spent = spent + ?, unpriced = unpriced + ?"
-        " WHERE user_id = ? AND id = ?",
-        (used.cost or 0, int(used.cost is None), tx.user, optimisation_id),
-    )
+def progress(tx: Tx, optimisation_id: str, **columns: Value) -> None:
+    """Note its progress, unless it has ended meanwhile."""
+    _RUNS.change(tx, optimisation_id, "AND state = 'running'", **columns)
 
 
 def end(
@@ -191,37 +217,38 @@ def end(
     now: int,
     message: str,
     *,
-    verdict: str | None = None,
-    results: str | None = None,
+    verdict: Ruling | None = None,
+    results: OptimisationSummary | None = None,
     final_text: str | None = None,
 ) -> bool:
     """It is over; False where it was already."""
-    return bool(
-        tx.run(
-            "UPDATE optimisations SET state = ?, ended_at = ?, message = ?, verdict = ?,"
-            " results = ?, final_text = ?"
-            " WHERE user_id = ? AND id = ? AND state IN ('waiting', 'running')",
-            (state, now, message, verdict, results, final_text, tx.user, optimisation_id),
-        )
+    return _RUNS.change(
+        tx,
+        optimisation_id,
+        UNDER_WAY,
+        state=state,
+        ended_at=now,
+        message=message,
+        verdict=verdict,
+        results=None if results is None else msgspec.json.encode(results).decode(),
+        final_text=final_text,
     )
 
 
 def take_up(tx: Tx, optimisation_id: str, judge: str, budget: int | None) -> None:
     """A failed or spent run goes on, with this judge and this budget."""
-    tx.run(
-        "UPDATE optimisations SET state = 'waiting', ended_at = NULL, message = '', verdict = NULL,"
-        " results = NULL, final_text = NULL, judge = ?, budget = ? WHERE user_id = ? AND id = ?",
-        (judge, budget, tx.user, optimisation_id),
+    found: dict[str, Value] = dict.fromkeys(("ended_at", "verdict", "results", "final_text"))
+    _RUNS.change(
+        tx, optimisation_id, state="waiting", message="", judge=judge, budget=budget, **found
     )
 
 
-def decide(tx: Tx, optimisation_id: str, decision: Decision, now: int, version: str = "") -> None:
-    """Note the decision; `version` is the prompt version that accepting it made."""
-    tx.run(
-        "UPDATE optimisations SET decision = ?, decided_at = ?, final_version = ?"
-        " WHERE user_id = ? AND id = ?",
-        (decision, now, version, tx.user, optimisation_id),
-    )
+def decide(
+    tx: Tx, optimisation_id: str, decision: Decision, now: int, version: str = ""
+) -> Optimisation:
+    """Note the decision; `version` is the prompt version that it made."""
+    _RUNS.change(tx, optimisation_id, decision=decision, decided_at=now, final_version=version)
+    return get(tx, optimisation_id)
 
 
 # attempts
@@ -230,46 +257,20 @@ def decide(tx: Tx, optimisation_id: str, decision: Decision, now: int, version: 
 def put_attempt(tx: Tx, optimisation_id: str, attempt: StoredAttempt) -> None:
     """Keep an attempt, in place of what was known of it before."""
     tx.run(
-        f"INSERT INTO attempts (user_id, optimisation_id, {_ATTEMPT})"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (user_id, optimisation_id, number) DO UPDATE SET parent = excluded.parent,"
-        " ask_hash = excluded.ask_hash, text = excluded.text, state = excluded.state,"
-        " note = excluded.note, rate = excluded.rate, scores = excluded.scores,"
-        " spent = excluded.spent",
-        (
-            tx.user,
-            optimisation_id,
-            attempt.number,
-            attempt.parent,
-            attempt.ask_hash,
-            attempt.text,
-            attempt.state,
-            attempt.note,
-            attempt.rate,
-            attempt.scores,
-            attempt.spent,
-            attempt.created_at,
-        ),
+        "DELETE FROM attempts WHERE user_id = ? AND optimisation_id = ? AND number = ?",
+        (tx.user, optimisation_id, attempt.number),
     )
+    _ATTEMPTS.insert(tx, attempt, optimisation_id=optimisation_id)
 
 
 def find_attempt(tx: Tx, optimisation_id: str, number: int) -> StoredAttempt | None:
     """One attempt, or None."""
-    row = tx.one(
-        f"SELECT {_ATTEMPT} FROM attempts WHERE user_id = ? AND optimisation_id = ? AND number = ?",
-        (tx.user, optimisation_id, number),
-    )
-    return None if row is None else StoredAttempt(*row)
+    return _ATTEMPTS.one(tx, "AND optimisation_id = ? AND number = ?", optimisation_id, number)
 
 
 def attempts(tx: Tx, optimisation_id: str) -> list[StoredAttempt]:
     """Every attempt of a run, in their order."""
-    rows = tx.all(
-        f"SELECT {_ATTEMPT} FROM attempts WHERE user_id = ? AND optimisation_id = ?"
-        " ORDER BY number",
-        (tx.user, optimisation_id),
-    )
-    return [StoredAttempt(*row) for row in rows]
+    return _ATTEMPTS.all(tx, "AND optimisation_id = ? ORDER BY number", optimisation_id)
 
 
 def drop_attempts(tx: Tx, optimisation_id: str, after: int) -> None:
@@ -280,27 +281,11 @@ def drop_attempts(tx: Tx, optimisation_id: str, after: int) -> None:
     )
 
 
-@place("optimisation", tables=("optimisations", "attempts"))
-def _told(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
-    """Rewritten prompts carry nothing over, as far as code can tell; here is the rest of it."""
-    places: list[Found] = []
-    for table, key, columns in (
-        ("optimisations", "id", ("final_text", "message")),
-        ("attempts", "optimisation_id || ' ' || number", ("text", "note")),
-    ):
-        for column in columns:
-            rows = tx.all(
-                f"SELECT {key}, {column} FROM {table} WHERE user_id = ? AND created_at >= ?"
-                f" AND {column} IS NOT NULL AND {column} <> ''",
-                (tx.user, needles.since),
-            )
-            for row_id, text in rows:
-                if (clean := needles.redacted(text)) is None:
-                    continue
-                places.append(Found("optimisation", str(row_id).partition(" ")[0], excerpt(text)))
-                if not dry:
-                    tx.run(
-                        f"UPDATE {table} SET {column} = ? WHERE user_id = ? AND {key} = ?",
-                        (clean, tx.user, row_id),
-                    )
-    return places
+# Rewritten prompts carry nothing over, as far as code can tell; forgetting reaches the rest of it.
+forget_text(
+    "optimisation",
+    ("optimisations", "id", "final_text"),
+    ("optimisations", "id", "message"),
+    ("attempts", "optimisation_id || ' ' || number", "text"),
+    ("attempts", "optimisation_id || ' ' || number", "note"),
+)

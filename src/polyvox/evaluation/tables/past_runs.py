@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import msgspec
-
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Tx
+from polyvox.store.table import Table
 
 RunKind = Literal["evaluation", "optimisation", "record"]
 """A record is whatever else was told beside them."""
@@ -27,24 +26,17 @@ class PastRun:
     data: Mapping[str, Any]
 
 
+_TABLE = Table("past_runs", PastRun)
+
+
 def add(tx: Tx, run: PastRun) -> bool:
     """Keep a run; answers whether it was new."""
-    touched = tx.run(
-        "INSERT INTO past_runs (user_id, answer_id, kind, id, at, data) VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING",
-        (tx.user, run.answer_id, run.kind, run.id, run.at, _json(run.data)),
-    )
-    return touched > 0
+    return _TABLE.try_insert(tx, run)
 
 
 def of_answer(tx: Tx, answer_id: str) -> list[PastRun]:
     """Every run that is known of an answer, oldest first."""
-    rows = tx.all(
-        "SELECT answer_id, kind, id, at, data FROM past_runs WHERE user_id = ? AND answer_id = ?"
-        " ORDER BY COALESCE(at, 0), kind, id",
-        (tx.user, answer_id),
-    )
-    return [PastRun(a, kind, id_, at, msgspec.json.decode(data)) for a, kind, id_, at, data in rows]
+    return _TABLE.all(tx, "AND answer_id = ? ORDER BY COALESCE(at, 0), kind, id", answer_id)
 
 
 def drop(tx: Tx, answer_id: str) -> None:
@@ -68,7 +60,3 @@ def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
                 (new, tx.user, answer_id, kind, name),
             )
     return places
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
+from polyvox.evaluation.tables.forget import forget_text
 from polyvox.store.database import Tx
 from polyvox.store.table import Table
 
@@ -45,20 +45,5 @@ def of_run(tx: Tx, run_id: str) -> list[StoredSample]:
     return _TABLE.all(tx, "AND run_id = ? ORDER BY repeat, key", run_id)
 
 
-@place("sample", tables=("samples",))
-def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
-    """Forgetting reaches what was answered anew: it may repeat what its context held."""
-    places = []
-    rows = tx.all(
-        "SELECT key, text FROM samples WHERE user_id = ? AND created_at >= ?",
-        (tx.user, needles.since),
-    )
-    for key, text in rows:
-        if (clean := needles.redacted(text)) is not None:
-            places.append(Found("sample", key, excerpt(text)))
-            if not dry:
-                tx.run(
-                    "UPDATE samples SET text = ? WHERE user_id = ? AND key = ?",
-                    (clean, tx.user, key),
-                )
-    return places
+# Forgetting reaches what was answered anew: it may repeat what its context held.
+forget_text("sample", ("samples", "key", "text"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
+from polyvox.evaluation.tables.forget import forget_text
 from polyvox.store.database import Tx
 from polyvox.store.table import Table
 
@@ -45,14 +45,24 @@ class Verdict:
     repeat: int
     reason: str
     outcome: Outcome
-    overruled: Outcome | None = None
+    overruled: Outcome | None
     """The person's word on what it should have been."""
-    created_at: int = 0
+    created_at: int
 
     @property
     def subject(self) -> str:
         """Names the text that was judged."""
         return self.sample or self.answer_id or ""
+
+    @property
+    def place(self) -> str:
+        """Names the stored answer or the context that it is about; empty: there was none."""
+        return self.answer_id or self.context_hash
+
+    @property
+    def effective(self) -> Outcome:
+        """The outcome that it counts as."""
+        return self.overruled or self.outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,20 +147,5 @@ def overruled(tx: Tx) -> list[Verdict]:
     return _TABLE.all(tx, "AND overruled IS NOT NULL ORDER BY created_at, id")
 
 
-@place("verdict", tables=("verdicts",))
-def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
-    """Forgetting reaches reasons: they quote what they judge."""
-    places = []
-    rows = tx.all(
-        "SELECT id, reason FROM verdicts WHERE user_id = ? AND created_at >= ?",
-        (tx.user, needles.since),
-    )
-    for verdict_id, reason in rows:
-        if (clean := needles.redacted(reason)) is not None:
-            places.append(Found("verdict", verdict_id, excerpt(reason)))
-            if not dry:
-                tx.run(
-                    "UPDATE verdicts SET reason = ? WHERE user_id = ? AND id = ?",
-                    (clean, tx.user, verdict_id),
-                )
-    return places
+# Reasons quote what they judge.
+forget_text("verdict", ("verdicts", "id", "reason"))
