@@ -7,25 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from polyvox.app import Polyvox
+from polyvox.cli.answers import print_closing, view_for
 from polyvox.cli.command import Council, Earlier, Recipe
-from polyvox.cli.failure import FAILED, STOPPED, report, tell
-from polyvox.cli.lookup import (
-    SCOPE,
-    begin_conversation,
-    check_council,
-    check_recipe,
-    find_conversation,
-)
+from polyvox.cli.failure import FAILED, report, tell
+from polyvox.cli.lookup import SCOPE, People, choose_conversation
 from polyvox.cli.output import say_json
-from polyvox.cli.people import People
 from polyvox.cli.prompt import read_message
 from polyvox.cli.run import run
-from polyvox.cli.show.transcript import print_closing
-from polyvox.cli.show.views import view_for
-from polyvox.cli.talk import Outcome, Talk, note_unknown_mention, tiny_note
+from polyvox.cli.talk import Outcome, Talk, tell_stopped
 from polyvox.errors import Invalid, PolyvoxError
 from polyvox.events import usage_data
-from polyvox.values import Answer, Conversation
+from polyvox.values import Answer
 
 
 def ask(
@@ -59,77 +51,45 @@ def ask(
     """
 
     async def work(app: Polyvox) -> int:
-        words = read_message(message, app.settings.limits.message_chars)
-        _check_rounds(app, exchange)
-        talk = Talk(app, view_for(json), model)
-        talk.note = "" if json else await tiny_note(app, advisor)
-        chosen = await _conversation(app, conversation, recipe, council)
-        if advisor is None:
-            await note_unknown_mention(app, words)
+        content = read_message(message, app.settings.limits.message_chars)
+        most = app.settings.limits.exchange_rounds
+        if (exchange or 0) > most:  # refused before anything is asked
+            hint = "limits.exchange_rounds sets the most."
+            raise Invalid(f"An exchange has 1 to {most} rounds.", hint)
+        chosen = await choose_conversation(app, conversation, recipe, council)
+        talk = Talk(
+            app,
+            view_for(json),
+            chosen,
+            recipe=recipe,
+            council=council,
+            only=advisor,
+            model=model,
+        )
+        if not json:
+            await talk.note_tiny_model()
+        outcomes = [await talk.send(content)]
         try:
-            first = await talk.send(chosen.id, words, advisor)
-        except PolyvoxError:
-            if conversation is None:
-                await app.conversations.delete(SCOPE, chosen.id)
-            raise
-        outcomes = [first]
-        if not first.stopped:
-            outcomes += await _then(talk, chosen.id, first.turn_id, exchange, synthesize)
-        return await _finish(talk, chosen, outcomes, json=json)
+            if exchange is not None and not outcomes[-1].stopped:
+                outcomes.append(await talk.exchange(exchange))
+            if synthesize and not outcomes[-1].stopped:
+                outcomes.append(await talk.synthesize())
+        except PolyvoxError as error:  # without answers there is nothing to respond to
+            report(error)
+        return await _finish(talk, outcomes, json=json)
 
     run(work, {"models.default": model} if model else None)
 
 
-def _check_rounds(app: Polyvox, rounds: int | None) -> None:
-    """Refuse before anything is asked, not after the answers have come."""
-    most = app.settings.limits.exchange_rounds
-    if rounds is not None and rounds > most:
-        raise Invalid(
-            f"An exchange has 1 to {most} rounds.", "limits.exchange_rounds sets the most."
-        )
-
-
-async def _conversation(
-    app: Polyvox, name: str | None, recipe: str | None, council: str | None
-) -> Conversation:
-
-    chosen = await find_conversation(app, name) if name else None
-    await check_recipe(app, recipe, chosen)
-    await check_council(app, council, chosen)
-    if chosen is not None:
-        return chosen
-    return await begin_conversation(app, recipe, council)
-
-
-async def _then(
-    talk: Talk, conversation_id: str, turn_id: str, rounds: int | None, synthesize: bool
-) -> list[Outcome]:
-    """Run the exchange and the synthesis that were asked for; without answers, say why not."""
-    outcomes: list[Outcome] = []
-    try:
-        if rounds is not None:
-            outcomes.append(await talk.exchange(conversation_id, turn_id, rounds))
-        if synthesize and not any(outcome.stopped for outcome in outcomes):
-            outcomes.append(await talk.synthesize(conversation_id, turn_id))
-    except PolyvoxError as error:
-        report(error)
-    return outcomes
-
-
-async def _finish(
-    talk: Talk, conversation: Conversation, outcomes: list[Outcome], *, json: bool
-) -> int:
-
+async def _finish(talk: Talk, outcomes: list[Outcome], *, json: bool) -> int:
     answers = [answer for outcome in outcomes for answer in outcome.answers]
     if json:
         people = await People.of(talk.app, SCOPE)
-        say_json(as_data(conversation.id, outcomes[0].turn_id, answers, people))
+        say_json(as_data(talk.conversation_id, outcomes[0].turn_id, answers, people))
     else:
-        print_closing(conversation.id, answers)
-    if any(outcome.stopped for outcome in outcomes):
-        kept = any(answer.text for answer in answers)
-        tell("stopped; what had come is kept." if kept else "stopped before any words came.")
-        return STOPPED
+        print_closing(talk.conversation_id, answers)
+    if outcomes[-1].stopped:
+        return tell_stopped(answers)
     if any(answer.state == "completed" for answer in outcomes[0].answers):
         return 0
     first = next((answer.failure for answer in answers if answer.failure is not None), None)
@@ -145,24 +105,16 @@ def as_data(
 ) -> dict[str, Any]:
     """The body of --json. `kind` is there when there is more than the advisors' answers."""
     several = any(answer.kind != "advisor" for answer in answers)
-    rows: list[dict[str, Any]] = []
-    for answer in answers:
-        failure = answer.failure
-        row: dict[str, Any] = {
+    rows = [
+        {
             "answer": answer.id,
             "advisor": people.get(answer.advisor_id).slug,
             "state": answer.state,
             "text": answer.text,
-            "error": None
-            if failure is None
-            else {
-                "category": failure.category,
-                "message": failure.message,
-                "hint": failure.hint,
-            },
+            "error": answer.failure,
             "usage": usage_data(answer.usage),
         }
-        if several:
-            row |= {"kind": answer.kind, "round": answer.round}
-        rows.append(row)
+        | ({"kind": answer.kind, "round": answer.round} if several else {})
+        for answer in answers
+    ]
     return {"conversation": conversation_id, "turn": turn_id, "answers": rows}

@@ -11,25 +11,28 @@ from typing import Annotated, Any
 import typer
 
 from polyvox.app import Polyvox
-from polyvox.cli.command import Json, Yes, command, new_group
-from polyvox.cli.files import DryRun, Force, Output, put, taken
+from polyvox.cli.command import DryRun, Force, Json, Output, Yes, command, new_group
 from polyvox.cli.lookup import SCOPE
-from polyvox.cli.output import note, say, say_json, table
+from polyvox.cli.output import note, put, say, say_json, table, taken
 from polyvox.cli.prompt import sure
 from polyvox.cli.run import run
 from polyvox.cli.words import count, one_line, when
 from polyvox.errors import Invalid
 from polyvox.evaluation import assertion as assertion_room
-from polyvox.evaluation.assertion import Wording, lines, whose
+from polyvox.evaluation.assertion import AssertionOut, lines
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import LintedWording
 from polyvox.evaluation.lint import lint as lint_wordings
-from polyvox.evaluation.shapes import AssertionOut, HistoryOut
 from polyvox.evaluation.suggest import suggest as suggest_assertions
 from polyvox.evaluation.tables import assertions as rows
-from polyvox.evaluation.tables.assertions import Assertion, AssertionDetails, AssertionFilter, Kind
-from polyvox.interop import assertion_import, assertion_suite, files
-from polyvox.interop.assertion_file import LARGEST
+from polyvox.evaluation.tables.assertions import (
+    Assertion,
+    AssertionDetails,
+    AssertionFilter,
+    Kind,
+    Wording,
+)
+from polyvox.interop import assertion_file, assertion_import, files
 from polyvox.store.database import Tx
 
 group = new_group()
@@ -82,11 +85,9 @@ def list_assertions(
 
     async def work(app: Polyvox) -> None:
         def read(tx: Tx) -> list[Assertion]:
-            owner = None if advisor is None else whose(tx, advisor.removeprefix("@"))[0]
+            owner = None if advisor is None else rows.owner(tx, advisor)[0]
             named = None if kind is None else _kind(kind)
-            wanted: AssertionFilter = AssertionFilter(
-                owner, search, tag and tag.casefold(), named, active
-            )
+            wanted = AssertionFilter(owner, search, tag and tag.casefold(), named, active)
             return rows.list_all(tx, wanted)
 
         matches = await app.database.read(read, SCOPE)
@@ -117,9 +118,9 @@ def show(assertion: Id, json: Json = False) -> None:
     """One assertion with its source, and everything it has said."""
 
     async def work(app: Polyvox) -> None:
-        history = await assertion_room.history(app.resources, SCOPE, assertion)
+        history = await app.database.read(lambda tx: assertion_room.history(tx, assertion), SCOPE)
         if json:
-            say_json(HistoryOut.of(history))
+            say_json(history)
             return
         shown, zone = history.assertion, app.settings.timezone
         say(shown.text)
@@ -175,8 +176,9 @@ def add(
                 app.resources, SCOPE, answer, wordings, tag or ()
             )
         else:
-            who = (advisor or "").removeprefix("@")
-            made = await assertion_room.by_hand(app.resources, SCOPE, who, wordings, tag or (), ask)
+            made = await assertion_room.by_hand(
+                app.resources, SCOPE, advisor or "", wordings, tag or (), ask
+            )
         if json:
             say_json([AssertionOut.of(assertion) for assertion in made])
         for assertion in made:
@@ -236,8 +238,7 @@ def remove(
     """Take assertions off the list, with their sources and contexts."""
 
     async def work(app: Polyvox) -> None:
-        for assertion_id in assertion:
-            await assertion_room.get(app.resources, SCOPE, assertion_id)
+        await app.database.read(lambda tx: rows.get_many(tx, assertion), SCOPE)
         sure(f"Remove {count(len(assertion), 'assertion')}?", yes)
         for assertion_id in await assertion_room.bulk(app.resources, SCOPE, assertion, "remove"):
             say(f"removed {assertion_id}")
@@ -253,9 +254,8 @@ def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
         def read(tx: Tx) -> list[Wording]:
             if advisor is None:
                 return []
-            owner, _ = whose(tx, advisor.removeprefix("@"))
-            stored = rows.list_all(tx, AssertionFilter(advisor_id=owner, active=True))
-            return [Wording(wording.text, wording.kind, wording.args) for wording in stored]
+            wanted = AssertionFilter(advisor_id=rows.owner(tx, advisor)[0], active=True)
+            return [row.wording for row in rows.list_all(tx, wanted)]
 
         if not text and advisor is None:
             raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
@@ -313,10 +313,10 @@ def import_(
     """Take assertions from a file. Taking the same file twice adds nothing."""
 
     async def work(app: Polyvox) -> int:
-        parsed = assertion_suite.understand(files.read_text(file, LARGEST), str(file))
-        into = None if advisor is None else advisor.removeprefix("@")
+        text = files.read_text(file, assertion_import.LARGEST)
+        parsed = assertion_import.understand(text, str(file))
         report = await assertion_import.store(
-            app.database, SCOPE, app.clock(), parsed, into=into, dry=dry_run
+            app.database, SCOPE, app.clock(), parsed, into=advisor, dry=dry_run
         )
         return taken(report, dry=dry_run)
 
@@ -335,8 +335,8 @@ def export(
 
     async def work(app: Polyvox) -> None:
         def read(tx: Tx) -> str:
-            named = [whose(tx, slug.removeprefix("@")) for slug in advisor or ()]
-            return assertion_suite.whole(tx, named or rows.owners(tx))
+            named = [rows.owner(tx, slug) for slug in advisor or ()]
+            return assertion_file.export(tx, named or rows.owners(tx))
 
         put(await app.database.read(read, SCOPE), output, force=force)
 

@@ -15,32 +15,23 @@ import typer
 
 from polyvox.app import Polyvox
 from polyvox.cli import slash
+from polyvox.cli.answers import view_for
 from polyvox.cli.command import Council, Earlier, Recipe
 from polyvox.cli.failure import FAILED, STOPPED, report, tell
-from polyvox.cli.lookup import (
-    SCOPE,
-    begin_conversation,
-    check_council,
-    check_recipe,
-    find_advisor,
-    find_conversation,
-)
+from polyvox.cli.lookup import SCOPE, choose_conversation, find_advisor
 from polyvox.cli.output import is_terminal, note, note_kindly
 from polyvox.cli.prompt import interruptible, read_line, read_message, remember
-from polyvox.cli.run import run
-from polyvox.cli.show.transcript import print_closing
-from polyvox.cli.show.views import view_for
-from polyvox.cli.talk import Outcome, Talk, note_unknown_mention, tiny_note
+from polyvox.cli.talk import Talk, tell_stopped
 from polyvox.companion.personas import RECIPE, find_or_make
 from polyvox.context.recipe import traits_of
 from polyvox.errors import Invalid, PolyvoxError
-from polyvox.session.preview import Shown
 from polyvox.values import Advisor, Conversation
 
 PROMPT = "› "
 
 
-def chat(
+async def chat(
+    app: Polyvox,
     conversation: Earlier = None,
     recipe: Recipe = None,
     council: Council = None,
@@ -51,28 +42,23 @@ def chat(
             help="The companion to talk with: harbor, flint, margin, or an advisor's slug.",
         ),
     ] = None,
-) -> None:
+) -> int:
     """Talk with the council, or (--recipe companion) with one companion who remembers you.
 
     /help lists what can be typed besides messages.
     """
-
-    async def work(app: Polyvox) -> int:
-        chosen = await find_conversation(app, conversation) if conversation else None
-        await check_recipe(app, recipe, chosen)
-        await check_council(app, council, chosen)
-        alone = await _companion_of(app, chosen) if chosen is not None else None
-        if chosen is None and council is None and (persona or traits_of(recipe or "").persona):
-            alone, chosen = await _companion(app, persona or "harbor", recipe)
-        elif persona:
-            raise Invalid(
-                "A companion is talked with alone.", "Leave --conversation and --council away."
-            )
-        app.work()  # what is said here is remembered, whether or not a server runs
-        of = RECIPE if alone is not None else recipe
-        return await Room(app, chosen, recipe=of, council=council, alone=alone).stay()
-
-    run(work)
+    chosen = await choose_conversation(app, conversation, recipe, council)
+    alone = await _companion_of(app, chosen) if chosen is not None else None
+    if chosen is None and council is None and (persona or traits_of(recipe or "").persona):
+        alone, chosen = await _companion(app, persona or "harbor", recipe)
+    elif persona:
+        raise Invalid(
+            "A companion is talked with alone.", "Leave --conversation and --council away."
+        )
+    app.work()  # what is said here is remembered, whether or not a server runs
+    of = RECIPE if alone is not None else recipe
+    view = view_for(named=traits_of(chosen.recipe if chosen is not None else of or "").persona)
+    return await _stay(Talk(app, view, chosen, of, council, alone))
 
 
 async def _companion_of(app: Polyvox, conversation: Conversation) -> Advisor | None:
@@ -95,7 +81,8 @@ async def _companion(
     return companion, latest
 
 
-def agent(
+async def agent(
+    app: Polyvox,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its slug, @slug, @ai-slug or name.")],
     session: Annotated[
         str, typer.Option(metavar="ID", help="Which conversation with it to go on with; or: last.")
@@ -105,28 +92,16 @@ def agent(
         str | None,
         typer.Option(metavar="TEXT", help="Say this, print the answer and end; - for stdin."),
     ] = None,
-) -> None:
+) -> int:
     """Talk with one advisor as an agent: alone, with its own prompt and nothing else."""
-
-    async def work(app: Polyvox) -> int:
-        advisor = await _advisor(app, name)
-        chosen = None if new else await _session(app, advisor, session)
-        room = Room(app, chosen, recipe="agent", alone=advisor)
-        if say is None:
-            return await room.stay()
-        return await _say_once(app, room, say)
-
-    run(work)
-
-
-async def _advisor(app: Polyvox, name: str) -> Advisor:
-    """The advisor of that name; never somebody else in its stead."""
     advisors = await app.advisors.list(SCOPE)
     advisor = find_advisor(name, advisors)
-    if advisor is None:
+    if advisor is None:  # never somebody else in its stead
         slugs = ", ".join(each.slug for each in advisors) or "none yet"
         raise Invalid(f"There is no agent {name!r}.", f"Known are: {slugs}.")
-    return advisor
+    chosen = None if new else await _session(app, advisor, session)
+    talk = Talk(app, view_for(), chosen, "agent", alone=advisor)
+    return await (_stay(talk) if say is None else _say_once(talk, say))
 
 
 async def _session(app: Polyvox, advisor: Advisor, name: str) -> Conversation | None:
@@ -141,140 +116,77 @@ async def _session(app: Polyvox, advisor: Advisor, name: str) -> Conversation | 
     return conversation
 
 
-async def _say_once(app: Polyvox, room: Room, words: str) -> int:
-    outcome = await room.send(read_message(words, app.settings.limits.message_chars))
+async def _say_once(talk: Talk, words: str) -> int:
+    outcome = await talk.send(read_message(words, talk.app.settings.limits.message_chars))
     answer = outcome.answers[0]
     if outcome.stopped:
-        tell("stopped; what had come is kept." if answer.text else "stopped before any words came.")
-        return STOPPED
+        return tell_stopped(outcome.answers)
     if answer.failure is not None:
         tell(answer.failure.message, answer.failure.hint)
     return 0 if answer.state == "completed" else FAILED
 
 
-class Room:
-    """One person, one app, one conversation at a time."""
+async def _stay(talk: Talk) -> int:
+    """Talk until the person leaves; answers the exit code."""
+    await talk.note_tiny_model()
+    slugs = []
+    if talk.alone is None:
+        slugs = [advisor.slug for advisor in await talk.app.advisors.list(SCOPE)]
+    await _greet(talk)
+    store = remember(
+        talk.app.settings.home / "chat_history",
+        lambda: [
+            *(f"/{name}" for name in slash.orders(talk)),
+            *slugs,
+            *(f"@{slug}" for slug in slugs),
+        ],
+    )
+    try:
+        with interruptible():
+            return await _listen(talk)
+    except slash.Leave:
+        return 0
+    finally:
+        store()
 
-    def __init__(
-        self,
-        app: Polyvox,
-        conversation: Conversation | None,
-        *,
-        recipe: str | None = None,
-        council: str | None = None,
-        alone: Advisor | None = None,
-    ) -> None:
-        self.app = app
-        self.conversation = conversation
-        self.recipe = conversation.recipe if conversation is not None else recipe
-        """Of the next conversation that begins here; None: the council's own."""
-        self.council = council
-        self.alone = alone
-        self.only: list[str] | None = None
-        """Slugs of the advisors who are asked; None: all of the conversation."""
-        self.turn_id = conversation.head_id if conversation is not None else None
-        self.veto: set[str] = set()
-        """Ids of what the session that the next message begins shall not be told."""
-        self.listed: tuple[Shown, ...] = ()
-        """What is remembered, as it was listed last."""
-        self.talk = Talk(app, view_for(named=traits_of(self.recipe or "").persona))
-        self._slugs: list[str] = []
-        self._named = ""
-        """The conversation whose id was printed."""
 
-    async def stay(self) -> int:
-        """Talk until the person leaves; answers the exit code."""
-        self.talk.note = await tiny_note(self.app, [self.alone.slug] if self.alone else None)
-        if self.alone is None:
-            self._slugs = [advisor.slug for advisor in await self.app.advisors.list(SCOPE)]
-        await self._greet()
-        store = remember(
-            self.app.settings.home / "chat_history",
-            lambda: [
-                *(f"/{name}" for name in slash.orders(self)),
-                *self._slugs,
-                *(f"@{slug}" for slug in self._slugs),
-            ],
-        )
+async def _greet(talk: Talk) -> None:
+    if not is_terminal():
+        return
+    name = talk.alone.name if talk.alone is not None else "the council"
+    title = talk.conversation.title if talk.conversation is not None else ""
+    going = f", going on with “{title}”" if title else ""
+    note(f"Talking with {name}{going}. /help lists the commands, Ctrl-D leaves.")
+    if traits_of(talk.recipe or "").persona and (words := await slash.greeting(talk)):
+        note_kindly(words)
+
+
+async def _listen(talk: Talk) -> int:
+    interrupted = False
+    while True:
         try:
-            with interruptible():
-                return await self._listen()
-        except slash.Leave:
-            return 0
-        finally:
-            store()
-
-    async def _listen(self) -> int:
+            line = read_line(PROMPT)
+        except KeyboardInterrupt:
+            if interrupted or not sys.stdin.isatty():
+                note("")
+                return STOPPED
+            interrupted = True
+            note("\n(Ctrl-C again, Ctrl-D or /quit leaves)")
+            continue
         interrupted = False
-        while True:
-            try:
-                line = read_line(PROMPT)
-            except KeyboardInterrupt:
-                if interrupted or not sys.stdin.isatty():
-                    note("")
-                    return STOPPED
-                interrupted = True
-                note("\n(Ctrl-C again, Ctrl-D or /quit leaves)")
-                continue
-            interrupted = False
-            if line is None:
-                return 0
-            # While the line was read, connections may have been closed: let that be noticed.
-            await asyncio.sleep(0)
-            await self._take(line.strip())
-
-    async def send(self, content: str) -> Outcome:
-        """Send a message to whoever is asked now."""
-        conversation = self.conversation
-        new = conversation is None
-        if conversation is None:
-            conversation = await self._begin()
-        if self.only is None and self.alone is None:
-            await note_unknown_mention(self.app, content)
+        if line is None:
+            return 0
+        # While the line was read, connections may have been closed: let that be noticed.
+        await asyncio.sleep(0)
         try:
-            outcome = await self.talk.send(conversation.id, content, self.only, tuple(self.veto))
-        except PolyvoxError:
-            if new:
-                await self.app.conversations.delete(SCOPE, conversation.id)
-            raise
-        self.veto = set()
-        self.turn_id = outcome.turn_id
-        self.conversation = await self.app.conversations.get(SCOPE, conversation.id)
-        return outcome
-
-    async def _begin(self) -> Conversation:
-        if self.alone is None:
-            return await begin_conversation(self.app, self.recipe, self.council)
-        return await self.app.conversations.create(
-            SCOPE, recipe=self.recipe or "agent", advisors=[self.alone.id]
-        )
-
-    def close(self, outcome: Outcome) -> None:
-        """Print the line under answers."""
-        if outcome.stopped:
-            note("(stopped; what had come is kept)")
-        elif self.conversation is not None:
-            new = self.conversation.id if self.conversation.id != self._named else ""
-            self._named = self.conversation.id
-            print_closing(new, outcome.answers)
-
-    async def _take(self, line: str) -> None:
-        if not line:
-            return
-        try:
-            if line.startswith("/") and not line.startswith("//"):
-                await slash.obey(self, line)
-            else:
-                self.close(await self.send(line.removeprefix("/") if line[:2] == "//" else line))
+            await _take(talk, line.strip())
         except PolyvoxError as error:
             report(error)
 
-    async def _greet(self) -> None:
-        if not is_terminal():
-            return
-        name = self.alone.name if self.alone is not None else "the council"
-        title = self.conversation.title if self.conversation is not None else ""
-        going = f", going on with “{title}”" if title else ""
-        note(f"Talking with {name}{going}. /help lists the commands, Ctrl-D leaves.")
-        if traits_of(self.recipe or "").persona and (words := await slash.greeting(self)):
-            note_kindly(words)
+
+async def _take(talk: Talk, line: str) -> None:
+    """A command, or a message; // begins one with a /."""
+    if line.startswith("/") and not line.startswith("//"):
+        await slash.obey(talk, line)
+    elif line:
+        slash.close(talk, await talk.send(line.removeprefix("/")))

@@ -12,9 +12,10 @@ from copy import copy
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict, get_args, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
 Config = Annotated[str | None, typer.Option(metavar="FILE", help="The configuration file.")]
 Database = Annotated[
@@ -26,6 +27,13 @@ Debug = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only show what would be taken; change nothing.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
 Earlier = Annotated[
     str | None,
     typer.Option("--conversation", "-c", metavar="ID", help="Go on with this one; or: last."),
@@ -36,6 +44,12 @@ Recipe = Annotated[
 Council = Annotated[
     str | None, typer.Option(metavar="SLUG", help="Begin a new conversation with this council.")
 ]
+
+
+class Named(TypedDict, total=False):
+    """The option --name of what can be renamed."""
+
+    name: Annotated[str, typer.Option(metavar="TEXT", help="What it is called.")]
 
 
 @dataclass(slots=True)
@@ -63,12 +77,21 @@ class Invocation:
 current = Invocation()
 """Of this process: it runs one command."""
 
-Command = Callable[..., None]
+Command = Callable[..., Any]
+"""A function of its options. One that is async takes the app first, and answers the exit code."""
 
 
-def new_group() -> typer.Typer:
-    """Make a group of commands; its name alone lists what there is."""
-    return typer.Typer(rich_markup_mode=None, add_completion=False, invoke_without_command=True)
+def new_group(default: str = "list") -> typer.Typer:
+    """Make a group of commands; its name alone runs `default`."""
+    group = typer.Typer(rich_markup_mode=None, add_completion=False, invoke_without_command=True)
+
+    @group.callback()
+    def alone(context: typer.Context) -> None:
+        if context.invoked_subcommand is None and isinstance(context.command, TyperGroup):
+            chosen = context.command.commands[default]
+            chosen.invoke(chosen.make_context(default, [], parent=context))
+
+    return group
 
 
 def command(group: typer.Typer, name: str, *, shown: bool = False) -> Callable[[Command], Command]:
@@ -90,30 +113,46 @@ def single(function: Command, name: str) -> typer.Typer:
 
 
 def with_shared_options(function: Command, *, shown: bool = False) -> Command:
-    """Put the shared options behind the function's own."""
+    """Put the shared options behind the function's own.
+
+    `**options: Unpack[Options]` of a function stands for the options that this TypedDict lists; the
+    function is given those that the person gave.
+    """
+    own = list(inspect.signature(function, eval_str=True).parameters.values())
+    needs_app = inspect.iscoroutinefunction(function)
+    if needs_app:
+        del own[0]
+    listed: dict[str, Any] = {}
+    if own and own[-1].kind is inspect.Parameter.VAR_KEYWORD:
+        (options,) = get_args(own.pop().annotation)
+        listed = get_type_hints(options, include_extras=True)
+    shared = {"config": Config, "database": Database, "debug": Debug}
 
     @wraps(function)
     def wrapped(**given: Any) -> None:  # noqa: ANN401 - whatever the function takes
-        current.take(given.pop("config"), given.pop("database"), given.pop("debug"))
-        function(**given)
+        current.take(*(given.pop(name) for name in shared))
+        for name in listed:
+            if given[name] is None:
+                del given[name]
+        if needs_app:
+            from polyvox.cli.run import run  # the app is imported with the first command
 
-    own = inspect.signature(function, eval_str=True)
-    shared = [
+            run(lambda app: function(app, **given))
+        else:
+            function(**given)
+
+    own += [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=_option(kind, shown)
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if name == "debug" else None,
+            annotation=_option(kind, shown) if name in shared else kind,
         )
-        for name, kind, default in (
-            ("config", Config, None),
-            ("database", Database, None),
-            ("debug", Debug, False),
-        )
+        for name, kind in (listed | shared).items()
     ]
-    signature = own.replace(parameters=[*own.parameters.values(), *shared])
     del wrapped.__dict__["__wrapped__"]
-    wrapped.__dict__["__signature__"] = signature
-    wrapped.__annotations__ = {
-        parameter.name: parameter.annotation for parameter in signature.parameters.values()
-    } | {"return": None}
+    wrapped.__dict__["__signature__"] = inspect.Signature(own)
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in own}
     return wrapped
 
 

@@ -7,9 +7,8 @@ something could not be found out.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from datetime import UTC, datetime
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,21 +22,13 @@ from polyvox.cli.progress import Bar, follow, run_of
 from polyvox.cli.run import run
 from polyvox.cli.words import NANO, count, money, one_line
 from polyvox.errors import Invalid, NotFound
-from polyvox.evaluation.junit import JUnitCase, junit
+from polyvox.evaluation import report as reports
+from polyvox.evaluation.junit import junit as as_junit
 from polyvox.evaluation.plan import EvaluationRequest
+from polyvox.evaluation.report import Agreements, ComparedOut, EvaluationOut, VerdictOut
 from polyvox.evaluation.run import KIND
-from polyvox.evaluation.shapes import (
-    AgreementOut,
-    AgreementsOut,
-    ComparedOut,
-    EvaluationOut,
-    VerdictOut,
-    advisor_id,
-    agreements_out,
-    compared,
-    evaluation_out,
-    verdict_out,
-)
+from polyvox.evaluation.statistics import Agreement
+from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations
 from polyvox.evaluation.tables.evaluations import Evaluation
 from polyvox.store.database import Tx
@@ -161,7 +152,7 @@ async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
     run = run_of(app, KIND, run_id, evaluations.get, app.evaluations.cancel, kept)
     with Bar("evaluating") as bar:
         await follow(run, lambda now: bar.show(now.done, now.total))
-    return await app.database.read(lambda tx: evaluation_out(tx, run_id), SCOPE)
+    return await app.database.read(lambda tx: reports.evaluation_out(tx, run_id), SCOPE)
 
 
 async def _report(
@@ -174,10 +165,9 @@ async def _report(
     *,
     bless: bool,
 ) -> int:
-
     other = None
     if compare is not None:
-        other = await app.database.read(lambda tx: compared(tx, report.id, compare), SCOPE)
+        other = await app.database.read(lambda tx: reports.compared(tx, report.id, compare), SCOPE)
     data = asdict(report)
     if other is not None:
         data["compared"] = asdict(other)
@@ -188,9 +178,9 @@ async def _report(
         if other is not None:
             _show_changes(other)
         if json is not None:
-            _write(json, _as_json(data))
+            _write(json, dumps(data, ensure_ascii=False, indent=2) + "\n")
     if junit is not None:
-        _write(junit, _as_junit(report))
+        _write(junit, as_junit(report))
     if report.state != "finished":
         note(f"{report.state}: {report.message}")
         return UNDER
@@ -228,8 +218,7 @@ def _show(report: EvaluationOut) -> None:
     table(("outcome", "passed", "95 %", "advisor", "assertion"), rows, empty="Nothing was tried.")
     for row in report.results or []:
         if row.outcome != "pass" or row.flaky:
-            reasons = _reasons(report, row.assertion_id, all_of_them=False)
-            for reason in reasons[:3]:
+            for reason in report.reasons(row.assertion_id)[:3]:
                 say(f"  {row.outcome}: {row.text}: {reason}")
     say(f"{report.message} ({count(report.calls, 'call')}, {_cost(report)}, run {report.id})")
 
@@ -240,19 +229,8 @@ def _cost(report: EvaluationOut) -> str:
     return f"{known} and {report.unpriced} without a known price" if partly else known
 
 
-def _reasons(report: EvaluationOut, assertion_id: str, *, all_of_them: bool) -> list[str]:
-    """The reasons why an assertion did not pass, each once."""
-    own = [verdict for verdict in report.verdicts or [] if verdict.assertion_id == assertion_id]
-    reasons = [
-        verdict.reason
-        for verdict in own
-        if all_of_them or (verdict.overruled or verdict.outcome) != "pass"
-    ]
-    return list(dict.fromkeys(reasons))
-
-
 def _show_changes(other: ComparedOut) -> None:
-    words: dict[Literal["broken", "unclear", "fixed", "new", "gone"], str] = {
+    words = {
         "broken": "went from pass to fail",
         "unclear": "could not be compared",
         "fixed": "went from fail to pass",
@@ -262,31 +240,9 @@ def _show_changes(other: ComparedOut) -> None:
     say(f"compared with {other.base}:")
     changed = [change for change in other.changes if change.change != "same"]
     for change in changed:
-        if change.change != "same":
-            say(f"  {words[change.change]}: {change.text}")
+        say(f"  {words[change.change]}: {change.text}")
     if not changed:
         say("  nothing has changed")
-
-
-def _as_json(data: object) -> str:
-    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
-
-
-def _as_junit(report: EvaluationOut) -> str:
-    cases = [
-        JUnitCase(
-            suite=row.advisor_name or "polyvox",
-            name=row.text,
-            outcome=row.outcome,
-            summary=f"{row.passes} of {row.passes + row.fails} passed, {row.errors} errors",
-            reasons=tuple(_reasons(report, row.assertion_id, all_of_them=False)),
-        )
-        for row in report.results or []
-    ]
-    started = report.started_at or report.created_at
-    seconds = ((report.ended_at or started) - started) / 1e6
-    at = datetime.fromtimestamp(started // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return junit("polyvox eval", cases, seconds, at)
 
 
 def _write(path: Path, text: str) -> None:
@@ -305,7 +261,7 @@ Advisor = Annotated[
 
 def _newest_run(tx: Tx, advisor: str | None = None) -> Evaluation:
     """The newest run, of an advisor where one is named."""
-    key = None if advisor is None else advisor_id(tx, advisor)
+    key = None if advisor is None else assertion_rows.owner(tx, advisor)[0]
     page = evaluations.list_page(tx, advisor_id=key, limit=1)
     if not page.items:
         raise NotFound("There is no run yet.", "Begin one: polyvox eval")
@@ -323,7 +279,7 @@ def verdicts(
 
     async def work(app: Polyvox) -> None:
         def read(tx: Tx) -> list[VerdictOut]:
-            return evaluation_out(tx, run_id or _newest_run(tx).id).verdicts or []
+            return reports.evaluation_out(tx, run_id or _newest_run(tx).id).verdicts or []
 
         judged = await app.database.read(read, SCOPE)
         if json:
@@ -366,7 +322,7 @@ def overrule(
 
     async def work(app: Polyvox) -> None:
         changed = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
-        shown = await app.database.read(lambda tx: verdict_out(tx, changed), SCOPE)
+        (shown,) = await app.database.read(lambda tx: reports.verdicts_out(tx, [changed]), SCOPE)
         if json:
             say_json(shown)
         else:
@@ -398,7 +354,7 @@ def agreement(advisor: Advisor = None, json: Json = False) -> None:
     """
 
     async def work(app: Polyvox) -> None:
-        agreements = await app.database.read(lambda tx: agreements_out(tx, advisor), SCOPE)
+        agreements = await app.database.read(lambda tx: reports.agreements(tx, advisor), SCOPE)
         if json:
             say_json(agreements)
             return
@@ -408,7 +364,7 @@ def agreement(advisor: Advisor = None, json: Json = False) -> None:
     run(work)
 
 
-def _lines(agreements: AgreementsOut) -> list[tuple[str, ...]]:
+def _lines(agreements: Agreements) -> list[tuple[str, ...]]:
     if not agreements.overall.n:
         return []
     named = [("everything", agreements.overall)]
@@ -420,7 +376,7 @@ def _lines(agreements: AgreementsOut) -> list[tuple[str, ...]]:
     return [(*_numbers(each), name) for name, each in named]
 
 
-def _numbers(agreement: AgreementOut) -> tuple[str, ...]:
+def _numbers(agreement: Agreement) -> tuple[str, ...]:
     kappa = "-" if agreement.kappa is None else f"{agreement.kappa:.2f}"
     passes = _part(agreement.tpr, agreement.both_pass, agreement.both_pass + agreement.judge_fail)
     fails = _part(agreement.tnr, agreement.both_fail, agreement.both_fail + agreement.judge_pass)

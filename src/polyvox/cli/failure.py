@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from io import TextIOWrapper
 from pathlib import Path
 
 from polyvox.cli.command import current
@@ -26,16 +27,12 @@ def tell(message: str, hint: str = "") -> None:
     sys.stderr.flush()
 
 
-def code_of(error: PolyvoxError) -> int:
-    """2 where the person gave something that cannot be used, 1 where something went wrong."""
+def report(error: PolyvoxError) -> int:
+    """Print an error of ours; answers the exit code: 2 where the person gave something that cannot
+    be used, 1 where something went wrong."""
+    tell(error.message, error.hint)
     wrong = (BadInput, ConfigError, Conflict, NotFound, TooLarge)
     return BAD_INPUT if isinstance(error, wrong) else FAILED
-
-
-def report(error: PolyvoxError) -> int:
-    """Print an error of ours; answers the exit code."""
-    tell(error.message, error.hint)
-    return code_of(error)
 
 
 def report_bug(error: BaseException) -> int:
@@ -58,18 +55,17 @@ def _write_down(story: str) -> Path | None:
     """Add a traceback to the log; answers the file, if it could be written."""
     if current.home is None:
         return None
-    place = current.home / LOG
     try:
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(open_log(place), "a", encoding="utf-8") as file:
+        with open_log(current.home / LOG) as file:
             file.write(story)
     except OSError:
         return None
-    return place
+    return current.home / LOG
 
 
-def open_log(place: Path) -> int:
+def open_log(place: Path) -> TextIOWrapper:
     """Open the log to add to it; errors may quote what people said, so it is its owner's alone."""
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.fchmod(file, 0o600)
-    return file
+    return os.fdopen(file, "a", encoding="utf-8")

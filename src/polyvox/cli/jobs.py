@@ -10,11 +10,10 @@ import typer
 from polyvox.app import Polyvox
 from polyvox.cli.command import Json, command, new_group
 from polyvox.cli.lookup import SCOPE
-from polyvox.cli.output import note, say, say_json, table
-from polyvox.cli.run import run
+from polyvox.cli.output import note, print_list, say
 from polyvox.cli.words import count, when
 from polyvox.errors import Invalid
-from polyvox.memory.jobs import JobOut
+from polyvox.memory.derive import JobOut
 from polyvox.store import jobs as rows
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
@@ -25,52 +24,38 @@ JobId = Annotated[str | None, typer.Argument(metavar="[JOB]", help="Its id, as t
 AllFailed = Annotated[bool, typer.Option("--all", help="Every job that failed.")]
 
 
-@group.callback()
-def jobs(context: typer.Context) -> None:
-    """Background work: what waits, what failed and why, and trying it again."""
-    if context.invoked_subcommand is None:
-        list_jobs(json=False)
-
-
 @command(group, "list")
-def list_jobs(json: Json = False) -> None:
+async def list_jobs(app: Polyvox, json: Json = False) -> None:
     """What waits, runs or has failed, the longest due first."""
-
-    async def work(app: Polyvox) -> None:
-        waiting = await app.database.read(lambda tx: rows.list_jobs(tx, limit=1000), SCOPE)
-        if json:
-            say_json([JobOut.of(job) for job in waiting])
-            return
-        zone = app.settings.timezone
-        cells = [(job.id, described(job), stands(job, zone), job.failure or "") for job in waiting]
-        empty = "There is no background work to do."
-        table(("job", "what it does", "state", "why it failed last"), cells, empty=empty)
-
-    run(work)
+    zone = app.settings.timezone
+    print_list(
+        await app.database.read(lambda tx: rows.list_jobs(tx, limit=1000), SCOPE),
+        ("job", "what it does", "state", "why it failed last"),
+        lambda job: (job.id, described(job), stands(job, zone), job.failure or ""),
+        empty="There is no background work to do.",
+        json=json,
+        out=JobOut.of,
+    )
 
 
 @command(group, "retry")
-def retry(job: JobId = None, every: AllFailed = False) -> None:
+async def retry(app: Polyvox, job: JobId = None, every: AllFailed = False) -> None:
     """Try a job that failed, or waits for its next attempt, again now; or all that failed."""
     if (job is None) is not every:
         raise Invalid("Which job?", "Name one, or add --all; `polyvox jobs` lists them.")
+    now = app.clock()
 
-    async def work(app: Polyvox) -> None:
-        now = app.clock()
+    def again(tx: Tx) -> int:
+        failed = rows.list_jobs(tx, ("failed",), 10_000)
+        ids = [job_id.id for job_id in failed] if job is None else [job]
+        for job_id in ids:
+            rows.retry(tx, job_id, now)
+        return len(ids)
 
-        def again(tx: Tx) -> int:
-            failed = rows.list_jobs(tx, ("failed",), 10_000)
-            ids = [job_id.id for job_id in failed] if job is None else [job]
-            for job_id in ids:
-                rows.retry(tx, job_id, now)
-            return len(ids)
-
-        number = await app.database.write(again, SCOPE)
-        say(f"{count(number, 'job')} will be tried again")
-        if number:
-            note("The server does it if it runs; else start `polyvox worker`.")
-
-    run(work)
+    number = await app.database.write(again, SCOPE)
+    say(f"{count(number, 'job')} will be tried again")
+    if number:
+        note("The server does it if it runs; else start `polyvox worker`.")
 
 
 def described(job: Job) -> str:

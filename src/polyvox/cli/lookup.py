@@ -1,16 +1,26 @@
-"""The conversation, recipe, council or advisor that a name on the command line means."""
+"""The conversation, recipe, council or advisor that a name means; names and colours of advisors,
+also of those that were removed since."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from polyvox.app import Polyvox
 from polyvox.errors import Invalid, NotFound
+from polyvox.receive import mended_name
 from polyvox.session.council import find_recipe
-from polyvox.store.conversations import ConversationDetails
-from polyvox.values import Advisor, Conversation, Scope
+from polyvox.store.advisors import everyone
+from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Conversation, Scope
 
 SCOPE = Scope()
+
+PALETTE = ("#2b7fa3", "#7d6bc9", "#bf4a7c", "#9c7000", "#4a8f41", "#c25a33")
+GREY = "#808080"
+LONGEST = 200
+"""Characters of a name that are shown."""
+DIMMEST = 0.19
+"""Relative luminance: as far from black as from white, so that it reads on both."""
 
 
 async def find_conversation(app: Polyvox, name: str) -> Conversation:
@@ -23,17 +33,24 @@ async def find_conversation(app: Polyvox, name: str) -> Conversation:
     return latest
 
 
-async def begin_conversation(app: Polyvox, recipe: str | None, council: str | None) -> Conversation:
-    """Begin a conversation, of a council where one is named: then with the council's own recipe."""
-    details: ConversationDetails = {}
+async def choose_conversation(
+    app: Polyvox, name: str | None, recipe: str | None, council: str | None
+) -> Conversation | None:
+    """The conversation to go on with, where one is named; else a new one begins. Refuses a recipe
+    or a council that it cannot have."""
+    chosen = await find_conversation(app, name) if name else None
+    await check_recipe(app, recipe, chosen)
     if council is not None:
-        details["council"] = council
-    if recipe is not None:
-        details["recipe"] = recipe
-    return await app.conversations.create(SCOPE, **details)
+        await app.councils.get(SCOPE, council)
+        if chosen is not None:
+            raise Invalid(
+                "That conversation has its council already.",
+                "Leave --council away, or begin a new conversation.",
+            )
+    return chosen
 
 
-async def check_recipe(app: Polyvox, name: str | None, chosen: Conversation | None) -> None:
+async def check_recipe(app: Polyvox, name: str | None, chosen: Conversation | None = None) -> None:
     """Refuse a recipe that does not exist, or that is not the conversation's own."""
     if name is None:
         return
@@ -42,18 +59,6 @@ async def check_recipe(app: Polyvox, name: str | None, chosen: Conversation | No
         raise Invalid(
             f"That conversation has the recipe {chosen.recipe}, not {name}.",
             "Leave --recipe away, or begin a new conversation.",
-        )
-
-
-async def check_council(app: Polyvox, name: str | None, chosen: Conversation | None) -> None:
-    """Refuse a council that does not exist, or for a conversation that has begun without it."""
-    if name is None:
-        return
-    await app.councils.get(SCOPE, name)
-    if chosen is not None:
-        raise Invalid(
-            "That conversation has its council already.",
-            "Leave --council away, or begin a new conversation.",
         )
 
 
@@ -66,3 +71,63 @@ def find_advisor(name: str, advisors: Sequence[Advisor]) -> Advisor | None:
             if key in (advisor.slug, advisor.name.casefold(), advisor.id):
                 return advisor
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """An advisor as answers name it."""
+
+    id: str
+    slug: str
+    name: str
+    color: str
+
+
+class People:
+    """Everyone who ever answered."""
+
+    def __init__(self, known: dict[str, Speaker]) -> None:
+        self._known = known
+
+    @classmethod
+    async def of(cls, app: Polyvox, scope: Scope) -> People:
+        """Read the advisors of this user."""
+        advisors = await app.database.read(everyone, scope)
+        known = {
+            advisor.id: Speaker(
+                advisor.id,
+                advisor.slug,
+                advisor.name,
+                legible(advisor.color or PALETTE[at % len(PALETTE)]),
+            )
+            for at, advisor in enumerate(advisors)
+        }
+        return cls(known)
+
+    def get(self, advisor_id: str, name: str = "") -> Speaker:
+        """The speaker of that id, under the name it had at the time where one is given."""
+        speaker = self._known.get(advisor_id)
+        if speaker is None:
+            own = {ASSISTANT_ID: "Assistant", SYNTHESIS_ID: "Synthesis"}.get(advisor_id, "")
+            name = mended_name(name or own or advisor_id, LONGEST, "somebody")
+            return Speaker(advisor_id, advisor_id, name, GREY)
+        name = mended_name(name or speaker.name, LONGEST, speaker.slug)
+        return Speaker(speaker.id, speaker.slug, name, speaker.color)
+
+
+def legible(color: str) -> str:
+    """The colour, lightened where it would drown on a dark screen."""
+    try:
+        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    except ValueError:
+        return GREY
+    for _ in range(20):
+        if _luminance(parts) >= DIMMEST:
+            break
+        parts = [part + (1 - part) * 0.06 for part in parts]
+    return "#" + "".join(f"{round(part * 255):02x}" for part in parts)
+
+
+def _luminance(parts: list[float]) -> float:
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

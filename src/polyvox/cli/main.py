@@ -75,6 +75,7 @@ class LazyGroup(TyperGroup):
             group = single(getattr(module, cmd_name), cmd_name)
         command = typer.main.get_command(group)
         command.name = cmd_name
+        command.help = command.help or COMMANDS[cmd_name]
         return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - Typer's own

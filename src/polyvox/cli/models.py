@@ -6,69 +6,50 @@ import sys
 from dataclasses import replace
 from typing import Annotated
 
-import msgspec
 import typer
 
 from polyvox.app import Polyvox
 from polyvox.cli.command import Json, command, new_group
 from polyvox.cli.failure import FAILED
 from polyvox.cli.output import note, say, say_json, table
-from polyvox.cli.run import run
-from polyvox.models.registry import Check
+from polyvox.cli.words import answers
 from polyvox.settings import shown_url
 from polyvox.settings.layers import decision_of
 
 group = new_group()
 
 
-@group.callback()
-def models(context: typer.Context) -> None:
-    """The models that can be asked, and whether they answer."""
-    if context.invoked_subcommand is None:
-        list_models(json=False)
-
-
 @command(group, "list")
-def list_models(json: Json = False) -> None:
+async def list_models(app: Polyvox, json: Json = False) -> None:
     """Every provider, whether its key is there, and models of it that are known by name."""
-
-    async def work(app: Polyvox) -> None:
-        default, why = app.models.default, _why(app)
-        listing = [replace(row, base_url=shown_url(row.base_url)) for row in app.models.listing()]
-        model_note = app.models.facts(default).note
-        if json:
-            say_json(
-                {
-                    "default": default,
-                    "default_from": why,
-                    "note": model_note,
-                    "providers": msgspec.to_builtins(listing),
-                }
-            )
-            return
-        rows = [
-            (
-                "*" if name == default else "",
-                name,
-                provider.key if name == provider.models[0] else "",
-                provider.base_url if name == provider.models[0] else "",
-            )
-            for provider in listing
-            for name in provider.models
-        ]
-        if not any(row[0] for row in rows):
-            rows.insert(0, ("*", default, "", ""))
-        rows += [
-            ("", f"{provider.name}:…", provider.key, provider.base_url)
-            for provider in listing
-            if not provider.models
-        ]
-        table(("*", "model", "key", "address"), rows, empty="There are no models.")
-        note(f"* is the default: {why}.")
-        if model_note:
-            note(model_note)
-
-    run(work)
+    default, why = app.models.default, _why(app)
+    listing = [replace(row, base_url=shown_url(row.base_url)) for row in app.models.listing()]
+    model_note = app.models.facts(default).note
+    if json:
+        known = {"default": default, "default_from": why, "note": model_note}
+        say_json({**known, "providers": listing})
+        return
+    rows = [
+        (
+            "*" if name == default else "",
+            name,
+            provider.key if name == provider.models[0] else "",
+            provider.base_url if name == provider.models[0] else "",
+        )
+        for provider in listing
+        for name in provider.models
+    ]
+    if not any(row[0] for row in rows):
+        rows.insert(0, ("*", default, "", ""))
+    rows += [
+        ("", f"{provider.name}:…", provider.key, provider.base_url)
+        for provider in listing
+        if not provider.models
+    ]
+    table(("*", "model", "key", "address"), rows, empty="There are no models.")
+    note(f"* is the default: {why}.")
+    if model_note:
+        note(model_note)
 
 
 def _why(app: Polyvox) -> str:
@@ -84,35 +65,22 @@ def _why(app: Polyvox) -> str:
 
 
 @command(group, "check")
-def check(
+async def check(
+    app: Polyvox,
     model: Annotated[
         str | None, typer.Argument(metavar="P:M", help="The model; else the default one.")
     ] = None,
     json: Json = False,
-) -> None:
+) -> int:
     """Ask a model for one word, without retries or fallback, and tell how that went."""
-
-    async def work(app: Polyvox) -> int:
-        result = await checked(app, model or app.models.default)
-        if json:
-            say_json(msgspec.to_builtins(result))
-        else:
-            say(told_of(result))
-        return 0 if result.ok else FAILED
-
-    run(work)
-
-
-async def checked(app: Polyvox, name: str) -> Check:
-    """One short call, with a word to who waits for a model that has to be loaded first."""
+    name = model or app.models.default
     if name.startswith("local:") and sys.stderr.isatty():
         note("loading the embedded model…")
-    return await app.models.check(name)
-
-
-def told_of(check: Check) -> str:
-    """A check in one line."""
-    if check.ok:
-        waited = "" if check.first_byte_ms is None else f" after {check.first_byte_ms:.0f} ms"
-        return f"ok    {check.model} answers{waited}"
-    return f"fail  {check.model}: {check.message} {check.hint}".rstrip()
+    result = await app.models.check(name)
+    if json:
+        say_json(result)
+    elif result.ok:
+        say(f"ok    {answers(result)}")
+    else:
+        say(f"fail  {result.model}: {result.message} {result.hint}".rstrip())
+    return 0 if result.ok else FAILED

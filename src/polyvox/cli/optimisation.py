@@ -5,7 +5,7 @@ Exit codes: 0 where it was improved, 1 where it was not or did not come to its e
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
@@ -16,9 +16,10 @@ from polyvox.cli.progress import Bar, follow, run_of
 from polyvox.cli.run import run
 from polyvox.cli.words import NANO, count, money
 from polyvox.errors import Invalid
-from polyvox.evaluation.optimise.plan import OptimisationRequest, price_warnings
+from polyvox.evaluation.optimise.adopt import Verb
+from polyvox.evaluation.optimise.plan import OptimisationRequest
 from polyvox.evaluation.optimise.run import KIND
-from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
+from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut
 from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.optimisations import Optimisation
 
@@ -80,7 +81,12 @@ def optimize(
         if resume is not None:
             run_id = (await app.optimisations.resume(SCOPE, resume, budget)).id
             return await _whole(app, run_id, accept=accept, json=json)
-        wish = _wish(advisor, assertion, iterations, budget, engine, holdout, target)
+        if advisor is None:
+            raise Invalid(
+                "Which advisor?", "polyvox optimize SLUG; `polyvox advisors list` has them."
+            )
+        ids = tuple(assertion) if assertion else None
+        wish = OptimisationRequest(advisor, ids, target, engine, iterations, budget, holdout)
         if estimate:
             return await _estimate(app, wish, json=json)
         return await _begin(app, wish, accept=accept, json=json)
@@ -88,26 +94,8 @@ def optimize(
     run(work)
 
 
-def _wish(
-    advisor: str | None,
-    assertion: list[str] | None,
-    iterations: int | None,
-    budget: float | None,
-    engine: str,
-    holdout: float | None,
-    target: str,
-) -> OptimisationRequest:
-
-    if advisor is None:
-        raise Invalid("Which advisor?", "polyvox optimize SLUG; `polyvox advisors list` has them.")
-    ids = tuple(assertion) if assertion else None
-    return OptimisationRequest(advisor, ids, target, engine, iterations, budget, holdout)
-
-
 async def _estimate(app: Polyvox, wish: OptimisationRequest, *, json: bool) -> int:
-    prepared, estimate = await app.optimisations.estimate(SCOPE, wish)
-    warnings = price_warnings(wish, prepared, estimate.cost, estimate.confirmation)
-    planned = PlannedOut.of(prepared, estimate, warnings)
+    planned = await app.optimisations.estimate(SCOPE, wish)
     if json:
         say_json(planned)
         return 0
@@ -116,10 +104,8 @@ async def _estimate(app: Polyvox, wish: OptimisationRequest, *, json: bool) -> i
     many = f"{count(planned.assertions, 'assertion')}, {count(planned.guards, 'guard')}"
     say(f"{planned.advisor_name}: {many}, {count(planned.iterations, 'iteration')}")
     say(f"judge {planned.judge or 'none'}, rewriter {planned.optimizer}")
-    say(
-        f"at most {count(estimate.most_calls, 'call')} and {money(estimate.most_cost)}"
-        " if it goes all the way"
-    )
+    calls, cost = planned.estimate.most_calls, planned.estimate.most_cost
+    say(f"at most {count(calls, 'call')} and {_usd(cost)} if it goes all the way")
     return 0
 
 
@@ -127,9 +113,8 @@ async def _begin(app: Polyvox, wish: OptimisationRequest, *, accept: bool, json:
     made = await app.optimisations.begin(SCOPE, wish)
     for warning in made.warnings:
         note(warning)
-    expected = (await app.optimisations.get(SCOPE, made.id)).estimate
-    calls = sum(expected["calls"].values())
-    note(f"run {made.id}: at most {calls} calls and {money(expected['most_cost'])}")
+    calls, cost = made.estimate.most_calls, made.estimate.most_cost
+    note(f"run {made.id}: at most {calls} calls and {money(cost)}")
     return await _whole(app, made.id, accept=accept, json=json)
 
 
@@ -138,7 +123,7 @@ async def _whole(app: Polyvox, run_id: str, *, accept: bool, json: bool) -> int:
     ended = await _follow(app, run_id)
     code = await _report(app, run_id, json=json)
     if accept and ended.verdict == "improved":
-        taken = await app.optimisations.accept(SCOPE, run_id)
+        taken = await app.optimisations.decide(SCOPE, run_id, "accept")
         note(f"accepted; undo it with: polyvox optimize --decide rollback:{taken.id}")
     elif ended.verdict == "improved":
         note(f"accept it with: polyvox optimize --decide accept:{run_id}")
@@ -165,7 +150,7 @@ def _step(now: Optimisation) -> str:
 
 
 async def _report(app: Polyvox, run_id: str, *, json: bool) -> int:
-    detail = OptimizationDetail.whole(await app.optimisations.get(SCOPE, run_id))
+    detail = await app.optimisations.get(SCOPE, run_id)
     if json:
         say_json(detail)
     else:
@@ -190,24 +175,21 @@ def _show(detail: OptimizationDetail) -> None:
     marks = {"same": " ", "added": "+", "removed": "-"}
     for line in detail.diff:
         say(f"{marks[line.kind]} {line.text}")
-    spent = money(None if detail.cost is None else round(detail.cost * NANO))
     message = detail.message if detail.state == "finished" else f"{detail.state}: {detail.message}"
-    say(f"{message} ({count(detail.calls, 'call')}, {spent}, run {detail.id})")
+    say(f"{message} ({count(detail.calls, 'call')}, {_usd(detail.cost)}, run {detail.id})")
 
 
 async def _decide(app: Polyvox, wanted: str, *, force: bool, json: bool) -> int:
     word, _, run_id = wanted.partition(":")
-    verbs = app.optimisations
-    if word == "accept" and run_id:
-        decided = await verbs.accept(SCOPE, run_id, force=force)
-    elif word == "reject" and run_id:
-        decided = await verbs.reject(SCOPE, run_id)
-    elif word == "rollback" and run_id:
-        decided = await verbs.rollback(SCOPE, run_id, force=force)
-    else:
+    if word not in get_args(Verb) or not run_id:
         raise Invalid(f"{wanted!r} is no decision.", "Use accept:RUN, reject:RUN or rollback:RUN.")
+    decided = await app.optimisations.decide(SCOPE, run_id, cast("Verb", word), force=force)
     if json:
         say_json(OptimizationOut.of(decided))
     else:
         say(f"{decided.advisor_name}: {decided.decision}")
     return 0
+
+
+def _usd(cost: float | None) -> str:
+    return money(None if cost is None else round(cost * NANO))

@@ -5,18 +5,22 @@ Rich is loaded for a terminal only (`screen`): it costs more than all else that 
 
 from __future__ import annotations
 
-import json
+import json as codec
 import os
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 from rich.cells import cell_len
 
+from polyvox.cli.failure import FAILED
+from polyvox.errors import Invalid
+from polyvox.interop.report import Report
 from polyvox.receive import OBEYED, escaped
 from polyvox.receive import printable as printable
 
@@ -26,6 +30,8 @@ ROOM = 30
 """Columns that a text which wraps needs to be read."""
 NARROWEST = 20
 """Columns that a text gets, however long its name is."""
+T = TypeVar("T")
+
 NUMBER = re.compile(r"≈?[\d,./]+")
 
 
@@ -45,7 +51,7 @@ def say_beside(lead: str, text: str) -> None:
     if not is_terminal():
         say(f"{lead}{text}")
         return
-    from polyvox.cli.show import screen
+    from polyvox.cli import screen
 
     room = max(NARROWEST, screen.width() - len(lead))
     for at, line in enumerate(screen.wrap(printable(text), room)):
@@ -58,7 +64,7 @@ def say_styled(*parts: tuple[str, str], soft_wrap: bool = False) -> None:
     if not is_terminal():
         say("".join(text for text, _ in parts))
         return
-    from polyvox.cli.show import screen
+    from polyvox.cli import screen
 
     screen.print_parts(parts, soft_wrap=soft_wrap)
 
@@ -86,7 +92,8 @@ def note_kindly(text: str) -> None:
 def say_json(data: Any) -> None:  # noqa: ANN401 - anything that is JSON
     """Print data on stdout: one line in a pipe, indented for people."""
     indent = 2 if sys.stdout.isatty() else None
-    text = json.dumps(msgspec.to_builtins(data), ensure_ascii=False, indent=indent)
+    plain = msgspec.to_builtins(data, enc_hook=lambda model: model.model_dump(by_alias=True))
+    text = codec.dumps(plain, ensure_ascii=False, indent=indent)
     sys.stdout.write(escaped(text) + "\n")
 
 
@@ -104,7 +111,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str)
     cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(headings, *cells, strict=True)]
     if is_terminal():
-        from polyvox.cli.show import screen
+        from polyvox.cli import screen
 
         *short, last = widths
         fits = sum(short) + 2 * len(short) + min(last, ROOM) <= screen.width()
@@ -116,3 +123,47 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str)
             for cell, width in zip(row, widths, strict=True)
         ]
         say("  ".join(padded).rstrip())
+
+
+def print_list(
+    items: Sequence[T],
+    headings: Sequence[str],
+    row: Callable[[T], Sequence[str]],
+    *,
+    empty: str,
+    json: bool,
+    out: Callable[[T], Any] | None = None,
+) -> None:
+    """Print things: `row` makes the cells under the headings, `out` the data of --json (the things
+    themselves, where there is none)."""
+    if json:
+        say_json(items if out is None else list(map(out, items)))
+    else:
+        table(headings, list(map(row, items)), empty=empty)
+
+
+def taken(report: Report, *, dry: bool) -> int:
+    """Tell what was taken from a file; answers the exit code."""
+    for line in report.lines(dry=dry):
+        say(line)
+    return FAILED if report.useless else 0
+
+
+def put(text: str, place: Path | None, *, force: bool = False) -> None:
+    """Text into a new file that is its owner's alone, or on stdout as it is."""
+    if place is None:
+        sys.stdout.write(text)
+        return
+    special = place.exists() and not place.is_file()  # a pipe, say: nothing in it is lost
+    how = os.O_TRUNC if force or special else os.O_EXCL
+    try:
+        number = os.open(place, os.O_WRONLY | os.O_CREAT | how, 0o600)
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            if not special:
+                os.fchmod(number, 0o600)  # also where it was there before
+            file.write(text)
+    except FileExistsError:
+        raise Invalid(f"{place} is there already.", "--force writes over it.") from None
+    except OSError as error:
+        raise Invalid(f"{place} cannot be written: {error.strerror}.", "Choose another.") from None
+    note(f"wrote {place}")

@@ -1,9 +1,10 @@
-"""`polyvox receipt`: what an advisor was sent for an answer, how much room it took, and why."""
+"""`polyvox receipt` and `polyvox trace`: what an advisor was sent for an answer, how much room it
+took, and why."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -14,15 +15,20 @@ from polyvox.cli import words
 from polyvox.cli.command import Json
 from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import say, say_beside, say_json, say_styled
-from polyvox.cli.run import run
-from polyvox.cli.show.trace import decided, times
 from polyvox.context.describe import Description, Share, describe, memory_lines
 from polyvox.context.recipe import traits_of
-from polyvox.session.inspect import Inspected
-from polyvox.session.trace import decided_for, trace_of
+from polyvox.memory.trace_words import decisions, missing, steps
+from polyvox.session.inspect import Inspected, decided_for, trace_of
+
+MARKS = "█▓▒░▚▞#=+:"
+"""One for each kind of piece, so that the bar needs no colour."""
+FREE = "·"
+COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red")
+WIDEST = 72
 
 
-def receipt(
+async def receipt(
+    app: Polyvox,
     answer: Annotated[
         str, typer.Argument(metavar="ANSWER_ID", help="`conversations show` has the ids.")
     ],
@@ -32,16 +38,12 @@ def receipt(
     ] = False,
 ) -> None:
     """What an advisor was sent for an answer, and why."""
-
-    async def work(app: Polyvox) -> None:
-        seen = await app.receipt(SCOPE, answer)
-        if json:
-            say_json(as_data(seen))
-            return
-        trace = await app.database.read(lambda tx: decided_for(tx, seen.answer), SCOPE)
-        print_receipt(seen, trace, texts=texts)
-
-    run(work)
+    seen = await app.receipt(SCOPE, answer)
+    if json:
+        say_json(as_data(seen))
+        return
+    trace = await app.database.read(lambda tx: decided_for(tx, seen.answer), SCOPE)
+    print_receipt(seen, trace, texts=texts)
 
 
 def as_data(seen: Inspected) -> dict[str, Any]:
@@ -57,7 +59,8 @@ def as_data(seen: Inspected) -> dict[str, Any]:
     }
 
 
-def trace(
+async def trace(
+    app: Polyvox,
     turn: Annotated[
         str, typer.Argument(metavar="TURN_ID", help="`conversations show --json` has the ids.")
     ],
@@ -67,15 +70,11 @@ def trace(
     ] = None,
 ) -> None:
     """What an advisor was told beside its own texts, and why; how long each step took."""
-
-    async def work(app: Polyvox) -> None:
-        data = await app.database.read(lambda tx: trace_of(tx, turn, answer), SCOPE)
-        if json:
-            say_json(data)
-            return
+    data = await app.database.read(lambda tx: trace_of(tx, turn, answer), SCOPE)
+    if json:
+        say_json(data)
+    else:
         print_trace(data)
-
-    run(work)
 
 
 def print_trace(trace: dict[str, Any]) -> None:
@@ -94,13 +93,6 @@ def print_trace(trace: dict[str, Any]) -> None:
         say_beside(f"{name:<9} ", text)
 
 
-MARKS = "█▓▒░▚▞#=+:"
-"""One for each kind of piece, so that the bar needs no colour."""
-FREE = "·"
-COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red")
-WIDEST = 72
-
-
 def print_receipt(
     seen: Inspected, trace: Mapping[str, Any] | None = None, *, texts: bool = False
 ) -> None:
@@ -117,9 +109,17 @@ def print_receipt(
     _bar(description)
     say()
     _legend(description)
-    _memory(description, trace)
-    _left_out(description)
-    _council(description)
+    _headed("Told from memory:", memory_lines(description))
+    if trace is not None:
+        say("\nDecided before it was asked:")
+        for name, why in decided(trace):
+            say_beside(f"  {name:<9} ", why)
+    _headed("Left out:", description.left_out)
+    if not description.left_out:
+        say("\nNothing was left out.")
+    if not traits_of(description.recipe).persona:
+        seats = [f"{seat.name}  {seat.model or ''}".rstrip() for seat in description.council]
+        _headed("The council as it was:", seats)
     _wire(seen, description)
     if texts:
         _texts(description)
@@ -154,37 +154,11 @@ def _legend(description: Description) -> None:
     say(f"{FREE} {'free':<{widest}}  {free:>8,} tokens")
 
 
-def _memory(description: Description, trace: Mapping[str, Any] | None) -> None:
-    if lines := memory_lines(description):
-        say()
-        say("Told from memory:")
+def _headed(title: str, lines: Sequence[str]) -> None:
+    if lines:
+        say(f"\n{title}")
         for line in lines:
             say(f"  {line}")
-    if trace is not None:
-        say()
-        say("Decided before it was asked:")
-        for name, why in decided(trace):
-            say_beside(f"  {name:<9} ", why)
-
-
-def _left_out(description: Description) -> None:
-    say()
-    if not description.left_out:
-        say("Nothing was left out.")
-        return
-    say("Left out:")
-    for entry in description.left_out:
-        say(f"  {entry}")
-
-
-def _council(description: Description) -> None:
-    if not description.council or traits_of(description.recipe).persona:
-        return
-    say()
-    say("The council as it was:")
-    for seat in description.council:
-        model = f"  {seat.model}" if seat.model else ""
-        say(f"  {seat.name}{model}")
 
 
 def _wire(seen: Inspected, description: Description) -> None:
@@ -216,3 +190,18 @@ def _texts(description: Description) -> None:
         say(f"--- {span.role}: {kind}{mark} · {span.tokens:,} tokens · {span.reason}")
         if span.text:
             say(span.text)
+
+
+def decided(trace: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each decision with its reason: (about what, in words)."""
+    for topic, text, why in decisions(trace):
+        yield topic, f"{text} ({why})" if why else text
+    for degrade in trace["degrades"]:
+        if not degrade.startswith("gate: "):  # that is told already
+            yield "missing", missing(degrade)
+
+
+def times(timings: Mapping[str, float | None]) -> str:
+    """The time of each step that happened."""
+    names = steps(timings)
+    return ", ".join(f"{names[key]} {ms:g} ms" for key, ms in timings.items() if ms)

@@ -13,6 +13,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 import typer
@@ -28,7 +29,7 @@ TRACE = 5
 TRACES = "polyvox.chat"
 """The logger of what was decided in a turn."""
 LARGEST = 2_000_000
-"""Bytes; a larger log is put aside as `.old` before the next run."""
+"""Bytes; a larger log is put aside as `.1`."""
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -70,7 +71,7 @@ def logs_kept(settings: Settings, *, loud: bool = False) -> Iterator[None]:
     level = {"off": logging.WARNING, "debug": logging.DEBUG, "trace": TRACE}[settings.debug]
     logging.addLevelName(TRACE, "TRACE")
     root, ours = logging.getLogger(), logging.getLogger("polyvox")
-    handlers: list[tuple[logging.Logger, logging.Handler]] = [(root, _file(settings.home / LOG))]
+    handlers: list[tuple[logging.Logger, logging.Handler]] = [(root, _LogFile(settings.home / LOG))]
     if settings.debug != "off" or loud:
         shown = logging.StreamHandler()
         shown.setFormatter(logging.Formatter("%(name)s %(message)s"))
@@ -88,30 +89,16 @@ def logs_kept(settings: Settings, *, loud: bool = False) -> Iterator[None]:
             handler.close()
 
 
-class _LogFile(logging.FileHandler):
+class _LogFile(RotatingFileHandler):
     """A log file that is opened with its first line, and whose absence stops nothing."""
 
-    def _open(self) -> TextIOWrapper:
-        return os.fdopen(open_log(Path(self.baseFilename)), "a", encoding="utf-8")
+    def __init__(self, place: Path) -> None:
+        super().__init__(place, maxBytes=LARGEST, backupCount=1, encoding="utf-8", delay=True)
+        self.addFilter(lambda record: record.levelno >= logging.WARNING or record.name == TRACES)
+        self.setFormatter(logging.Formatter(FORMAT))
 
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            Path(self.baseFilename).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            super().emit(record)
-        except OSError:
-            return
+    def _open(self) -> TextIOWrapper:
+        return open_log(Path(self.baseFilename))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
         """A log that cannot be written must not disturb what it would tell about."""
-
-
-def _file(place: Path) -> logging.Handler:
-    try:
-        if place.stat().st_size > LARGEST:
-            place.replace(place.with_suffix(".log.old"))
-    except OSError:
-        pass  # there is none yet, or it cannot be moved: then it goes on as it is
-    handler = _LogFile(place, encoding="utf-8", delay=True)
-    handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name == TRACES)
-    handler.setFormatter(logging.Formatter(FORMAT))
-    return handler

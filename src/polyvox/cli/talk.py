@@ -1,4 +1,5 @@
-"""Have something answered in the terminal: begin it, watch it, and let Ctrl-C stop it.
+"""One conversation in the terminal: begin it, have something answered in it, watch the answers, and
+let Ctrl-C stop them.
 
 What is shown on the way comes from events; what is shown in the end is what is stored. The turn
 belongs to the app, so watching ends when the app has nothing left to do for it.
@@ -10,28 +11,28 @@ import asyncio
 import difflib
 import re
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
 import typer
 
 from polyvox.app import Polyvox
-from polyvox.cli.failure import STOPPED
-from polyvox.cli.lookup import SCOPE
+from polyvox.cli.answers import AnswerView, Board
+from polyvox.cli.failure import STOPPED, tell
+from polyvox.cli.lookup import SCOPE, People
 from polyvox.cli.output import note, note_kindly
-from polyvox.cli.people import People
-from polyvox.cli.show.views import AnswerView
+from polyvox.errors import Invalid, PolyvoxError
 from polyvox.receive import mentioned
+from polyvox.session.preview import Shown
 from polyvox.store import turns as turn_rows
-from polyvox.values import Answer
+from polyvox.store.conversations import ConversationDetails
+from polyvox.values import Advisor, Answer, Conversation
 
 FRAME = 0.08
 """Seconds between two pictures."""
 FOREVER = 1e7
-
-Begin = Callable[[], Awaitable[str]]
-"""Starts the work; answers the turn's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,212 +45,234 @@ class Outcome:
     stopped: bool = False
 
 
+def tell_stopped(answers: Sequence[Answer]) -> int:
+    """Say that Ctrl-C stopped them; answers the exit code."""
+    kept = any(answer.text for answer in answers)
+    tell("stopped; what had come is kept." if kept else "stopped before any words came.")
+    return STOPPED
+
+
+@dataclass(slots=True)
 class Talk:
-    """One conversation with the app."""
+    """One person, one app, one conversation at a time.
 
-    def __init__(self, app: Polyvox, view: AnswerView, model: str | None = None) -> None:
-        self.app = app
-        self.view = view
-        self.model = model
-        self.note = ""
-        """Said once, when the first answers are on their way."""
-        self.warming: asyncio.Task[None] | None = None
+    A conversation is made with its first message, so that looking in leaves nothing behind.
+    """
 
-    async def send(
-        self,
-        conversation_id: str,
-        content: str,
-        advisors: Sequence[str] | None = None,
-        veto: Sequence[str] = (),
-    ) -> Outcome:
-        """A message and its answers; `veto` is what its session shall not be told."""
+    app: Polyvox
+    view: AnswerView
+    conversation: Conversation | None
+    recipe: str | None = None
+    """Of the next conversation that begins here; None: the council's own."""
+    council: str | None = None
+    alone: Advisor | None = None
+    """The companion or agent that is talked with."""
+    only: list[str] | None = None
+    """Slugs of the advisors who are asked; None: all of the conversation."""
+    model: str | None = None
+    turn_id: str | None = None
+    note: str = ""
+    """Said once, when the first answers are on their way."""
+    veto: set[str] = field(default_factory=set)
+    """Ids of what the session that the next message begins shall not be told."""
+    listed: tuple[Shown, ...] = ()
+    """What is remembered, as it was listed last."""
+    named: str = ""
+    """The conversation whose id was printed."""
+    warming: asyncio.Task[None] | None = None
 
-        async def begin() -> str:
-            begun = await self.app.turns.send(
-                SCOPE, conversation_id, content, advisors=advisors, model=self.model, veto=veto
-            )
-            return begun.turn.id
+    def __post_init__(self) -> None:
+        if self.conversation is not None:
+            self.recipe, self.turn_id = self.conversation.recipe, self.conversation.head_id
 
-        return await self._watch(conversation_id, None, begin)
+    @property
+    def conversation_id(self) -> str:
+        """The conversation, which must have begun."""
+        if self.conversation is None:
+            raise Invalid("Nothing has been said yet.", "Send a message first.")
+        return self.conversation.id
+
+    @property
+    def last_turn(self) -> str:
+        """The turn that was spoken last."""
+        if self.turn_id is None:
+            raise Invalid("Nothing has been said yet.", "Send a message first.")
+        return self.turn_id
+
+    async def send(self, content: str) -> Outcome:
+        """Send a message to whoever is asked now."""
+        conversation = self.conversation or await self._begin()
+        if self.only is None and self.alone is None:
+            await self._note_unknown_mention(content)
+        sending = self.app.turns.send(
+            SCOPE,
+            conversation.id,
+            content,
+            advisors=self.only,
+            model=self.model,
+            veto=tuple(self.veto),
+        )
+        try:
+            outcome = await self._watch(sending, conversation.id)
+        except PolyvoxError:
+            if self.conversation is None:
+                await self.app.conversations.delete(SCOPE, conversation.id)
+            raise
+        self.veto = set()
+        self.turn_id = outcome.turn_id
+        self.conversation = await self.app.conversations.get(SCOPE, conversation.id)
+        return outcome
+
+    async def _begin(self) -> Conversation:
+        """Begin a conversation, of a council where one is named: then with its own recipe."""
+        details: ConversationDetails = {}
+        if self.alone is not None:
+            details["advisors"] = [self.alone.id]
+        if self.council is not None:
+            details["council"] = self.council
+        if self.recipe is not None:
+            details["recipe"] = self.recipe
+        return await self.app.conversations.create(SCOPE, **details)
 
     async def again(self, answers: Sequence[Answer], *, retry: bool) -> Outcome:
-        """These answers (of one turn) once more."""
-        turn_id = answers[0].turn_id
+        """Have these answers (of one turn) written once more."""
 
-        async def begin() -> str:
+        async def begin() -> None:
             for answer in answers:
                 await self.app.turns.again(SCOPE, answer.id, retry=retry)
-            return turn_id
 
-        return await self._watch(answers[0].conversation_id, turn_id, begin)
+        return await self._watch(begin(), self.conversation_id, answers[0].turn_id)
 
-    async def exchange(self, conversation_id: str, turn_id: str, rounds: int) -> Outcome:
-        """The advisors of a turn respond to each other."""
+    async def exchange(self, rounds: int) -> Outcome:
+        """Let the advisors of the last turn respond to each other."""
+        turn_id = self.last_turn
+        begun = self.app.turns.exchange(SCOPE, turn_id, rounds, self.model)
+        return await self._watch(begun, self.conversation_id, turn_id)
 
-        async def begin() -> str:
-            await self.app.turns.exchange(SCOPE, turn_id, rounds, self.model)
-            return turn_id
-
-        return await self._watch(conversation_id, turn_id, begin)
-
-    async def synthesize(self, conversation_id: str, turn_id: str) -> Outcome:
-        """The answers of a turn brought together."""
-
-        async def begin() -> str:
-            await self.app.turns.synthesize(SCOPE, turn_id)
-            return turn_id
-
-        return await self._watch(conversation_id, turn_id, begin)
+    async def synthesize(self) -> Outcome:
+        """Bring the answers of the last turn together."""
+        turn_id = self.last_turn
+        begun = self.app.turns.synthesize(SCOPE, turn_id)
+        return await self._watch(begun, self.conversation_id, turn_id)
 
     async def answers(self, turn_id: str) -> list[Answer]:
         """Every answer of a turn as it is stored."""
         return await self.app.database.read(lambda tx: turn_rows.answers_of(tx, turn_id), SCOPE)
 
-    def warm(self) -> None:
+    async def note_tiny_model(self) -> None:
+        """Note that the default model is tiny, if any of those who are asked uses it."""
+        warning = self.app.models.facts(self.app.models.default).note
+        names = [self.alone.slug] if self.alone is not None else self.only or ()
+        slugs = {name.removeprefix("@").casefold() for name in names}
+        asked = [
+            advisor
+            for advisor in await self.app.advisors.list(SCOPE)
+            if (advisor.slug in slugs if names else advisor.active)
+        ]
+        if not asked or any(advisor.model is None for advisor in asked):
+            self.note = warning
+
+    async def _note_unknown_mention(self, message: str) -> None:
+        """Say so where a message begins with an @name that is nobody's: the @ is just text then."""
+        word = re.match(r"@(\w[\w-]*)", message.lstrip())
+        if word is None:
+            return
+        advisors = await self.app.advisors.list(SCOPE)
+        slugs = [advisor.slug for advisor in advisors]
+        if word[1].casefold() in slugs:
+            return
+        near = difflib.get_close_matches(word[1].casefold(), slugs, 1)
+        perhaps = f"; did you mean @{near[0]}?" if near else "."
+        asked = "" if mentioned(message, advisors) else " Everyone is asked."
+        note(f"There is no advisor @{word[1]}{perhaps}{asked}")
+
+    def _warm(self) -> None:
         """Have the embedded model loaded meanwhile, if it is the default one."""
         if self.warming is None and self.app.models.default.startswith("local:"):
             self.warming = asyncio.create_task(self.app.warm())
             # A model that cannot be loaded is told of by each answer that needed it.
             self.warming.add_done_callback(lambda task: task.cancelled() or task.exception())
 
-    def waiting(self) -> str:
+    def _waiting(self) -> str:
         """The reason why answers have not begun."""
         loading = self.warming is not None and not self.warming.done()
         return "loading the embedded model…" if loading else "waiting"
 
-    async def _watch(self, conversation_id: str, turn_id: str | None, begin: Begin) -> Outcome:
+    async def _watch(
+        self, begun: Awaitable[Any], conversation_id: str, turn_id: str | None = None
+    ) -> Outcome:
+        """Begin it and watch it to its end. A message's own turn is known when it has begun."""
         app = self.app
         before = {answer.id for answer in await self.answers(turn_id)} if turn_id else set()
         after = (await app.conversations.get(SCOPE, conversation_id)).last_number
         people = await People.of(app, SCOPE)
-        turn_id = await begin()
-        self.warm()
+        result = await begun
+        board = Board(people, turn_id or result.turn.id)
+        self._warm()
         if self.note:
             note_kindly(self.note)
             self.note = ""
-        self.view.begin(people, turn_id, self.waiting)
-        stopped = False
         try:
-            async with _stoppable(app, conversation_id) as stop:
-                async with self._shown(conversation_id, after):
-                    await app.turns.queue.drain(FOREVER)
-                stopped = stop.asked
+            with self.view.watching(board, self._waiting):
+                async with self._stoppable(conversation_id) as stops:
+                    await self._show(board, conversation_id, after)
         except BrokenPipeError:
             await app.turns.stop_conversation(SCOPE, conversation_id)
             raise
-        finally:
-            self.view.drop()
-        whole = await self.answers(turn_id)
+        whole = await self.answers(board.turn_id)
         new = [answer for answer in whole if answer.id not in before]
-        self.view.end(new, whole)
-        return Outcome(turn_id, tuple(new), stopped)
+        board.settle(new, whole)
+        self.view.end()
+        return Outcome(board.turn_id, tuple(new), bool(stops))
 
-    @asynccontextmanager
-    async def _shown(self, conversation_id: str, after: int) -> AsyncIterator[None]:
-        """Let the view see what happens, meanwhile."""
-        view = self.view
+    async def _show(self, board: Board, conversation_id: str, after: int) -> None:
+        """Let the view see what happens until nothing is left to do. A view that cannot go on
+        (nobody reads any more) ends the watching."""
 
-        async def seeing() -> None:
+        async def see() -> None:
             async for item in self.app.events(conversation_id, after=after):
-                view.see(item.event)
+                board.apply(item.event)
 
-        async def ticking() -> None:
+        async def tick() -> None:
             while True:
                 await asyncio.sleep(FRAME)
-                view.tick()
+                self.view.tick()
 
-        tasks = [asyncio.create_task(seeing()), asyncio.create_task(ticking())]
-        body = asyncio.current_task()
-        for task in tasks:
-            task.add_done_callback(lambda done: _pass_on(done, body))
         try:
-            yield
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(see()), group.create_task(tick())]
+                await self.app.turns.queue.drain(FOREVER)
+                for task in tasks:
+                    task.cancel()
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+    @asynccontextmanager
+    async def _stoppable(self, conversation_id: str) -> AsyncIterator[list[asyncio.Task[None]]]:
+        """Let Ctrl-C stop the answers and keep what they have; a second one leaves. The list holds
+        the stopping once for each."""
+        loop, body = asyncio.get_running_loop(), asyncio.current_task()
+        stops: list[asyncio.Task[None]] = []
+
+        def interrupted() -> None:
+            if stops and body is not None:
+                stops.append(stops[0])
+                body.cancel()
+                return
+            # Of the conversation, not of the turn: an exchange must not go on between two rounds.
+            stopping = self.app.turns.stop_conversation(SCOPE, conversation_id)
+            stops.append(asyncio.create_task(stopping))
+
+        before = signal.getsignal(signal.SIGINT)
+        loop.add_signal_handler(signal.SIGINT, interrupted)
+        try:
+            yield stops
+            for task in stops:
+                await task
         except asyncio.CancelledError:
-            for task in tasks:
-                if task.done() and not task.cancelled() and (error := task.exception()):
-                    if body is not None:
-                        body.uncancel()
-                    raise error from None
+            if len(stops) > 1:
+                raise typer.Exit(STOPPED) from None
             raise
         finally:
-            for task in tasks:
-                task.cancel()
-            for task in tasks:
-                with suppress(asyncio.CancelledError, BrokenPipeError):
-                    await task
-
-
-def _pass_on(task: asyncio.Task[None], body: asyncio.Task[object] | None) -> None:
-    """A view that cannot go on (nobody reads any more) ends the watching."""
-    if not task.cancelled() and task.exception() is not None and body is not None:
-        body.cancel()
-
-
-@dataclass(slots=True)
-class _Stop:
-    """Set once Ctrl-C is pressed."""
-
-    asked: bool = False
-
-
-@asynccontextmanager
-async def _stoppable(app: Polyvox, conversation_id: str) -> AsyncIterator[_Stop]:
-    """Ctrl-C stops the answers and keeps what they have; a second one leaves."""
-    loop = asyncio.get_running_loop()
-    stop, body = _Stop(), asyncio.current_task()
-    stopping: set[asyncio.Task[None]] = set()
-    left = False
-
-    def interrupted() -> None:
-        nonlocal left
-        if stop.asked and body is not None:
-            left = True
-            body.cancel()
-            return
-        stop.asked = True
-        # Of the conversation, not of the turn: an exchange must not go on between two rounds.
-        stopping.add(asyncio.create_task(app.turns.stop_conversation(SCOPE, conversation_id)))
-
-    before = signal.getsignal(signal.SIGINT)
-    loop.add_signal_handler(signal.SIGINT, interrupted)
-    try:
-        yield stop
-        for task in stopping:
-            await task
-    except asyncio.CancelledError:
-        if left:
-            raise typer.Exit(STOPPED) from None
-        raise
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
-        signal.signal(signal.SIGINT, before)
-
-
-async def note_unknown_mention(app: Polyvox, message: str) -> None:
-    """Say so where a message begins with an @name that is nobody's; the @ is just text then."""
-    word = re.match(r"@(\w[\w-]*)", message.lstrip())
-    if word is None:
-        return
-    advisors = await app.advisors.list(SCOPE)
-    slugs = [advisor.slug for advisor in advisors]
-    if word[1].casefold() in slugs:
-        return
-    near = difflib.get_close_matches(word[1].casefold(), slugs, 1)
-    perhaps = f"; did you mean @{near[0]}?" if near else "."
-    asked = "" if mentioned(message, advisors) else " Everyone is asked."
-    note(f"There is no advisor @{word[1]}{perhaps}{asked}")
-
-
-async def tiny_note(app: Polyvox, names: Sequence[str] | None = None) -> str:
-    """The note about the default model (the embedded one is tiny), if any of those who are asked
-    uses it."""
-    warning = app.models.facts(app.models.default).note
-    if not warning:
-        return ""
-    slugs = {name.removeprefix("@").casefold() for name in names or ()}
-    asked = [
-        advisor
-        for advisor in await app.advisors.list(SCOPE)
-        if (advisor.slug in slugs if names else advisor.active)
-    ]
-    return warning if not asked or any(advisor.model is None for advisor in asked) else ""
+            loop.remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, before)

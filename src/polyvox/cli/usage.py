@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -11,23 +10,16 @@ from polyvox.app import Polyvox
 from polyvox.cli.command import Json
 from polyvox.cli.lookup import SCOPE, find_conversation
 from polyvox.cli.output import say_json, table
-from polyvox.cli.run import run
 from polyvox.cli.words import count, money, one_line
 from polyvox.store import advisors, conversations
 from polyvox.store.usage import Total, summary
 
-
-class By(StrEnum):
-    """Keys that sums are taken by."""
-
-    day = "day"
-    advisor = "advisor"
-    model = "model"
-    conversation = "conversation"
+By = Literal["day", "advisor", "model", "conversation"]
 
 
-def usage(
-    by: Annotated[By, typer.Option(help="What the sums are of.")] = By.day,
+async def usage(
+    app: Polyvox,
+    by: Annotated[By, typer.Option(help="What the sums are of.")] = "day",
     conversation: Annotated[
         str | None, typer.Option("--conversation", "-c", metavar="ID", help="Of this one only.")
     ] = None,
@@ -37,32 +29,28 @@ def usage(
 
     What has no known price is counted apart, never as free.
     """
-
-    async def work(app: Polyvox) -> None:
-        chosen = (await find_conversation(app, conversation)).id if conversation else None
-        rows = await summary(app.database, SCOPE, by.value, conversation_id=chosen)
-        whole = (await summary(app.database, SCOPE, conversation_id=chosen))[0]
-        names = await _names(app, by)
-        if json:
-            data = [_data(row, names) for row in rows]
-            say_json({"by": by.value, "rows": data, "total": _data(whole, {})})
-            return
-        cells = [_cells(row, names.get(row.key or "", row.key or "(deleted)")) for row in rows]
-        if len(cells) > 1:
-            cells.append(_cells(whole, "in all"))
-        headings = (by.value, "answers", "tokens in", "tokens out", "cost")
-        table(headings, cells, empty="Nothing has been used yet.")
-
-    run(work)
+    chosen = (await find_conversation(app, conversation)).id if conversation else None
+    rows = await summary(app.database, SCOPE, by, conversation_id=chosen)
+    whole = (await summary(app.database, SCOPE, conversation_id=chosen))[0]
+    names = await _names(app, by)
+    if json:
+        data = [_data(row, names) for row in rows]
+        say_json({"by": by, "rows": data, "total": _data(whole, {})})
+        return
+    cells = [_cells(row, names.get(row.key or "", row.key or "(deleted)")) for row in rows]
+    if len(cells) > 1:
+        cells.append(_cells(whole, "in all"))
+    headings = (by, "answers", "tokens in", "tokens out", "cost")
+    table(headings, cells, empty="Nothing has been used yet.")
 
 
 async def _names(app: Polyvox, by: By) -> dict[str, str]:
     """Names for the keys of the sums."""
-    if by is By.advisor:
+    if by == "advisor":
         rows = await app.database.read(advisors.everyone, SCOPE)
         names = {advisor.id: advisor.name for advisor in rows}
         own = {"assistant": "Assistant", "synthesis": "Synthesis"}
-    elif by is By.conversation:
+    elif by == "conversation":
         names, own = await app.database.read(conversations.titles, SCOPE), {}
     else:
         return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from polyvox.models.registry import Check
 from polyvox.values import Usage
 
 NANO = 1_000_000_000
@@ -45,6 +46,12 @@ def spent(usage: Usage | None) -> str:
         return ""
     about = "≈" if usage.estimated else ""
     return f"{about}{count(usage.output_tokens, 'token')} · {money(usage.cost)}"
+
+
+def answers(check: Check) -> str:
+    """A check of a model that went well."""
+    waited = "" if check.first_byte_ms is None else f" after {check.first_byte_ms:.0f} ms"
+    return f"{check.model} answers{waited}"
 
 
 def size(number: float) -> str:

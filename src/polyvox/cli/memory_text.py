@@ -13,6 +13,24 @@ from polyvox.memory.values import Item
 
 WIDTH = 100
 """Most characters of a text."""
+GOES = (
+    ("messages", "message"),
+    ("facts", "fact"),
+    ("loops", "mention of a loop"),
+    ("profile", "line of the profile"),
+)
+REPEATS = {
+    "remembered": ("answer in memory", "answers in memory"),
+    "trace": ("trace of a turn", "traces of turns"),
+    "job": ("failure of a job", "failures of jobs"),
+    "summary": ("summary of older messages", "summaries of older messages"),
+    "context": ("request kept with an assertion", "requests kept with assertions"),
+    "past_run": ("imported run", "imported runs"),
+    "assertion": ("assertion", "assertions"),
+    "verdict": ("verdict", "verdicts"),
+    "sample": ("answer in an evaluation", "answers in evaluations"),
+    "optimisation": ("optimisation", "optimisations"),
+}
 
 
 def brief_lines(made: Brief, first: str) -> Iterator[str]:
@@ -42,53 +60,33 @@ def startbrief_lines(made: StartBrief) -> Iterator[str]:
         yield from _listed("note", [ops.steering_note] if ops.steering_note else [])
 
 
-def profile_rows(model: UserModel) -> Iterator[tuple[str, str, str]]:
+def profile_rows(model: UserModel) -> list[tuple[str, str, str]]:
     """The profile of a remote service: place, source, text."""
-
-    def row(place: str, line: Stated | None) -> Iterator[tuple[str, str, str]]:
-        if line is not None:
-            yield place, line.source or "", line.text
-
-    if model.name:
-        yield "name", "", model.name
-    for domain, star in model.north_star.items():
-        yield from row(f"north_star ({domain})", star.vision)
-        yield from row(f"north_star ({domain})", star.goal)
-    yield from row("current_focus", model.current_focus)
-    yield from row("work_context", model.work_context)
-    for person in model.key_relationships:
-        yield f"key_relationships ({person.name})", person.source or "", person.about
-    for pattern in model.patterns:
-        yield from row("patterns", pattern)
-    yield from row("preferences.tone", model.tone)
-    yield from (("preferences.avoid", "", text) for text in model.avoid)
-    yield from (("instructions", "", text) for text in model.instructions)
+    stars = [
+        (f"north_star ({domain})", stated)
+        for domain, star in model.north_star.items()
+        for stated in (star.vision, star.goal)
+    ]
+    people = [
+        (f"key_relationships ({person.name})", Stated(person.about, person.source))
+        for person in model.key_relationships
+    ]
+    lines = [
+        ("name", Stated(model.name) if model.name else None),
+        *stars,
+        ("current_focus", model.current_focus),
+        ("work_context", model.work_context),
+        *people,
+        *(("patterns", pattern) for pattern in model.patterns),
+        ("preferences.tone", model.tone),
+        *(("preferences.avoid", Stated(text)) for text in model.avoid),
+        *(("instructions", Stated(text)) for text in model.instructions),
+    ]
+    return [(place, line.source or "", line.text) for place, line in lines if line is not None]
 
 
 def _listed(name: str, texts: Sequence[str]) -> Iterator[str]:
     return (f"{name}: {one_line(text, WIDTH)}" for text in texts)
-
-
-WIDTH = 100
-"""Most characters of a text."""
-GOES = (
-    ("messages", "message"),
-    ("facts", "fact"),
-    ("loops", "mention of a loop"),
-    ("profile", "line of the profile"),
-)
-REPEATS = {
-    "remembered": ("answer in memory", "answers in memory"),
-    "trace": ("trace of a turn", "traces of turns"),
-    "job": ("failure of a job", "failures of jobs"),
-    "summary": ("summary of older messages", "summaries of older messages"),
-    "context": ("request kept with an assertion", "requests kept with assertions"),
-    "past_run": ("imported run", "imported runs"),
-    "assertion": ("assertion", "assertions"),
-    "verdict": ("verdict", "verdicts"),
-    "sample": ("answer in an evaluation", "answers in evaluations"),
-    "optimisation": ("optimisation", "optimisations"),
-}
 
 
 def forget_lines(shown: ForgetOut) -> Iterator[str]:

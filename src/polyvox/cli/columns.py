@@ -7,7 +7,8 @@ as many as fit; without one it shows all of everything.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -15,13 +16,9 @@ from rich.live import Live
 from rich.text import Text
 
 from polyvox.cli import words
+from polyvox.cli.answers import AnswerView, Board, WatchedAnswer
 from polyvox.cli.output import printable, say
-from polyvox.cli.people import People
-from polyvox.cli.show.board import Board, WatchedAnswer
-from polyvox.cli.show.screen import console
-from polyvox.cli.show.views import AnswerView
-from polyvox.events import Event
-from polyvox.values import Answer
+from polyvox.cli.screen import console
 
 WIDE = 100
 """Columns of the terminal from which answers stand side by side."""
@@ -32,33 +29,8 @@ READABLE = 96
 """A single answer is not drawn wider than this: longer lines are hard to read."""
 GAP = 3
 MOST = 3
-STATES = {
-    "pending": "waiting",
-    "streaming": "writing",
-    "failed": "failed",
-    "stopped": "stopped",
-    "interrupted": "interrupted",
-}
+STATES = {"pending": "waiting", "streaming": "writing"}
 COLORS = {"failed": "red", "stopped": "yellow", "interrupted": "yellow"}
-
-
-class Picture:
-    """The picture on the screen while answers come."""
-
-    def __init__(self, board: Board, waiting: Callable[[], str]) -> None:
-        self._board = board
-        self._waiting = waiting
-        """What those who have not begun are waiting for."""
-        self._since = time.monotonic()
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        height = max(4, console.size.height - 3)
-        seconds = int(time.monotonic() - self._since)
-        elapsed = f" {seconds} s" if seconds >= 2 else ""
-        yield from draw(
-            console, self._board, options.max_width, height, f"{self._waiting()}{elapsed}"
-        )
-        yield Text("\nCtrl-C stops the answers", "dim")
 
 
 def draw(
@@ -144,18 +116,16 @@ def _head(answer: WatchedAnswer, width: int, waiting: str) -> list[Text]:
     who = answer.speaker
     state = _state(answer, waiting)
     name = Text(who.name, f"bold {who.color}", no_wrap=True)
-    room = width - cell_len(state.plain) - 2
     if answer.state == "completed" and answer.model:
         short = answer.model.partition(":")[2].rpartition("/")[2]
-        if cell_len(who.name) + cell_len(short) + 3 <= room:
+        if cell_len(who.name) + cell_len(short) + cell_len(state.plain) + 5 <= width:
             state = Text(f"{short} · ", "dim") + state
-            room = width - cell_len(state.plain) - 2
-    if room >= 6:
-        name.truncate(room, overflow="ellipsis")
-        line = name + Text(" " * (width - cell_len(name.plain) - cell_len(state.plain))) + state
-    else:
-        line = name
-        line.truncate(width, overflow="ellipsis")
+    room = width - cell_len(state.plain) - 2
+    if room < 6:
+        state, room = Text(), width
+    name.truncate(room, overflow="ellipsis")
+    gap = width - cell_len(name.plain) - cell_len(state.plain)
+    line = name + Text(" " * gap) + state
     return [line, Text("─" * width, who.color)]
 
 
@@ -163,10 +133,10 @@ def _state(answer: WatchedAnswer, waiting: str) -> Text:
     if answer.state == "completed":
         excluded = "excluded · " if answer.excluded else ""
         return Text(f"{excluded}{words.spent(answer.usage)}", "dim")
-    word = STATES[answer.state]
+    word = STATES.get(answer.state, answer.state)
     if answer.state == "pending" and waiting:
         word = waiting
-    elif answer.state == "streaming" and not answer.pieces:
+    elif answer.state == "streaming" and not answer.text:
         word = "thinking"
     return Text(word, COLORS.get(answer.state, "dim"))
 
@@ -174,9 +144,9 @@ def _state(answer: WatchedAnswer, waiting: str) -> Text:
 def _body(console: Console, answer: WatchedAnswer, width: int, limit: int | None) -> list[Text]:
     if answer.kind == "synthesis" and answer.state == "pending":
         return [Text("bringing the answers together", "dim")]
-    text = answer.text if limit is None else tail(answer.text, width, limit)
     lines: list[Text] = []
-    if text:
+    if answer.text:
+        text = answer.text if limit is None else tail(answer.text, width, limit)
         lines = markdown(console, text, width)
     elif answer.thinking and answer.state == "streaming":
         shown = tail(answer.thinking, width, min(limit or 4, 4))
@@ -237,42 +207,35 @@ def _beside(parts: Sequence[Sequence[Text]], width: int) -> list[Text]:
 class Drawn(AnswerView):
     """For a terminal: live columns, and in the end all of every answer, to stay."""
 
-    def __init__(self) -> None:
-        self._console = console()
-        self._live: Live | None = None
-
-    def begin(self, people: People, turn_id: str, waiting: Callable[[], str]) -> None:
-        """Put up an empty picture."""
-        self._board = Board(people, turn_id)
+    @contextmanager
+    def watching(self, board: Board, waiting: Callable[[], str]) -> Iterator[None]:
+        """Put up an empty picture; give the terminal back in the end."""
+        self._since = time.monotonic()
         self._live = Live(
-            Picture(self._board, waiting),
-            console=self._console,
+            self,
+            console=console(),
             auto_refresh=False,
             transient=True,
             vertical_overflow="crop",
         )
-        self._live.start(refresh=True)
+        with super().watching(board, waiting), self._live:
+            self._live.refresh()
+            yield
 
-    def see(self, event: Event) -> None:
-        """Remember it for the next picture."""
-        self._board.apply(event)
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        height = max(4, console.size.height - 3)
+        seconds = int(time.monotonic() - self._since)
+        waiting = f"{self._waiting()} {seconds} s" if seconds >= 2 else self._waiting()
+        yield from draw(console, self._board, options.max_width, height, waiting)
+        yield Text("\nCtrl-C stops the answers", "dim")
 
     def tick(self) -> None:
         """Draw it anew."""
-        if self._live is not None:
-            self._live.refresh()
+        self._live.refresh()
 
-    def end(self, answers: Sequence[Answer], turn: Sequence[Answer]) -> None:
-        """Take the live picture away and leave the whole answers in its place."""
-        self.drop()
-        self._board.settle(answers, turn)
+    def end(self) -> None:
+        """Leave the whole answers in place of the live picture."""
         print_board(self._board)
-
-    def drop(self) -> None:
-        """Give the terminal back."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
 
 
 def print_board(board: Board) -> None:

@@ -1,1 +1,0 @@
-"""Answers on the screen: as live columns, as text in a pipe, or not at all (for JSON)."""
