@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 from polyvox.context.recipe import BUILT_IN, changed
 from polyvox.errors import Invalid
 from polyvox.interop import files, port42
-from polyvox.interop.report import Report, Undo
+from polyvox.interop.report import Report, take
 from polyvox.receive import clean, clean_name
 from polyvox.settings import MODEL
 from polyvox.store import advisors as advisor_rows
@@ -258,21 +257,16 @@ async def store(
     """Store what a file holds; `dry` tells what would happen. `replacing` gives the advisor that
     has the slug the new words, as a new version. `check_model` raises Invalid for a model that
     nobody here knows."""
-    made: list[Report] = []
 
-    def work(tx: Tx) -> None:
+    def work(tx: Tx) -> Report:
         report = Report(refused=list(parsed.refused), notes=list(parsed.notes))
-        made[:] = [report]
         for details in parsed.advisors:
             _one(tx, now, _usable(details, check_model, report), replacing, report)
         if parsed.window:
             _window(tx, now, parsed.window, report)
-        if dry:
-            raise Undo
+        return report
 
-    with suppress(Undo):
-        await database.write(work, scope)
-    return made[0]
+    return await take(database, scope, work, dry=dry)
 
 
 def _usable(
@@ -305,14 +299,10 @@ def _one(tx: Tx, now: int, details: AdvisorDetails, replacing: bool, report: Rep
         advisor_rows.update(tx, holder.id, now, REASON, _whole(details))
         report.taken.append(f"{holder.slug} (its words replaced; the old ones are in its history)")
         return
-    slug = next(free for free in candidates(wanted, "advisor") if not _taken(tx, free))
+    slug = next(c for c in candidates(wanted, "advisor") if advisor_rows.find(tx, c) is None)
     made = advisor_rows.create(tx, now, REASON, {**details, "slug": slug})
     instead = f", because {wanted} is somebody else" if slug != wanted else ""
     report.taken.append(f"{made.slug} ({made.name}{instead})")
-
-
-def _taken(tx: Tx, slug: str) -> bool:
-    return advisor_rows.find(tx, slug) is not None
 
 
 def _family(slug: str, wanted: str) -> bool:

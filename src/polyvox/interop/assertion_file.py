@@ -1,6 +1,6 @@
 """Suites of assertions as files: YAML with everything their tests need, contexts included.
 
-Reading says what a file holds; nothing is stored here. A file may be as little as a list of
+The rows below are the file, for writing and for reading. A file may be as little as a list of
 sentences. A context is named by the hash of what is in it; one that was changed by hand gets the
 name it deserves, and the report says so.
 """
@@ -8,31 +8,82 @@ name it deserves, and the report says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from polyvox.errors import Invalid
 from polyvox.evaluation.assertion import tags, wording
-from polyvox.evaluation.contexts import Context
-from polyvox.evaluation.tables.assertions import Assertion, AssertionSource, AssertionVersion
+from polyvox.evaluation.contexts import Context, read
+from polyvox.evaluation.tables import assertions, contexts
+from polyvox.evaluation.tables.assertions import (
+    Assertion,
+    AssertionFilter,
+    AssertionSource,
+    AssertionVersion,
+    Kind,
+)
 from polyvox.evaluation.tables.past_runs import PastRun
 from polyvox.receive import clean
+from polyvox.store import advisors
+from polyvox.store.database import Tx
 
 FORMAT = "polyvox-assertions"
 VERSION = 1
-LARGEST = 32_000_000
-"""Bytes of a file."""
 MOST = 5000
 """Assertions in one file."""
 LONGEST = 2_000_000
 """Characters of a source's text."""
-KEYS = ("id", "text", "kind", "args", "tags", "active", "user_input", "version", "earlier",
-        "created_at", "updated_at", "source")  # fmt: skip
+T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
+
+Number = Annotated[int, msgspec.Meta(ge=1, lt=1_000_000)]
+Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
+
+
+class VersionRow(msgspec.Struct, omit_defaults=True, rename={"number": "version"}):
+    """An earlier version in a file."""
+
+    number: Number
+    text: str = ""
+    kind: Kind = "judge"
+    args: dict[str, Any] | None = None
+    created_at: Any = None
+
+
+class SourceRow(
+    msgspec.Struct,
+    omit_defaults=True,
+    rename={"user_input": "question", "context_hash": "context"},
+):
+    """The source of an assertion in a file."""
+
+    user_input: Text = ""
+    answer: Text = ""
+    answer_id: str | int = ""
+    conversation_id: str | int = ""
+    turn_id: str | int = ""
+    context_hash: str = ""
+
+
+class AssertionRow(msgspec.Struct, omit_defaults=True, rename={"number": "version"}):
+    """An assertion in a file."""
+
+    id: str | int = ""
+    text: str = ""
+    kind: Kind = "judge"
+    args: dict[str, Any] | None = None
+    tags: list[str] = []
+    active: bool = True
+    user_input: str | None = None
+    created_at: Any = None
+    updated_at: Any = None
+    number: Number | None = None
+    earlier: list[VersionRow] = []
+    source: SourceRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +103,9 @@ class Suite:
     slug: str
     name: str
     entries: tuple[AssertionEntry, ...]
-    description: str = ""
-    """The advisor as the file tells of it, in case there is none like it."""
-    makes: bool = False
-    """True if the advisor may be made where it is missing."""
+    description: str | None = None
+    """The advisor as the file tells of it, to make one where there is none like it; None: the
+    file makes no advisors."""
 
 
 @dataclass(slots=True)
@@ -73,7 +123,25 @@ class ParsedAssertions:
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def write(suites: Iterable[Suite], contexts: Mapping[str, Context]) -> str:
+def export(tx: Tx, owners: Sequence[tuple[str, str]]) -> str:
+    """The assertions of these advisors (id, name) as a file, with the contexts they need. A context
+    that lost something cannot be replayed elsewhere either: it stays here."""
+    kept: dict[str, Context] = {}
+    suites = []
+    for advisor_id, name in owners:
+        known = advisors.even_removed(tx, advisor_id)
+        entries = []
+        for assertion in assertions.list_all(tx, AssertionFilter(advisor_id=advisor_id)):
+            earlier = assertions.versions(tx, assertion.id)[1:]
+            entries.append(AssertionEntry(assertion, tuple(reversed(earlier))))
+            used = assertion.source.context_hash if assertion.source else ""
+            if used not in kept and (stored := contexts.find(tx, used)) and not stored.redacted:
+                kept[used] = read(stored.data)
+        suites.append(Suite(advisor_id, known.slug if known else "", name, tuple(entries)))
+    return write(suites, kept)
+
+
+def write(suites: Iterable[Suite], kept: Mapping[str, Context]) -> str:
     """The file."""
     data: dict[str, Any] = {
         "format": FORMAT,
@@ -81,53 +149,38 @@ def write(suites: Iterable[Suite], contexts: Mapping[str, Context]) -> str:
         "suites": [
             {
                 "advisor": {"slug": suite.slug, "name": suite.name, "id": suite.advisor_id},
-                "assertions": [_told(entry) for entry in suite.entries],
+                "assertions": [msgspec.to_builtins(_row(entry, kept)) for entry in suite.entries],
             }
             for suite in suites
         ],
     }
-    if contexts:
-        data["contexts"] = {
-            name: msgspec.to_builtins(context) for name, context in sorted(contexts.items())
-        }
+    if kept:
+        data["contexts"] = {name: msgspec.to_builtins(kept[name]) for name in sorted(kept)}
     return _yaml(data)
 
 
-def _told(entry: AssertionEntry) -> dict[str, Any]:
-    assertion = entry.assertion
-    row: dict[str, Any] = {"id": assertion.id, "text": assertion.text}
-    if assertion.kind != "judge":
-        row |= {"kind": assertion.kind, "args": dict(assertion.args)}
-    if assertion.tags:
-        row["tags"] = list(assertion.tags)
-    if not assertion.active:
-        row["active"] = False
-    if assertion.user_input is not None:
-        row["user_input"] = assertion.user_input
-    row["created_at"] = iso(assertion.created_at)
-    row["updated_at"] = iso(assertion.updated_at)
-    if assertion.number > 1:
-        row["version"] = assertion.number
-    if entry.earlier:
-        row["earlier"] = [
-            {
-                "version": old.number,
-                "text": old.text,
-                **({"kind": old.kind, "args": dict(old.args)} if old.kind != "judge" else {}),
-                "created_at": iso(old.created_at),
-            }
-            for old in entry.earlier
-        ]
-    if (source := assertion.source) is not None:
-        row["source"] = {
-            "question": source.user_input,
-            "answer": source.answer,
-            "answer_id": source.answer_id,
-            "conversation_id": source.conversation_id,
-            "turn_id": source.turn_id,
-            **({"context": source.context_hash} if source.context_hash else {}),
-        }
-    return row
+def _row(entry: AssertionEntry, kept: Mapping[str, Context]) -> AssertionRow:
+    assertion, source = entry.assertion, None
+    if assertion.source is not None:
+        source = SourceRow(**asdict(assertion.source))
+        source.context_hash = source.context_hash if source.context_hash in kept else ""
+    return AssertionRow(
+        **_said(assertion),
+        id=assertion.id,
+        tags=list(assertion.tags),
+        active=assertion.active,
+        user_input=assertion.user_input,
+        updated_at=iso(assertion.updated_at),
+        number=assertion.number if assertion.number > 1 else None,
+        earlier=[VersionRow(number=old.number, **_said(old)) for old in entry.earlier],
+        source=source,
+    )
+
+
+def _said(worded: Assertion | AssertionVersion) -> dict[str, Any]:
+    args = None if worded.kind == "judge" else dict(worded.args)
+    at = iso(worded.created_at)
+    return {"text": worded.text, "kind": worded.kind, "args": args, "created_at": at}
 
 
 def _yaml(data: object) -> str:
@@ -161,61 +214,57 @@ def iso(at: int) -> str:
 def parse(data: object, what: str) -> ParsedAssertions:
     """The suites in what a file holds."""
     parsed = ParsedAssertions()
-    if isinstance(data, Mapping) and data.get("version", VERSION) != VERSION:
+    whole = data if isinstance(data, Mapping) else {"assertions": data}
+    if whole.get("version", VERSION) != VERSION:
         raise Invalid(
-            f"{what} has version {data['version']!r}; this program reads {VERSION}.",
+            f"{what} has version {whole['version']!r}; this program reads {VERSION}.",
             "Upgrade Polyvox, or export it again.",
         )
-    rows = _suites(data, what)
-    if isinstance(data, Mapping):
-        _contexts(data.get("contexts"), parsed)
-    count = 0
-    for row in rows:
-        listed = row.get("assertions")
-        if not isinstance(listed, list):
-            raise Invalid(f"In {what} a suite has no list of assertions.", "Add `assertions:`.")
-        count += len(listed)
-        if count > MOST:
-            raise Invalid(f"{what} holds more than {MOST:,} assertions.", "Split it.")
-        advisor = row.get("advisor")
-        named = advisor if isinstance(advisor, Mapping) else {"slug": advisor}
-        entries = [
-            entry
-            for number, row in enumerate(listed, 1)
-            if (entry := _entry(row, number, parsed)) is not None
-        ]
-        advisor_id, slug, name = (_line(named.get(key)) for key in ("id", "slug", "name"))
-        parsed.suites.append(Suite(advisor_id, slug, name, tuple(entries)))
+    suites = whole.get("suites", [whole])
+    if not isinstance(suites, list) or not all(
+        isinstance(suite, Mapping) and isinstance(suite.get("assertions"), list) for suite in suites
+    ):
+        raise Invalid(
+            f"{what} holds no assertions.",
+            "It needs a list of them, or `suites` as `polyvox assertions export` writes them.",
+        )
+    _contexts(whole.get("contexts") or {}, parsed)
+    read_suites(suites, parsed, what)
     return parsed
 
 
-def _suites(data: object, what: str) -> list[Mapping[str, Any]]:
-    if isinstance(data, list):
-        return [{"assertions": data}]
-    if isinstance(data, Mapping):
-        suites = data.get("suites")
-        if isinstance(suites, list) and all(isinstance(suite, Mapping) for suite in suites):
-            return suites
-        if isinstance(data.get("assertions"), list):
-            return [data]
-    raise Invalid(
-        f"{what} holds no assertions.",
-        "It needs a list of them, or `suites` as `polyvox assertions export` writes them.",
-    )
+def read_suites(
+    suites: Iterable[Mapping[str, Any]],
+    parsed: ParsedAssertions,
+    what: str,
+    *,
+    described: bool = False,
+) -> ParsedAssertions:
+    """Add suites, as they stand in a file; a row that cannot be taken is told with its reason.
+    `described`: each has a description of its advisor, who is made where there is none like it."""
+    count = 0
+    for suite in suites:
+        listed, advisor = suite["assertions"], suite.get("advisor")
+        count += len(listed)
+        if count > MOST:
+            raise Invalid(f"{what} holds more than {MOST:,} assertions.", "Split it.")
+        named = advisor if isinstance(advisor, Mapping) else {"slug": advisor}
+        entries = [_entry(row, number, parsed) for number, row in enumerate(listed, 1)]
+        taken = tuple(entry for entry in entries if entry is not None)
+        words = suite["description"] if described else None
+        advisor_id, slug, name = (_line(named.get(key)) for key in ("id", "slug", "name"))
+        parsed.suites.append(Suite(advisor_id, slug, name, taken, words))
+    return parsed
 
 
 def _contexts(data: object, parsed: ParsedAssertions) -> None:
-    if data is None:
-        return
     if not isinstance(data, Mapping):
         raise Invalid("`contexts` must be a table.", "Export the file again.")
     for name, content in data.items():
         try:
-            sound(content)
-            context = msgspec.convert(content, Context)
-        except (msgspec.ValidationError, Invalid, RecursionError) as error:
-            reason = error.message if isinstance(error, Invalid) else str(error)
-            parsed.notes.append(f"the context {name} cannot be used: {reason}")
+            context = _converted(content, Context)
+        except Invalid as error:
+            parsed.notes.append(f"the context {name} cannot be used: {error.message}")
             continue
         if context.hash != name:
             parsed.notes.append(f"the context {name} was changed since it was written")
@@ -223,112 +272,68 @@ def _contexts(data: object, parsed: ParsedAssertions) -> None:
 
 
 def _entry(data: object, number: int, parsed: ParsedAssertions) -> AssertionEntry | None:
-    row: Mapping[str, Any]
     row = data if isinstance(data, Mapping) else {"text": data}
     name = _line(row.get("text"))[:60] or f"number {number}"
+    given = {key: value for key, value in row.items() if value is not None}
     try:
-        sound(row)
-        made = _assertion(row, parsed)
+        entry = _read(_converted(given, AssertionRow), parsed)
     except Invalid as error:
         parsed.refused.append(f"{name}: {error.message}")
         return None
-    parsed.notes += [
-        f"{name}: nothing here is called {key!r}; left out"
-        for key in map(str, row)
-        if key not in KEYS
-    ]
-    return made
+    strange = [key for key in map(str, row) if key not in AssertionRow.__struct_encode_fields__]
+    parsed.notes += [f"{name}: nothing here is called {key!r}; left out" for key in strange]
+    return entry
 
 
-def _assertion(row: Mapping[str, Any], parsed: ParsedAssertions) -> AssertionEntry:
-    wording = _wording(row)
-    source = _source(row.get("source"), parsed)
-    asked = row.get("user_input")
-    if asked is not None and (source is not None or not isinstance(asked, str)):
-        raise Invalid("`user_input` must be text, and not beside a source.")
-    listed = row.get("tags") or []
-    if not isinstance(listed, list) or not all(isinstance(tag, str) for tag in listed):
-        raise Invalid("`tags` must be a list of words.")
-    active = row.get("active", True)
-    if not isinstance(active, bool):
-        raise Invalid("`active` must be true or false.")
-    earlier = _earlier(row.get("earlier"))
-    number = row.get("version", len(earlier) + 1)
-    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number < 1_000_000:
-        raise Invalid("`version` must be a number from 1.")
-    if any(old.number >= number for old in earlier):
+def _converted(data: object, kind: type[T]) -> T:
+    """Data as a value of this kind; `Invalid` says why not."""
+    sound(data)
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise Invalid(f"{error}.") from None
+
+
+def _read(row: AssertionRow, parsed: ParsedAssertions) -> AssertionEntry:
+    worded = wording(row.text, row.kind, row.args)
+    if row.user_input is not None and row.source is not None:
+        raise Invalid("`user_input` cannot stand beside a source.")
+    number = row.number or len(row.earlier) + 1
+    if any(old.number >= number for old in row.earlier):
         raise Invalid("An earlier version has a number that is not earlier.")
     made = Assertion(
-        _id(row.get("id")),
+        _id(row.id),
         "",
         "",
         number,
-        wording.text,
-        wording.kind,
-        wording.args,
-        tags(listed),
-        active,
-        source,
-        None if asked is None else clean(asked, "user_input", LONGEST),
-        created_at := (time_of(row.get("created_at")) or 0),
-        time_of(row.get("updated_at")) or created_at,
+        worded.text,
+        worded.kind,
+        worded.args,
+        tags(row.tags),
+        row.active,
+        None if row.source is None else _source(row.source, parsed),
+        None if row.user_input is None else clean(row.user_input, "user_input", LONGEST),
+        created_at := (time_of(row.created_at) or 0),
+        time_of(row.updated_at) or created_at,
     )
-    return AssertionEntry(made, tuple(replace(old, assertion_id=made.id) for old in earlier))
+    return AssertionEntry(made, tuple(_version(made.id, old) for old in row.earlier))
 
 
-def _wording(row: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a Wording
-    kind, text = row.get("kind", "judge"), row.get("text", "")
-    if not isinstance(text, str):
-        raise Invalid("`text` must be text.")
-    if kind not in _KINDS:
-        raise Invalid(f"There is no kind {kind!r}; known are {', '.join(_KINDS)}.")
-    return wording(text, kind, row.get("args"))
+def _version(assertion_id: str, row: VersionRow) -> AssertionVersion:
+    old = wording(row.text, row.kind, row.args)
+    at = time_of(row.created_at) or 0
+    return AssertionVersion(assertion_id, row.number, old.text, old.kind, old.args, at)
 
 
-_KINDS = (
-    "judge", "words", "sentences", "contains", "lacks", "matches", "questions",
-    "ends_with_question", "language", "json",
-)  # fmt: skip
-
-
-def _earlier(data: object) -> list[AssertionVersion]:
-    if data is None:
-        return []
-    if not isinstance(data, list) or len(data) > 1000:
-        raise Invalid("`earlier` must be a list of versions.")
-    earlier = []
-    for row in data:
-        number = row.get("version") if isinstance(row, Mapping) else None
-        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-            raise Invalid("An earlier version has no number.")
-        wording = _wording(row)
-        at = time_of(row.get("created_at")) or 0
-        earlier.append(AssertionVersion("", number, wording.text, wording.kind, wording.args, at))
-    return earlier
-
-
-def _source(data: object, parsed: ParsedAssertions) -> AssertionSource | None:
-    if data is None:
-        return None
-    if not isinstance(data, Mapping):
-        raise Invalid("`source` must be a table.")
-    name = data.get("context") or ""
+def _source(row: SourceRow, parsed: ParsedAssertions) -> AssertionSource:
+    name = row.context_hash
     if name and name not in parsed.contexts:
         parsed.notes.append(
             f"the context {name} is not in the file: that answer cannot be replayed"
         )
         name = ""
-    texts = [data.get(key) or "" for key in ("question", "answer")]
-    if any(not isinstance(text, str) or len(text) > LONGEST for text in texts):
-        raise Invalid("The texts of a source must be texts.")
-    return AssertionSource(
-        _id(data.get("answer_id")),
-        _id(data.get("conversation_id")),
-        _id(data.get("turn_id")),
-        texts[0],
-        texts[1],
-        str(name),
-    )
+    ids = (_id(row.answer_id), _id(row.conversation_id), _id(row.turn_id))
+    return AssertionSource(*ids, row.user_input, row.answer, name)
 
 
 def sound(value: object, depth: int = 60) -> None:
@@ -338,13 +343,12 @@ def sound(value: object, depth: int = 60) -> None:
     if isinstance(value, str):
         if "\x00" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
             raise Invalid("A text holds a character that is none.")
-    elif isinstance(value, int | float) and not isinstance(value, bool):
+    elif isinstance(value, int | float):
         if not -(2**62) < value < 2**62:  # not a number fails too
             raise Invalid("A number is out of range.")
     elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            sound(key, depth - 1)
-            sound(inner, depth - 1)
+        for pair in value.items():
+            sound(pair, depth - 1)
     elif isinstance(value, Sequence):
         for inner in value:
             sound(inner, depth - 1)
@@ -365,8 +369,8 @@ def time_of(value: object) -> int | None:
     return max(0, (at - _EPOCH) // _MICRO)
 
 
-def _id(value: object) -> str:
-    text = "" if value is None else str(value)
+def _id(value: str | int) -> str:
+    text = str(value)
     if len(text) > 200 or not text.isprintable():
         raise Invalid("An id is too long, or not one.")
     return text

@@ -1,4 +1,4 @@
-"""Storing the assertions of a file: all that can be taken, in one transaction.
+"""Taking assertions from a file: all that can be taken, in one transaction.
 
 Ids are kept. What is here already is not added again, also when it has changed since; one that was
 removed comes back. An id that means something else here is not taken from it: the newcomer gets
@@ -13,18 +13,32 @@ from dataclasses import replace
 
 import msgspec
 
-from polyvox.errors import Invalid, NotFound
+from polyvox.errors import Invalid, NotFound, TooLarge
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.tables import assertions, contexts, past_runs
-from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
+from polyvox.evaluation.tables.assertions import OURS, Assertion, AssertionFilter
 from polyvox.ids import content_hash, new_id
+from polyvox.interop import assertion_file, files, space_assertions
 from polyvox.interop.assertion_file import AssertionEntry, ParsedAssertions, Suite
-from polyvox.interop.report import Report, Undo
+from polyvox.interop.report import Report, take
 from polyvox.store import advisors, turns
 from polyvox.store.database import Database, Tx
-from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Scope
+from polyvox.values import Scope
 
-OURS = {ASSISTANT_ID: "Assistant", SYNTHESIS_ID: "Synthesis"}
+LARGEST = 32_000_000
+"""Bytes of a file."""
+
+
+def understand(text: str, what: str) -> ParsedAssertions:
+    """The assertions in a file: our YAML, or what SPACE Terminal stored."""
+    if len(text) > LARGEST:
+        raise TooLarge(f"{what} has more than {LARGEST:,} characters.", "Split it.")
+    plain = text.removeprefix("\ufeff")
+    as_json = plain.lstrip()[:1] in ("{", "[")
+    data = files.parse_json(plain, what) if as_json else files.parse_yaml(plain, what)
+    if as_json and space_assertions.is_space(data):
+        return space_assertions.parse(data, what)
+    return assertion_file.parse(data, what)
 
 
 async def store(
@@ -38,11 +52,9 @@ async def store(
 ) -> Report:
     """Store what a file holds; `dry` tells what would happen. `into` names the advisor that gets
     all of it, whoever the file is about."""
-    made: list[Report] = []
 
-    def work(tx: Tx) -> None:
+    def work(tx: Tx) -> Report:
         report = Report(refused=list(parsed.refused), notes=list(parsed.notes))
-        made[:] = [report]
         for suite in parsed.suites:
             try:
                 who = _advisor(tx, now, suite, into, report)
@@ -52,7 +64,7 @@ async def store(
                 ]
                 continue
             for entry in suite.entries:
-                _one(tx, now, who, entry, parsed.contexts, report)
+                _take(tx, now, who, entry, parsed.contexts, report)
         new = sum(past_runs.add(tx, run) for run in parsed.runs)
         if parsed.runs:
             report.notes.append(
@@ -60,12 +72,9 @@ async def store(
                 if new
                 else "its earlier runs are kept as history already"
             )
-        if dry:
-            raise Undo
+        return report
 
-    with suppress(Undo):
-        await database.write(work, scope)
-    return made[0]
+    return await take(database, scope, work, dry=dry)
 
 
 def _advisor(tx: Tx, now: int, suite: Suite, into: str | None, report: Report) -> tuple[str, str]:
@@ -81,7 +90,7 @@ def _advisor(tx: Tx, now: int, suite: Suite, into: str | None, report: Report) -
     for advisor in advisors.list_all(tx):
         if suite.name and advisor.name == suite.name:
             return advisor.id, advisor.name
-    if not suite.makes or not suite.name:
+    if suite.description is None or not suite.name:
         who = suite.name or suite.slug or "whoever it is about"
         raise Invalid(f"there is no advisor {who!r} here; make it first, or name another")
     words = suite.description or "Came with its assertions; nothing else was known."
@@ -92,7 +101,7 @@ def _advisor(tx: Tx, now: int, suite: Suite, into: str | None, report: Report) -
     return made.id, made.name
 
 
-def _one(
+def _take(
     tx: Tx,
     now: int,
     who: tuple[str, str],
@@ -102,44 +111,38 @@ def _one(
 ) -> None:
     given = entry.assertion
     made = replace(
-        given,
+        _linked(tx, now, given, who[0], known),
         advisor_id=who[0],
         advisor_name=who[1],
         created_at=given.created_at or now,
         updated_at=given.updated_at or now,
     )
-    if made.source is not None:
-        made = _linked(tx, now, made, known)
     shown = made.text if len(made.text) <= 80 else f"{made.text[:79]}…"
     for name in _names(made):
         there = assertions.find(tx, name)
-        if there is not None and _is(there, made):
-            changed = " (changed since)" if _words(there) != _words(made) else ""
-            report.present.append(f"{shown}{changed}")
-            return
-        if there is None and assertions.is_known(tx, name):
-            back = assertions.restore(tx, replace(made, id=name), now)
-            if back:
-                report.taken.append(f"{shown} (it had been removed)")
+        if there is not None:
+            if _is(there, made):
+                changed = "" if there.wording == made.wording else " (changed since)"
+                report.present.append(f"{shown}{changed}")
                 return
-        elif there is None:
-            _add(tx, replace(made, id=name), entry)
-            if given.id and name != given.id:
+        elif assertions.restore(tx, replace(made, id=name), now):
+            report.taken.append(f"{shown} (it had been removed)")
+            return
+        elif not assertions.is_known(tx, name):
+            if name != given.id:
                 report.notes.append(f"{shown}: its id {given.id} is another's here; it has {name}")
-            report.taken.append(shown)
-            return
-    for assertion in assertions.list_all(tx, AssertionFilter(advisor_id=who[0])):
-        if _is(assertion, made) and _words(assertion) == _words(made):
-            report.present.append(shown)
-            return
-    _add(tx, replace(made, id=new_id()), entry)
-    report.taken.append(shown)
-
-
-def _add(tx: Tx, made: Assertion, entry: AssertionEntry) -> None:
+            made = replace(made, id=name)
+            break
+    else:
+        for assertion in assertions.list_all(tx, AssertionFilter(advisor_id=who[0])):
+            if _is(assertion, made) and assertion.wording == made.wording:
+                report.present.append(shown)
+                return
+        made = replace(made, id=new_id())
     assertions.add(tx, made)
     for old in entry.earlier:
         assertions.add_version(tx, replace(old, assertion_id=made.id))
+    report.taken.append(shown)
 
 
 def _names(made: Assertion) -> list[str]:
@@ -154,29 +157,25 @@ def _is(there: Assertion, made: Assertion) -> bool:
     """True if two assertions are one: of the same advisor and from the same place."""
     if there.advisor_id != made.advisor_id or there.user_input != made.user_input:
         return False
-    if (there.source is None) != (made.source is None):
-        return False
     if there.source is None or made.source is None:
-        return there.id == made.id or _words(there) == _words(made)
+        same = there.id == made.id or there.wording == made.wording
+        return there.source is made.source and same
     return there.source.answer_id == made.source.answer_id
 
 
-def _words(assertion: Assertion) -> tuple[object, ...]:
-    return assertion.text, assertion.kind, dict(assertion.args)
-
-
-def _linked(tx: Tx, now: int, made: Assertion, known: Mapping[str, Context]) -> Assertion:
+def _linked(
+    tx: Tx, now: int, given: Assertion, advisor_id: str, known: Mapping[str, Context]
+) -> Assertion:
     """The same with its context stored, and with the answer it came from where that is here."""
-    source = made.source
+    source = given.source
     if source is None:
-        return made
-    context = known.get(source.context_hash)
+        return given
     name = ""
-    if context is not None:
-        mine = msgspec.structs.replace(context, advisor_id=made.advisor_id)
+    if (context := known.get(source.context_hash)) is not None:
+        mine = msgspec.structs.replace(context, advisor_id=advisor_id)
         name = contexts.put(tx, mine.data, now, redacted=mine.redacted)
     source = replace(source, context_hash=name)
     with suppress(NotFound):  # then it is only told where it came from
         here = turns.get_answer(tx, source.answer_id)
         source = replace(source, conversation_id=here.conversation_id, turn_id=here.turn_id)
-    return replace(made, source=source)
+    return replace(given, source=source)

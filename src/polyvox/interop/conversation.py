@@ -9,7 +9,6 @@ are part of its thread here, and count for its phases.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -18,7 +17,7 @@ from polyvox.context.recipe import BUILT_IN
 from polyvox.context.synthesis import AttributedPoint, Disagreement, Synthesis
 from polyvox.errors import Invalid
 from polyvox.interop import advisor_file
-from polyvox.interop.report import Report, Undo
+from polyvox.interop.report import Report, take
 from polyvox.receive import printable
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
@@ -143,25 +142,15 @@ async def store_whole(
     database: Database, scope: Scope, now: int, whole: Whole, *, dry: bool = False
 ) -> Report:
     """Store a conversation that `jsonl.parse` has checked; `dry` tells what would happen."""
-    made: list[Report] = []
-
-    def work(tx: Tx) -> None:
-        made[:] = [Report()]
-        _store(tx, now, whole, made[0])
-        if dry:
-            raise Undo
-
-    with suppress(Undo):
-        await database.write(work, scope)
-    return made[0]
+    return await take(database, scope, lambda tx: _store(tx, now, whole), dry=dry)
 
 
-def _store(tx: Tx, now: int, whole: Whole, report: Report) -> None:
-    conversation = whole.conversation
+def _store(tx: Tx, now: int, whole: Whole) -> Report:
+    report, conversation = Report(), whole.conversation
     title = conversation.title or conversation.id
     if conversation_rows.find(tx, conversation.id) is not None:
         report.present.append(f"“{title}”, with the id {conversation.id}")
-        return
+        return report
     _refuse_taken(tx, whole)
     recipe = conversation.recipe
     if recipe not in BUILT_IN:
@@ -183,6 +172,7 @@ def _store(tx: Tx, now: int, whole: Whole, report: Report) -> None:
     _rows(tx, whole, who, _texts(tx, whole, who))
     answers = sum(len(some) for some in whole.answers.values())
     report.taken.append(f"“{title}”: {len(whole.turns):,} turns, {answers:,} answers")
+    return report
 
 
 def _rows(tx: Tx, whole: Whole, who: Mapping[str, str], texts: Mapping[str, str]) -> None:

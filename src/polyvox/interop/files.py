@@ -28,11 +28,16 @@ def read_text(path: Path, largest: int = LARGEST) -> str:
         raise TooLarge(
             f"{path} has more than {largest:,} bytes.", "That is more than is read; split it."
         )
+    return decoded(data, str(path))
+
+
+def decoded(data: bytes, what: str) -> str:
+    """The text of a file."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Invalid(
-            f"{path} is not UTF-8 text (byte {error.start}).", "Save it as UTF-8."
+            f"{what} is not UTF-8 text (byte {error.start}).", "Save it as UTF-8."
         ) from None
 
 

@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from polyvox.caps import check_caps
 from polyvox.context import sections
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
@@ -24,8 +23,9 @@ from polyvox.session import council
 from polyvox.session.council import model_for, params_for
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import councils as council_rows
-from polyvox.store import ratios, usage
+from polyvox.store import usage
 from polyvox.store.database import Tx
+from polyvox.store.usage import check_caps, token_ratio
 from polyvox.thread import Other, Own, Thread, ThreadTurn
 from polyvox.values import Advisor, Params, Scope, Usage
 
@@ -123,7 +123,7 @@ def _advised(
     params = visit.params.over(params_for(resources, recipe, advisor, facts))
     called = {} if members is None else sections.labels(members)
     thread = _thread(visit, advisor, members or (), called)
-    thread = replace(thread, ratio=ratios.ratio(tx, model))
+    thread = replace(thread, ratio=token_ratio(tx, model))
     voice = Voice(called.get(advisor.id, ""), model, None, advisor_id=advisor.id)
     try:
         compiled = compile_request(recipe, thread, resources.settings.limits, facts, params)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from polyvox.store.database import Database, Tx
+from polyvox.values import Scope
 
 
 @dataclass(slots=True)
@@ -33,4 +37,23 @@ class Report:
 
 
 class Undo(Exception):
-    """Raised at the end of a dry run, so that the transaction leaves nothing behind."""
+    """Raised with the report at the end of a dry run, so that the transaction leaves nothing
+    behind."""
+
+
+async def take(
+    database: Database, scope: Scope, work: Callable[[Tx], Report], *, dry: bool
+) -> Report:
+    """Import in one transaction; a `dry` run tells what would happen."""
+
+    def import_(tx: Tx) -> Report:
+        report = work(tx)
+        if dry:
+            raise Undo(report)
+        return report
+
+    try:
+        return await database.write(import_, scope)
+    except Undo as undone:
+        report: Report = undone.args[0]
+        return report

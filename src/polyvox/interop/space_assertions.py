@@ -1,4 +1,4 @@
-"""Assertions of SPACE Terminal, both of its shapes, in our own.
+"""Assertions of SPACE Terminal, both of its shapes, as the rows of our own file.
 
 Its first shape is a record per response: the response, its conversation, its assertions, and every
 evaluation and optimisation made of it. Its second is a record per assertion, with an index per
@@ -11,23 +11,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from polyvox.context.promptset import fill, prompt_set
-from polyvox.context.words import label
+from polyvox.context.words import fill, label, prompt_set
 from polyvox.errors import Invalid
-from polyvox.evaluation.assertion import wording
 from polyvox.evaluation.contexts import Context, SentMessage, SystemBlock
-from polyvox.evaluation.tables.assertions import Assertion, AssertionSource
 from polyvox.evaluation.tables.past_runs import PastRun, RunKind
 from polyvox.ids import content_hash
 from polyvox.interop.assertion_file import (
     LONGEST,
-    AssertionEntry,
     ParsedAssertions,
-    Suite,
+    iso,
+    read_suites,
     sound,
     time_of,
 )
@@ -37,19 +33,16 @@ from polyvox.values import SYNTHESIS_ID
 ORIGIN = "SPACE Terminal"
 MOST_MESSAGES = 5000
 _SECRET = re.compile(r"^space_.*_key$")
-_RESPONSE = re.compile(r"^(?:space_)?assertions_(?P<rest>.+)$")
+_RESPONSE = re.compile(r"^(?:space_)?assertions_(?:(?P<talk>.*?)_)??(?P<id>resp-.+|[^_]+)$")
 _ASSERTION = re.compile(r"^(?:space_)?assertion_(?P<id>.+)$")
 _INDEX = re.compile(r"^(?:space_)?advisor_assertions_(?P<id>.+)$")
-
-
-@dataclass(slots=True)
-class _AdvisorEntries:
-    """The assertions of one advisor, while they are gathered."""
-
-    advisor_id: str
-    name: str
-    description: str = ""
-    entries: list[AssertionEntry] = field(default_factory=list)
+_KNOWN = {
+    "id", "text", "advisorId", "advisorName", "assertions", "responseId", "responseContent",
+    "conversationId", "conversationContext", "evaluations", "optimizations", "createdAt",
+    "isActive", "active", "sourceResponseId", "sourceContext", "sourceConversationId",
+    "sourceUserInput", "sourceAdvisorResponse", "sourceSystemPrompt",
+}  # fmt: skip
+Record = Mapping[str, Any]
 
 
 def is_space(data: object) -> bool:
@@ -70,44 +63,16 @@ def _record(data: Mapping[Any, Any]) -> bool:
     return response or ("advisorName" in data and "text" in data and "id" in data)
 
 
-def parse(data: object) -> ParsedAssertions:
+def parse(data: object, what: str) -> ParsedAssertions:
     """Read all of it into our form."""
-    reading = _Collector()
-    for key, value in _records(data, reading):
+    reading = _Reading()
+    for key, value in reading.records(data):
         try:
             sound(value)
             reading.record(key, value)
         except Invalid as error:
-            reading.found.refused.append(f"{key or 'a record'}: {error.message}")
-    return reading.done()
-
-
-def _records(data: object, reading: _Collector) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    if isinstance(data, list):
-        for entry in data:
-            yield "", entry
-        return
-    if not isinstance(data, Mapping):
-        raise Invalid("It holds no assertions of SPACE Terminal.", "Export them again.")
-    if _record(data):
-        yield "", data
-        return
-    skipped = 0
-    for key in map(str, data):
-        if _SECRET.match(key):
-            reading.found.notes.append(f"{key} holds a secret: not read")
-        elif not (_RESPONSE.match(key) or _ASSERTION.match(key) or _INDEX.match(key)):
-            skipped += 1
-        else:
-            value = _unpacked(data[key])
-            if isinstance(value, Mapping):
-                yield key, value
-            elif _INDEX.match(key) and isinstance(value, list):
-                reading.listed |= {str(entry) for entry in value if isinstance(entry, str | int)}
-            else:
-                reading.found.refused.append(f"{key}: it does not hold a record")
-    if skipped:
-        reading.found.notes.append(f"{skipped} other entries of the storage are not assertions")
+            reading.parsed.refused.append(f"{key or 'a record'}: {error.message}")
+    return reading.done(what)
 
 
 def _unpacked(value: object) -> object:
@@ -119,164 +84,157 @@ def _unpacked(value: object) -> object:
         return None
 
 
-class _Collector:
-    """Gathers records."""
+class _Reading:
+    """Gathers records as suites of our file."""
 
     def __init__(self) -> None:
-        self.found = ParsedAssertions()
-        self.listed: set[str] = set()
-        self._who: dict[tuple[str, str], _AdvisorEntries] = {}
-        self._seen: set[str] = set()
+        self.parsed = ParsedAssertions()
+        self._suites: dict[tuple[str, str], dict[str, Any]] = {}
+        """By the advisor's id and name."""
+        self._listed: set[str] = set()
         self._mended = 0
 
-    def record(self, key: str, data: Mapping[str, Any]) -> None:
-        """One record of either shape."""
+    def records(self, data: object) -> Iterator[tuple[str, Record]]:
+        """The records of a file, each with its key in the storage."""
+        if isinstance(data, list):
+            yield from (("", entry) for entry in data)
+            return
+        if not isinstance(data, Mapping):
+            raise Invalid("It holds no assertions of SPACE Terminal.", "Export them again.")
+        if _record(data):
+            yield "", data
+            return
+        skipped = 0
+        for key in map(str, data):
+            if _SECRET.match(key):
+                self.parsed.notes.append(f"{key} holds a secret: not read")
+            elif not (_RESPONSE.match(key) or _ASSERTION.match(key) or _INDEX.match(key)):
+                skipped += 1
+            elif isinstance(value := _unpacked(data[key]), Mapping):
+                yield key, value
+            elif _INDEX.match(key) and isinstance(value, list):
+                self._listed |= {str(entry) for entry in value if isinstance(entry, str | int)}
+            else:
+                self.parsed.refused.append(f"{key}: it does not hold a record")
+        if skipped:
+            self.parsed.notes.append(f"{skipped} other entries of the storage are not assertions")
+
+    def record(self, key: str, data: Record) -> None:
+        """Read one record of either shape."""
         if isinstance(data.get("assertions"), list):
-            self._response(key, data)
+            answer_id = self._response(key, data)
         elif "text" in data:
-            self._alone(key, data)
+            answer_id = self._alone(key, data)
         else:
             raise Invalid("it has neither assertions nor a text")
+        self._runs(answer_id, "evaluation", data.get("evaluations"), "timestamp")
+        self._runs(answer_id, "optimisation", data.get("optimizations"), "startedAt")
+        left = {str(name): value for name, value in data.items() if name not in _KNOWN}
+        if left:
+            names = ", ".join(sorted(left))
+            self.parsed.notes.append(f"{answer_id}: {names} mean nothing here; kept beside it")
+            self.parsed.runs.append(PastRun(answer_id, "record", _hash(left), None, left))
 
-    def done(self) -> ParsedAssertions:
-        """Close the collection: the file's contents, with notes on what is missing."""
-        missing = sorted(self.listed - self._seen)
-        if missing:
-            self.found.notes.append(
+    def done(self, what: str) -> ParsedAssertions:
+        """Close the reading: the file's contents, with notes on what is missing."""
+        parsed = read_suites(self._suites.values(), self.parsed, what, described=True)
+        taken = {entry.assertion.id for suite in parsed.suites for entry in suite.entries}
+        if missing := sorted(self._listed - taken):
+            parsed.notes.append(
                 f"{len(missing)} assertions are listed and not there: {', '.join(missing[:5])}"
             )
         if self._mended:
-            self.found.notes.append(
+            parsed.notes.append(
                 f"{self._mended} garbled stretches of text were put right (UTF-8 read as Mac Roman)"
             )
-        self.found.suites = [
-            Suite(
-                who.advisor_id,
-                "",
-                who.name,
-                tuple(who.entries),
-                who.description,
-                makes=True,
-            )
-            for who in self._who.values()
-        ]
-        return self.found
+        return parsed
 
     # -- the two shapes ----------------------------------------------------------------------------
 
-    def _response(self, key: str, data: Mapping[str, Any]) -> None:
-        conversation, response = _names(key)
-        response = self._text(data.get("responseId")) or response
-        conversation = self._text(data.get("conversationId")) or conversation
+    def _response(self, key: str, data: Record) -> str:
+        named = _RESPONSE.match(key)
+        response = self._id(data.get("responseId")) or (named["id"][:200] if named else "")
         if not response:
-            response = f"resp-{content_hash(json.dumps(data, sort_keys=True, default=str))[:16]}"
-            self.found.notes.append(f"a record has no response id; it is called {response}")
+            response = f"resp-{_hash(data)}"
+            self.parsed.notes.append(f"a record has no response id; it is called {response}")
         held = data.get("conversationContext")
         context = held if isinstance(held, Mapping) else {}
-        answer = self._text(data.get("responseContent"))
-        who = self._advisor(data, context)
-        messages = _listed(context.get("messages"))
-        asked, name = self._context(
-            who, messages, self._text(context.get("systemPrompt")), answer, ""
-        )
-        source = AssertionSource(response, conversation, "", asked, answer, name)
-        at = time_of(context.get("timestamp"))
+        suite = self._suite(data, _listed(context.get("advisors")))
+        talk = self._id(data.get("conversationId")) or (named["talk"] or "" if named else "")
+        source = {
+            "answer": self._text(data.get("responseContent")),
+            "answer_id": response,
+            "conversation_id": talk,
+        }
+        system = self._text(context.get("systemPrompt"))
+        self._context(suite, source, _listed(context.get("messages")), system)
         for number, row in enumerate(_listed(data.get("assertions")), 1):
             given = row if isinstance(row, Mapping) else {"text": row}
-            named = self._text(given.get("id")) or f"{response}-{number}"
-            created = time_of(given.get("createdAt")) or at
-            self._add(who, named, given, source, created)
-        self._runs(response, "evaluation", data.get("evaluations"), "timestamp")
-        self._runs(response, "optimisation", data.get("optimizations"), "startedAt")
-        known = {"responseId", "responseContent", "advisorName", "advisorId", "conversationContext",
-                "assertions", "evaluations", "optimizations", "conversationId"}  # fmt: skip
-        self._rest(response, data, known)
+            at = given.get("createdAt") or context.get("timestamp")
+            self._add(suite, f"{response}-{number}", {**given, "createdAt": at}, source)
+        return response
 
-    def _alone(self, key: str, data: Mapping[str, Any]) -> None:
+    def _alone(self, key: str, data: Record) -> str:
         match = _ASSERTION.match(key)
-        named = self._text(data.get("id")) or (match["id"] if match else "")
-        answer = self._text(data.get("sourceAdvisorResponse"))
-        who = self._advisor(data, {})
-        response = self._text(data.get("sourceResponseId"))
-        asked, name = self._context(
-            who,
-            _listed(data.get("sourceContext")),
-            self._text(data.get("sourceSystemPrompt")),
-            answer,
-            self._text(data.get("sourceUserInput")),
-        )
-        source = None
-        if response or answer or asked:
-            conversation = self._text(data.get("sourceConversationId"))
-            source = AssertionSource(
-                response or f"of-{named}", conversation, "", asked, answer, name
-            )
-        self._add(who, named, data, source, time_of(data.get("createdAt")))
-        whence = source.answer_id if source else named
-        self._runs(whence, "evaluation", data.get("evaluations"), "timestamp")
-        self._runs(whence, "optimisation", data.get("optimizations"), "startedAt")
-        known = {"id", "text", "advisorId", "advisorName", "sourceResponseId", "sourceContext",
-                "sourceConversationId", "sourceUserInput", "sourceAdvisorResponse", "createdAt",
-                "sourceSystemPrompt", "isActive", "active", "evaluations",
-                "optimizations"}  # fmt: skip
-        self._rest(whence, data, known)
+        named = self._id(data.get("id")) or (match["id"] if match else "")
+        suite = self._suite(data, ())
+        source = {
+            "question": self._text(data.get("sourceUserInput")),
+            "answer": self._text(data.get("sourceAdvisorResponse")),
+            "answer_id": self._id(data.get("sourceResponseId")),
+            "conversation_id": self._id(data.get("sourceConversationId")),
+        }
+        system = self._text(data.get("sourceSystemPrompt"))
+        self._context(suite, source, _listed(data.get("sourceContext")), system)
+        known = source["answer_id"] or source["answer"] or source["question"]
+        source["answer_id"] = source["answer_id"] or f"of-{named}"[:200]
+        self._add(suite, named, data, source if known else None)
+        return source["answer_id"] if known else named
 
     # -- parts -------------------------------------------------------------------------------------
 
-    def _add(
-        self,
-        who: _AdvisorEntries,
-        named: str,
-        row: Mapping[str, Any],
-        source: AssertionSource | None,
-        at: int | None,
-    ) -> None:
-        text = self._text(row.get("text"))
-        try:
-            worded = wording(text, "judge", None)
-        except Invalid as error:
-            self.found.refused.append(f"{named}: {error.message}")
-            return
-        active = row.get("isActive", row.get("active", True))
-        self._seen.add(named)
-        who.entries.append(
-            AssertionEntry(
-                Assertion(
-                    named[:200],
-                    "",
-                    "",
-                    1,
-                    worded.text,
-                    active=active is not False,
-                    source=source,
-                    created_at=at or 0,
-                    updated_at=at or 0,
-                )
-            )
-        )
-
-    def _advisor(self, data: Mapping[str, Any], context: Mapping[str, Any]) -> _AdvisorEntries:
+    def _suite(self, data: Record, told: Sequence[Any]) -> dict[str, Any]:
+        """The suite of who answered; `told` are advisors as the record describes them."""
         name = " ".join(self._text(data.get("advisorName")).split())[:120]
-        advisor_id = self._text(data.get("advisorId"))[:200]
+        advisor_id = self._id(data.get("advisorId"))
         if SYNTHESIS_ID in (name.casefold(), advisor_id.casefold()):
             advisor_id, name = SYNTHESIS_ID, "Synthesis"
-        key = (advisor_id, name)
-        who = self._who.setdefault(key, _AdvisorEntries(advisor_id, name))
-        for entry in _listed(context.get("advisors")):
-            if isinstance(entry, Mapping) and self._text(entry.get("name")).strip() == name:
-                who.description = self._text(entry.get("description"))[:20_000] or who.description
         if not name and not advisor_id:
             raise Invalid("it does not say whose answer it is about")
-        return who
+        advisor = {"id": advisor_id, "name": name}
+        suite = self._suites.setdefault(
+            (advisor_id, name), {"advisor": advisor, "description": "", "assertions": []}
+        )
+        for entry in told:
+            if isinstance(entry, Mapping) and self._text(entry.get("name")).strip() == name:
+                words = self._text(entry.get("description"))[:20_000]
+                suite["description"] = words or suite["description"]
+        return suite
+
+    def _add(
+        self, suite: dict[str, Any], otherwise: str, row: Record, source: dict[str, str] | None
+    ) -> None:
+        """Add an assertion; `otherwise` is its id where it has none."""
+        at = time_of(row.get("createdAt"))
+        suite["assertions"].append(
+            {
+                "id": self._id(row.get("id")) or otherwise[:200],
+                "text": self._text(row.get("text")),
+                "active": row.get("isActive", row.get("active")) is not False,
+                "created_at": iso(at) if at else None,
+                "source": source,
+            }
+        )
 
     def _context(
-        self, who: _AdvisorEntries, messages: Sequence[Any], system: str, answer: str, asked: str
-    ) -> tuple[str, str]:
-        """The person's question and the name of the context; an empty name: too little is known to
-        ask again."""
+        self, suite: dict[str, Any], source: dict[str, str], messages: Sequence[Any], system: str
+    ) -> None:
+        """Complete a source with the person's question and the name of its context; there is none
+        where too little is known to ask again."""
+        asked, answer = source.get("question", ""), source["answer"]
+        who, description = suite["advisor"]["name"], suite["description"]
         rows = [row for row in messages[-MOST_MESSAGES:] if isinstance(row, Mapping)]
-        read = (self._line(row, who.name) for row in rows)
-        lines = [line for line in read if line is not None]
+        lines = [line for row in rows if (line := self._message(row, who)) is not None]
         given = [at for at, line in enumerate(lines) if answer and answer in line.text]
         if given and lines[given[-1]].role == "assistant":
             del lines[given[-1] :]  # neither the answer nor what came after it
@@ -285,65 +243,60 @@ class _Collector:
         if asked and (not lines or lines[-1].text != asked):
             lines.append(SentMessage("user", "user", asked))
         if not lines:
-            return asked, ""
+            return
         last = SentMessage("current", "user", lines[-1].text)
-        name = label(who.name or "Advisor")
-        values = {"name": name, "identity": who.description, "short": who.description}
+        name = label(who or "Advisor")
+        values = {"name": name, "identity": description, "short": description}
         template = ""
         if not system:
             template = prompt_set("full").text("identity")
             system = fill(template, values).strip()
-        elif who.description and system.count(who.description) == 1:
-            template = system.replace(who.description, "{identity}")
+        elif description and system.count(description) == 1:
+            template = system.replace(description, "{identity}")
             template = template if fill(template, values).strip() == system.strip() else ""
         context = Context(
             advisor_id="",
             name=name,
-            identity=who.description,
-            brief=who.description,
-            versioned=who.description,
+            identity=description,
+            brief=description,
+            versioned=description,
             field="description",
             asked=last.text,
             blocks=(SystemBlock("identity", system.strip(), template),),
             messages=(*lines[:-1], last),
             origin=ORIGIN,
         )
-        self.found.contexts[context.hash] = context
-        return last.text, context.hash
+        self.parsed.contexts[context.hash] = context
+        source |= {"question": last.text, "context": context.hash}
 
-    def _line(self, row: Mapping[str, Any], name: str) -> SentMessage | None:
-        kind = row.get("type") or row.get("role")
-        text = self._text(row.get("content"))
-        if kind == "user":
-            return SentMessage("user", "user", text) if text.strip() else None
+    def _message(self, row: Record, name: str) -> SentMessage | None:
+        kind, content = row.get("type") or row.get("role"), row.get("content")
         if kind == "parallel_advisor_response":
             responses = row.get("advisorResponses")
-            for entry in responses.values() if isinstance(responses, Mapping) else ():
-                if isinstance(entry, Mapping) and self._text(entry.get("name")) == name:
-                    own = self._text(entry.get("content"))
-                    return SentMessage("own", "assistant", own) if own.strip() else None
+            said = responses.values() if isinstance(responses, Mapping) else ()
+            own = (entry for entry in said if isinstance(entry, Mapping))
+            named = (entry for entry in own if self._text(entry.get("name")) == name)
+            content = next(named, {}).get("content")
+        elif kind not in ("user", "assistant", "advisor_json", "advisor_response"):
+            return None  # what the program said to itself
+        text = self._text(content)
+        if not text.strip():
             return None
-        if kind in ("assistant", "advisor_json", "advisor_response"):
-            return SentMessage("own", "assistant", text) if text.strip() else None
-        return None  # what the program said to itself
+        if kind == "user":
+            return SentMessage("user", "user", text)
+        return SentMessage("own", "assistant", text)
 
     def _runs(self, answer_id: str, kind: RunKind, data: object, when: str) -> None:
         for number, row in enumerate(_listed(data), 1):
             if not isinstance(row, Mapping):
-                self.found.refused.append(f"a run of {answer_id}: it is not a record")
+                self.parsed.refused.append(f"a run of {answer_id}: it is not a record")
                 continue
-            named = self._text(row.get("id")) or f"{kind}-{number}"
+            named = self._id(row.get("id")) or f"{kind}-{number}"
             at = time_of(row.get(when))
-            self.found.runs.append(PastRun(answer_id[:200], kind, named[:200], at, dict(row)))
+            self.parsed.runs.append(PastRun(answer_id, kind, named, at, dict(row)))
 
-    def _rest(self, answer_id: str, data: Mapping[str, Any], known: set[str]) -> None:
-        """Keep fields that mean nothing here beside the run."""
-        left = {str(key): value for key, value in data.items() if key not in known}
-        if left:
-            names = ", ".join(sorted(left))
-            self.found.notes.append(f"{answer_id}: {names} mean nothing here; kept beside it")
-            named = content_hash(json.dumps(left, sort_keys=True, default=str))[:16]
-            self.found.runs.append(PastRun(answer_id[:200], "record", named, None, left))
+    def _id(self, value: object) -> str:
+        return self._text(value)[:200]
 
     def _text(self, value: object) -> str:
         if isinstance(value, int) and not isinstance(value, bool):
@@ -355,19 +308,8 @@ class _Collector:
         return text
 
 
-def _names(key: str) -> tuple[str, str]:
-    """Conversation and response out of a key of the first shape."""
-    match = _RESPONSE.match(key)
-    if match is None:
-        return "", ""
-    rest = match["rest"]
-    if rest.startswith("resp-"):
-        return "", rest
-    conversation, separator, response = rest.partition("_resp-")
-    if separator:
-        return conversation, f"resp-{response}"
-    conversation, _, response = rest.rpartition("_")
-    return conversation, response
+def _hash(data: Record) -> str:
+    return content_hash(json.dumps(data, sort_keys=True, default=str))[:16]
 
 
 def _listed(value: object) -> list[Any]:

@@ -13,12 +13,12 @@ import msgspec
 
 from polyvox.context.synthesis import Synthesis, attributable
 from polyvox.context.synthesis import as_markdown as synthesis_as_markdown
+from polyvox.events import NANO
 from polyvox.interop.conversation import Whole
 from polyvox.receive import printable
 from polyvox.thread import Other
 from polyvox.values import Answer, Turn, Usage
 
-NANO = 1_000_000_000
 STYLE = """
 :root { color-scheme: light dark; --line: #8886; --soft: #888; }
 body { font: 16px/1.55 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import Field
 
 from polyvox.fields import (
@@ -24,8 +24,9 @@ from polyvox.suggest import Suggested, suggest_advisors
 from polyvox.values import Advisor, PromptVersion
 from polyvox.web.dependencies import App, Key, Who, while_wanted
 from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["advisors"])
+router = Router("advisors")
 Description = Annotated[Filled, Field(min_length=1, max_length=20_000)]
 
 
@@ -87,7 +88,7 @@ def _details(body: AdvisorCreate | AdvisorPatch) -> dict[str, Any]:
     return details
 
 
-@router.get("/api/advisors", responses=responses())
+@router.get("/api/advisors")
 async def list_advisors(app: App, who: Who, active: bool = False) -> list[Advisor]:
     """Every advisor in its order."""
     return await app.advisors.list(who, active=active)
@@ -115,32 +116,32 @@ async def reorder_advisors(app: App, who: Who, body: Reorder) -> Sequence[Adviso
     return await app.advisors.reorder(who, body.advisors)
 
 
-@router.get("/api/advisors/{advisor}", responses=responses(404))
+@router.get("/api/advisors/{advisor}")
 async def get_advisor(app: App, who: Who, advisor: Key) -> Advisor:
     """One advisor, by id or slug."""
     return await app.advisors.get(who, advisor)
 
 
-@router.patch("/api/advisors/{advisor}", responses=responses(404, 409))
+@router.patch("/api/advisors/{advisor}", responses=responses(409))
 async def update_advisor(app: App, who: Who, advisor: Key, body: AdvisorPatch) -> Advisor:
     """Change an advisor. Another prompt (or description) makes a new version."""
     app.check_model(body.model)
     return await app.advisors.update(who, advisor, **_details(body))
 
 
-@router.delete("/api/advisors/{advisor}", status_code=204, responses=responses(404))
+@router.delete("/api/advisors/{advisor}", status_code=204)
 async def remove_advisor(app: App, who: Who, advisor: Key) -> None:
     """Take an advisor off the list; its answers stay."""
     await app.advisors.remove(who, advisor)
 
 
-@router.get("/api/advisors/{advisor}/versions", responses=responses(404))
+@router.get("/api/advisors/{advisor}/versions")
 async def list_versions(app: App, who: Who, advisor: Key) -> Sequence[PromptVersion]:
     """Every text its identity has had, newest first."""
     return await app.advisors.versions(who, advisor)
 
 
-@router.post("/api/advisors/{advisor}/rollback", responses=responses(404))
+@router.post("/api/advisors/{advisor}/rollback")
 async def rollback_advisor(app: App, who: Who, advisor: Key, body: Rollback) -> Advisor:
     """Give it an earlier identity again, as a new version."""
     return await app.advisors.rollback(who, advisor, body.version)

@@ -6,58 +6,32 @@ The turn runs on the road like any other: it is stored, and goes on though the c
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import Header, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from polyvox.app import Polyvox
 from polyvox.companion.personas import RECIPE, Persona, find_or_make, meet, personas
 from polyvox.context.recipe import traits_of
-from polyvox.errors import (
-    AuthenticationFailed,
-    BadInput,
-    Conflict,
-    ContextTooLong,
-    EmptyAnswer,
-    Invalid,
-    ModelError,
-    ModelTimeout,
-    ProtocolError,
-    QuotaExceeded,
-    RateLimited,
-    Refused,
-    Unavailable,
-)
+from polyvox.errors import MODEL_ERRORS, BadInput, Conflict, Invalid, ModelError, Unavailable
 from polyvox.fields import Id
+from polyvox.memory import trace_words
 from polyvox.receive import clean, visible
-from polyvox.session.trace import trace_of
-from polyvox.shapes import ConversationOut, shape
+from polyvox.session.inspect import trace_of
+from polyvox.shapes import ConversationOut
 from polyvox.values import Advisor, Answer, Conversation, Failure, Scope
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
 from polyvox.web.forms import KINDS, Form, read
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["companion"])
+router = Router("companion")
 
 LONGEST_ID = 200
 MOST_VETOES, LONGEST_ITEM = 200, 500
-FAILURES: dict[str, type[ModelError]] = {
-    kind.category: kind
-    for kind in (
-        AuthenticationFailed,
-        QuotaExceeded,
-        RateLimited,
-        ModelTimeout,
-        Unavailable,
-        Refused,
-        ContextTooLong,
-        ProtocolError,
-        EmptyAnswer,
-    )
-}
 FIELDS: dict[str, Any] = {
     "type": "object",
     "required": ["personaId"],
@@ -137,6 +111,34 @@ class RuntimeOut(BaseModel):
     reinjection_used: bool
 
 
+class DecisionOut(BaseModel):
+    """A decision in words."""
+
+    topic: str
+    text: str
+    why: str
+    """Empty where the decision speaks for itself."""
+
+
+class TraceWordsOut(BaseModel):
+    """A trace in words that a person understands."""
+
+    decisions: list[DecisionOut]
+    missing: list[str]
+    """The degrades."""
+    steps: dict[str, str]
+    """Names of the timings."""
+
+    @classmethod
+    def of(cls, trace: Mapping[str, Any]) -> TraceWordsOut:
+        """From a trace."""
+        return cls(
+            decisions=[DecisionOut(**each._asdict()) for each in trace_words.decisions(trace)],
+            missing=[trace_words.missing(degrade) for degrade in trace["degrades"]],
+            steps=trace_words.steps(trace["timings"]),
+        )
+
+
 class TraceOut(BaseModel):
     """Decisions for an answer with their reasons, the calls of its model, and timings."""
 
@@ -169,6 +171,7 @@ class TraceOut(BaseModel):
     model: str
     attempts: list[dict[str, Any]]
     timings: dict[str, float | None]
+    words: TraceWordsOut
 
 
 Flag = Annotated[str | None, Header(description="1 adds it, where the server's debug is on.")]
@@ -218,12 +221,13 @@ async def chat(
     return out
 
 
-@router.get("/api/turns/{turn}/trace", responses=responses(404))
+@router.get("/api/turns/{turn}/trace")
 async def get_trace(
     app: App, who: Who, turn: Key, answer: Annotated[Id | None, Query()] = None
 ) -> TraceOut:
     """The trace of a turn: of its answer as it is now, or of the one named."""
-    return TraceOut.model_validate(await _trace(app, who, turn, answer))
+    trace = await _trace(app, who, turn, answer)
+    return TraceOut.model_validate({**trace, "words": TraceWordsOut.of(trace)})
 
 
 async def _trace(app: Polyvox, who: Scope, turn: str, answer: str | None) -> dict[str, Any]:
@@ -311,7 +315,7 @@ async def _ended(app: Polyvox, who: Scope, answer_id: str) -> Answer:
 def _error(failure: Failure | None) -> ModelError:
     if failure is None:
         return Unavailable("The reply failed.", "Say it again.")
-    return FAILURES.get(failure.category, Unavailable)(failure.message, failure.hint)
+    return MODEL_ERRORS.get(failure.category, Unavailable)(failure.message, failure.hint)
 
 
 async def _debug(
@@ -329,42 +333,13 @@ async def _debug(
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class PersonaOut:
-    """Somebody to talk to alone."""
-
-    slug: str
-    name: str
-    about: str
-    """A description for the person who chooses."""
-    color: str
-    shipped: bool
-    """True if it comes with the program."""
-    advisor_id: str | None
-    """Null until somebody talks to it."""
-    conversation_id: str | None
-    """The conversation with it alone that was spoken in last."""
-
-    @classmethod
-    def of(cls, persona: Persona) -> PersonaOut:
-        """From the value."""
-        advisor, conversation = persona.advisor, persona.conversation
-        return shape(
-            cls,
-            persona,
-            advisor_id=None if advisor is None else advisor.id,
-            conversation_id=None if conversation is None else conversation.id,
-        )
-
-
-@router.get("/api/personas", responses=responses())
-async def list_personas(app: App, who: Who) -> list[PersonaOut]:
+@router.get("/api/personas")
+async def list_personas(app: App, who: Who) -> list[Persona]:
     """List the personas that come with the program, then the advisors that you talk to alone."""
-    rows = await app.database.read(lambda tx: personas(tx), who)
-    return [PersonaOut.of(persona) for persona in rows]
+    return await app.database.read(personas, who)
 
 
-@router.post("/api/personas/{persona}/conversation", responses=responses(404))
+@router.post("/api/personas/{persona}/conversation")
 async def meet_persona(app: App, who: Who, persona: Key) -> ConversationOut:
     """The conversation with a persona alone: the one spoken in last, or a new one."""
     _, conversation = await meet(app.database, app.clock, who, persona)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import Header, Query, Response
 from pydantic import Field
 
 from polyvox.errors import Invalid
@@ -18,11 +18,11 @@ from polyvox.stream import follow
 from polyvox.values import Recall
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
-from polyvox.web.openapi import EVENTS
+from polyvox.web.openapi import EVENTS, Router
 from polyvox.web.stream import EventStream
 from polyvox.web.turns import TurnStartedOut
 
-router = APIRouter(tags=["conversations"])
+router = Router("conversations")
 
 Few = Annotated[int, Query(ge=1, le=200)]
 Advisors = Annotated[list[Id], Field(max_length=200)]
@@ -120,7 +120,7 @@ class EstimateOut:
     """Advisors whose model has no known price."""
 
 
-@router.get("/api/conversations", responses=responses())
+@router.get("/api/conversations")
 async def list_conversations(
     app: App, who: Who, limit: Few = 50, after: Id | None = None
 ) -> ConversationPage:
@@ -136,7 +136,7 @@ async def create_conversation(app: App, who: Who, body: ConversationCreate) -> C
     return ConversationOut.of(await app.conversations.create(who, **details))
 
 
-@router.get("/api/conversations/{conversation}", responses=responses(404))
+@router.get("/api/conversations/{conversation}")
 async def get_conversation(
     app: App,
     who: Who,
@@ -156,7 +156,7 @@ async def get_conversation(
     )
 
 
-@router.patch("/api/conversations/{conversation}", responses=responses(404, 409))
+@router.patch("/api/conversations/{conversation}", responses=responses(409))
 async def update_conversation(
     app: App, who: Who, conversation: Key, body: ConversationPatch
 ) -> ConversationOut:
@@ -170,16 +170,14 @@ async def update_conversation(
     )
 
 
-@router.delete("/api/conversations/{conversation}", status_code=204, responses=responses(404))
+@router.delete("/api/conversations/{conversation}", status_code=204)
 async def delete_conversation(app: App, who: Who, conversation: Key) -> None:
     """Delete it with everything in it."""
     await app.delete_conversation(who, conversation)
 
 
 @router.post(
-    "/api/conversations/{conversation}/turns",
-    status_code=202,
-    responses=responses(402, 404, 409),
+    "/api/conversations/{conversation}/turns", status_code=202, responses=responses(402, 409)
 )
 async def create_turn(app: App, who: Who, conversation: Key, body: TurnCreate) -> TurnStartedOut:
     """Send a message. It is stored when this returns; the answers come as events."""
@@ -194,7 +192,7 @@ async def create_turn(app: App, who: Who, conversation: Key, body: TurnCreate) -
     return TurnStartedOut.of(begun.turn, begun.answers)
 
 
-@router.post("/api/conversations/{conversation}/estimate", responses=responses(404))
+@router.post("/api/conversations/{conversation}/estimate")
 async def estimate_turn(app: App, who: Who, conversation: Key, body: EstimateBody) -> EstimateOut:
     """Tokens and price of a message before it is sent."""
     return _estimated(await app.turns.estimate(who, conversation, body.content, body.advisors))
@@ -221,11 +219,7 @@ def _estimated(rows: Sequence[Estimate]) -> EstimateOut:
     )
 
 
-@router.get(
-    "/api/conversations/{conversation}/events",
-    responses={**responses(404), 200: EVENTS},
-    response_class=Response,
-)
+@router.get("/api/conversations/{conversation}/events", responses=EVENTS, response_class=Response)
 async def follow_events(
     app: App,
     who: Who,

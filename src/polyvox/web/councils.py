@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from polyvox.fields import Body, Id, Name, RecipeName, Slug
 from polyvox.values import Council
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["advisors"])
+router = Router("advisors")
 
 
 class CouncilCreate(Body):
@@ -31,7 +31,7 @@ class CouncilPatch(Body):
     recipe: RecipeName | None = None
 
 
-@router.get("/api/councils", responses=responses())
+@router.get("/api/councils")
 async def list_councils(app: App, who: Who) -> list[Council]:
     """Every council."""
     return await app.councils.list(who)
@@ -43,19 +43,19 @@ async def create_council(app: App, who: Who, body: CouncilCreate) -> Council:
     return await app.councils.create(who, **body.model_dump(exclude_none=True))
 
 
-@router.get("/api/councils/{council}", responses=responses(404))
+@router.get("/api/councils/{council}")
 async def get_council(app: App, who: Who, council: Key) -> Council:
     """One council, by id or slug."""
     return await app.councils.get(who, council)
 
 
-@router.patch("/api/councils/{council}", responses=responses(404, 409))
+@router.patch("/api/councils/{council}", responses=responses(409))
 async def update_council(app: App, who: Who, council: Key, body: CouncilPatch) -> Council:
     """Change a council."""
     return await app.councils.update(who, council, **body.model_dump(exclude_none=True))
 
 
-@router.delete("/api/councils/{council}", status_code=204, responses=responses(404))
+@router.delete("/api/councils/{council}", status_code=204)
 async def remove_council(app: App, who: Who, council: Key) -> None:
     """Delete a council; its advisors stay."""
     await app.councils.remove(who, council)

@@ -12,6 +12,7 @@ from polyvox.app import Polyvox
 from polyvox.errors import Unavailable
 from polyvox.fields import Text
 from polyvox.values import Scope
+from polyvox.web.stream import disconnected
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ Key = Annotated[Text, Path(min_length=1, max_length=200)]
 async def while_wanted(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """Run work that costs money; cancel it when the client leaves."""
     task = asyncio.create_task(work)
-    gone = asyncio.create_task(_gone(request))
+    gone = asyncio.create_task(disconnected(request.receive))
     try:
         await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -46,8 +47,3 @@ async def while_wanted(request: Request, work: Coroutine[Any, Any, T]) -> T:
         if not task.done():
             task.cancel()
             await asyncio.wait((task,))
-
-
-async def _gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

@@ -7,18 +7,18 @@ import re
 from typing import Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BaseModel
 
 from polyvox.errors import Invalid, TooLarge
-from polyvox.interop import jsonl
+from polyvox.interop import files, jsonl
 from polyvox.interop.conversation import Whole, read_whole, store_whole
 from polyvox.interop.transcript import POLICY, as_html, as_markdown, transcript_of
 from polyvox.receive import mended_name
 from polyvox.web.dependencies import App, Key, Who
-from polyvox.web.errors import responses
+from polyvox.web.openapi import Router, file
 
-router = APIRouter(tags=["conversations"])
+router = Router("conversations")
 
 Format = Literal["jsonl", "markdown", "html"]
 LINES = "application/x-ndjson"
@@ -70,15 +70,9 @@ def _written(whole: Whole, format_: Format) -> bytes:
 @router.get(
     "/api/conversations/{conversation}/export",
     response_class=Response,
-    responses={
-        **responses(404),
-        200: {
-            "description": "The file, as a download.",
-            "content": {
-                kind.partition(";")[0]: {"schema": {"type": "string"}} for kind, _ in KINDS.values()
-            },
-        },
-    },
+    responses=file(
+        "The file, as a download.", *(kind.partition(";")[0] for kind, _ in KINDS.values())
+    ),
 )
 async def export_conversation(
     app: App,
@@ -109,7 +103,6 @@ class Imported(BaseModel):
 @router.post(
     "/api/conversations/import",
     status_code=201,
-    responses=responses(),
     openapi_extra={
         "requestBody": {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}
     },
@@ -131,10 +124,4 @@ async def import_conversation(app: App, who: Who, request: Request) -> Imported:
 def _read(data: bytes) -> Whole:
     if len(data) > jsonl.LARGEST:
         raise TooLarge(f"The file has more than {jsonl.LARGEST:,} bytes.", "Split it.")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Invalid(
-            f"The file is not UTF-8 text (byte {error.start}).", "Save it as UTF-8."
-        ) from None
-    return jsonl.parse(text.split("\n"))
+    return jsonl.parse(files.decoded(data, "The file").split("\n"))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import resource
 import sys
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BaseModel
 
 from polyvox import __version__
 from polyvox.web import static
 from polyvox.web.dependencies import App
-from polyvox.web.errors import responses
+from polyvox.web.openapi import Router, file
 
-router = APIRouter(tags=["health"])
+router = Router("health")
 
-
+PAGE = file("The page, or where to go.", "text/plain", "text/html")
+METRICS = file("Plain-text metrics.", "text/plain")
 WELCOME = """Polyvox is running.
 
 In a browser:      this address
@@ -25,20 +26,7 @@ OpenAI clients:    use /v1 as the base URL, with models such as advisor:builder 
 """
 
 
-@router.get(
-    "/",
-    response_class=Response,
-    responses={
-        **responses(),
-        200: {
-            "description": "The page, or where to go.",
-            "content": {
-                "text/plain": {"schema": {"type": "string"}},
-                "text/html": {"schema": {"type": "string"}},
-            },
-        },
-    },
-)
+@router.get("/", response_class=Response, responses=PAGE)
 @router.head("/", include_in_schema=False)
 async def welcome(request: Request) -> Response:
     """The page, for those who accept text/html; for others a few lines on where to go."""
@@ -64,7 +52,7 @@ class Health(BaseModel):
     trouble: str
 
 
-@router.get("/healthz", responses=responses())
+@router.get("/healthz")
 @router.head("/healthz", include_in_schema=False)
 async def get_health(app: App) -> Health:
     """Ready, and how it is."""
@@ -81,17 +69,7 @@ async def get_health(app: App) -> Health:
     )
 
 
-@router.get(
-    "/metrics",
-    response_class=Response,
-    responses={
-        **responses(),
-        200: {
-            "description": "Plain-text metrics.",
-            "content": {"text/plain": {"schema": {"type": "string"}}},
-        },
-    },
-)
+@router.get("/metrics", response_class=Response, responses=METRICS)
 async def get_metrics(app: App) -> Response:
     """Counters and gauges in the Prometheus text format."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import Field, SecretStr
 
 from polyvox.app import Polyvox
@@ -19,8 +19,9 @@ from polyvox.settings.schema import Origin
 from polyvox.shapes import shape
 from polyvox.web.dependencies import App, Key
 from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["settings"])
+router = Router("settings")
 
 
 def _shown(row: ProviderRow) -> ProviderRow:
@@ -38,7 +39,7 @@ class ModelsOut:
     providers: list[ProviderRow]
 
 
-@router.get("/api/models", responses=responses())
+@router.get("/api/models")
 async def list_models(app: App) -> ModelsOut:
     """Providers, whether each has its key, and their models; which model is the default."""
     return ModelsOut(
@@ -54,7 +55,7 @@ class CheckIn(Body):
     model: ModelName
 
 
-@router.post("/api/models/check", responses=responses())
+@router.post("/api/models/check")
 async def check_model(app: App, body: CheckIn) -> Check:
     """Ask a model for one word, once, and tell how that went; a failure is an answer, too."""
     return await app.models.check(body.model)
@@ -79,20 +80,20 @@ class KeyOut:
     """That one is not used: the configuration or the environment has another."""
 
 
-@router.get("/api/keys", responses=responses())
+@router.get("/api/keys")
 async def list_keys(app: App) -> list[KeyOut]:
     """Every provider that is reached over HTTP: whether it has its key, and from where."""
     return [_key(app, row) for row in app.models.listing() if row.name not in OWN]
 
 
-@router.put("/api/keys/{provider}", responses=responses(404, 409))
+@router.put("/api/keys/{provider}", responses=responses(409))
 async def put_key(app: App, provider: Key, body: KeyIn) -> KeyOut:
     """Put in a provider's key; it is used from the next message on."""
     await app.configuration.put_key(provider, body.key.get_secret_value())
     return _key(app, _row(app, provider))
 
 
-@router.delete("/api/keys/{provider}", status_code=204, responses=responses(404, 409))
+@router.delete("/api/keys/{provider}", status_code=204, responses=responses(409))
 async def delete_key(app: App, provider: Key) -> None:
     """Forget the key that was put in for a provider."""
     await app.configuration.remove_key(provider)
@@ -147,13 +148,13 @@ class ProviderSetting(ProviderRow):
 Name = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
 
 
-@router.get("/api/providers", responses=responses())
+@router.get("/api/providers")
 async def list_providers(app: App) -> list[ProviderSetting]:
     """Every provider that is reached over HTTP, built in or described by people."""
     return [_provider(app, row) for row in app.models.listing() if row.name not in OWN]
 
 
-@router.put("/api/providers/{provider}", responses=responses(404, 409))
+@router.put("/api/providers/{provider}", responses=responses(409))
 async def put_provider(app: App, provider: Name, body: ProviderIn) -> ProviderSetting:
     """Describe a provider of one's own, or the pace of one that is built in; replaces what was said
     here before. One that moves to another machine loses the key that was put in for it."""
@@ -161,7 +162,7 @@ async def put_provider(app: App, provider: Name, body: ProviderIn) -> ProviderSe
     return _provider(app, _row(app, provider))
 
 
-@router.delete("/api/providers/{provider}", status_code=204, responses=responses(404, 409))
+@router.delete("/api/providers/{provider}", status_code=204, responses=responses(409))
 async def delete_provider(app: App, provider: Name) -> None:
     """Forget what was said here of a provider, and the key that was put in for it. Advisors keep
     the model's name; their answers fail and say why."""

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
@@ -29,15 +29,15 @@ from polyvox.values import Scope, Usage
 from polyvox.web.dependencies import App, Who, local_user
 from polyvox.web.errors import body_of, failed, responses
 from polyvox.web.openai_format import ChatBody, ChunkFrame, Completion, ModelCard, ModelList
-from polyvox.web.openapi import CHUNKS
-from polyvox.web.stream import HEAD
+from polyvox.web.openapi import CHUNKS, Router
+from polyvox.web.stream import HEAD, disconnected
 
 log = logging.getLogger("polyvox.web")
-router = APIRouter(tags=["openai"])
+router = Router("openai")
 SAY_JSON = "Send the header Content-Type: application/json."
 
 
-@router.get("/v1/models", responses=responses())
+@router.get("/v1/models")
 async def list_named_models(app: App, who: Who) -> ModelList:
     """List every name that stands for a model: advisors, councils, configured models."""
     cards = [
@@ -60,7 +60,7 @@ async def list_named_models(app: App, who: Who) -> ModelList:
 @router.post(
     "/v1/chat/completions",
     response_model=Completion,
-    responses={**responses(402, 404, 429, 502, 504), 200: CHUNKS},
+    responses=responses(402, 404, 429, 502, 504) | CHUNKS,
 )
 async def complete_chat(app: App, who: Who, body: ChatBody) -> Response:
     """Ask an advisor (`advisor:slug`), a council (`council:slug`) or a model (`provider:name`)."""
@@ -208,7 +208,6 @@ class Spoken(Response):
 
 
 async def _until_gone(receive: Receive, reader: asyncio.Task[Any] | None) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    await disconnected(receive)
     if reader is not None:
         reader.cancel()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from polyvox.events import KINDS, Event
+from polyvox.web.errors import responses
 
 
 class Api(FastAPI):
@@ -24,6 +26,27 @@ class Api(FastAPI):
             routes = [context.original_route for context in iter_route_contexts(self.routes)]
             _complete(super().openapi(), [r for r in routes if isinstance(r, APIRoute)])
         return super().openapi()
+
+
+class Router(APIRouter):
+    """The routes of one file. On the page an operation is called as its function; it has the errors
+    that every route can have, and 404 where its path names a thing."""
+
+    def __init__(self, tag: str) -> None:
+        super().__init__(tags=[tag], generate_unique_id_function=operator.attrgetter("name"))
+
+    def add_api_route(self, path: str, *given: Any, **options: Any) -> None:  # noqa: ANN401 - theirs
+        """Add a route."""
+        errors = responses(404) if "{" in path else responses()
+        every = errors | (options.get("responses") or {})
+        options["responses"] = dict(sorted(every.items(), key=lambda row: int(row[0])))
+        super().add_api_route(path, *given, **options)
+
+
+def file(description: str, *kinds: str, schema: str = "string") -> dict[int | str, Any]:
+    """A response that is no JSON of ours: its content types, on the page."""
+    content = {kind: {"schema": {"type": schema}} for kind in kinds}
+    return {200: {"description": description, "content": content}}
 
 
 def _complete(page: dict[str, Any], routes: Sequence[APIRoute]) -> None:
@@ -73,32 +96,23 @@ def _event(kind: str, cls: type[Event]) -> dict[str, Any]:
     }
 
 
-EVENTS: dict[str, Any] = {
-    "description": "Server-sent events, one stream for all advisors. `id` is the number to come "
-    "back with; it never goes backwards. A delta that begins (`at`, in Unicode characters) before "
-    "the end of what you have is a piece you have already, or part of one.",
-    "content": {
-        "text/event-stream": {
-            "itemSchema": {"oneOf": [_event(kind, cls) for kind, cls in KINDS.items()]}
-        }
-    },
-}
+def _events(description: str, item: dict[str, Any]) -> dict[int | str, Any]:
+    content = {"text/event-stream": {"itemSchema": item}}
+    return {200: {"description": description, "content": content}}
 
-CHUNKS: dict[str, Any] = {
-    "description": "A chat completion; with `stream`, its chunks as server-sent events.",
-    "content": {
-        "text/event-stream": {
-            "itemSchema": {
-                "type": "object",
-                "properties": {
-                    "data": {
-                        "type": "string",
-                        "description": "A chat.completion.chunk or an error, as JSON; at last "
-                        "[DONE].",
-                    }
-                },
-                "required": ["data"],
-            }
-        }
+
+EVENTS = _events(
+    "Server-sent events, one stream for all advisors. `id` is the number to come back with; it "
+    "never goes backwards. A delta that begins (`at`, in Unicode characters) before the end of "
+    "what you have is a piece you have already, or part of one.",
+    {"oneOf": [_event(kind, cls) for kind, cls in KINDS.items()]},
+)
+_CHUNK = "A chat.completion.chunk or an error, as JSON; at last [DONE]."
+CHUNKS = _events(
+    "A chat completion; with `stream`, its chunks as server-sent events.",
+    {
+        "type": "object",
+        "properties": {"data": {"type": "string", "description": _CHUNK}},
+        "required": ["data"],
     },
-}
+)

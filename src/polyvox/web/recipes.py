@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel, ValidationError
 
 from polyvox.app import Polyvox
 from polyvox.context.budget import ContextLimit
-from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, Recipe, changed
+from polyvox.context.words import prompt_set
 from polyvox.errors import Invalid, NotFound
 from polyvox.fields import ParamsBody
 from polyvox.receive import clean
@@ -20,9 +19,9 @@ from polyvox.session.council import find_recipe
 from polyvox.store import recipes
 from polyvox.store.database import Tx
 from polyvox.web.dependencies import App, Key, Who
-from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["recipes"])
+router = Router("recipes")
 MOST = 1_000_000
 """Numbers in a recipe are counts of messages, answers or tokens."""
 
@@ -41,20 +40,20 @@ class RecipeOut(BaseModel):
     the compact ones are for small models."""
 
 
-@router.get("/api/recipes", responses=responses())
+@router.get("/api/recipes")
 async def list_recipes(app: App, who: Who) -> list[RecipeOut]:
     """Every recipe."""
     return await app.database.read(lambda tx: [_recipe(tx, app, name) for name in BUILT_IN], who)
 
 
-@router.get("/api/recipes/{name}", responses=responses(404))
+@router.get("/api/recipes/{name}")
 async def get_recipe(app: App, who: Who, name: Key) -> RecipeOut:
     """One recipe."""
     _known(name)
     return await app.database.read(lambda tx: _recipe(tx, app, name), who)
 
 
-@router.patch("/api/recipes/{name}", responses=responses(404))
+@router.patch("/api/recipes/{name}")
 async def change_recipe(app: App, who: Who, name: Key, body: dict[str, Any]) -> RecipeOut:
     """Change parts of a recipe: phases, window, visibility, stamps, texts. Tables are laid over
     what they change; a null undoes that part's change, or that of one key of a table. Holds from
@@ -71,11 +70,11 @@ async def change_recipe(app: App, who: Who, name: Key, body: dict[str, Any]) -> 
     return await app.database.write(write, who)
 
 
-@router.delete("/api/recipes/{name}", status_code=204, responses=responses(404))
+@router.delete("/api/recipes/{name}", status_code=204)
 async def reset_recipe(app: App, who: Who, name: Key) -> None:
     """Undo every change to a recipe."""
     _known(name)
-    await app.recipes.delete(who, name)
+    await app.database.write(lambda tx: recipes.delete(tx, name), who)
 
 
 def _known(name: str) -> None:

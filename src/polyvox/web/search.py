@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from polyvox.fields import Text
 from polyvox.store.search import Hit, search
 from polyvox.web.dependencies import App, Who
-from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["catalogue"])
+router = Router("catalogue")
 
 
-@router.get("/api/search", responses=responses())
+@router.get("/api/search")
 async def search_texts(
     app: App,
     who: Who,

@@ -70,7 +70,6 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        generate_unique_id_function=lambda route: route.name,
     )
     api.state.polyvox = polyvox
     modules = (
@@ -98,11 +97,11 @@ def build_api(polyvox: Polyvox) -> FastAPI:
         usage,
         openai,
     )
-    routers = [module.router for module in modules]
-    errors.install(api, [route for router in routers for route in router.routes])
-    api.router.routes.insert(0, openai.lane)
-    for router in routers:
-        api.include_router(router)
+    routes = [route for module in modules for route in module.router.routes]
+    errors.install(api, routes)
+    # The routes themselves: `include_router` would build every one of them anew for each app when
+    # its first request comes, which takes a second.
+    api.router.routes += [openai.lane, *routes]
     return api
 
 

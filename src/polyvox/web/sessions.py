@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from polyvox.fields import Id
-from polyvox.memory.jobs import JobOut, subjects_of
+from polyvox.memory.derive import JobOut, subjects_of
 from polyvox.session import inspect
 from polyvox.session.inspect import SessionOut
 from polyvox.shapes import shape
@@ -19,8 +19,9 @@ from polyvox.store.jobs import JobState
 from polyvox.values import Answer, AnswerState, Turn, TurnState
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["sessions"])
+router = Router("sessions")
 Few = Annotated[int, Query(ge=1, le=200)]
 LONGEST = 600
 """Characters of a message in the list of a session's turns."""
@@ -96,13 +97,13 @@ async def list_sessions(
     )
 
 
-@router.get("/api/sessions/{session}", responses=responses(404))
+@router.get("/api/sessions/{session}")
 async def get_session(app: App, who: Who, session: Key) -> SessionOut:
     """One session."""
     return await app.database.read(lambda tx: inspect.get_session(tx, session), who)
 
 
-@router.get("/api/sessions/{session}/turns", responses=responses(404))
+@router.get("/api/sessions/{session}/turns")
 async def get_session_turns(
     app: App, who: Who, session: Key, limit: Few = 200
 ) -> list[SessionTurnOut]:
@@ -117,14 +118,14 @@ async def get_session_turns(
     return await app.database.read(look, who)
 
 
-@router.post("/api/sessions/{session}/end", responses=responses(404, 409))
+@router.post("/api/sessions/{session}/end", responses=responses(409))
 async def end_session(app: App, who: Who, session: Key) -> SessionOut:
     """End it now; the next message opens a new one."""
     await app.end_session(who, session)
     return await app.database.read(lambda tx: inspect.get_session(tx, session), who)
 
 
-@router.get("/api/jobs", responses=responses())
+@router.get("/api/jobs")
 async def list_jobs(
     app: App,
     who: Who,
@@ -141,7 +142,7 @@ async def list_jobs(
     return Jobs(**counts, now=app.clock(), items=[JobOut.of(job) for job in rows])
 
 
-@router.post("/api/jobs/{job}/retry", responses=responses(404, 409))
+@router.post("/api/jobs/{job}/retry", responses=responses(409))
 async def retry_job(app: App, who: Who, job: Key) -> JobOut:
     """Try a failed job again now, or one that waits for its next attempt."""
     now = app.clock()

@@ -6,7 +6,6 @@ import time
 import types
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from fastapi import APIRouter
 from pydantic import BaseModel
 
 from polyvox.app import Polyvox
@@ -15,13 +14,14 @@ from polyvox.settings.layers import decision_of, value_of
 from polyvox.settings.schema import Origin, changeable
 from polyvox.web.dependencies import App
 from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["settings"])
+router = Router("settings")
 
 Value = str | int | float | bool | list[str] | None
 
 
-@router.get("/api/settings", responses=responses())
+@router.get("/api/settings")
 async def get_settings(app: App) -> dict[str, Any]:
     """The settings in force; of secrets only where they come from."""
     shown: dict[str, Any] = _without_secrets(app.settings.model_dump())
@@ -126,7 +126,7 @@ class SettingsPage(BaseModel):
     settings: list[SettingOut]
 
 
-@router.get("/api/settings/page", responses=responses())
+@router.get("/api/settings/page")
 async def get_settings_page(app: App) -> SettingsPage:
     """The settings that can be changed on the page, each with its help, its bounds and its
     origin."""

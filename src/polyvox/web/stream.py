@@ -57,6 +57,11 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _watch(self, receive: Receive) -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
+        await disconnected(receive)
         self._gone()
+
+
+async def disconnected(receive: Receive) -> None:
+    """Wait until the client goes away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

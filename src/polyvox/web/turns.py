@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from polyvox.errors import Invalid, NotFound
@@ -15,8 +14,9 @@ from polyvox.shapes import AnswerOut, MessageOut
 from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Answer, Turn, TurnState
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["turns"])
+router = Router("turns")
 
 
 class Instruct(Body):
@@ -82,51 +82,49 @@ class TurnOut:
     answers: list[AnswerOut]
 
 
-@router.get("/api/answers/{answer}", responses=responses(404))
+@router.get("/api/answers/{answer}")
 async def get_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """One answer."""
     return AnswerOut.of(await app.turns.answer(who, answer))
 
 
-@router.post("/api/answers/{answer}/stop", responses=responses(404))
+@router.post("/api/answers/{answer}/stop")
 async def stop_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Stop it now; the partial text is kept. One that has ended stays as it is."""
     return AnswerOut.of(await app.turns.stop_answer(who, answer))
 
 
-@router.post("/api/answers/{answer}/retry", status_code=202, responses=responses(402, 404, 409))
+@router.post("/api/answers/{answer}/retry", status_code=202, responses=responses(402, 409))
 async def retry_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Have an answer that failed, stopped or was interrupted written again."""
     return AnswerOut.of(await app.turns.again(who, answer, retry=True))
 
 
-@router.post(
-    "/api/answers/{answer}/regenerate", status_code=202, responses=responses(402, 404, 409)
-)
+@router.post("/api/answers/{answer}/regenerate", status_code=202, responses=responses(402, 409))
 async def regenerate_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Have an answer written anew; the old one is kept as a version."""
     return AnswerOut.of(await app.turns.again(who, answer, retry=False))
 
 
-@router.post("/api/answers/{answer}/replay", status_code=202, responses=responses(402, 404, 409))
+@router.post("/api/answers/{answer}/replay", status_code=202, responses=responses(402, 409))
 async def replay_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Send exactly the request of this answer again; the old answer is kept as a version."""
     return AnswerOut.of(await app.turns.replay(who, answer))
 
 
-@router.post("/api/answers/{answer}/exclude", responses=responses(404))
+@router.post("/api/answers/{answer}/exclude")
 async def exclude_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Keep it out of every later request."""
     return AnswerOut.of(await app.turns.exclude_answer(who, answer, excluded=True))
 
 
-@router.post("/api/answers/{answer}/include", responses=responses(404))
+@router.post("/api/answers/{answer}/include")
 async def include_answer(app: App, who: Who, answer: Key) -> AnswerOut:
     """Let it into later requests again."""
     return AnswerOut.of(await app.turns.exclude_answer(who, answer, excluded=False))
 
 
-@router.post("/api/answers/{answer}/instruct", responses=responses(404, 409))
+@router.post("/api/answers/{answer}/instruct", responses=responses(409))
 async def instruct_advisor(app: App, who: Who, answer: Key, body: Instruct) -> Advisor:
     """Add an instruction to the prompt of the advisor who gave this answer, as a new version."""
     advisor_id = (await app.turns.answer(who, answer)).advisor_id
@@ -135,20 +133,20 @@ async def instruct_advisor(app: App, who: Who, answer: Key, body: Instruct) -> A
     return await app.advisors.instruct(who, advisor_id, body.instruction)
 
 
-@router.post("/api/turns/{turn}/stop", responses=responses(404))
+@router.post("/api/turns/{turn}/stop")
 async def stop_turn(app: App, who: Who, turn: Key) -> TurnOut:
     """Stop every answer of a turn."""
     answers = await app.turns.stop_turn(who, turn)
     return TurnOut(turn, [AnswerOut.of(answer) for answer in answers])
 
 
-@router.post("/api/turns/{turn}/synthesize", status_code=202, responses=responses(402, 404, 409))
+@router.post("/api/turns/{turn}/synthesize", status_code=202, responses=responses(402, 409))
 async def synthesize_turn(app: App, who: Who, turn: Key) -> AnswerOut:
     """Have the turn's answers brought together; streamed like an answer."""
     return AnswerOut.of(await app.turns.synthesize(who, turn))
 
 
-@router.post("/api/turns/{turn}/exchange", status_code=202, responses=responses(402, 404, 409))
+@router.post("/api/turns/{turn}/exchange", status_code=202, responses=responses(402, 409))
 async def exchange_turn(
     app: App, who: Who, turn: Key, body: ExchangeBody | None = None
 ) -> TurnStartedOut:
@@ -157,7 +155,7 @@ async def exchange_turn(
     return TurnStartedOut.of(*await app.turns.exchange(who, turn, rounds), state="running")
 
 
-@router.patch("/api/messages/{message}", responses=responses(402, 404, 409))
+@router.patch("/api/messages/{message}", responses=responses(402, 409))
 async def patch_message(app: App, who: Who, message: Key, body: MessagePatch) -> MessagePatched:
     """Edit a message (makes a branch; nothing is destroyed) or exclude it from later requests."""
     if body.content is None and body.excluded is None:

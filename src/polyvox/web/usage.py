@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from fastapi import APIRouter
-
 from polyvox.fields import Id
 from polyvox.shapes import shape, usd
 from polyvox.store import usage
 from polyvox.web.dependencies import App, Who
-from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["catalogue"])
+router = Router("catalogue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class UsageTotals:
     rows: list[UsageRow]
 
 
-@router.get("/api/usage", responses=responses())
+@router.get("/api/usage")
 async def get_usage(
     app: App,
     who: Who,

@@ -6,21 +6,28 @@ import asyncio
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import Field
 
 from polyvox.errors import Invalid
 from polyvox.evaluation import assertion as assertion_room
 from polyvox.evaluation import language
-from polyvox.evaluation.assertion import LISTED, LONGEST, MOST, Action, Wording, checked, lines
+from polyvox.evaluation.assertion import (
+    LONGEST,
+    MOST,
+    Action,
+    AssertionOut,
+    History,
+    checked,
+    lines,
+)
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import LintedWording, LintReport, lint
-from polyvox.evaluation.shapes import AssertionOut, HistoryOut
 from polyvox.evaluation.suggest import Suggestions, suggest
 from polyvox.evaluation.tables import assertions as rows
-from polyvox.evaluation.tables.assertions import AssertionDetails, AssertionFilter, Kind
+from polyvox.evaluation.tables.assertions import AssertionDetails, AssertionFilter, Kind, Wording
 from polyvox.fields import Body, Filled, Id, Message, ModelName, Text
-from polyvox.interop import assertion_import, assertion_suite
+from polyvox.interop import assertion_file, assertion_import
 from polyvox.interop.report import Report
 from polyvox.shapes import shape
 from polyvox.store import turns
@@ -28,8 +35,9 @@ from polyvox.store.database import Tx
 from polyvox.web.dependencies import App, Key, Who, while_wanted
 from polyvox.web.errors import responses
 from polyvox.web.export import SAFE, disposition, file_name
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["assertions"])
+router = Router("assertions")
 
 YAML = "application/yaml"
 Searched = Annotated[Text, Query(max_length=500)]
@@ -79,7 +87,7 @@ class AssertionPatch(Body):
 class BulkBody(Body):
     """The same for many assertions."""
 
-    ids: Annotated[list[Id], Field(min_length=1, max_length=LISTED)]
+    ids: Annotated[list[Id], Field(min_length=1, max_length=5000)]
     action: Action
     tag: Tag | None = None
 
@@ -125,7 +133,7 @@ class AssertionPage:
     advisor_name: str
     items: list[AssertionOut]
     next: str | None
-    tags: tuple[str, ...]
+    tags: list[str]
     """Every tag that the advisor's assertions have."""
 
 
@@ -221,15 +229,16 @@ def _others(tx: Tx, body: LintBody) -> list[Wording]:
         advisor = turns.get_answer(tx, body.answer_id).advisor_id
     if advisor is None:
         return []
-    advisor_id, _ = assertion_room.whose(tx, advisor)
-    active = rows.list_all(tx, AssertionFilter(advisor_id=advisor_id, active=True))
-    return [Wording(row.text, row.kind, row.args) for row in active if row.id != body.beside]
+    wanted = AssertionFilter(advisor_id=rows.owner(tx, advisor)[0], active=True)
+    return [row.wording for row in rows.list_all(tx, wanted) if row.id != body.beside]
 
 
 @router.get("/api/assertions/{assertion}", responses=responses(404))
 async def get_assertion(app: App, who: Who, assertion: Key) -> AssertionOut:
     """One assertion, with its source's texts whole."""
-    return AssertionOut.of(await assertion_room.get(app.resources, who, assertion), whole=True)
+    return AssertionOut.of(
+        await app.database.read(lambda tx: rows.get(tx, assertion), who), whole=True
+    )
 
 
 @router.patch("/api/assertions/{assertion}", responses=responses(404))
@@ -249,13 +258,13 @@ async def change_assertion(
 @router.delete("/api/assertions/{assertion}", status_code=204, responses=responses(404))
 async def remove_assertion(app: App, who: Who, assertion: Key) -> None:
     """Take it off the list, with its source and, unless another needs it, its context."""
-    await assertion_room.remove(app.resources, who, assertion)
+    await app.database.write(lambda tx: rows.remove(tx, assertion, app.clock()), who)
 
 
 @router.get("/api/assertions/{assertion}/history", responses=responses(404))
-async def assertion_history(app: App, who: Who, assertion: Key) -> HistoryOut:
+async def assertion_history(app: App, who: Who, assertion: Key) -> History:
     """Every version, newest first, and the runs that came with it from another program."""
-    return HistoryOut.of(await assertion_room.history(app.resources, who, assertion))
+    return await app.database.read(lambda tx: assertion_room.history(tx, assertion), who)
 
 
 @router.get("/api/advisors/{advisor}/assertions", responses=responses(404))
@@ -272,12 +281,15 @@ async def list_assertions(
 ) -> AssertionPage:
     """An advisor's assertions with their sources in short, in the order they were made. Those of a
     removed advisor are found by its id; `synthesis` and `assistant` have theirs too."""
-    wanted = AssertionFilter(
-        query=q, tag=None if tag is None else tag.casefold(), kind=kind, active=active
-    )
-    listed = await assertion_room.listed(app.resources, who, advisor, wanted, limit, after)
-    items = [AssertionOut.of(row) for row in listed.page.items]
-    return shape(AssertionPage, listed, items=items, next=listed.page.next)
+
+    def read(tx: Tx) -> AssertionPage:
+        owner, name = rows.owner(tx, advisor)
+        wanted = AssertionFilter(owner, q, tag and tag.casefold(), kind, active)
+        page = rows.list_page(tx, wanted, limit, after)
+        items = [AssertionOut.of(row) for row in page.items]
+        return AssertionPage(owner, name, items, page.next, rows.tags_of(tx, owner))
+
+    return await app.database.read(read, who)
 
 
 @router.get(
@@ -295,8 +307,8 @@ async def export_assertions(app: App, who: Who, advisor: Key) -> Response:
     """An advisor's assertions as YAML, with the contexts they need."""
 
     def read(tx: Tx) -> tuple[str, str]:
-        owner = assertion_room.whose(tx, advisor)
-        return assertion_suite.whole(tx, [owner]), owner[1]
+        owner = rows.owner(tx, advisor)
+        return assertion_file.export(tx, [owner]), owner[1]
 
     text, name = await app.database.read(read, who)
     title = f"{file_name(name, 'advisor')} assertions.yaml"
@@ -308,25 +320,32 @@ async def export_assertions(app: App, who: Who, advisor: Key) -> Response:
 async def import_assertions(app: App, who: Who, advisor: Key, body: ImportBody) -> Report:
     """Take assertions from a file, for this advisor. Taking the same file twice adds nothing."""
     owner = await app.advisors.get(who, advisor)
-    parsed = await asyncio.to_thread(assertion_suite.understand, body.content, "The file")
-    return await assertion_import.store(
-        app.database, who, app.clock(), parsed, into=owner.id, dry=body.dry_run
-    )
+    return await _take(app, who, body, into=owner.id)
 
 
 @router.post("/api/assertions/import", responses=responses())
 async def import_all_assertions(app: App, who: Who, body: ImportBody) -> Report:
     """Take assertions from a file, each for the advisor that the file names."""
-    parsed = await asyncio.to_thread(assertion_suite.understand, body.content, "The file")
-    return await assertion_import.store(app.database, who, app.clock(), parsed, dry=body.dry_run)
+    return await _take(app, who, body)
+
+
+async def _take(app: App, who: Who, body: ImportBody, into: str | None = None) -> Report:
+    parsed = await asyncio.to_thread(assertion_import.understand, body.content, "The file")
+    return await assertion_import.store(
+        app.database, who, app.clock(), parsed, into=into, dry=body.dry_run
+    )
 
 
 @router.get("/api/answers/{answer}/assertions", responses=responses(404))
 async def answer_assertions(app: App, who: Who, answer: Key) -> list[AssertionOut]:
     """Assertions that were drawn from an answer."""
-    return [
-        AssertionOut.of(row) for row in await assertion_room.of_answer(app.resources, who, answer)
-    ]
+
+    def read(tx: Tx) -> list[AssertionOut]:
+        turns.get_answer(tx, answer)
+        wanted = AssertionFilter(answer_id=answer)
+        return [AssertionOut.of(row) for row in rows.list_all(tx, wanted)]
+
+    return await app.database.read(read, who)
 
 
 @router.post("/api/answers/{answer}/assertions/suggest", responses=responses(402, 404, 409))
@@ -344,5 +363,5 @@ async def suggest_assertions(
 async def asserted_answers(app: App, who: Who, conversation: Key) -> AssertedOut:
     """The answers of a conversation that assertions were drawn from: the quiet marks."""
     await app.conversations.get(who, conversation)
-    answers = await assertion_room.asserted(app.resources, who, conversation)
+    answers = await app.database.read(lambda tx: rows.asserted(tx, conversation), who)
     return AssertedOut(answers, app.settings.evaluation.badges)

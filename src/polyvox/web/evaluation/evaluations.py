@@ -5,36 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from polyvox.evaluation import report
 from polyvox.evaluation.plan import MOST_REPEATS, EvaluationRequest
-from polyvox.evaluation.shapes import (
-    AgreementsOut,
-    AssertionTextCache,
+from polyvox.evaluation.report import (
+    Agreements,
+    AnswerVerdicts,
     ComparedOut,
     EvaluationOut,
-    RunSummary,
+    PassRate,
     VerdictOut,
-    advisor_id,
-    agreements_out,
-    compared,
     evaluation_out,
     listed_run,
-    verdict_out,
     verdicts_out,
 )
 from polyvox.evaluation.tables import assertions as assertion_rows
-from polyvox.evaluation.tables import evaluations, samples, verdicts
-from polyvox.evaluation.tables.verdicts import Outcome
+from polyvox.evaluation.tables import evaluations, verdicts
 from polyvox.fields import Body, Id, ModelName
-from polyvox.shapes import shape
 from polyvox.store.database import Tx
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["evaluations"])
+router = Router("evaluations")
 Few = Annotated[int, Query(ge=1, le=200)]
 AdvisorFilter = Annotated[Id | None, Query()]
 MOST_ASSERTIONS = 2_000
@@ -92,58 +87,10 @@ class EvaluationPage:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerVerdicts:
-    """The newest verdict on each assertion about a stored answer."""
-
-    answer_id: str
-    state: Literal["none", "pending", "ready"]
-    outcome: Outcome | None
-    """`fail` where any failed, else `error` where any could not be found out."""
-    verdicts: list[VerdictOut]
-
-
-@dataclass(frozen=True, slots=True)
 class VerdictList:
     """Verdicts, newest first."""
 
     items: list[VerdictOut]
-
-
-@dataclass(frozen=True, slots=True)
-class PassRate:
-    """One run of an advisor's suite, for its prompt version."""
-
-    evaluation_id: str
-    created_at: int
-    version_id: str
-    version_number: int
-    prompt_hash: str
-    passes: int
-    n: int
-    rate: float | None
-    low: float
-    high: float
-    summary: RunSummary
-    blessed: bool
-
-    @classmethod
-    def of(cls, point: report.PromptPassRate) -> PassRate:
-        """From the value."""
-        low, high = point.interval
-        return shape(
-            cls,
-            point,
-            evaluation_id=point.evaluation.id,
-            created_at=point.evaluation.created_at,
-            version_id=point.version.id,
-            version_number=point.version.number,
-            prompt_hash=point.version.hash,
-            rate=point.passes / point.n if point.n else None,
-            low=low,
-            high=high,
-            summary=shape(RunSummary, point.results),
-            blessed=point.evaluation.blessed_at is not None,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +118,7 @@ async def list_evaluations(
     """Runs, newest first; those that live badges made are not among them."""
 
     def read(tx: Tx) -> EvaluationPage:
-        key = None if advisor is None else advisor_id(tx, advisor)
+        key = None if advisor is None else assertion_rows.owner(tx, advisor)[0]
         page = evaluations.list_page(tx, advisor_id=key, limit=limit, before=before)
         return EvaluationPage([listed_run(tx, run) for run in page.items], page.next)
 
@@ -217,26 +164,21 @@ async def compare_evaluations(
     base: Annotated[Id, Query(alias="with")] = "blessed",
 ) -> ComparedOut:
     """The change of each assertion since another run, or since the blessed one."""
-    return await app.database.read(lambda tx: compared(tx, evaluation, base), who)
+    return await app.database.read(lambda tx: report.compared(tx, evaluation, base), who)
 
 
 @router.post("/api/verdicts/{verdict}/overrule", responses=responses(404, 409))
 async def overrule_verdict(app: App, who: Who, verdict: Key, body: OverruleBody) -> VerdictOut:
     """Say what a verdict should have been. That is a label: see the agreement."""
     overruled = await app.evaluations.overrule(who, verdict, body.outcome)
-    return await app.database.read(lambda tx: verdict_out(tx, overruled), who)
+    (shown,) = await app.database.read(lambda tx: verdicts_out(tx, [overruled]), who)
+    return shown
 
 
 @router.get("/api/answers/{answer}/verdicts", responses=responses(404))
 async def answer_verdicts(app: App, who: Who, answer: Key) -> AnswerVerdicts:
     """The newest verdict on each assertion about a stored answer."""
-
-    def read(tx: Tx) -> AnswerVerdicts:
-        marked = report.marked(tx, answer)
-        shown = verdicts_out(marked.verdicts, AssertionTextCache(tx))
-        return AnswerVerdicts(answer, marked.state, marked.outcome, shown)
-
-    return await app.database.read(read, who)
+    return await app.database.read(lambda tx: report.answer_verdicts(tx, answer), who)
 
 
 @router.get("/api/assertions/{assertion}/verdicts", responses=responses(404))
@@ -246,26 +188,18 @@ async def assertion_verdicts(app: App, who: Who, assertion: Key, limit: Few = 50
     def read(tx: Tx) -> VerdictList:
         if not assertion_rows.is_known(tx, assertion):
             assertion_rows.get(tx, assertion)
-        rows = verdicts.of_assertion(tx, assertion, limit)
-        kept = {row.sample: samples.find(tx, row.sample) for row in rows if row.sample}
-        answers = {key: sample.text for key, sample in kept.items() if sample is not None}
-        return VerdictList(verdicts_out(rows, AssertionTextCache(tx), answers))
+        return VerdictList(verdicts_out(tx, verdicts.of_assertion(tx, assertion, limit)))
 
     return await app.database.read(read, who)
 
 
 @router.get("/api/agreement", responses=responses(404))
-async def agreement(app: App, who: Who, advisor: AdvisorFilter = None) -> AgreementsOut:
+async def agreement(app: App, who: Who, advisor: AdvisorFilter = None) -> Agreements:
     """Agreement of judges with the labels of people, with the counts."""
-    return await app.database.read(lambda tx: agreements_out(tx, advisor), who)
+    return await app.database.read(lambda tx: report.agreements(tx, advisor), who)
 
 
 @router.get("/api/advisors/{advisor}/passrates", responses=responses(404))
 async def pass_rates(app: App, who: Who, advisor: Key) -> PassRates:
     """Pass rates of an advisor's suite from prompt version to prompt version."""
-
-    def read(tx: Tx) -> PassRates:
-        points = report.pass_rates(tx, advisor_id(tx, advisor))
-        return PassRates([PassRate.of(point) for point in points])
-
-    return await app.database.read(read, who)
+    return PassRates(await app.database.read(lambda tx: report.pass_rates(tx, advisor), who))

@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
-from polyvox.evaluation.optimise.plan import (
-    MOST_ASSERTIONS,
-    MOST_ITERATIONS,
-    OptimisationRequest,
-    price_warnings,
-)
+from polyvox.evaluation.optimise.plan import MOST_ASSERTIONS, MOST_ITERATIONS, OptimisationRequest
 from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
 from polyvox.fields import Body, Id
+from polyvox.shapes import shape
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["optimizations"])
+router = Router("optimizations")
 Few = Annotated[int, Query(ge=1, le=200)]
 MOST_USD = 10_000
 
@@ -40,18 +37,6 @@ class OptimizeBody(Body):
     """USD; null: as the settings say."""
     holdout: float | None = Field(None, ge=0, le=0.5)
     """The part of the assertions that the rewriter never sees; null: a quarter from 8 on."""
-
-    def wish(self) -> OptimisationRequest:
-        """The value of the room."""
-        return OptimisationRequest(
-            advisor=self.advisor_id,
-            assertion_ids=None if self.assertion_ids is None else tuple(self.assertion_ids),
-            target=self.target,
-            engine=self.engine,
-            iterations=self.iterations,
-            budget=self.budget,
-            holdout=self.holdout,
-        )
 
 
 class ForceBody(Body):
@@ -77,16 +62,14 @@ class OptimizationPage:
 @router.post("/api/optimizations/estimate", responses=responses(404))
 async def estimate_optimization(app: App, who: Who, body: OptimizeBody) -> PlannedOut:
     """Estimate a run. Nothing is begun."""
-    wish = body.wish()
-    prepared, estimate = await app.optimisations.estimate(who, wish)
-    warnings = price_warnings(wish, prepared, estimate.cost, estimate.confirmation)
-    return PlannedOut.of(prepared, estimate, warnings)
+    return await app.optimisations.estimate(who, shape(OptimisationRequest, body))
 
 
 @router.post("/api/optimizations", status_code=202, responses=responses(402, 404, 409))
 async def optimize(app: App, who: Who, body: OptimizeBody) -> OptimizationOut:
     """Begin looking for a better prompt; it is worked on in the background."""
-    return OptimizationOut.of(await app.optimisations.begin(who, body.wish()))
+    begun = await app.optimisations.begin(who, shape(OptimisationRequest, body))
+    return OptimizationOut.of(begun)
 
 
 @router.get("/api/optimizations", responses=responses())
@@ -105,7 +88,7 @@ async def list_optimizations(
 @router.get("/api/optimizations/{optimization}", responses=responses(404))
 async def get_optimization(app: App, who: Who, optimization: Key) -> OptimizationDetail:
     """A run, its progress, its attempts and its findings."""
-    return OptimizationDetail.whole(await app.optimisations.get(who, optimization))
+    return await app.optimisations.get(who, optimization)
 
 
 @router.post("/api/optimizations/{optimization}/cancel", responses=responses(404, 409))
@@ -128,13 +111,14 @@ async def accept_optimization(
 ) -> OptimizationOut:
     """Make the best attempt the prompt: a new version. Refused where the prompt was changed since
     the run began, or the result was not shown to be better, unless `force` is set."""
-    return OptimizationOut.of(await app.optimisations.accept(who, optimization, force=body.force))
+    decided = await app.optimisations.decide(who, optimization, "accept", force=body.force)
+    return OptimizationOut.of(decided)
 
 
 @router.post("/api/optimizations/{optimization}/reject", responses=responses(404, 409))
 async def reject_optimization(app: App, who: Who, optimization: Key) -> OptimizationOut:
     """Keep the prompt as it is; the attempts are kept too."""
-    return OptimizationOut.of(await app.optimisations.reject(who, optimization))
+    return OptimizationOut.of(await app.optimisations.decide(who, optimization, "reject"))
 
 
 @router.post("/api/optimizations/{optimization}/rollback", responses=responses(404, 409))
@@ -142,4 +126,5 @@ async def rollback_optimization(
     app: App, who: Who, optimization: Key, body: ForceBody
 ) -> OptimizationOut:
     """Undo an accepted result: the prompt as it was before, as a new version."""
-    return OptimizationOut.of(await app.optimisations.rollback(who, optimization, force=body.force))
+    decided = await app.optimisations.decide(who, optimization, "rollback", force=body.force)
+    return OptimizationOut.of(decided)

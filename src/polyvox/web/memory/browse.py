@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import BaseModel, Field
 
 from polyvox.errors import Invalid
@@ -17,18 +17,20 @@ from polyvox.fields import Body, Filled, Id, Text
 from polyvox.memory import listing
 from polyvox.memory.listing import Day, Only, Shown
 from polyvox.memory.loops import LoopStatus
-from polyvox.memory.moment import zone_of
 from polyvox.memory.places import Place, places
 from polyvox.memory.shapes.contract import Camel, DailyOut, LoopOut, iso
 from polyvox.memory.shapes.own import Day as Written
 from polyvox.memory.shapes.own import EpisodeOut, FactOut, SummaryOut
 from polyvox.memory.shapes.profile import UserModelOut
 from polyvox.memory.tables import derived, episodes, facts
-from polyvox.memory.values import Episode, Partition
+from polyvox.memory.times import zone_of
+from polyvox.memory.values import Partition
+from polyvox.shapes import shape
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["memory"])
+router = Router("memory")
 
 MOST_PLACES = 100
 EVERYTHING = 1_000_000_000
@@ -80,17 +82,14 @@ class ItemOut(Camel):
     @classmethod
     def of(cls, one: Shown) -> ItemOut:
         """From the value."""
-        old = one.before
-        before = (
-            None if old is None else BeforeOut(id=old.id, text=old.text, said_at=iso(old.said_at))
-        )
-        return cls(
+        old, message = one.before, one.message
+        return shape(
+            cls,
+            one,
             kind="message" if one.fact is None else "fact",
-            fact=None if one.fact is None else FactOut.of(one.fact),
-            message=None if one.message is None else _message(one.message, one.excerpt),
-            before=before,
-            others=one.others,
-            relevance=one.relevance,
+            fact=one.fact and FactOut.of(one.fact),
+            message=message and RememberedMessageOut.of(message, excerpt=one.excerpt),
+            before=old and shape(BeforeOut, old, said_at=iso(old.said_at)),
         )
 
 
@@ -117,8 +116,7 @@ class PlaceOut(Camel):
     @classmethod
     def of(cls, one: Place) -> PlaceOut:
         """From the value."""
-        same = [name for name in cls.model_fields if name != "message_index"]
-        return cls(**{name: getattr(one, name) for name in same}, message_index=one.index)
+        return shape(cls, one, message_index=one.index)
 
 
 class LineBody(Body):
@@ -146,12 +144,9 @@ class DayOut(BaseModel):
     @classmethod
     def of(cls, one: Day) -> DayOut:
         """From the value."""
-        found = one.analysis
-        return cls(
-            day=one.day,
-            analysis=None if found is None else DailyOut.of(date.fromisoformat(one.day), found),
-            summaries=[SummaryOut.of(each) for each in one.summaries],
-        )
+        day, found = date.fromisoformat(one.day), one.analysis
+        summaries = [SummaryOut.of(each) for each in one.summaries]
+        return cls(day=one.day, analysis=found and DailyOut.of(day, found), summaries=summaries)
 
 
 class DayPage(BaseModel):
@@ -174,7 +169,7 @@ class MemoryOut(Camel):
     days: list[DailyOut]
 
 
-@router.get("/api/memory/overview", responses=responses())
+@router.get("/api/memory/overview")
 async def get_memory_overview(app: App, who: Who) -> OverviewOut:
     """How much is remembered, and what reads it."""
     own = Partition.own(who)
@@ -184,7 +179,7 @@ async def get_memory_overview(app: App, who: Who) -> OverviewOut:
     return OverviewOut(sessions=sessions, statements=statements, model=app.memory.asker.model)
 
 
-@router.get("/api/memory/items", responses=responses())
+@router.get("/api/memory/items")
 async def list_items(
     app: App,
     who: Who,
@@ -206,7 +201,7 @@ async def list_items(
     return ItemPage(items=[ItemOut.of(one) for one in page.items], next=page.next)
 
 
-@router.get("/api/memory/places", responses=responses())
+@router.get("/api/memory/places")
 async def list_places(app: App, who: Who, at: Where) -> list[PlaceOut]:
     """Where remembered messages stand: who said them, and in which turn of which conversation."""
     wanted = [_place(one) for one in at]
@@ -224,14 +219,14 @@ async def add_profile_line(app: App, who: Who, body: LineBody) -> UserModelOut:
     return UserModelOut.of(made, app.clock())
 
 
-@router.patch("/api/memory/profile/lines/{line}", responses=responses(404))
+@router.patch("/api/memory/profile/lines/{line}")
 async def change_profile_line(app: App, who: Who, line: Key, body: LinePatch) -> UserModelOut:
     """Put a line of the profile in other words; the whole profile, as it is then."""
     made = await app.memory.change_line(who, Partition.own(who), line, body.text)
     return UserModelOut.of(made, app.clock())
 
 
-@router.delete("/api/memory/profile/lines/{line}", responses=responses(404))
+@router.delete("/api/memory/profile/lines/{line}")
 async def remove_profile_line(app: App, who: Who, line: Key) -> UserModelOut:
     """Take a line of the profile back: it is not inferred again, and the words it was taken from
     stay. The whole profile, as it is then."""
@@ -239,7 +234,7 @@ async def remove_profile_line(app: App, who: Who, line: Key) -> UserModelOut:
     return UserModelOut.of(made, app.clock())
 
 
-@router.get("/api/memory/days", responses=responses())
+@router.get("/api/memory/days")
 async def list_days(
     app: App,
     who: Who,
@@ -254,7 +249,7 @@ async def list_days(
     return DayPage(items=[DayOut.of(one) for one in found], next=following)
 
 
-@router.get("/api/memory/export", responses=responses())
+@router.get("/api/memory/export")
 async def export_memory(app: App, who: Who, response: Response) -> MemoryOut:
     """All that was noted of what you said, as one file: facts with their history, loops, profile,
     summaries, days. What was forgotten is in none of them; conversations have exports of their
@@ -278,20 +273,6 @@ async def export_memory(app: App, who: Who, response: Response) -> MemoryOut:
         profile=UserModelOut.of(await memory.profile(who, own), app.clock()),
         summaries=[SummaryOut.of(one) for one in summed],
         days=[DailyOut.of(date.fromisoformat(one.day), one) for one in told],
-    )
-
-
-def _message(one: Episode, excerpt: str) -> RememberedMessageOut:
-    return RememberedMessageOut(
-        session_id=one.session_id,
-        message_index=one.index,
-        role=one.role,
-        text=one.text,
-        timestamp=iso(one.said_at),
-        pinned=one.pinned,
-        excluded=one.excluded,
-        advisor_id=one.advisor_id,
-        excerpt=excerpt,
     )
 
 

@@ -7,17 +7,16 @@ advisor's own words (unless asked for) nor anything that must not go to a cloud 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, datetime, tzinfo
+from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Depends, Query
 
-from polyvox.app import Polyvox
 from polyvox.errors import Invalid
-from polyvox.fields import Filled, Id
+from polyvox.fields import Id
 from polyvox.memory import past
-from polyvox.memory.briefing import written_brief
-from polyvox.memory.moment import zone_of
 from polyvox.memory.query import Query as Wanted
 from polyvox.memory.query import shape
 from polyvox.memory.recall import Reader
@@ -34,20 +33,15 @@ from polyvox.memory.shapes.contract import (
     micros,
 )
 from polyvox.memory.shapes.profile import ModelPatch, UserModelOut
-from polyvox.memory.startbrief import Known
-from polyvox.memory.values import Partition
-from polyvox.values import Scope
+from polyvox.memory.startbrief import written_brief
+from polyvox.memory.times import zone_of
 from polyvox.web.dependencies import App, Who
 from polyvox.web.errors import responses
+from polyvox.web.memory.partition import Named, OwnTenant, OwnUser
+from polyvox.web.openapi import Router
 
-router = APIRouter(tags=["memory"])
+router = Router("memory")
 
-Name = Annotated[Filled, Query(min_length=1, max_length=200)]
-Tenant = Annotated[Filled, Query(alias="tenantId", min_length=1, max_length=200)]
-User = Annotated[Filled, Query(alias="userId", min_length=1, max_length=200)]
-OwnTenant = Annotated[Filled | None, Query(alias="tenantId", min_length=1, max_length=200)]
-OwnUser = Annotated[Filled | None, Query(alias="userId", min_length=1, max_length=200)]
-"""Default: the person's own memory."""
 Few = Annotated[int, Query(ge=1, le=200)]
 Domain = Literal["relationships", "work", "health", "spirituality", "general"]
 Day = Annotated[date | None, Query(description="Default: today, else yesterday.")]
@@ -59,15 +53,16 @@ EARLIEST, LATEST = 1971, 9000
 """Years that every time zone can tell."""
 
 
-@router.post("/memory/query", responses=responses(), response_model_exclude_unset=True)
+@router.post("/memory/query", response_model_exclude_unset=True)
 async def query_memory(
     app: App, who: Who, body: QueryBody, tenant: OwnTenant = None, user: OwnUser = None
 ) -> QueryOut:
     """What is remembered about something, with dates and sources, best first. Which partition is
     meant stands in the body or in the address."""
+    at = body.reference_time
     asked = Wanted(
         body.query,
-        _time("referenceTime", body.reference_time, app.clock()),
+        app.clock() if at is None else micros("referenceTime", at),
         body.limit or 10,
         bool(body.include_context),
         None if body.as_of is None else micros("asOf", body.as_of),
@@ -79,12 +74,12 @@ async def query_memory(
     return found(shape(await app.memory.query(who, partition, asked, reader=reader)))
 
 
-@router.get("/memory/loops", responses=responses())
+@router.get("/memory/loops")
 async def get_loops(
-    app: App, who: Who, tenant: Tenant, user: User, limit: Few = 10, domain: Domain | None = None
+    app: App, who: Who, partition: Named, limit: Few = 10, domain: Domain | None = None
 ) -> LoopsOut:
     """What is open, by priority, pinned ones first."""
-    every = await app.memory.loops(who, Partition(tenant, user), domain=domain)
+    every = await app.memory.loops(who, partition, domain=domain)
     told = [one for one in every if one.cloud]
     return LoopsOut(
         items=[LoopOut.of(one) for one in told[:limit]],
@@ -103,20 +98,16 @@ async def ingest_session(
     return IngestOut(status=status, session_id=body.session_id)
 
 
-@router.get("/user/model", responses=responses())
-async def get_user_model(app: App, who: Who, tenant: Tenant, user: User) -> UserModelOut:
+@router.get("/user/model")
+async def get_user_model(app: App, who: Who, partition: Named) -> UserModelOut:
     """The profile."""
-    profile = await app.memory.profile(who, Partition(tenant, user), cloud=True)
+    profile = await app.memory.profile(who, partition, cloud=True)
     return UserModelOut.of(profile, app.clock())
 
 
-@router.patch("/user/model", responses=responses())
+@router.patch("/user/model")
 async def change_user_model(
-    app: App,
-    who: Who,
-    body: ModelPatch,
-    tenant: OwnTenant = None,
-    user: OwnUser = None,
+    app: App, who: Who, body: ModelPatch, tenant: OwnTenant = None, user: OwnUser = None
 ) -> UserModelOut:
     """Change the profile by hand: what is named, as it shall be; a list replaces the list, a null
     takes back. The changes stand in `model` or in the body itself, and which partition is meant in
@@ -126,60 +117,43 @@ async def change_user_model(
     return UserModelOut.of(await app.memory.profile(who, partition, cloud=True), app.clock())
 
 
-@router.get("/analysis/daily", responses=responses())
+@router.get("/analysis/daily")
 async def get_daily(
-    app: App, who: Who, tenant: Tenant, user: User, day: Annotated[Day, Query(alias="date")] = None
+    app: App, who: Who, partition: Named, day: Annotated[Day, Query(alias="date")] = None
 ) -> DailyOut:
     """What a day was about."""
-    return DailyOut.of(*await app.memory.daily(who, Partition(tenant, user), day))
+    return DailyOut.of(*await app.memory.daily(who, partition, day))
 
 
-@router.get("/session/startbrief", responses=responses())
-async def get_startbrief(
+async def _past(
     app: App,
-    who: Who,
-    tenant: Annotated[Name, Query(alias="tenantId")],
-    user: Annotated[Name, Query(alias="userId")],
+    partition: Named,
     session: Annotated[Id | None, Query(alias="sessionId")] = None,
     timezone: Zone = None,
     now: Now = None,
-) -> StartBriefOut:
+) -> Callable[..., past.Found]:
+    """A reading of what was before the session that starts; it lacks its transaction, and whether
+    it is for a whole brief."""
+    zone = zone_of(timezone or app.settings.timezone)
+    time = app.clock() if now is None else _micros(now, zone)
+    return partial(past.read, partition=partition, now=time, zone=zone, session_id=session)
+
+
+Past = Annotated[Callable[..., past.Found], Depends(_past)]
+
+
+@router.get("/session/startbrief")
+async def get_startbrief(app: App, who: Who, read: Past) -> StartBriefOut:
     """What a session starts with: where the person is in time, what is open, a handover. What must
     never go to a cloud model is left out, for nobody knows where a brief goes."""
-    known = await _known(app, who, Partition(tenant, user), session, timezone, now, whole=False)
+    known = (await app.database.read(partial(read, whole=False), who)).known
     return StartBriefOut.of(await written_brief(app.resources, who, known))
 
 
-@router.get("/session/brief", responses=responses())
-async def get_brief(
-    app: App,
-    who: Who,
-    tenant: Annotated[Name, Query(alias="tenantId")],
-    user: Annotated[Name, Query(alias="userId")],
-    session: Annotated[Id | None, Query(alias="sessionId")] = None,
-    timezone: Zone = None,
-    now: Now = None,
-) -> BriefOut:
+@router.get("/session/brief")
+async def get_brief(app: App, who: Who, read: Past) -> BriefOut:
     """The same, more plainly: for clients that know no startbrief."""
-    known = await _known(app, who, Partition(tenant, user), session, timezone, now, whole=True)
-    return BriefOut.of(known)
-
-
-async def _known(
-    app: Polyvox,
-    who: Scope,
-    partition: Partition,
-    session: str | None,
-    timezone: str | None,
-    now: datetime | None,
-    *,
-    whole: bool,
-) -> Known:
-    zone = zone_of(timezone or app.settings.timezone)
-    time = app.clock() if now is None else _micros(now, zone)
-    return await app.database.read(
-        lambda tx: past.read(tx, partition, time, zone, session, whole=whole).known, who
-    )
+    return BriefOut.of((await app.database.read(partial(read, whole=True), who)).known)
 
 
 def _micros(time: datetime, zone: tzinfo | None) -> int:
@@ -187,7 +161,3 @@ def _micros(time: datetime, zone: tzinfo | None) -> int:
         raise Invalid("now: no such time can be told.", "Give the time it is.", param="now")
     placed = time if time.tzinfo is not None else time.replace(tzinfo=zone)
     return int(placed.timestamp() * 1_000_000)
-
-
-def _time(name: str, given: datetime | None, now: int) -> int:
-    return now if given is None else micros(name, given)

@@ -7,7 +7,7 @@ import { computed, signal } from "./ui.js";
 /** The list of conversations, newest first. @type {import("./ui.js").Signal<import("./types").Conversation[]>} */
 export const conversations = signal([]);
 export const moreConversations = signal(null);
-export const loadedConversations = signal(false);
+const loadedConversations = signal(false);
 
 onChange("conversations", () => refresh().catch(() => {}));
 

@@ -159,7 +159,7 @@ const hold = (name, signal) => new Promise((resolve) => {
 });
 
 /** What gives the place back; null where all are taken. Where tabs cannot agree, everyone has one. */
-export async function takePlace(signal) {
+async function takePlace(signal) {
   if (!navigator.locks) return () => {};
   for (let i = 0; i < PLACES; i++) {
     const free = await hold(`polyvox.stream.${i}`, signal);

@@ -80,7 +80,7 @@ const DAY = 24 * HOUR;
 const midnight = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
 
 /** morning, afternoon, evening or night. */
-export function partOfDay(date) {
+function partOfDay(date) {
   const hour = date.getHours();
   if (hour < 5 || hour >= 22) return "night";
   return hour < 12 ? "morning" : hour < 18 ? "afternoon" : "evening";

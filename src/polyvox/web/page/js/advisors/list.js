@@ -10,7 +10,7 @@ import { html, useLayoutEffect, useRef, useState } from "../ui.js";
 import { monogram } from "../words.js";
 
 /** The first sentence of what an advisor is: one line about it. */
-export function oneLine(advisor) {
+function oneLine(advisor) {
   const text = (advisor.description || advisor.prompt || "").replace(/\s+/g, " ").trim();
   return text.match(/^.{12,}?[.!?…](?=\s|$)/u)?.[0] || text;
 }
@@ -156,7 +156,7 @@ function place(rows, y) {
 }
 
 /** `{from, to, start(event, index)}`; `drop(from, to)` is called when it is let go elsewhere. */
-export function useDragging(list, drop) {
+function useDragging(list, drop) {
   const [now, setNow] = useState({ from: -1, to: -1 });
   const dropped = useRef(drop);
   dropped.current = drop;

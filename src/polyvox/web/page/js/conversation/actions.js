@@ -17,7 +17,7 @@ export const stopAnswer = (answer) => attempt(() => api.post(`/api/answers/${ans
 export const retry = (answer) => attempt(() => api.post(`/api/answers/${answer.id}/retry`));
 export const regenerate = (answer) => attempt(() => api.post(`/api/answers/${answer.id}/regenerate`));
 export const replay = (answer) => attempt(() => api.post(`/api/answers/${answer.id}/replay`));
-export const stopTurn = (turn) => attempt(() => api.post(`/api/turns/${turn.id}/stop`));
+const stopTurn = (turn) => attempt(() => api.post(`/api/turns/${turn.id}/stop`));
 export const synthesize = (turn) => attempt(() => api.post(`/api/turns/${turn.id}/synthesize`));
 export const exchange = (turn, rounds = 1) => attempt(() => api.post(`/api/turns/${turn.id}/exchange`, { rounds }));
 

@@ -144,19 +144,19 @@ export function Mark({ details }) {
 // Those to talk to alone: whoever comes with the program, and advisors that were talked to so.
 export const personas = signal(null);
 
-export async function loadPersonas() {
+async function loadPersonas() {
   personas.value = await api.get("/api/personas");
   return personas.value;
 }
 
 /** The colour of a persona, also before it is anybody's advisor. */
-export const personaColor = (persona) =>
+const personaColor = (persona) =>
   (persona.advisor_id && advisorById.value.has(persona.advisor_id)
     ? colorOf(persona.advisor_id)
     : /^#[0-9a-f]{6}$/i.test(persona.color) ? persona.color : colorOf(persona.slug));
 
 /** Where one talks to it: the conversation that there is, or the beginning of one. */
-export const personaPath = (persona) =>
+const personaPath = (persona) =>
   (persona.conversation_id ? `/c/${persona.conversation_id}` : `/?with=${encodeURIComponent(persona.slug)}`);
 
 /** A conversation with one of them, to choose instead of a council. */

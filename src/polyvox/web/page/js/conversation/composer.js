@@ -80,7 +80,7 @@ function Completion({ matches, at, id, onPick }) {
 }
 
 /** Beside the prompt line other ways to say something find their place: () => a component's output. */
-export const COMPOSER_SIDES = [];
+const COMPOSER_SIDES = [];
 
 /** `draft` names where the unsent text is kept; `send(text, key)` sends it or throws. `who` is the one
  * voice that is talked to, where there is no choice; `above` what stands over the line. */
@@ -197,18 +197,18 @@ export const estimateFor = (conversation, recipe) => (content, chosen, signal) =
   : api.post("/api/estimate", { content, advisors: mentioned(content) ? undefined : chosen, recipe }, { signal }));
 
 /** Whether a text names someone, so that the server is to decide who is asked. */
-export const mentioned = (text) =>
+const mentioned = (text) =>
   advisors.value.some(({ slug }) => new RegExp(`(?:^|\\s)@${slug}\\b`, "i").test(text));
 
 // Completing @names: who is meant, and what to put in their place.
 /** The @word before the caret: `{start, word}` or null. */
-export function mentionAt(text, caret) {
+function mentionAt(text, caret) {
   const match = /(?:^|[\s(])@([\w-]*)$/u.exec(text.slice(0, caret));
   return match ? { start: caret - match[1].length - 1, word: match[1].toLowerCase() } : null;
 }
 
 /** Advisors that a word may mean: by slug or by any word of the name. */
-export function candidates(advisors, word) {
+function candidates(advisors, word) {
   const fits = ({ slug, name }) =>
     slug.startsWith(word) || name.toLowerCase().split(/\s+/).some((part) => part.startsWith(word));
   return advisors.filter(fits).slice(0, 8);

@@ -7,7 +7,7 @@ import { Failed, useLoaded } from "../load.js";
 import { pref } from "../prefs.js";
 import { html, useCallback, useEffect, useId, useState } from "../ui.js";
 import { moment, plural } from "../words.js";
-import { describeDegrade } from "./trace-words.js";
+import { sentence } from "./trace-words.js";
 
 const KINDS = {
   handover: "From before", bridge: "A moment ago", steering: "From yesterday", instruction: "You asked for this",
@@ -49,7 +49,7 @@ function things(items) {
 }
 
 /** How much is told at the start, how much only if it comes up, and how much was set aside. */
-function sentence(lines, out) {
+function summary(lines, out) {
   const items = things(lines);
   const used = items.filter(({ id }) => !out.includes(id));
   const now = used.filter(({ when }) => when === "start").length;
@@ -110,14 +110,14 @@ function Group({ name, items, out, onToggle }) {
 }
 
 /** The list itself, with what to do about it. What rests on the same words is set aside together. */
-export function Items({ start, vetoed, onChange }) {
+function Items({ start, vetoed, onChange }) {
   const out = new Set(vetoed);
   const toggle = (id) => onChange(out.has(id) ? vetoed.filter((other) => other !== id) : [...vetoed, id]);
   return html`
     ${GROUPS.map(([when, names]) => html`
       <${Group} key=${when} name=${names[start.session]} items=${start.items.filter((item) => item.when === when)}
         out=${out} onToggle=${toggle} />`)}
-    ${start.degrades.map((degrade, i) => html`<p key=${i} class="soft small">${describeDegrade(degrade)}</p>`)}
+    ${start.missing.map((text, i) => html`<p key=${i} class="soft small">${sentence({ text })}</p>`)}
     <p class="soft small">
       What you set aside here is left alone in this session. <a href="/memory">
         Correct or forget it
@@ -142,7 +142,7 @@ export function Strip({ name, query, changes }) {
   return html`
     <section class=${open ? "start-strip open" : "start-strip"} aria-label="What I remember and will use">
       <button type="button" class="line" aria-expanded=${open} aria-controls=${list} onClick=${() => setOpen(!open)}>
-        <b>${sentence(start.items, out)}</b>
+        <b>${summary(start.items, out)}</b>
         <span class="teaser">${open ? "" : `. ${teaser}`}</span>
         <span class="show">${open ? "hide" : "show"}</span>
       </button>

@@ -7,18 +7,8 @@ import { colorOf } from "../lists.js";
 import { Failed, useLoaded } from "../load.js";
 import { html } from "../ui.js";
 import { number, plural } from "../words.js";
-import {
-  blockName, describeDegrade, describeFetch, describeGate, describeHandover, milliseconds, describeOps,
-  describeOverlay, describePosture,
-  describeRecall, stepName,
-} from "./trace-words.js";
+import { blockName, capital, milliseconds, sentence } from "./trace-words.js";
 import { RUNNING } from "./turn-state.js";
-
-const PROFILE = {
-  current_focus: "what you are busy with", relationships: "the people you named", patterns: "a pattern",
-  work_context: "your work", long_term_direction: "where you are heading",
-  communication_preference: "how you like to be spoken to"
-};
 
 /** The trace, the texts of its blocks where there is a receipt, and whether the answer still goes on. */
 async function read({ id, turn }) {
@@ -48,10 +38,10 @@ function Decision({ name, children }) {
   return html`<div><dt>${name}</dt><dd>${children}</dd></div>`;
 }
 
-function Recall({ recall, blocks, name }) {
+function Recall({ recall, decision, blocks, name }) {
   const text = recall.decision === "found" && textOf(blocks, "supplemental_context");
   return html`
-    ${describeRecall(recall)}
+    ${recall.explicit && "You asked it to remember. "}${sentence(decision)}
     ${text && html`
       <p class="label as-told">As ${name} was told</p>
       <pre class="raw" tabindex="0" aria-label=${`What was found, as ${name} was told`}>${text}</pre>`}`;
@@ -80,21 +70,22 @@ function Decisions({ trace, blocks, name }) {
         Nothing had to be decided: it was asked with its recipe's own words, and memory was not used.
       </p>`;
   }
-  const lines = trace.user_context.map((name) => PROFILE[name] ?? name.replaceAll("_", " "));
+  const decided = Object.fromEntries(trace.words.decisions.map((decision) => [decision.topic, decision]));
   return html`
     <dl class="decided">
-      ${asked && html`<${Decision} name="From before">${describeFetch(trace)} ${describeHandover(trace)}<//>`}
+      ${asked && html`
+        <${Decision} name="From before">${sentence(decided.start)} ${sentence(decided.carried, "It was told")}<//>`}
       ${trace.recall && html`
-        <${Decision} name="Looking things up"><${Recall} recall=${trace.recall} blocks=${blocks} name=${name} /><//>`}
-      ${trace.posture && html`
-        <${Decision} name="Your message">${describeGate(trace)} <${Reading} reading=${trace.reading} /><//>
-        <${Decision} name="Its manner">${describePosture(trace.posture)}<//>
-        <${Decision} name="A task of its own">${describeOverlay(trace)}<//>
-        <${Decision} name="What is open">${describeOps(trace)}<//>`}
-      ${(trace.posture || lines.length > 0) && html`
-        <${Decision} name="About you">
-          ${lines.length ? `It was reminded of ${lines.join(" and ")}.` : "Nothing of your profile was needed."}
+        <${Decision} name="Looking things up">
+          <${Recall} recall=${trace.recall} decision=${decided["looked up"]} blocks=${blocks} name=${name} />
         <//>`}
+      ${trace.posture && html`
+        <${Decision} name="Your message">${sentence(decided.reading)} <${Reading} reading=${trace.reading} /><//>
+        <${Decision} name="Its manner">${sentence(decided.posture, "It")}<//>
+        <${Decision} name="A task of its own">${sentence(decided["brings up"])}<//>
+        <${Decision} name="What is open">${sentence(decided.threads)}<//>`}
+      ${(trace.posture || trace.user_context.length > 0) && html`
+        <${Decision} name="About you">${sentence(decided["about you"])}<//>`}
     </dl>`;
 }
 
@@ -147,14 +138,14 @@ function Sections({ trace, blocks, going, name }) {
           </b> The answer was given all the same.
         </p>
         <ul class="plain-list">
-          ${trace.degrades.map((degrade, i) => html`<li key=${i}>${describeDegrade(degrade)}</li>`)}
+          ${trace.words.missing.map((text, i) => html`<li key=${i}>${sentence({ text })}</li>`)}
         </ul>
         </div>`}
     <section><h3>What was decided</h3><${Decisions} trace=${trace} blocks=${blocks} name=${name} /></section>
     <section>
       <h3>What it was told, in this order</h3><${Blocks} names=${trace.system_blocks} blocks=${blocks} />
     </section>
-    <section><h3>How long it took</h3><${Steps} timings=${trace.timings} /></section>
+    <section><h3>How long it took</h3><${Steps} timings=${trace.timings} names=${trace.words.steps} /></section>
     <section><h3>Who was asked</h3><${Attempts} trace=${trace} going=${going} /></section>`;
 }
 
@@ -199,7 +190,7 @@ const SUMS = new Set([...FOUND, "stt_ms", "context_ms", "first_ms", "llm_ms", "t
  * before what is the road itself: the session is read, then gate and memory side by side, then recall,
  * then the model.
  */
-export function stepsOf(timings) {
+function stepsOf(timings) {
   const ms = (key) => (known(timings[key]) ? timings[key] : 0);
   const model = known(timings.llm_ms) && known(timings.total_ms)
     ? Math.max(0, timings.total_ms - timings.llm_ms)
@@ -229,7 +220,9 @@ function writing(timings, at) {
 
 const WAITS = new Set(["wait", "first"]); // nothing is done here but waiting: drawn hollow
 
-export function Steps({ timings }) {
+const OWN_STEPS = { wait: "Getting there", first: "Until the first word", write: "Writing" };
+
+function Steps({ timings, names }) {
   const steps = stepsOf(timings);
   if (!steps.length) return html`<p class="soft">Nothing was measured: the answer has not ended.</p>`;
   const end = Math.max(timings.total_ms ?? 0, ...steps.map((step) => step.at + step.ms)) || 1;
@@ -248,7 +241,7 @@ export function Steps({ timings }) {
       <tbody>
         ${steps.map(({ key, at, ms }) => html`
           <tr key=${key}>
-            <th scope="row">${stepName(key)}</th>
+            <th scope="row">${OWN_STEPS[key] ?? capital(names[key])}</th>
             <td class="lane" aria-hidden="true">
               <i class=${WAITS.has(key) ? "hollow" : ""} style=${{ left: part(at), width: part(ms) }}></i>
             </td>

@@ -36,7 +36,7 @@ const PAIR = /[\uD800-\uDBFF][\uDC00-\uDFFF]/g;
 export const characters = (text) => text.length - (text.match(PAIR)?.length ?? 0);
 
 /** The text without its first `count` characters. */
-export function dropCharacters(text, count) {
+function dropCharacters(text, count) {
   let at = 0;
   for (let seen = 0; seen < count && at < text.length; seen++) at += text.codePointAt(at) > 0xffff ? 2 : 1;
   return text.slice(at);

@@ -13,7 +13,7 @@ const QUESTIONS = [
 ];
 
 /** The first sentence of a text; a text without an end is taken whole. */
-export function firstSentence(text) {
+function firstSentence(text) {
   const match = /^.+?[.!?…](?=["”’)]*(\s|$))["”’)]*/su.exec(text.trim());
   return match ? match[0] : text.trim();
 }

@@ -158,7 +158,7 @@ export function Row({ assertion, before, on, onPick, onChanged }) {
 
 // How an assertion is found out: by a judge, or in code with what that kind of check takes. Which
 // kinds there are, and what each takes, the server says.
-export const KIND_NAMES = {
+const KIND_NAMES = {
   judge: "A judge reads the answer", words: "Count its words", sentences: "Count its sentences",
   questions: "Count its questions", contains: "It says some words",
   lacks: "It does not say some words", matches: "A pattern is found in it",
@@ -209,7 +209,7 @@ function Argument({ kind, name, value, languages, onChange }) {
 }
 
 /** `onChange(kind, args)`: another kind begins without anything. */
-export function KindFields({ kind, args, wrong, onChange }) {
+function KindFields({ kind, args, wrong, onChange }) {
   const [known] = useLoaded(() => api.get("/api/assertions/kinds"), []);
   const kinds = known?.kinds ?? [{ kind, args: [] }];
   const takes = kinds.find((known) => known.kind === kind)?.args ?? [];

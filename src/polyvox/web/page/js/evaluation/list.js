@@ -255,7 +255,7 @@ function Tagging({ chosen, tags, onClose, onDone }) {
     <//>`;
 }
 
-export function BulkTools({ chosen, tags, onDone }) {
+function BulkTools({ chosen, tags, onDone }) {
   const [tagging, setTagging] = useState(false);
   const act = async (action) => {
     try {

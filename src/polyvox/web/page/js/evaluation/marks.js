@@ -12,7 +12,7 @@ const outcomes = signal(new Map()); // answer id → "pass" | "fail" | "error"
 const badges = signal(false); // whether every new answer is judged
 
 /** Learn it for the answers of a conversation. The marks are not worth a notice when they fail. */
-export async function loadAsserted(conversation) {
+async function loadAsserted(conversation) {
   const marks = await api.get(`/api/conversations/${conversation}/asserted`).catch(() => null);
   if (!marks) return;
   asserted.value = new Set([...asserted.peek(), ...marks.answers]);

@@ -5,7 +5,7 @@ import { useCurrent } from "../current.js";
 import { notifyFailure } from "../dialog.js";
 import { html, useCallback, useEffect, useRef, useState } from "../ui.js";
 
-export const OUTCOMES = { pass: "holds", fail: "does not hold", error: "could not be judged" };
+const OUTCOMES = { pass: "holds", fail: "does not hold", error: "could not be judged" };
 const SIGNS = { pass: "✓", fail: "✗", error: "!", flaky: "~" };
 
 /** An outcome in words and a sign, so that it reads without colour. */

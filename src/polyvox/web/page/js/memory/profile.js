@@ -218,7 +218,7 @@ function Add({ place, item, label, hint, named, put, onClose }) {
 }
 
 /** `single`: there is room for one; `item`: which one of several; `named`: each is of somebody. */
-export function Place({ place, label, lines, hint, single = false, item = "", named = false, put, onForget }) {
+function Place({ place, label, lines, hint, single = false, item = "", named = false, put, onForget }) {
   const [adding, setAdding] = useState(unsaved(`place.${place}.${item}`, EMPTY));
   const back = useWayBack(adding);
   const room = !single || lines.length === 0;

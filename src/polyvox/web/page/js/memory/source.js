@@ -81,7 +81,7 @@ export function Path({ sessionId, index }) {
 }
 
 /** The very words, and where they come from. */
-export function Quote({ evidence, day }) {
+function Quote({ evidence, day }) {
   return html`
     <figure class="words">
       <blockquote dir="auto">“${evidence.quote}”</blockquote>

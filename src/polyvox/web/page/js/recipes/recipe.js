@@ -150,7 +150,7 @@ const table = (value) => typeof value === "object" && value !== null && !Array.i
  * What to send so that `recipe` (in force) becomes `now` in these parts. What is as in `standard`
  * again is sent as null, which undoes a change; of a table only the keys that differ are sent.
  */
-export function smallestChange(now, recipe, standard, parts) {
+function smallestChange(now, recipe, standard, parts) {
   const change = {};
   for (const part of parts) {
     change[part] = table(now[part]) ? keys(now[part], recipe[part], standard[part])

@@ -7,7 +7,7 @@ import { html, useLayoutEffect, useRef, useState } from "../ui.js";
  * After something moved, the button that moved it keeps the focus.
  * @returns {[{ current: any }, (selector: string) => void]}
  */
-export function useRefocus() {
+function useRefocus() {
   const box = useRef(null);
   const wanted = useRef("");
   useLayoutEffect(() => {
@@ -117,7 +117,7 @@ function Phase({ at, phase, last, out, failure, wording, onChange, onMove, onRem
 }
 
 /** A text of the user's own in place of ours; empty, ours holds and is shown. */
-export function OwnText({ label, text, ours, compact, wrong, needs, hint, onChange }) {
+function OwnText({ label, text, ours, compact, wrong, needs, hint, onChange }) {
   const missing = !text && ours === undefined ? { message: needs, hint: "" } : null;
   const tools = text && ours !== undefined
     ? html`<button type="button" onClick=${() => onChange("")}>Use the built-in text</button>`

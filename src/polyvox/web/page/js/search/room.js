@@ -13,7 +13,7 @@ const MOST = 100;
 const RECENT = 6;
 
 /** Hits by conversation, in the order of the best hit of each. */
-export function byConversation(hits) {
+function byConversation(hits) {
   const groups = new Map();
   for (const hit of hits) {
     const group = groups.get(hit.conversation_id) || {

@@ -16,8 +16,8 @@ const KINDS = {
 const ORDER = Object.keys(KINDS);
 const STATES = { pending: "waiting", running: "under way", done: "done", failed: "failed" };
 
-export const workName = (kind) => KINDS[kind]?.[0] ?? kind;
-export const inOrder = (jobs) =>
+const workName = (kind) => KINDS[kind]?.[0] ?? kind;
+const inOrder = (jobs) =>
   [...jobs].sort((a, b) => (ORDER.indexOf(a.kind) + 1 || 99) - (ORDER.indexOf(b.kind) + 1 || 99));
 export const unsettled = (jobs) => jobs.some(({ state }) => state === "pending" || state === "running");
 
@@ -25,7 +25,7 @@ export const unsettled = (jobs) => jobs.some(({ state }) => state === "pending" 
 const stuck = ({ state, failure }) => state === "failed" || (state === "pending" && Boolean(failure));
 
 /** Try a failed piece of work again, and look how it goes. */
-export async function retryWork(job, again) {
+async function retryWork(job, again) {
   try {
     await api.post(`/api/jobs/${encodeURIComponent(job.id)}/retry`);
     notify("It is tried again.");
@@ -36,7 +36,7 @@ export async function retryWork(job, again) {
 }
 
 /** End a session that goes on; `done` is called when that is known. */
-export async function endSession(id, done) {
+async function endSession(id, done) {
   try {
     await api.post(`/api/sessions/${id}/end`);
     announceChange("session", id);

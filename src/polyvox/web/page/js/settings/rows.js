@@ -19,7 +19,7 @@ const NAMES = {
 };
 
 /** A setting's name for people; one we have no words for is spelt out from its own. */
-export function labelOf(name) {
+function labelOf(name) {
   const bare = name.split(".").pop().replaceAll("_", " ");
   return NAMES[name] ?? bare[0].toUpperCase() + bare.slice(1);
 }
@@ -157,7 +157,7 @@ function Line({ name, at, list, save, locked }) {
     </li>`;
 }
 
-export function ModelsField({ row, attrs, save }) {
+function ModelsField({ row, attrs, save }) {
   const [text, setText] = useState("");
   const list = useRef(row.value); // what was sent last, though its answer may be on its way
   useEffect(() => { list.current = row.value; }, [row.value]);

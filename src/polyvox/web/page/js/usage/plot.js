@@ -21,7 +21,7 @@ function useWidth() {
 }
 
 /** Round marks from 0 to at least `most`: a few of them, each 1, 2 or 5 times a power of ten. */
-export function ticks(most, few = 4, least = 0) {
+function ticks(most, few = 4, least = 0) {
   if (!(most > 0)) return [0, Math.max(1, least)];
   const rough = most / few;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -31,7 +31,7 @@ export function ticks(most, few = 4, least = 0) {
 }
 
 /** A text cut to a width. */
-export function fitted(text, width, each = 7.2) {
+function fitted(text, width, each = 7.2) {
   const chars = Array.from(text);
   const room = Math.max(1, Math.floor(width / each));
   return chars.length <= room ? text : `${chars.slice(0, room - 1).join("").trimEnd()}…`;

@@ -201,7 +201,7 @@ export default function Usage() {
 
 // Days, those without any use included: a plot over time must not close the gaps.
 const DAY = 86_400_000;
-export const RANGES = { 30: "30 days", 90: "90 days", 365: "A year" };
+const RANGES = { 30: "30 days", 90: "90 days", 365: "A year" };
 
 const iso = (time) => new Date(time).toISOString().slice(0, 10);
 const utc = { timeZone: "UTC" };
@@ -210,10 +210,10 @@ const whole = new Intl.DateTimeFormat("en-GB", {
   weekday: "short", day: "numeric", month: "short", year: "numeric", ...utc
 });
 
-export const dayName = (key) => whole.format(new Date(`${key}T00:00:00Z`));
+const dayName = (key) => whole.format(new Date(`${key}T00:00:00Z`));
 
 /** The sum of rows of usage; an unknown price is not a price of 0. */
-export function sumRows(rows) {
+function sumRows(rows) {
   const sum = (name) => rows.reduce((total, row) => total + (row[name] ?? 0), 0);
   const answers = sum("answers");
   return {
@@ -223,7 +223,7 @@ export function sumRows(rows) {
 }
 
 /** The days up to today (of a year: its weeks), oldest first, each with its sum. */
-export function fillDays(rows, days, now = Date.now()) {
+function fillDays(rows, days, now = Date.now()) {
   const byDay = new Map(rows.map((row) => [row.key, row]));
   const width = Number(days) > 92 ? 7 : 1;
   const count = Math.ceil(Number(days) / width);
