@@ -13,25 +13,24 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from polyvox.companion import blocks, deferred, handover, sheet, starting
-from polyvox.companion.excerpts import brief_of
-from polyvox.companion.reading import NO_GATE
+from polyvox.companion import blocks, recalling, starting
+from polyvox.companion.blocks import brief_of
+from polyvox.companion.gate import NO_GATE
 from polyvox.companion.recalling import Librarian, Sought, words_for
 from polyvox.companion.starting import Opened
 from polyvox.context.draft import Compiled
+from polyvox.context.words import quoted
 from polyvox.errors import PolyvoxError
-from polyvox.memory.earlier import heard_of, unread_of
-from polyvox.memory.moment import zone_of
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remembering import MemoryService, Services
 from polyvox.memory.remote import LATE
-from polyvox.memory.running import Heard
+from polyvox.memory.running import Heard, heard_of, unread_of
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
-from polyvox.memory.tell import AdvisorView, Told, TurnView, with_drafts
-from polyvox.memory.trace import Runtime, Trace
-from polyvox.quote import quoted
+from polyvox.memory.tell import AdvisorView, Runtime, Told, Trace, TurnView, with_drafts
+from polyvox.memory.times import zone_of
 from polyvox.resources import Resources
 from polyvox.store import conversations
 from polyvox.store.database import Tx
@@ -73,13 +72,12 @@ class CouncilMemory:
             [unread_of(tx, turn, one.thread) for one in view.advisors],
             1 + _said_before(tx, turn, view.advisors[0].thread),
         )
-        view = replace(view, seen=seen)
+        view = replace(view, tell=partial(self._tell, seen))
         alone = all(one.begins for one in view.advisors)
         return view if alone else with_drafts(self.resources.settings, view)
 
-    async def tell(self, view: TurnView) -> Told:
-        """Decide what each advisor is told."""
-        resources, seen = self.resources, view.seen
+    async def _tell(self, seen: _Seen, view: TurnView) -> Told:
+        resources = self.resources
         memory = self.services.current.here() if view.imagined else self.services.current
         look = starting.looks_up(resources, seen.recall)
         return await _recollect(resources, memory, view, seen, look=look)
@@ -133,7 +131,7 @@ async def _recollect(
         for small in {seat.small for seat in view.advisors}
     }
     for seat, found in zip(view.advisors, sought, strict=True):
-        carried = handover.carry(brief, number, _first(seat.thread), NO_GATE, reinjected=False)
+        carried = blocks.carry(brief, number, _first(seat.thread), NO_GATE, reinjected=False)
         lines = [] if seat.small else profile
         memory_blocks = _told(rules[seat.small], lines, carried.handover, found.text)
         room = starting.SMALL_STANDING if seat.small else blocks.STANDING_CHARS
@@ -181,7 +179,7 @@ def _first(thread: Thread) -> str:
     return next(mine, thread.current).text
 
 
-def _brief(opened: Opened) -> handover.Brief:
+def _brief(opened: Opened) -> blocks.Brief:
     """The handover, where it tells something. There is no bridge: a council reads on anyway."""
     start = opened.start
     known = replace(brief_of(start), bridge="", use_bridge=False)
@@ -236,7 +234,7 @@ async def _look_up(
                 resources.settings.memory.recall_seconds,
                 shown,
                 opened.vetoed if opened is not None else (),
-                most=SMALL_FACTS if seat.small else sheet.MOST,
+                most=SMALL_FACTS if seat.small else recalling.MOST,
                 heard=earlier,
             )
         )
@@ -318,7 +316,7 @@ def _profile(opened: Opened, message: str) -> list[tuple[str, str]]:
         )
         if line is not None and line.text.strip()
     ]
-    people = deferred.Profile({one.name: one.about[:LINE] for one in model.key_relationships})
-    if named := deferred.people(people, message):
+    people = blocks.Profile({one.name: one.about[:LINE] for one in model.key_relationships})
+    if named := blocks.people(people, message):
         found.append(("relationships", named))
     return found

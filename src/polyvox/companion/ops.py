@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from polyvox.companion.gate import Reading
 from polyvox.companion.posture import Stance
-from polyvox.companion.reading import Reading
-from polyvox.quote import plain, quoted
+from polyvox.context.words import plain, quoted
 
 WORDS = 22
 SURE = 0.70

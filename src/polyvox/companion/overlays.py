@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Literal
 
-from polyvox.companion.reading import Reading
+from polyvox.companion.gate import Reading
 
 Overlay = Literal[
     "daily_focus",
@@ -21,7 +21,6 @@ Overlay = Literal[
     "curiosity_spiral",
     "accountability_tug",
 ]
-RITUALS: tuple[Overlay, ...] = ("daily_focus", "daily_review", "weekly_compass")
 YOUNG = 2
 """A talk of fewer user messages than this is too young for anything but a ritual."""
 SPIRAL_TURNS = 4

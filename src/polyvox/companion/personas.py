@@ -3,14 +3,68 @@ inactive, so that no council has them unasked; and the one conversation with eac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from polyvox.companion.kernel import kernel, opening, shipped
 from polyvox.errors import NotFound
-from polyvox.ids import Clock
+from polyvox.ids import Clock, content_hash
 from polyvox.store import advisors, conversations
 from polyvox.store.database import Database, Tx
 from polyvox.values import Advisor, Conversation, Scope
+
+# -- a persona's kernel: its fragment files, joined in the order of their names, read once ---------
+# None of its sentences is added again as a runtime block. A persona that the person wrote, or
+# changed, has its advisor's prompt or description for a kernel: the shipped one is never put over
+# it.
+
+FOLDER = Path(__file__).parent / "personas"
+OPENINGS = "openings.md"
+"""A slug and a hash in each line: every opening that was ever shipped, those of today too."""
+FALLBACK = "You are {name}, a companion. You listen, and you answer plainly and kindly."
+"""Where nothing else says who a persona is."""
+
+
+@functools.cache
+def shipped() -> dict[str, str]:
+    """The kernels that come with the program, by slug."""
+    found = {}
+    for folder in sorted(path for path in FOLDER.glob("*") if path.is_dir()):
+        parts = [path.read_text("utf-8").strip() for path in sorted(folder.glob("*.md"))]
+        if any(parts):
+            found[folder.name] = "\n\n".join(part for part in parts if part)
+    return found
+
+
+@functools.cache
+def openings() -> frozenset[tuple[str, str]]:
+    """Which descriptions are a shipped persona's own, by slug and hash. Whoever has one of them has
+    changed nothing, though it be of an earlier release."""
+    path = FOLDER / OPENINGS
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    return frozenset((slug, known) for slug, _, known in (one.partition(" ") for one in lines))
+
+
+def opening(slug: str) -> str:
+    """Who a shipped persona is, in its first fragment: the description of its advisor."""
+    first = min((FOLDER / slug).glob("*.md"), default=None)
+    return "" if first is None else first.read_text("utf-8").strip()
+
+
+def kernel(advisor: Advisor) -> str:
+    """The persona's text: what the person wrote for it, else the shipped kernel of its slug."""
+    if advisor.prompt and advisor.prompt.strip():
+        return advisor.prompt.strip()
+    described = advisor.description.strip()
+    own = (advisor.slug, content_hash(described)) in openings()
+    whole = shipped().get(advisor.slug) if own else None
+    return whole or described or FALLBACK.format(name=advisor.name)
+
+
+def embodied(advisor: Advisor) -> Advisor:
+    """The same advisor, with its kernel as its identity."""
+    return replace(advisor, prompt=kernel(advisor))
+
 
 RECIPE = "companion"
 COLORS = {"harbor": "#2f6f73", "flint": "#a4502f", "margin": "#5d5a8c"}
@@ -24,22 +78,26 @@ ABOUT = {
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """Somebody to talk to, made or not, and the conversation with it that was spoken in last."""
+    """Somebody to talk to alone."""
 
     slug: str
     name: str
     about: str
+    """A description for the person who chooses."""
     color: str
     shipped: bool
-    advisor: Advisor | None = None
-    conversation: Conversation | None = None
+    """True if it comes with the program."""
+    advisor_id: str | None = None
+    """None until somebody talks to it."""
+    conversation_id: str | None = None
+    """The conversation with it alone that was spoken in last."""
 
 
 def personas(tx: Tx) -> list[Persona]:
     """Those that come with the program, then the advisors that somebody talks to alone."""
     ours = [*ABOUT, *(slug for slug in shipped() if slug not in ABOUT)]
     found = [_persona(tx, slug, advisors.find(tx, slug)) for slug in ours]
-    known = {one.advisor.id for one in found if one.advisor is not None}
+    known = {persona.advisor_id for persona in found}
     for one in conversations.sole_advisors(tx, RECIPE):
         advisor = None if one in known else advisors.find(tx, one)
         if advisor is not None:
@@ -54,7 +112,8 @@ def _persona(tx: Tx, slug: str, advisor: Advisor | None) -> Persona:
     as_it_came = ours and kernel(advisor) == shipped()[slug]
     about = ABOUT.get(slug, "") if as_it_came else advisor.description
     talk = _latest(tx, advisor)
-    return Persona(advisor.slug, advisor.name, about, advisor.color, ours, advisor, talk)
+    talk_id = None if talk is None else talk.id
+    return Persona(advisor.slug, advisor.name, about, advisor.color, ours, advisor.id, talk_id)
 
 
 def find_or_make(tx: Tx, key: str, now: int) -> Advisor:

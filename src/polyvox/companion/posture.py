@@ -6,10 +6,10 @@ running; after three hours without a word it is forgotten.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
-from polyvox.companion.reading import Level, Posture, Reading, Risk
-from polyvox.companion.sentences import sentences
+from polyvox.companion.gate import Gated, Level, Posture, Reading, Risk
 
 SURE = 0.75
 HOURS = 3
@@ -56,6 +56,15 @@ def rested(stance: Stance, now: int) -> Stance:
     return Stance() if stance.at and now - stance.at > HOURS * HOUR else stance
 
 
+def stance_after(before: Stance, gated: Gated, now: int) -> tuple[Stance, str]:
+    """How a persona holds itself after a message, and why."""
+    if gated.open:
+        return settle(before, gated.reading, now)
+    if gated.model is None:
+        return Stance(at=now), "no gate"
+    return replace(rested(before, now), at=now), "held: the gate did not read"
+
+
 def last_question(text: str | None) -> str:
     """The last question in what the companion said before: not to be asked again at once."""
     asked = [one for one in sentences(text or "") if one.rstrip("'\"”’)").endswith(("?", "？"))]
@@ -65,3 +74,25 @@ def last_question(text: str | None) -> str:
 def is_night(hour: int) -> bool:
     """Between midnight and five, local time, it asks for less."""
     return 0 <= hour < 5
+
+
+# -- sentences, as far as punctuation tells them apart ---------------------------------------------
+
+_END = re.compile(
+    r"""(?!(?<=\b\w)\.\s+[^\W\d_a-z]\w)(?!(?<=\w\.\w)\.\s+[a-z])
+    (?<!\b(?:Dr|Mr|Ms|St|vs))(?<!\b(?:Mrs|etc))
+    [.!?…]+['"”’)]*(?=\s|$)
+    | [。！？] | \n\s*(?=\n|[-*•]|\d+[.)])""",
+    re.VERBOSE,
+)
+"""The end of a sentence (no initial, no "p.m. today"), or of a line that is one of several."""
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, each with its mark at the end; the last one may have none."""
+    found, at = [], 0
+    for end in _END.finditer(text):
+        found.append(text[at : end.end()].strip())
+        at = end.end()
+    found.append(text[at:].strip())
+    return [one for one in found if one]

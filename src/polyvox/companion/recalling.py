@@ -12,23 +12,85 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import date, tzinfo
 
-from polyvox.companion import sheet
 from polyvox.companion.gate import Gated
-from polyvox.companion.sheet import Found
+from polyvox.companion.texts import text
+from polyvox.context.words import quoted
 from polyvox.errors import PolyvoxError
-from polyvox.memory.moment import day_of
 from polyvox.memory.packets import Entity, QueryReply, Recalled
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remembering import RELEVANT, Lookup, MemoryService
 from polyvox.memory.running import Heard, recalled
 from polyvox.memory.statements import plain
-from polyvox.memory.times import times_in
-from polyvox.memory.trace import RecallTrace
+from polyvox.memory.tell import RecallTrace
+from polyvox.memory.times import day_of, times_in
 from polyvox.memory.words import STOP, names_in, words_of
-from polyvox.store.fold import fold
+from polyvox.store.search import fold
 from polyvox.values import Scope
+
+# -- the Recall Sheet: what was looked up for a turn, with dates and sources, quoted as data -------
+# Pure. A sheet that found nothing is one honest line, and only where it was asked for.
+
+MOST = 3
+"""Facts, and entities, of one sheet."""
+LONGEST = 300
+"""Characters of one fact."""
+HEAD = "[SUPPLEMENTAL_CONTEXT]"
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+"""In English, wherever this machine is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something recalled: its words, when they were said, and where they come from."""
+
+    text: str
+    on: date | None
+    source: str
+    """For instance: they said, you said, a note."""
+    until: date | None = None
+    """Since when it is no longer so."""
+
+
+def sheet(query: str, facts: Sequence[Found], entities: Sequence[str]) -> str:
+    """The block for what was found."""
+    if not facts and not entities:
+        return ""
+    lines = [HEAD, f"Looked up: {quoted(query)}. {text('recall/sheet')}"]
+    lines += [_line(one) for one in facts[:MOST]]
+    lines += [f"- about: {quoted(one[:LONGEST])}" for one in entities[:MOST]]
+    return "\n".join(lines)
+
+
+def nothing() -> str:
+    """Asked for, looked up, not there."""
+    return f"{HEAD}\n{text('recall/nothing')}"
+
+
+def not_sought() -> str:
+    """Asked for, in words that nothing can be looked up by."""
+    return f"{HEAD}\n{text('recall/not_sought')}"
+
+
+def unreachable() -> str:
+    """Asked for, and memory could not be asked."""
+    return f"{HEAD}\n{text('recall/unreachable')}"
+
+
+def _line(found: Found) -> str:
+    when = "undated" if found.on is None else _day(found.on)
+    ended = "" if found.until is None else f" (no longer so since {_day(found.until)})"
+    words = found.text if len(found.text) <= LONGEST else f"{found.text[:LONGEST].rstrip()}…"
+    return f"- {when}, {found.source}{ended}: {quoted(words)}"
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
 
 EXPLICIT, AMBIENT = 0.55, 0.80
 MOST_EARLIER = 6
@@ -105,7 +167,7 @@ class Librarian:
     """What the request holds anyway: what is quoted from it is not told again."""
     vetoed: tuple[str, ...] = ()
     """Words that shall not be told."""
-    most: int = sheet.MOST
+    most: int = MOST
     heard: tuple[Heard, ...] = ()
     """What was said earlier in this session and is not in the request."""
     until: float | None = None
@@ -134,7 +196,7 @@ class Librarian:
 
     def no_query(self, explicit: bool = False) -> Sought:
         """What came of a message that names nothing."""
-        return Sought(sheet.not_sought() if explicit else "", "no query", explicit)
+        return Sought(not_sought() if explicit else "", "no query", explicit)
 
     def sought(
         self, words: str, reply: QueryReply | None, degrade: str | None, *, explicit: bool = False
@@ -150,7 +212,7 @@ class Librarian:
             items = sorted([*earlier, *others], key=lambda one: -(one.relevance or 0.0))
             reply = replace(there, items=tuple(items))
         if reply is None:
-            text = sheet.unreachable() if explicit else ""
+            text = unreachable() if explicit else ""
             return Sought(text, "unreachable", explicit, degrade=degrade)
         allowed = self._allowed(reply.items)
         new = self._new(allowed)
@@ -159,12 +221,12 @@ class Librarian:
         hidden = len(new) < len(reply.items)
         entities = self._entities(reply.entities, words, kept, hidden)[: self.most]
         if kept or entities:
-            text = sheet.sheet(words, [self._told(one) for one in kept], entities)
+            text = sheet(words, [self._told(one) for one in kept], entities)
             count = len(kept) or len(entities)
             return Sought(text, "found", explicit, count, best, degrade, len(entities))
         if len(new) < len(allowed) and any(_relevant(one, words) for one in allowed):
             return Sought("", "told already", explicit, 0, best, degrade)
-        text = sheet.nothing() if explicit else ""
+        text = nothing() if explicit else ""
         return Sought(text, "nothing found", explicit, 0, best, degrade)
 
     async def threads(self, message: str) -> tuple[tuple[str, ...], str | None]:

@@ -16,6 +16,7 @@ import msgspec
 
 from polyvox.companion import blocks
 from polyvox.context.recipe import Recipe
+from polyvox.context.words import quoted
 from polyvox.errors import PolyvoxError
 from polyvox.memory.packets import ItemKind, StartItem, Stated
 from polyvox.memory.remembering import MemoryService, Start, standing_in
@@ -23,7 +24,6 @@ from polyvox.memory.remote import Degrade
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.memory.veto import LINES, NO_VETO, Veto
-from polyvox.quote import quoted
 from polyvox.resources import Resources
 from polyvox.store.database import Tx
 from polyvox.values import Recall, Scope
@@ -147,7 +147,7 @@ async def opened(
     cloud: bool,
 ) -> Opened:
     """What a session started with: kept, else asked for within its budget."""
-    veto = Veto.of(kept.vetoed) if kept is not None else NO_VETO
+    veto = Veto(frozenset(kept.vetoed)) if kept is not None else NO_VETO
     before = packet_of(kept)
     if before is not None and (before.cloud or not cloud):
         return Opened(before.start, "cached", before.cloud, veto)

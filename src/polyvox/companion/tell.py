@@ -12,34 +12,41 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from polyvox.companion import blocks, deferred, handover, ops, overlays, starting
-from polyvox.companion.blocks import Parts
-from polyvox.companion.excerpts import brief_of, loops_of, ops_of, profile_of, tug_of
-from polyvox.companion.gate import Gated
-from polyvox.companion.gating import judged, messages_of, read_message, stance_after
-from polyvox.companion.kernel import kernel
+from polyvox.companion import blocks, ops, overlays, starting
+from polyvox.companion.blocks import Parts, brief_of, loops_of, ops_of, profile_of, tug_of
+from polyvox.companion.gate import Gated, judged, messages_of, read_message
 from polyvox.companion.overlays import Moment, Rites
-from polyvox.companion.posture import Stance
+from polyvox.companion.personas import kernel
+from polyvox.companion.posture import Stance, stance_after
 from polyvox.companion.recalling import Librarian, Sought
 from polyvox.companion.starting import Opened
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
-from polyvox.memory.earlier import heard_of, unread_of
-from polyvox.memory.moment import at, zone_of
 from polyvox.memory.packets import QueryReply
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remembering import Lookup, MemoryService, NoMemory, Services
 from polyvox.memory.remote import LATE, Got
+from polyvox.memory.running import heard_of, unread_of
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept, Mark, Marks
-from polyvox.memory.tell import AdvisorView, Blocks, Told, TurnView
-from polyvox.memory.trace import PostureTrace, Runtime, Trace, left_out
+from polyvox.memory.tell import (
+    AdvisorView,
+    Blocks,
+    PostureTrace,
+    Runtime,
+    Told,
+    Trace,
+    TurnView,
+    unsent_blocks,
+)
+from polyvox.memory.times import at, zone_of
 from polyvox.resources import Resources
-from polyvox.store import conversations, ratios, usage
+from polyvox.store import conversations, usage
 from polyvox.store.database import Tx
 from polyvox.store.threads import (
     Need,
@@ -126,22 +133,20 @@ class CompanionMemory:
     def look(self, tx: Tx, view: TurnView) -> TurnView:
         """Read what is stored of the turn and before it. In an exchange a persona is told
         nothing."""
-        return view if view.round else replace(view, seen=_see(tx, view))
+        return view if view.round else replace(view, tell=partial(self._tell, _see(tx, view)))
 
-    async def tell(self, view: TurnView) -> Told:
+    async def _tell(self, seen: _Seen, view: TurnView) -> Told:
         """Decide what each persona is told in this turn, and keep why."""
-        if view.round:
-            return Told()
-        resources, clock = self.resources, view.seen.clock
+        resources, clock = self.resources, seen.clock
         memory = self.services.of(view.recipe)
         memory = memory.here() if view.imagined else memory
-        made = await _ready(resources, memory, view, clock)
+        made = await _ready(resources, memory, view, seen)
         for last in () if view.imagined else (*[False] * TRIES, True):
             if await _keep(resources, view, made, clock, last=last):
                 break
-            seen = await resources.database.read(lambda tx: _see(tx, view), view.scope)
-            seen = replace(seen, kept=made.seen.kept)  # what the packet was read with
-            made = await _decide_all(resources, memory, view, seen, made.gated, made.begun, clock)
+            anew = await resources.database.read(lambda tx: _see(tx, view), view.scope)
+            anew = replace(anew, kept=made.seen.kept)  # what the packet was read with
+            made = await _decide_all(resources, memory, view, anew, made.gated, made.begun, clock)
 
         def unsay(tx: Tx) -> None:
             _unsay(tx, view, made, resources.clock())
@@ -201,20 +206,14 @@ def _unsay(tx: Tx, view: TurnView, made: Ready, now: int) -> None:
     _put_states(tx, view, made, made.unsaid, now)
 
 
-async def _ready(
-    resources: Resources, memory: MemoryService, view: TurnView, clock: _Clocked
-) -> Ready:
-    seen: _Seen = view.seen
-    cloud = starting.leaves(resources, view.recipe, _models(view))
+async def _ready(resources: Resources, memory: MemoryService, view: TurnView, seen: _Seen) -> Ready:
+    clock = seen.clock
+    cloud = starting.leaves(resources, view.recipe, [one.facts.id for one in view.advisors])
     gated, begun = await asyncio.gather(
-        _no_gate() if view.imagined else _gate(resources, view, seen.threads[0], clock),
+        _gate(resources, view, seen.threads[0], clock),
         _start(resources, memory, view, seen.kept, cloud, clock),
     )
     return await _decide_all(resources, memory, view, seen, gated, begun, clock)
-
-
-def _models(view: TurnView) -> list[str]:
-    return [one.facts.id for one in view.advisors]
 
 
 async def _decide_all(
@@ -237,8 +236,20 @@ async def _decide_all(
     used = replace(start, startbrief=None, brief=None, daily=None) if corrected else start
     again = seen.marks.reinjected
     until = asyncio.get_running_loop().time() + resources.settings.memory.recall_seconds
-    here = _Place(seen.number, seen.first, look, until)
-    cut = blocks.left_out(standing)
+    here = _Place(
+        seen.number,
+        seen.first,
+        look,
+        until,
+        fetch="invalidated" if corrected else opened.how,
+        fell_back=opened.fell_back,
+        degrades=(
+            *opened.degrades,
+            standing_degrade,
+            blocks.left_out(standing),
+            gated.degrade and f"gate: {gated.degrade}",
+        ),
+    )
     states, traces, unsaid, told = [], [], [], []
     trimmed = replace(opened, start=used)
     for one, thread, state in zip(view.advisors, seen.threads, seen.states, strict=True):
@@ -250,24 +261,7 @@ async def _decide_all(
             made.add("reinjected")
         states.append(decided.state)
         unsaid.append(decided.unsaid)
-        trace = decided.trace
-        degrades = [
-            *opened.degrades,
-            standing_degrade,
-            cut,
-            gated.degrade and f"gate: {gated.degrade}",
-            trace.recall and trace.recall.degrade,
-        ]
-        fetch = "invalidated" if corrected else opened.how
-        trace = msgspec.structs.replace(
-            trace,
-            startbrief_runtime=msgspec.structs.replace(
-                trace.startbrief_runtime, startbrief_fetch=fetch
-            ),
-            startbrief_fallback=start.startbrief is None and start.brief is not None,
-            degrades=tuple(each for each in degrades if each),
-        )
-        traces.append(trace)
+        traces.append(decided.trace)
     return Ready(seen, gated, begun, sorted(made), states, traces, told, unsaid)
 
 
@@ -278,7 +272,8 @@ def _json(value: Any) -> str:  # noqa: ANN401 - whatever JSON can hold
 def _see(tx: Tx, view: TurnView) -> _Seen:
     clock, turn = _Clocked(), view.turn
     needs = [
-        Need(one.thread.advisor, REACH, ratios.ratio(tx, one.facts.id)) for one in view.advisors
+        Need(one.thread.advisor, REACH, usage.token_ratio(tx, one.facts.id))
+        for one in view.advisors
     ]
     threads = [
         replace(one, past=(*unread_of(tx, turn, one), *one.past))
@@ -304,16 +299,14 @@ def _states(tx: Tx, view: TurnView) -> list[State]:
 
 
 async def _gate(resources: Resources, view: TurnView, thread: Thread, clock: _Clocked) -> Gated:
+    if view.imagined:
+        return Gated()
     since = time.perf_counter()
     model = view.advisors[0].facts.id
     found = await read_message(resources, view.scope, view.turn, thread, model)
     if found.model is not None:
         clock.mark("gate", since)
     return found
-
-
-async def _no_gate() -> Gated:
-    return Gated()
 
 
 async def _start(
@@ -361,6 +354,12 @@ class _Place:
     """Where to look things up, if anywhere."""
     until: float
     """By when, for everybody who answers, by the loop's clock."""
+    fetch: str
+    """Where the session's start came from."""
+    fell_back: bool
+    """There was a plain brief instead of a startbrief."""
+    degrades: tuple[str | None, ...]
+    """What was not to be had so far, where anything."""
 
 
 class _Late(NoMemory):
@@ -396,14 +395,14 @@ async def _decide(
     moment = Moment(view.session, number, local, tug_of(start))
     overlay = overlays.choose(moment, reading, state.rites, gated=gated.open)
     brief = brief_of(start)
-    carried = handover.carry(brief, number, here.first, reading, again)
+    carried = blocks.carry(brief, number, here.first, reading, again)
     daily = start.daily
     steering, lead = "", blocks.YESTERDAY
     if number == 1 and daily is not None and daily.exists:
         sure = 0.0 if daily.confidence is None else daily.confidence
         lead = blocks.steering_lead(daily.analysis_date, local.date())
         steering = blocks.steering(daily.steering_note or "", sure, daily.quality_flag or "", lead)
-    lines = deferred.lines(
+    lines = blocks.profile_lines(
         profile_of(start.user_model), number, reading, stance.posture, turn.content
     )
     before = next((said.text for said in reversed(messages) if said.role == "assistant"), "")
@@ -459,6 +458,7 @@ async def _decide(
     reinjected = carried.reinjected and "handover" not in gone
     trace = Trace(
         startbrief_used=start.startbrief is not None,
+        startbrief_fallback=here.fell_back,
         startbrief_items_count=opened.items_count,
         bridge_chars=len(brief.bridge),
         startbrief_runtime=Runtime(
@@ -468,6 +468,7 @@ async def _decide(
             bridge_injected=bool(carried.bridge),
             ops_injected=bool(snippet.text),
             ops_source=snippet.source or None,
+            startbrief_fetch=here.fetch,
             reinjection_used=again or reinjected,
         ),
         system_blocks=tuple(block.name for block in made),
@@ -481,6 +482,7 @@ async def _decide(
         ops_reason=snippet.reason,
         user_context=tuple(name for name, _ in lines),
         recall=sought.as_trace(),
+        degrades=tuple(each for each in (*here.degrades, sought.degrade) if each),
     )
     return _Decided(memory, State(stance, rites), State(stance, heard), trace, reinjected)
 
@@ -495,4 +497,4 @@ def _unsent(
         made = compile_request(view.recipe, alone, limits, one.facts, one.params)
     except TooLong:
         return [name for name, _ in thread.memory]
-    return left_out(made.draft)
+    return unsent_blocks(made.draft)

@@ -19,18 +19,24 @@ from polyvox.errors import Conflict, NotFound, StoreError
 from polyvox.memory import daily, extract, facts, loops, summaries
 from polyvox.memory.asking import Asker, prompt
 from polyvox.memory.extract import Batch, Found, Said
-from polyvox.memory.ingest import Ingested, ingest
-from polyvox.memory.moment import at
 from polyvox.memory.remote import RemoteMemory
-from polyvox.memory.tables import companions, derived, episodes, profiles
+from polyvox.memory.tables import companions, derived, episodes
 from polyvox.memory.tables import loops as loop_rows
-from polyvox.memory.tables.episode_rows import EPISODE, View, in_views, stored_of
-from polyvox.memory.tables.remembered import SESSION_BITS, Stored
-from polyvox.memory.transcript import Unfinished, ingest_session, transcript_for
+from polyvox.memory.tables.remembered import (
+    EPISODE,
+    SESSION_BITS,
+    Stored,
+    View,
+    in_views,
+    stored_of,
+)
+from polyvox.memory.times import at
+from polyvox.memory.transcript import Ingested, Unfinished, ingest, ingest_session, transcript_for
 from polyvox.memory.values import Message, Partition
+from polyvox.shapes import shape
 from polyvox.store import jobs, sessions
 from polyvox.store.database import Database, Tx
-from polyvox.store.jobs import Job
+from polyvox.store.jobs import Job, JobState
 from polyvox.store.sessions import INGEST
 from polyvox.values import Scope
 from polyvox.work.worker import Handler, Hopeless
@@ -296,7 +302,7 @@ class Deriving:
             _give_way(tx, partition, session_id, ruled, found, now)
             facts.remember(tx, partition, found.facts)
             loops.add(tx, partition, found.sightings, found.endings)
-            profiles.add(tx, partition, found.entries, now)
+            derived.add(tx, partition, found.entries, now)
 
         await self.database.write(write, scope)
 
@@ -317,7 +323,7 @@ class Deriving:
             companions.drops_held(tx)
             if _words(rest(tx)) == _words(said):  # else it is worked through by somebody, or gone
                 loops.add(tx, partition, found.sightings, found.endings)
-                profiles.add(tx, partition, entries, now)
+                derived.add(tx, partition, entries, now)
 
         await self.database.write(write, scope)
 
@@ -404,9 +410,9 @@ def _give_way(
         loop_rows.remove(tx, partition, sorted(ids), ())
     loop_rows.remove(tx, partition, (), [one.id for one in ruled.endings])
     stale = {one.id for one in ruled.entries} - {one.id for one in found.entries}
-    told = profiles.entries(tx, partition, session_id=session_id)
+    told = derived.entries(tx, partition, session_id=session_id)
     gone = [one.id for one in told if one.id in stale]
-    profiles.remove(tx, partition, gone, now)
+    derived.remove(tx, partition, gone, now)
 
 
 def _still(true: bool) -> None:
@@ -420,3 +426,45 @@ def work_again(tx: Tx, partition: Partition, session_id: str, index: int, now: i
     """Want a message worked through once more, if it was."""
     if derived.take_back_extraction(tx, partition, session_id, index):
         jobs.enqueue_again(tx, EXTRACT, subject_of(partition, session_id), now)
+
+
+# -- jobs as doors show them -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class JobOut:
+    """A piece of background work."""
+
+    id: str
+    kind: str
+    subject: str
+    """The id of what it is about."""
+    session_id: str | None
+    """The session that it is about, where it is about one of yours."""
+    state: JobState
+    attempts: int
+    due_at: int
+    failure: str | None
+    """The reason why its last attempt failed."""
+    created_at: int
+    updated_at: int
+
+    @classmethod
+    def of(cls, job: Job) -> JobOut:
+        """From the value."""
+        return shape(cls, job, session_id=session_of(job))
+
+
+def session_of(job: Job) -> str | None:
+    """The session of the person's own that a job is about."""
+    if job.kind in (INGEST, JUDGE):
+        return job.subject
+    if job.kind not in (EXTRACT, SUMMARISE):
+        return None
+    partition, session_id = parse(job.subject)
+    return session_id if partition == Partition.own(job.scope) else None
+
+
+def subjects_of(scope: Scope, session_id: str) -> tuple[str, str]:
+    """The subjects of the jobs about a session."""
+    return session_id, subject_of(Partition.own(scope), session_id)

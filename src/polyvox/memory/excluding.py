@@ -15,7 +15,7 @@ from dataclasses import replace
 from polyvox.errors import NotFound
 from polyvox.memory import derive, facts
 from polyvox.memory.repeats import Derived
-from polyvox.memory.tables import companions, derived, episodes, profiles, sources
+from polyvox.memory.tables import companions, derived, episodes, remembered
 from polyvox.memory.tables import facts as fact_rows
 from polyvox.memory.tables import loops as loop_rows
 from polyvox.memory.values import Episode, Partition
@@ -55,7 +55,7 @@ def follow(tx: Tx, turn: Turn, answers: Sequence[Answer], now: int) -> None:
     own = Partition.own(tx.scope)
     out = {f"u{turn.id}": turn.excluded}
     out |= {f"a{one.id}": turn.excluded or one.excluded for one in answers}
-    places = sources.places(tx, own, out)
+    places = remembered.places(tx, own, out)
     for session_id, index, ref in places:
         with suppress(NotFound):  # it was forgotten
             mark(tx, own, session_id, index, now, excluded=out[ref])
@@ -87,7 +87,7 @@ def _work_through(tx: Tx, partition: Partition, one: Episode, now: int) -> None:
         *fact_rows.of_session(tx, partition, name),
         *loop_rows.sightings(tx, partition, session_id=name),
         *loop_rows.endings(tx, partition, session_id=name),
-        *profiles.entries(tx, partition, session_id=name),
+        *derived.entries(tx, partition, session_id=name),
     ]
     if one.role == "user" and all(each.index != one.index for each in known):
         derive.work_again(tx, partition, name, one.index, now)

@@ -15,13 +15,13 @@ from datetime import UTC, date, tzinfo
 from functools import partial
 from typing import get_args
 
-from polyvox.memory import loops, profile, rules
+from polyvox.memory import loops, rules, statements
 from polyvox.memory.asking import Table, number_of, rows_of, text_of
-from polyvox.memory.facts import about, id_of, line_of
-from polyvox.memory.statements import plain
+from polyvox.memory.facts import about, line_of
+from polyvox.memory.statements import id_of, plain
+from polyvox.memory.tables.derived import Entry
 from polyvox.memory.tables.facts import Fact
 from polyvox.memory.tables.loops import Ended, Horizon, LoopType, Sighting
-from polyvox.memory.tables.profiles import Entry
 from polyvox.memory.times import date_of
 from polyvox.memory.values import Episode
 from polyvox.memory.words import words_of
@@ -106,7 +106,7 @@ def by_rules(said: Sequence[Said], zone: tzinfo | None = UTC, *, with_loops: boo
             seen, over = loops.found_in(one.episode, one.at, one.cloud, zone)
             found.sightings += seen
             found.endings += over
-        found.entries += profile.heard(one.episode, one.at, one.cloud)
+        found.entries += statements.heard(one.episode, one.at, one.cloud)
     return found
 
 
@@ -246,7 +246,7 @@ def _loop(zone: tzinfo | None, found: Found, row: Table, one: Said, quote: str) 
             horizon=_HORIZONS.get(text_of(row, "horizon")) or rules.horizon_of(due, today, quote),
             due=due,
             cloud=one.cloud,
-            domain=domain if domain in profile.DOMAINS else "general",
+            domain=domain if domain in statements.DOMAINS else "general",
             importance=round(number_of(row, "importance", 1, 5, 3)),
             urgency=round(number_of(row, "urgency", 1, 5, 3)),
             tags=_tags(row.get("tags")),
@@ -260,13 +260,13 @@ def _entry(found: Found, row: Table, one: Said, quote: str) -> bool:
     place, text, item = text_of(row, "field"), text_of(row, "text"), text_of(row, "item", 80)
     if place not in _PROFILE_FIELDS or not text:
         return False
-    if place == "north_star" and plain(item) not in profile.DOMAINS:
+    if place == "north_star" and plain(item) not in statements.DOMAINS:
         item = "general"
     if place == "key_relationships" and not item:
         return False
     stated = row.get("stated") is not False
     found.entries.append(
-        profile.said(
+        statements.said(
             one.episode,
             one.at,
             place=place,
@@ -288,7 +288,7 @@ def _instruction(found: Found, row: Table, one: Said, quote: str) -> bool:
     if not set(words_of(text)) <= set(words_of(one.episode.text)):
         text = quote[:300]  # it is told as their own words
     found.entries.append(
-        profile.said(
+        statements.said(
             one.episode, one.at, place="instructions", text=text, quote=quote, cloud=one.cloud
         )
     )

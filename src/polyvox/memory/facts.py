@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta, tzinfo
 
-from polyvox.ids import content_hash
 from polyvox.memory import rules
-from polyvox.memory.statements import Statement, history, key_of, plain
+from polyvox.memory.statements import Statement, history, id_of, key_of, plain
 from polyvox.memory.tables import claims
 from polyvox.memory.tables import facts as rows
 from polyvox.memory.tables.facts import Fact, Precision
@@ -55,11 +54,6 @@ def line_of(subject: str, attribute: str, text: str, owner: str | None) -> str:
     return json.dumps(
         key_of(Statement("", subject, attribute, text, 0, owner=owner)), ensure_ascii=False
     )
-
-
-def id_of(*parts: object) -> str:
-    """An id that the same thing gets every time."""
-    return content_hash(json.dumps(parts, ensure_ascii=False))
 
 
 def about(words: str, said_at: int, zone: tzinfo | None = UTC) -> tuple[Span, Precision] | None:

@@ -16,17 +16,15 @@ from pathlib import Path
 from typing import Literal
 
 from polyvox.errors import Invalid, NotFound
-from polyvox.memory import derive, facts, loops, profile, repeats
-from polyvox.memory.profile import LISTS
+from polyvox.memory import derive, facts, loops, repeats, statements
 from polyvox.memory.repeats import Derived, Words
-from polyvox.memory.statements import plain
-from polyvox.memory.tables import derived, episodes, profiles
+from polyvox.memory.statements import LISTS, plain
+from polyvox.memory.tables import derived, episodes
 from polyvox.memory.tables import facts as fact_rows
 from polyvox.memory.tables import loops as loop_rows
-from polyvox.memory.tables.derived import Daily, Summary
+from polyvox.memory.tables.derived import Daily, Entry, Summary
 from polyvox.memory.tables.facts import Fact
 from polyvox.memory.tables.loops import Ended, Sighting
-from polyvox.memory.tables.profiles import Entry
 from polyvox.memory.tables.redaction import Found
 from polyvox.memory.transcript import known_sources
 from polyvox.memory.values import Episode, Partition
@@ -123,7 +121,7 @@ class _Walk:
             sightings += [s for s in seen if every or (session_id, s.index) in places]
             over = loop_rows.endings(tx, part, session_id=session_id)
             endings += [e for e in over if every or (session_id, e.index) in places]
-            heard = profiles.entries(tx, part, session_id=session_id)
+            heard = derived.entries(tx, part, session_id=session_id)
             entries += [e for e in heard if every or (session_id, e.index) in places]
         gone |= {one.id: one for one in self._corrections(list(gone))}
         entries += [one for one in chosen.lines if one not in entries]
@@ -321,7 +319,7 @@ class _Walk:
 
     def _lines(self, entry_id: str) -> list[Entry]:
         """An entry, and everything that was ever entered at its place."""
-        every = profile.entries(self.tx, self.partition)
+        every = statements.entries(self.tx, self.partition)
         for one in every:
             if one.id == entry_id:
                 return [e for e in every if (e.field, e.item) == (one.field, one.item)]
@@ -345,21 +343,21 @@ class _Walk:
             *fact_rows.every(tx, part),
             *seen,
             *(one for one in loop_rows.endings(tx, part) if one.topic not in topics),
-            *profiles.entries(tx, part),
+            *derived.entries(tx, part),
         ]
         return [one for one in every if one.id not in gone]
 
     def _without_others(self, more: Sequence[Entry], gone: Sequence[Entry]) -> list[Entry]:
         """Without retractions of lines that stay: they would hold again."""
         ids = {one.id for one in (*more, *gone)}
-        every = profiles.entries(self.tx, self.partition)
+        every = derived.entries(self.tx, self.partition)
         stay = {(e.field, e.item) for e in every if e.id not in ids and not e.retracts}
         return [one for one in more if not one.retracts or (one.field, one.item) not in stay]
 
     def _by_hand(self, entries: Sequence[Entry]) -> list[Entry]:
         """What was made by hand of lines that are known by their own words or a name, of which
         nothing else is left: that they were taken back, or what they were reworded to."""
-        every = profiles.entries(self.tx, self.partition)
+        every = derived.entries(self.tx, self.partition)
         found = {one.id: one for one in entries}
         ahead = [one for one in entries if one.field in (*LISTS, "key_relationships")]
         while ahead:
@@ -434,7 +432,7 @@ def _forget(tx: Tx, partition: Partition, chosen: _Chosen, now: int, zone: tzinf
     loop_rows.remove(
         tx, partition, [one.id for one in going.sightings], [one.id for one in going.endings]
     )
-    profiles.remove(tx, partition, [one.id for one in going.entries], now)
+    derived.remove(tx, partition, [one.id for one in going.entries], now)
     derived.drop_summaries(tx, partition, "session", [one.subject for one in going.summaries])
     derived.drop_daily(tx, partition, [one.day for one in going.days])
     for session_id in going.sessions:

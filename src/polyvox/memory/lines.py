@@ -8,12 +8,20 @@ must not go to a cloud model stays so in other words.
 from __future__ import annotations
 
 from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.memory import profile
-from polyvox.memory.facts import id_of
-from polyvox.memory.profile import DOMAINS, FIELDS, LISTS, LONGEST, MOST_ITEMS, Line, Profile
-from polyvox.memory.statements import plain
-from polyvox.memory.tables import profiles as rows
-from polyvox.memory.tables.profiles import Entry
+from polyvox.memory import statements
+from polyvox.memory.statements import (
+    DOMAINS,
+    FIELDS,
+    LISTS,
+    LONGEST,
+    MOST_ITEMS,
+    Line,
+    Profile,
+    id_of,
+    plain,
+)
+from polyvox.memory.tables import derived as rows
+from polyvox.memory.tables.derived import Entry
 from polyvox.memory.values import Partition
 from polyvox.store.database import Tx
 
@@ -21,7 +29,7 @@ from polyvox.store.database import Tx
 def add(tx: Tx, partition: Partition, place: str, item: str, text: str, now: int) -> Profile:
     """Write a line at a place; where there is room for one only, in place of what stood there.
     `item` is the domain of a north star or the name of a person."""
-    lines = profile.lines_of(profile.entries(tx, partition))
+    lines = statements.lines_of(statements.entries(tx, partition))
     name = _item(place, item, _checked(place, text))
     there = lines.get(place, ())
     old = next((one for one in there if one.item == name), None)
@@ -34,7 +42,7 @@ def add(tx: Tx, partition: Partition, place: str, item: str, text: str, now: int
     at = _moment(tx, partition, now)
     made = _entry(place, name, text, at, cloud=old is None or old.cloud)
     rows.add(tx, partition, [made], now)
-    return profile.read(tx, partition)
+    return statements.read(tx, partition)
 
 
 def change(tx: Tx, partition: Partition, line_id: str, text: str, now: int) -> Profile:
@@ -42,14 +50,14 @@ def change(tx: Tx, partition: Partition, line_id: str, text: str, now: int) -> P
     place, old = _find(tx, partition, line_id)
     text = _checked(place, text)
     if text == old.text:
-        return profile.read(tx, partition)
+        return statements.read(tx, partition)
     at = _moment(tx, partition, now)
-    name = profile.item_of(place, text) if place in LISTS else old.item
+    name = statements.item_of(place, text) if place in LISTS else old.item
     made = [_entry(place, name, text, at, cloud=old.cloud)]
     if name != old.item:
         made.append(_entry(place, old.item, None, at))
     rows.add(tx, partition, made, now)
-    return profile.read(tx, partition)
+    return statements.read(tx, partition)
 
 
 def take_back(tx: Tx, partition: Partition, line_id: str, now: int) -> Profile:
@@ -57,11 +65,11 @@ def take_back(tx: Tx, partition: Partition, line_id: str, now: int) -> Profile:
     place, old = _find(tx, partition, line_id)
     at = _moment(tx, partition, now)
     rows.add(tx, partition, [_entry(place, old.item, None, at)], now)
-    return profile.read(tx, partition)
+    return statements.read(tx, partition)
 
 
 def _find(tx: Tx, partition: Partition, line_id: str) -> tuple[str, Line]:
-    for place, lines in profile.lines_of(profile.entries(tx, partition)).items():
+    for place, lines in statements.lines_of(statements.entries(tx, partition)).items():
         for one in lines:
             if one.id == line_id:
                 return place, one
@@ -73,7 +81,7 @@ def _find(tx: Tx, partition: Partition, line_id: str) -> tuple[str, Line]:
 
 def _moment(tx: Tx, partition: Partition, now: int) -> int:
     """Later than everything that stands in the profile: a change by hand holds."""
-    return max([now, *(one.said_at + 1 for one in profile.entries(tx, partition))])
+    return max([now, *(one.said_at + 1 for one in statements.entries(tx, partition))])
 
 
 def _entry(place: str, item: str, text: str | None, at: int, *, cloud: bool = True) -> Entry:
@@ -102,4 +110,4 @@ def _item(place: str, item: str, text: str) -> str:
         )
     if place == "key_relationships" and not name:
         raise Invalid("A person needs a name.", "Say who it is.", param="item")
-    return profile.item_of(place, text, item=name)
+    return statements.item_of(place, text, item=name)

@@ -15,12 +15,12 @@ from polyvox.errors import Invalid
 from polyvox.memory import facts
 from polyvox.memory.daily import bounds
 from polyvox.memory.facts import Known
-from polyvox.memory.moment import at
 from polyvox.memory.recall import Source, recall
 from polyvox.memory.tables import derived, episodes
 from polyvox.memory.tables import facts as rows
 from polyvox.memory.tables.derived import Daily, Summary
 from polyvox.memory.tables.facts import Fact
+from polyvox.memory.times import at
 from polyvox.memory.values import Episode, Partition
 from polyvox.store.database import Tx
 from polyvox.values import Scope

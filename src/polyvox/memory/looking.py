@@ -22,9 +22,8 @@ from polyvox.memory.ranking import (
     spans_of,
     with_those_beside,
 )
-from polyvox.memory.tables import claims, episode_rows, shelves
-from polyvox.memory.tables.episode_rows import View
-from polyvox.memory.tables.remembered import SESSION_BITS
+from polyvox.memory.tables import claims, remembered, shelves
+from polyvox.memory.tables.remembered import SESSION_BITS, View
 from polyvox.memory.tables.shelves import SHARED, Shelf, Stock
 from polyvox.memory.times import Span
 from polyvox.memory.values import Claim, Partition
@@ -133,7 +132,7 @@ class Look:
         chosen: list[dict[int, Text]] = [{} for _ in sights]
         places = [one.places for one in sights]
         hidden = [one.hidden for one in sights]
-        rows = episode_rows.glances(self.tx, self.partition, reading.views, self.as_of)
+        rows = remembered.glances(self.tx, self.partition, reading.views, self.as_of)
         for doc, at, terms, owner, role, cloud, pinned in rows:
             place, text = (owner, role, bool(cloud)), None
             for reader in reading.readers(doc):

@@ -15,8 +15,8 @@ from typing import Literal
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.memory import rules
-from polyvox.memory.facts import id_of
 from polyvox.memory.likeness import Endings, Group, groups, joined
+from polyvox.memory.statements import id_of
 from polyvox.memory.tables import episodes
 from polyvox.memory.tables import loops as rows
 from polyvox.memory.tables.loops import Ended, Ending, Horizon, LoopType, Sighting

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from typing import TypeVar, get_args
 
-from polyvox.memory.moment import depth_of
+from polyvox.context.words import unstructured
 from polyvox.memory.packets import (
     Brief,
     BriefEvidence,
@@ -35,8 +35,8 @@ from polyvox.memory.packets import (
     TimeContext,
     UserModel,
 )
+from polyvox.memory.times import depth_of
 from polyvox.memory.values import Evidence, Role
-from polyvox.quote import unstructured
 
 LONGEST = 4000
 """Characters of one text; the rest is left out."""

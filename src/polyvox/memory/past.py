@@ -14,13 +14,13 @@ from datetime import UTC, date, timedelta, tzinfo
 from itertools import islice
 from typing import NamedTuple
 
-from polyvox.memory import facts, loops, profile
-from polyvox.memory.moment import Past, at
+from polyvox.memory import facts, loops, statements
 from polyvox.memory.packets import Daily
-from polyvox.memory.profile import Profile
 from polyvox.memory.rules import loops_in
 from polyvox.memory.startbrief import Known, OpenLoop, Said
-from polyvox.memory.tables import derived, episode_rows, episodes
+from polyvox.memory.statements import Profile
+from polyvox.memory.tables import derived, episodes, remembered
+from polyvox.memory.times import Past, at
 from polyvox.memory.values import Partition
 from polyvox.store import sessions
 from polyvox.store.database import Tx
@@ -55,7 +55,7 @@ def read(
 ) -> Found:
     """What is known as a session starts. `cloud`: it may be shown to a cloud model. Without
     `whole`, as much as a startbrief needs: no facts and no summaries."""
-    stored = episode_rows.persons_words(tx, partition, now + 1, MESSAGES)
+    stored = remembered.persons_words(tx, partition, now + 1, MESSAGES)
     said = tuple(
         Said(one.id, one.session_id, one.text, at)
         for one, at, may_leave in reversed(stored)
@@ -63,7 +63,7 @@ def read(
     )
     new = derived.unread(tx, partition, [(one.session_id, one.index) for one, *_ in stored])
     unread = {f"{name}#{index}" for name, index in new}
-    person = profile.read(tx, partition, now, cloud=cloud, without=session_id)
+    person = statements.read(tx, partition, now, cloud=cloud, without=session_id)
     focus = person.one("current_focus")
     known = Known(
         now=now,

@@ -6,25 +6,31 @@ too. Names in it are those that occur in what was found, nothing is made up abou
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, tzinfo
 
 from polyvox.errors import Invalid
-from polyvox.memory.recall import MOST_ITEMS, NOTHING, PERSON, Exclude, Reader, Source, recall
+from polyvox.memory.recall import (
+    MOST_ITEMS,
+    NOTHING,
+    PERSON,
+    Entity,
+    Exclude,
+    Reader,
+    Source,
+    entities_in,
+    recall,
+)
 from polyvox.memory.tables import episodes
+from polyvox.memory.times import iso
 from polyvox.memory.values import Evidence, Item, Partition
-from polyvox.memory.words import names_in, speaker_of
 from polyvox.store.database import Tx
-from polyvox.store.fold import fold
 
-MOST_ENTITIES = 10
 LONGEST_QUERY = 10_000
 
 BESIDE = 20
 """So far from a message what was said just before and after it is looked for."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +46,6 @@ class Query:
     as_of: int | None = None
     include_history: bool = False
     max_tokens: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A name that occurs in what was found."""
-
-    uuid: str
-    name: str
-    items: int
-    """In how many of the items."""
-    last_at: int | None
-
-    @property
-    def summary(self) -> str:
-        """What can be said of it for certain."""
-        last = "" if self.last_at is None else f", last on {_iso(self.last_at)[:10]}"
-        return f"{self.name}: named in {self.items} of the results{last}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +112,6 @@ def shape(found: Answer) -> dict[str, object]:
     }
 
 
-def entities_in(partition: Partition, items: Sequence[Item]) -> tuple[Entity, ...]:
-    """The names in what was found, the most frequent first."""
-    whole = "\n".join(item.text for item in items)
-    labels = {speaker_of(item.text) for item in items} - {""}
-    names = {fold(name).strip(): name for name in [*labels, *names_in(whole)]}
-    found = []
-    for bare, name in names.items():
-        holders = [
-            item for item in items if f" {bare} " in f" {' '.join(fold(item.text).split())} "
-        ]
-        if not holders:
-            continue
-        times = [item.valid_from for item in holders if item.valid_from is not None]
-        key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{partition.key}{bare}"))
-        found.append(Entity(key, name, len(holders), max(times, default=None)))
-    found.sort(key=lambda one: (-one.items, -(one.last_at or 0), one.name))
-    return tuple(found[:MOST_ENTITIES])
-
-
 def _check(query: Query) -> None:
     if not query.query.strip():
         raise Invalid("There is no question.", "Say what to look for.", param="query")
@@ -198,19 +168,11 @@ def _fact(item: Item) -> dict[str, object]:
                 "messageIndex": one.index,
                 "role": one.role,
                 "quote": one.quote,
-                "timestamp": None if one.said_at is None else _iso(one.said_at),
+                "timestamp": None if one.said_at is None else iso(one.said_at),
             }
             for one in item.evidence
         ],
-        "validFrom": None if item.valid_from is None else _iso(item.valid_from),
-        "validTo": None if item.valid_to is None else _iso(item.valid_to),
+        "validFrom": None if item.valid_from is None else iso(item.valid_from),
+        "validTo": None if item.valid_to is None else iso(item.valid_to),
         "status": item.status,
     }
-
-
-def _iso(micros: int) -> str:
-    try:
-        time = _EPOCH + timedelta(microseconds=micros)
-    except OverflowError:
-        return str(micros)  # no calendar has it
-    return time.isoformat(timespec="seconds").replace("+00:00", "Z")

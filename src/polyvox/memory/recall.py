@@ -7,23 +7,22 @@ may not see is not on their shelves; it changes nothing they find, not even the 
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 
 from polyvox.errors import Invalid
-from polyvox.memory.excerpts import excerpt
 from polyvox.memory.looking import Look, Seen, Sight
-from polyvox.memory.ranking import latest, newest_first, rank
-from polyvox.memory.relevance import Scale
+from polyvox.memory.ranking import Scale, excerpt, latest, newest_first, rank
 from polyvox.memory.tables import episodes, shelves
 from polyvox.memory.tables.remembered import SESSION_BITS, Stored
 from polyvox.memory.tables.shelves import SHARED, Shelf
-from polyvox.memory.times import Span, times_in
+from polyvox.memory.times import Span, iso, times_in
 from polyvox.memory.values import Claim, Evidence, Item, Partition
-from polyvox.memory.words import terms_of
+from polyvox.memory.words import names_in, speaker_of, terms_of
 from polyvox.store.database import Tx
-from polyvox.store.fold import fold
+from polyvox.store.search import fold
 
 MOST_ITEMS = 100
 STRETCHES = 20
@@ -329,3 +328,44 @@ def _among(known: Sequence[str], text: str) -> bool:
 
 def _bare(text: str) -> str:
     return " ".join(fold(text).split())
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+MOST_ENTITIES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A name that occurs in what was found."""
+
+    uuid: str
+    name: str
+    items: int
+    """In how many of the items."""
+    last_at: int | None
+
+    @property
+    def summary(self) -> str:
+        """What can be said of it for certain."""
+        last = "" if self.last_at is None else f", last on {iso(self.last_at)[:10]}"
+        return f"{self.name}: named in {self.items} of the results{last}"
+
+
+def entities_in(partition: Partition, items: Sequence[Item]) -> tuple[Entity, ...]:
+    """The names in what was found, the most frequent first."""
+    whole = "\n".join(item.text for item in items)
+    labels = {speaker_of(item.text) for item in items} - {""}
+    names = {fold(name).strip(): name for name in [*labels, *names_in(whole)]}
+    found = []
+    for bare, name in names.items():
+        holders = [
+            item for item in items if f" {bare} " in f" {' '.join(fold(item.text).split())} "
+        ]
+        if not holders:
+            continue
+        times = [item.valid_from for item in holders if item.valid_from is not None]
+        key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{partition.key}{bare}"))
+        found.append(Entity(key, name, len(holders), max(times, default=None)))
+    found.sort(key=lambda one: (-one.items, -(one.last_at or 0), one.name))
+    return tuple(found[:MOST_ENTITIES])

@@ -13,13 +13,13 @@ from datetime import UTC, datetime, tzinfo
 from typing import ClassVar, Protocol
 
 from polyvox.context.recipe import Recipe
+from polyvox.context.words import unstructured
 from polyvox.errors import StoreError
-from polyvox.memory import brief as briefs
-from polyvox.memory import facts, foreign_veto, past, profile
+from polyvox.memory import facts, past, statements
+from polyvox.memory import startbrief as briefs
 from polyvox.memory import veto as vetoing
 from polyvox.memory.embeddings import WORDS_ALONE, Embeddings, Sense
 from polyvox.memory.loops import Loop
-from polyvox.memory.moment import zone_of
 from polyvox.memory.packets import (
     Entity,
     LoopRow,
@@ -31,15 +31,14 @@ from polyvox.memory.packets import (
     Stated,
     UserModel,
 )
-from polyvox.memory.profile import Line, Profile
-from polyvox.memory.query import entities_in
-from polyvox.memory.recall import STRETCHES, Exclude, Reader, Wish, recall_all
+from polyvox.memory.recall import STRETCHES, Exclude, Reader, Wish, entities_in, recall_all
 from polyvox.memory.remote import Degrade, Got, RemoteMemory, SessionStart
 from polyvox.memory.startbrief import Known, startbrief
+from polyvox.memory.statements import Line, Profile
 from polyvox.memory.tell import uses_memory
+from polyvox.memory.times import zone_of
 from polyvox.memory.values import Item, Partition
 from polyvox.memory.veto import NO_VETO, Veto
-from polyvox.quote import unstructured
 from polyvox.resources import Resources
 from polyvox.settings import Settings
 from polyvox.store.database import Database, Tx
@@ -203,7 +202,7 @@ class OwnMemory:
             known, kept, who = past.read(tx, part, now, zone, session_id, cloud=away, whole=False)
             if away != cloud:  # the writer may be told less than those who answer
                 kept = past.live_loops(tx, part, now, cloud=cloud, zone=zone, session_id=session_id)
-                who = profile.read(tx, part, now, cloud=cloud, without=session_id)
+                who = statements.read(tx, part, now, cloud=cloud, without=session_id)
             return known, kept[:LOOPS], who
 
         try:
@@ -230,7 +229,7 @@ class OwnMemory:
     async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:
         """Instructions, what to avoid, and how to call them."""
         part = Partition.own(scope)
-        who = await self.database.read(lambda tx: profile.lines(tx, part, cloud=cloud), scope)
+        who = await self.database.read(lambda tx: statements.lines(tx, part, cloud=cloud), scope)
         return tuple(
             vetoing.told_as(place, one.text)
             for place in vetoing.INSTRUCTIONS
@@ -302,7 +301,7 @@ class RemoteService:
         """Everything at once, within the service's budget."""
         own = Partition.own(scope)
         told = await self.remote.session_start(own, now, session_id, self.timezone() or None)
-        return foreign_veto.without(told, veto)
+        return vetoing.foreign_without(told, veto)
 
     async def standing(self, scope: Scope, *, cloud: bool) -> tuple[str, ...]:  # noqa: ARG002
         """Nothing more than its start told: see `standing_in`."""
@@ -382,7 +381,7 @@ def remote_memory(settings: Settings, transport: Transport) -> RemoteMemory | No
 def standing_in(start: Start) -> tuple[str, ...]:
     """What the profile that a session started with says is standing. Where the profile did not
     come, the start says why."""
-    return () if start.user_model is None else foreign_veto.instructions(start.user_model)
+    return () if start.user_model is None else vetoing.instructions(start.user_model)
 
 
 def as_handover(start: Start) -> str:

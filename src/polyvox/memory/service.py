@@ -14,7 +14,7 @@ from typing import Any
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.ids import Clock
-from polyvox.memory import derive, excluding, facts, lines, loops, profile
+from polyvox.memory import derive, excluding, facts, lines, loops, statements
 from polyvox.memory.asking import Asker
 from polyvox.memory.derive import Deriving
 from polyvox.memory.embeddings import Embeddings
@@ -28,16 +28,16 @@ from polyvox.memory.forget import (
     forget_conversation,
     preview,
 )
-from polyvox.memory.ingest import Ingested
 from polyvox.memory.loops import LIVE, Loop, LoopStatus
-from polyvox.memory.moment import at, zone_of
-from polyvox.memory.profile import Profile
 from polyvox.memory.query import Answer, Query, answer
 from polyvox.memory.recall import NOTHING, PERSON, Exclude, Reader, Source, recall
 from polyvox.memory.remote import RemoteMemory
+from polyvox.memory.statements import Profile
 from polyvox.memory.tables import companions, derived
 from polyvox.memory.tables.derived import Daily, Summary
 from polyvox.memory.tables.loops import Ending
+from polyvox.memory.times import at, zone_of
+from polyvox.memory.transcript import Ingested
 from polyvox.memory.values import Episode, Message, Partition
 from polyvox.models.registry import Models
 from polyvox.settings import Settings
@@ -302,14 +302,16 @@ class Memory:
 
     async def profile(self, scope: Scope, partition: Partition, *, cloud: bool = False) -> Profile:
         """The user model; `cloud`: for a cloud model."""
-        return await self._database.read(lambda tx: profile.read(tx, partition, cloud=cloud), scope)
+        return await self._database.read(
+            lambda tx: statements.read(tx, partition, cloud=cloud), scope
+        )
 
     async def change_profile(
         self, scope: Scope, partition: Partition, change: Mapping[str, Any]
     ) -> Profile:
         """Change the user model by hand."""
         now = self._clock()
-        return await self._change(scope, lambda tx: profile.patch(tx, partition, change, now))
+        return await self._change(scope, lambda tx: statements.patch(tx, partition, change, now))
 
     async def add_line(
         self, scope: Scope, partition: Partition, place: str, item: str, text: str

@@ -12,7 +12,7 @@ from datetime import UTC, tzinfo
 from polyvox.errors import ProtocolError
 from polyvox.memory.asking import Asker, prompt, text_of
 from polyvox.memory.extract import Said, as_data
-from polyvox.memory.quoting import quote
+from polyvox.memory.handover import quote
 from polyvox.memory.tables.derived import Summary
 from polyvox.values import Scope
 

@@ -8,9 +8,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from polyvox.memory.brief import brief
 from polyvox.memory.packets import StartBrief
-from polyvox.memory.startbrief import Known
+from polyvox.memory.startbrief import Known, brief
 
 
 class TimeContextOut(BaseModel):

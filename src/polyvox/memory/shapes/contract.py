@@ -15,6 +15,7 @@ from polyvox.fields import Filled, Id, Text
 from polyvox.memory.loops import Loop
 from polyvox.memory.tables.derived import Daily
 from polyvox.memory.values import Evidence, Message, Partition
+from polyvox.shapes import shape
 
 EARLIEST, LATEST = 1, 9000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -111,13 +112,7 @@ class EvidenceOut(Camel):
     @classmethod
     def of(cls, one: Evidence) -> EvidenceOut:
         """From the value."""
-        return cls(
-            session_id=one.session_id,
-            message_index=one.index,
-            role=one.role,
-            quote=one.quote,
-            timestamp=iso(one.said_at),
-        )
+        return shape(cls, one, message_index=one.index, timestamp=iso(one.said_at))
 
 
 class FactItem(Camel):
@@ -234,20 +229,12 @@ class LoopOut(Camel):
     @classmethod
     def of(cls, one: Loop) -> LoopOut:
         """From the value."""
-        return cls(
-            id=one.id,
-            type=one.type,
-            text=one.text,
-            status=one.status,
-            salience=one.salience,
+        return shape(
+            cls,
+            one,
             time_horizon=one.horizon,
             due_date=one.due,
             last_seen_at=iso(one.last_seen_at),
-            domain=one.domain,
-            importance=one.importance,
-            urgency=one.urgency,
-            tags=list(one.tags),
-            pinned=one.pinned,
             evidence=[EvidenceOut.of(each) for each in one.evidence],
         )
 
@@ -283,15 +270,8 @@ class DailyOut(Camel):
                 exists=False,
                 metadata={"quality_flag": "insufficient_data"},
             )
-        return cls(
-            analysis_date=one.day,
-            themes=list(one.themes),
-            scores=dict(one.scores),
-            steering_note=one.steering_note,
-            confidence=one.confidence,
-            exists=True,
-            metadata={"quality_flag": one.quality, "model": one.model},
-        )
+        metadata = {"quality_flag": one.quality, "model": one.model}
+        return shape(cls, one, analysis_date=one.day, exists=True, metadata=metadata)
 
 
 def found(data: Mapping[str, object]) -> QueryOut:

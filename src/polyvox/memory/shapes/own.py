@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
@@ -15,6 +15,8 @@ from polyvox.memory.forget import Kind
 from polyvox.memory.service import Forgetting
 from polyvox.memory.shapes.contract import Camel, EvidenceOut, Flag, iso
 from polyvox.memory.tables.derived import Summary
+from polyvox.memory.values import Episode
+from polyvox.shapes import shape
 
 EARLIEST, LATEST = 1971, 9000
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -64,10 +66,9 @@ class FactOut(Camel):
     def of(cls, one: Known) -> FactOut:
         """From the value."""
         fact = one.fact
-        same = ("id", "subject", "attribute", "text", "source", "confidence", "about_precision")
-        more = ("pinned", "excluded", "advisor_id", "corrects", "retracts")
-        return cls(
-            **{name: getattr(fact, name) for name in (*same, *more)},
+        return shape(
+            cls,
+            fact,
             said_at=iso(fact.said_at),
             about_from=iso(fact.about_from),
             about_to=iso(fact.about_to),
@@ -110,6 +111,12 @@ class EpisodeOut(Camel):
     timestamp: str | None
     pinned: bool
     excluded: bool
+
+    @classmethod
+    def of(cls, episode: Episode, **more: Any) -> Self:  # noqa: ANN401 - fields of a subclass
+        """From the value."""
+        at = iso(episode.said_at)
+        return shape(cls, episode, message_index=episode.index, timestamp=at, **more)
 
 
 class LoopPatch(Body):
@@ -202,10 +209,4 @@ class SummaryOut(Camel):
     @classmethod
     def of(cls, one: Summary) -> SummaryOut:
         """From the value."""
-        return cls(
-            session_id=one.subject,
-            text=one.text,
-            covers=list(one.covers),
-            model=one.model,
-            told_at=iso(one.told_at),
-        )
+        return shape(cls, one, session_id=one.subject, told_at=iso(one.told_at))

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from polyvox.memory.profile import DOMAINS, FRESH_DAYS, Line, Profile
 from polyvox.memory.shapes.contract import Camel, EvidenceOut, Whose, iso
+from polyvox.memory.statements import DOMAINS, FRESH_DAYS, Line, Profile
+from polyvox.shapes import shape
 
 
 class LineOut(Camel):
@@ -22,13 +23,7 @@ class LineOut(Camel):
     @classmethod
     def of(cls, one: Line) -> LineOut:
         """From the value."""
-        return cls(
-            id=one.id,
-            text=one.text,
-            source=one.source,
-            confidence=one.confidence,
-            evidence=[EvidenceOut.of(each) for each in one.evidence],
-        )
+        return shape(cls, one, evidence=[EvidenceOut.of(each) for each in one.evidence])
 
 
 class PersonOut(LineOut):
@@ -88,11 +83,11 @@ class UserModelOut(Camel):
             instructions=_lines(one, "instructions"),
             name=_line(one, "name"),
         )
-        return cls(
+        return shape(
+            cls,
+            one,
             model=model,
             exists=bool(one.lines),
-            completeness={str(domain): part for domain, part in one.completeness.items()},
-            version=one.version,
             updated_at=iso(one.updated_at),
             days_old=days,
             stale=days is not None and days > FRESH_DAYS,

@@ -15,8 +15,8 @@ from typing import Literal
 from polyvox.errors import Conflict, NotFound
 from polyvox.ids import content_hash
 from polyvox.memory.tables import shelves
-from polyvox.memory.tables.episode_rows import EPISODE, View, in_views, insert, stored_of
 from polyvox.memory.tables.remembered import (
+    EPISODE,
     SESSION_BITS,
     Episode,
     Message,
@@ -25,7 +25,11 @@ from polyvox.memory.tables.remembered import (
     Role,
     Stored,
     Transcript,
+    View,
+    in_views,
+    insert,
     placed,
+    stored_of,
 )
 from polyvox.memory.tables.shelves import Doc, Shelf
 from polyvox.store.database import Row, Tx, Value

@@ -33,10 +33,13 @@ from polyvox.memory.tables.comparing import (
     SHORTEST_NUMBER,
     SHORTEST_WORD,
     Memo,
+    Part,
     Texts,
+    names_in,
+    parts_of,
     together,
+    unparted,
 )
-from polyvox.memory.tables.wording import Part, names_in, parts_of, unparted
 from polyvox.store.database import Tx
 from polyvox.values import REDACTED
 

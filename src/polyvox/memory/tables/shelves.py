@@ -19,7 +19,6 @@ from functools import lru_cache
 
 import msgspec
 
-from polyvox.memory.tables import at_once
 from polyvox.store.database import Tx, Value
 from polyvox.values import Scope
 
@@ -324,7 +323,7 @@ def _add(
 ) -> None:
     names = [*key.split(", "), *columns]
     sums = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in columns)
-    at_once.insert(
+    insert_many(
         tx,
         table,
         {name: NUMBERS.get(name, "TEXT") for name in names},
@@ -335,3 +334,27 @@ def _add(
 
 def _marks(values: Collection[str]) -> str:
     return ", ".join("?" * len(values))
+
+
+# -- many rows at once -----------------------------------------------------------------------------
+
+
+def insert_many(
+    tx: Tx,
+    table: str,
+    columns: Mapping[str, str],
+    rows: Sequence[Sequence[Value]],
+    also: str = "",
+) -> None:
+    """Put rows into a table; `columns` with their types, `also`: what to do on a conflict."""
+    names = list(columns)
+    into = f"INSERT INTO {table} ({', '.join(names)})"
+    if tx.dialect == "postgresql":
+        types = ", ".join(f"{name} {type_}" for name, type_ in columns.items())
+        tx.run(
+            f"{into} SELECT {', '.join(names)} FROM json_to_recordset(CAST(? AS JSON))"
+            f" AS new ({types}) {also}",
+            (json.dumps([dict(zip(names, row, strict=True)) for row in rows]),),
+        )
+    else:
+        tx.many(f"{into} VALUES ({', '.join('?' * len(names))}) {also}", rows)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from polyvox.store.database import Row, Tx
-from polyvox.store.fold import fold
+from polyvox.store.search import fold
 
 MANY = 400
 """Ids that one statement lists."""
