@@ -10,7 +10,6 @@ from contextlib import aclosing
 from functools import partial
 from typing import Self
 
-from polyvox.advisors import starter_council
 from polyvox.companion.council import CouncilMemory
 from polyvox.companion.tell import CompanionMemory
 from polyvox.configure import Configuration
@@ -21,20 +20,18 @@ from polyvox.evaluation.optimise.run import Optimisations
 from polyvox.evaluation.run import Evaluations
 from polyvox.events import Numbered, TurnCompleted
 from polyvox.ids import Clock, system_clock
-from polyvox.memory.briefing import BriefWriter
 from polyvox.memory.remembering import Services, remote_memory
-from polyvox.memory.running_summary import RunningSummaries
+from polyvox.memory.running import RunningSummaries
 from polyvox.memory.service import Memory
+from polyvox.memory.startbrief import BriefWriter
 from polyvox.memory.tell import Telling
 from polyvox.models.registry import Models
 from polyvox.resources import Resources
 from polyvox.session.changes import change
 from polyvox.session.commands import Turns
-from polyvox.session.council import check_recipes, recipe_of
+from polyvox.session.council import check_recipes, recipe_of, starter_council, thread_of
 from polyvox.session.inspect import Inspected, View, inspect, view
 from polyvox.session.lifecycle import CatchUp, end_session, sweep
-from polyvox.session.recovery import recover
-from polyvox.session.seat import thread_of
 from polyvox.settings import Settings, load
 from polyvox.settings.layers import with_stored
 from polyvox.store import advisors as advisor_rows
@@ -44,9 +41,9 @@ from polyvox.store import users
 from polyvox.store.advisors import Advisors
 from polyvox.store.conversations import Conversations
 from polyvox.store.councils import Councils
-from polyvox.store.database import Database, Tx
+from polyvox.store.database import Tx
+from polyvox.store.endings import recover
 from polyvox.store.open import open_database
-from polyvox.store.recipes import Recipes
 from polyvox.store.runners import Runner, register
 from polyvox.store.sessions import Session
 from polyvox.stream import follow
@@ -70,24 +67,6 @@ class Polyvox:
         async for event in polyvox.events(conversation.id, until=turn.id):
             ...
     """
-
-    configuration: Configuration
-    database: Database
-    models: Models
-    resources: Resources
-    services: Services
-    catch_up: CatchUp
-    turns: Turns
-    memory: Memory
-    evaluations: Evaluations
-    optimisations: Optimisations
-    worker: Worker
-    hub: Hub
-    journal: Journal
-    advisors: Advisors
-    councils: Councils
-    conversations: Conversations
-    recipes: Recipes
 
     def __init__(
         self,
@@ -182,7 +161,6 @@ class Polyvox:
             self.advisors = Advisors(self.database, self.clock)
             self.councils = Councils(self.database, self.clock)
             self.conversations = Conversations(self.database, self.clock)
-            self.recipes = Recipes(self.database, self.clock)
             await self.database.write(self._first_run, Scope())
         except BaseException:
             if self._runner is not None:

@@ -205,14 +205,7 @@ class EmptyAnswer(ModelError):
     code = category = "empty"
 
 
-CATEGORIES = (
-    "authentication",
-    "quota",
-    "rate_limit",
-    "timeout",
-    "unavailable",
-    "refused",
-    "context_too_long",
-    "protocol",
-    "empty",
-)
+MODEL_ERRORS: dict[str, type[ModelError]] = {
+    kind.category: kind for kind in ModelError.__subclasses__()
+}
+"""The closed list of categories, each with its error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -15,11 +16,16 @@ SAYS = {"pattern": r"\S"}
 """On the OpenAPI page: at least one character that can be seen."""
 
 
-def _clean(text: str) -> str:
-    try:
-        return clean(text, "text", len(text), empty=True)
-    except Invalid as error:
-        raise ValueError(error.message.removesuffix(".")) from None
+def _checked(check: Callable[..., str]) -> AfterValidator:
+    """A check of the road, for a body: its length is the field's own to bound."""
+
+    def validate(text: str) -> str:
+        try:
+            return check(text, "text", len(text), empty=True)
+        except Invalid as error:
+            raise ValueError(error.message.removesuffix(".")) from None
+
+    return AfterValidator(validate)
 
 
 def _filled(text: str) -> str:
@@ -28,25 +34,17 @@ def _filled(text: str) -> str:
     return text
 
 
-def _name(text: str) -> str:
-    try:
-        return clean_name(text, "text", len(text), empty=True)
-    except Invalid as error:
-        raise ValueError(error.message.removesuffix(".")) from None
-
-
-Text = Annotated[str, AfterValidator(_clean)]
+_clean, _name = _checked(clean), _checked(clean_name)
+Text = Annotated[str, _clean]
 """Any text without control characters."""
-Filled = Annotated[
-    str, AfterValidator(_clean), AfterValidator(_filled), Field(json_schema_extra=SAYS)
-]
+Filled = Annotated[str, _clean, AfterValidator(_filled), Field(json_schema_extra=SAYS)]
 """Text that says something."""
-Name = Annotated[Filled, AfterValidator(_name), Field(min_length=1, max_length=120)]
+Name = Annotated[Filled, _name, Field(min_length=1, max_length=120)]
 """One line that can be seen and reads as it is written."""
-Title = Annotated[str, AfterValidator(_name), Field(max_length=200)]
+Title = Annotated[str, _name, Field(max_length=200)]
 """The same, or nothing."""
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
-ModelName = Annotated[str, Field(pattern=MODEL, max_length=300), AfterValidator(_clean)]
+ModelName = Annotated[str, Field(pattern=MODEL, max_length=300), _clean]
 Color = Annotated[str, Field(pattern=r"^(#[0-9a-fA-F]{6})?$")]
 Id = Annotated[Text, Field(min_length=1, max_length=200)]
 Prompt = Annotated[Text, Field(max_length=100_000)]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 MOST_STARTS = 400
 """Braces at which an object is looked for: a reply of nothing else must not take long."""
 
 
-def objects(text: str) -> Iterator[dict[str, Any]]:
+Pairs = Callable[[list[tuple[str, Any]]], dict[str, Any]]
+
+
+def objects(text: str, pairs: Pairs | None = None) -> Iterator[dict[str, Any]]:
     """Every complete JSON object of a text, the outermost ones; where the whole cannot be read, for
-    its end is missing, its parts can."""
-    decoder = json.JSONDecoder(strict=False)
+    its end is missing, its parts can. `pairs` makes an object of its names and values; one that it
+    refuses with a ValueError is none."""
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=pairs)
     at = text.find("{")
     for _ in range(MOST_STARTS):
         if at < 0:

@@ -30,11 +30,13 @@ S = TypeVar("S")
 
 @cache
 def _shared(cls: type[Any], given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(cls) if field.name not in given)
+    names = getattr(cls, "model_fields", None) or [field.name for field in fields(cls)]
+    return tuple(name for name in names if name not in given)
 
 
 def shape(cls: type[S], value: object, **given: Any) -> S:  # noqa: ANN401 - any fields
-    """A dataclass filled with the fields of the same name of a value, and with those given."""
+    """A dataclass or a model filled with the fields of the same name of a value, and with those
+    given."""
     for name in _shared(cls, tuple(given)):  # type: ignore[arg-type]  # a class is hashable
         given[name] = getattr(value, name)
     return cls(**given)

@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from polyvox.caps import check_caps
 from polyvox.context import suggest
 from polyvox.context.suggest import AdvisorSuggestion
 from polyvox.errors import ProtocolError, Refused, StoreError
@@ -21,6 +20,7 @@ from polyvox.resources import Resources
 from polyvox.session import council
 from polyvox.store import usage
 from polyvox.store.database import Tx
+from polyvox.store.usage import check_caps
 from polyvox.values import Advisor, Scope, Usage
 
 log = logging.getLogger("polyvox.session")

@@ -3,7 +3,7 @@ much of the budget it took, and what was left out and why."""
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass
 
 from polyvox.context.draft import Draft, Span, describe_omitted, spans_of
 from polyvox.context.rebuild import Receipt
@@ -39,7 +39,8 @@ BLOCKS: dict[str, str] = {
 """The blocks of memory, in words."""
 
 
-class Share(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Share:
     """One kind of span: how many pieces, how large, and its part of the budget (0 to 1)."""
 
     kind: str
@@ -50,7 +51,8 @@ class Share(msgspec.Struct, frozen=True):
     share: float
 
 
-class Description(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Description:
     """A receipt described for people."""
 
     answer_id: str

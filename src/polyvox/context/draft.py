@@ -117,7 +117,8 @@ class Compiled:
     draft: Draft
 
 
-class Span(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Span:
     """One piece of a request as a person may inspect it: its kind, source and size, whether it was
     sent, and why. A stretch of turns that was left out is one span without text."""
 

@@ -46,7 +46,8 @@ class TailMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     sources: tuple[str, ...] = ()
 
 
-class Seat(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Seat:
     """One advisor of the council as it was when this receipt was made."""
 
     id: str
@@ -55,7 +56,8 @@ class Seat(msgspec.Struct, frozen=True):
     model: str
 
 
-class Sent(msgspec.Struct, frozen=True, omit_defaults=True):
+@dataclass(frozen=True, slots=True)
+class Sent:
     """The request as it was put on the wire in the end, and every call that was made for it."""
 
     dialect: str

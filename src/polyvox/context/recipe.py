@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
-from polyvox.context.promptset import prompt_set
+from polyvox.context.words import PromptSet, fill, prompt_set
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
 from polyvox.values import Params
@@ -233,3 +233,52 @@ def _check(recipe: Recipe) -> None:
                 "Write one in the recipe's `texts` under this name, or leave the block out.",
                 param="blocks",
             )
+
+
+# -- the phase that holds: a pure function of the recipe and an advisor's answers so far -----------
+
+
+@dataclass(frozen=True, slots=True)
+class PhasePlace:
+    """The place of a turn in the phases: turn k of n, or turn k of an open phase (n is None)."""
+
+    phase: Phase | None
+    k: int
+    n: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The phase's name; empty where the recipe has none for this turn."""
+        return self.phase.name if self.phase else ""
+
+
+def phase_for(recipe: Recipe, answers: int) -> PhasePlace:
+    """The phase for an advisor's next answer, when it has given `answers` so far."""
+    before = 0
+    for phase in recipe.phases:
+        if phase.answers is None:
+            return PhasePlace(phase, answers + 1)
+        if answers < before + phase.answers:
+            return PhasePlace(phase, answers - before + 1, phase.answers)
+        before += phase.answers
+    return PhasePlace(None, answers + 1)
+
+
+def exchange_phase(recipe: Recipe, answers: int) -> PhasePlace:
+    """The phase of an exchange round: the open one, if the recipe has one. An early protocol would
+    forbid the views that an exchange asks for."""
+    for phase in recipe.phases:
+        if phase.answers is None:
+            return PhasePlace(phase, answers + 1)
+    return phase_for(recipe, answers)
+
+
+def protocol(recipe: Recipe, place: PhasePlace, prompts: PromptSet) -> str:
+    """The protocol's text. An open phase reads the same every turn unless turns are counted."""
+    if place.phase is None:
+        return ""
+    text = place.phase.text or prompts.text(place.phase.name)
+    if recipe.count_turns and place.n is None:
+        text = f"{text}\n\n{prompts.text('turn')}".strip()
+    n = str(place.n) if place.n is not None else ""
+    return fill(text, {"k": str(place.k), "n": n})

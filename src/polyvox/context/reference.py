@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from polyvox.context.draft import Line, Unsent
-from polyvox.context.promptset import PromptSet, fill
 from polyvox.context.recipe import Level, Recipe
-from polyvox.context.words import Entry, Group, Made, label, quoted
+from polyvox.context.words import Entry, Group, Made, PromptSet, fill, indented, label
 from polyvox.thread import Other, Thread, ThreadTurn
 
 _BREAK = 2
@@ -142,7 +141,7 @@ def _width(entries: Sequence[Entry], texts: dict[str, str], most: int) -> int:
     width = 0
     for answer, name in entries:
         text = texts[answer]
-        size = len(text) if len(text) > most else len(quoted(text))
+        size = len(text) if len(text) > most else len(indented(text))
         width += len(name) + len(": ") + size + _BREAK
     return width
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from polyvox.context.promptset import fill
+from polyvox.context.words import fill
 from polyvox.models.base import ChatMessage, ModelFacts, Request, SystemPart
 from polyvox.replies import objects
 from polyvox.values import Advisor, Params

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 from polyvox.context.budget import TooLong, allowance_for, sane_ratio
 from polyvox.context.draft import Block, Compiled, Draft, Line, request_of, size_of
-from polyvox.context.promptset import prompt_set
-from polyvox.context.words import Made, label
+from polyvox.context.words import Made, label, prompt_set
 from polyvox.ids import content_hash
 from polyvox.models.base import ModelFacts
 from polyvox.settings import Limits
@@ -64,11 +63,6 @@ class Synthesis:
     """The model's own text where it gave no structure."""
     unknown: tuple[str, ...] = ()
     """Attributions that name nobody of this turn; dropped."""
-
-    @property
-    def attributed(self) -> bool:
-        """True if claims come with the advisors who make them."""
-        return not self.prose
 
 
 def attributable(answers: Sequence[Other]) -> tuple[Attributable, ...]:

@@ -1,4 +1,4 @@
-"""Formats of text inside messages: stamps, and the words of others inside brackets.
+"""Texts inside requests: prompt texts, stamps, the words of others inside brackets, quotations.
 
 A block of others' words is one bracketed text. Each entry is a name and a text, and nothing in
 either can end the block or pass for another entry: names are one line without brackets; a text's
@@ -9,14 +9,84 @@ partner is escaped with a backslash, while pairs (links, code) stay as they were
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Literal
 
 import msgspec
 
-from polyvox.context.promptset import fill
+from polyvox.ids import content_hash
 from polyvox.values import REDACTED
+
+# -- prompt texts ----------------------------------------------------------------------------------
+# Named files in `prompts/full` and `prompts/compact`, loaded once, named by content. Text is only
+# ever put in by one pass over the template, so whatever an advisor or a person wrote cannot be
+# taken for a slot. A name without a file is a block that this set leaves out.
+
+SHORT_WORDS = 60
+SHORT_CHARS = 380
+"""Characters of a description that the compact set takes, in whole sentences."""
+
+_SLOT = re.compile(r"\{(\w+)\}")
+_SENTENCE = re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|$)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSet:
+    """Every text of one set, and the hash that names exactly these texts."""
+
+    name: Literal["full", "compact"]
+    texts: Mapping[str, str]
+    hash: str
+
+    def text(self, name: str) -> str:
+        """The text of this name; empty where this set leaves it out."""
+        return self.texts.get(name, "")
+
+
+@cache
+def prompt_set(name: Literal["full", "compact"]) -> PromptSet:
+    """The prompt set of this name, read from its files the first time."""
+    folder = resources.files("polyvox.context") / "prompts" / name
+    texts = {
+        entry.name.removesuffix(".md"): entry.read_text(encoding="utf-8").strip()
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".md")
+    }
+    return PromptSet(name, texts, content_hash(repr(sorted(texts.items()))))
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """The template with its slots filled in one pass; unknown slots stay as they are."""
+    return _SLOT.sub(lambda slot: values.get(slot[1], slot[0]), template)
+
+
+@lru_cache(maxsize=256)
+def short(text: str) -> str:
+    """The first whole sentences of a text, as many as a small model takes."""
+    kept, words = "", 0
+    for sentence in _SENTENCE.findall(text.strip()):
+        words += len(sentence.split())
+        if words > SHORT_WORDS or len((kept + sentence).rstrip()) > SHORT_CHARS:
+            break
+        kept += sentence
+    return kept.rstrip() or _clipped(text.strip())
+
+
+def _clipped(text: str) -> str:
+    """A first sentence that is too long by itself, cut between two words."""
+    words = text.split(maxsplit=SHORT_WORDS)
+    clipped = " ".join(words[:SHORT_WORDS])
+    if len(clipped) > SHORT_CHARS:
+        clipped = clipped[:SHORT_CHARS].rpartition(" ")[0] or clipped[:SHORT_CHARS]
+    return clipped + ("…" if len(clipped) < len(" ".join(text.split())) else "")
+
+
+# -- stamps, and the words of others inside brackets -----------------------------------------------
 
 Entry = tuple[str, str]
 """An answer's id and the name it is labelled with."""
@@ -81,7 +151,7 @@ def label(name: str) -> str:
     return plain or "Advisor"
 
 
-def quoted(text: str) -> str:
+def indented(text: str) -> str:
     """A text as it stands behind a name: partnerless brackets escaped, further lines indented."""
     lines = _partnered(text.strip()).splitlines()
     return "\n".join(
@@ -95,7 +165,7 @@ def words(groups: Sequence[Group], texts: Mapping[str, str]) -> str:
     for heading, entries in groups:
         if heading:
             parts.append(heading)
-        parts += [f"{name}: {quoted(texts.get(answer, REDACTED))}" for answer, name in entries]
+        parts += [f"{name}: {indented(texts.get(answer, REDACTED))}" for answer, name in entries]
     return "\n\n".join(parts) or SILENCE
 
 
@@ -119,3 +189,51 @@ def _partnered(text: str) -> str:
         pieces += [text[done:at], "\\", text[at]]
         done = at + 1
     return "".join([*pieces, text[done:]])
+
+
+# -- somebody's words as data: on one line, between marks they cannot close ------------------------
+# Whatever memory shows to a model goes through here. Inside there is no quotation mark, no line
+# break, no bracket that could open a block or a tag, and nothing invisible, so that "ignore your
+# instructions" stays something that somebody once said.
+
+_MARKS = dict.fromkeys(map(ord, '"`´“”„‟«»‹›‘’‚‛＂＇「」『』〝〞〟❛❜❝❞❮❯⹂'), "'")
+_BRACKETS = str.maketrans("[]{}<>【】［］｛｝＜＞⟨⟩〈〉《》", "()()()()()()()()()()")
+_SHOWN = _MARKS | _BRACKETS
+_STRUCTURE = re.compile(
+    r"""[\[【［]\s*/?\s*[A-Z][^\]】］]*[\]】］]        # [OVERLAY], [/INST]
+    |   [<＜⟨〈《][/!?|]?\w[^>＞⟩〉》]*[>＞⟩〉》]      # <system>, <|im_start|>
+    |   [\[{<]{2,}|[\]}>]{2,}                    # [[, {{ and their like
+    |   (?<!\w)(?i:system|assistant|developer|human|user)\s*[:：]  # who speaks in a template
+    |   (?<!\S)\#{1,6}(?=\s)|`{3,}               # a heading, a fence""",
+    re.VERBOSE,
+)
+_DEFUSED = _BRACKETS | str.maketrans(":：#`", ",,  ")
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def plain(text: str) -> str:
+    """A text on one line, with nothing in it that could end a quotation or pose as structure."""
+    return _line(text).translate(_SHOWN)
+
+
+def unstructured(text: str) -> str:
+    """A text that is told as it is, on one line: only what could pose as structure (a block's name,
+    a tag, a template's mark, a role, a heading) loses what makes it so. What it quotes stays
+    quoted."""
+    defused = _STRUCTURE.sub(lambda match: match[0].translate(_DEFUSED), _line(text))
+    return " ".join(defused.split())
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    if not line.isprintable():  # nearly all are: looking at every letter takes ten times as long
+        seen = "".join(
+            " " if unicodedata.category(letter) in _HIDDEN else letter for letter in line
+        )
+        line = " ".join(seen.split())
+    return line
+
+
+def quoted(words: str) -> str:
+    """The words between marks."""
+    return f"“{plain(words)}”"

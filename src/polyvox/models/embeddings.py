@@ -19,7 +19,7 @@ import msgspec
 from polyvox.errors import ModelError, ProtocolError
 from polyvox.models.endpoint import Endpoint
 from polyvox.models.failures import failure, read_body, retry_after
-from polyvox.models.wrappers.limit import Gate
+from polyvox.models.wrappers import Gate
 from polyvox.transport import Response, Transport
 from polyvox.values import Usage
 

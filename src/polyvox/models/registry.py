@@ -35,12 +35,7 @@ from polyvox.models.providers import (
 )
 from polyvox.models.scripted import SCRIPTS, Script, ScriptedModel
 from polyvox.models.wire import DIALECTS
-from polyvox.models.wrappers import OpenModel
-from polyvox.models.wrappers.deadline import Deadline
-from polyvox.models.wrappers.fallback import Fallback
-from polyvox.models.wrappers.limit import Gate, Limit
-from polyvox.models.wrappers.meter import Meter
-from polyvox.models.wrappers.retry import Retry
+from polyvox.models.wrappers import Deadline, Fallback, Gate, Limit, Meter, OpenModel, Retry
 from polyvox.settings import ModelFactsSetting, Provider, Settings
 from polyvox.transport import Transport
 from polyvox.values import Params, Usage

@@ -16,19 +16,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from polyvox import errors
-from polyvox.errors import EmptyAnswer, ModelError, Refused
+from polyvox.errors import MODEL_ERRORS, EmptyAnswer, ModelError, Refused
 from polyvox.ids import Clock, system_clock
 from polyvox.models.base import AttemptLog, Encoded, Piece, Request, Sleep
 from polyvox.models.reply import OpenReply
 from polyvox.models.wire import encode, estimated_tokens
 from polyvox.values import Attempt, Usage
-
-_KINDS: dict[str, type[ModelError]] = {
-    kind.category: kind
-    for kind in ModelError.__subclasses__()
-    if kind.category in errors.CATEGORIES
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +64,8 @@ def script_of(name: str, scripts: Mapping[str, Script] | None = None) -> Script:
         except ValueError:
             raise _unknown(name, known) from None
     fail = str(given.get("fail", "")).replace(" ", "_")
-    if fail and fail not in _KINDS:
-        raise Refused(f"There is no failure {fail!r}.", f"Known are {', '.join(_KINDS)}.")
+    if fail and fail not in MODEL_ERRORS:
+        raise Refused(f"There is no failure {fail!r}.", f"Known are {', '.join(MODEL_ERRORS)}.")
     return Script(**{**given, "fail": fail})  # type: ignore[arg-type]  # checked field by field above
 
 
@@ -214,7 +207,7 @@ def _words(text: str) -> list[str]:
 
 
 def _failure(category: str, model: str) -> ModelError:
-    kind = _KINDS[category]
+    kind = MODEL_ERRORS[category]
     return kind(f"{model} was told to fail with {category}.", "Use another script.")
 
 

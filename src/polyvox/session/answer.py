@@ -12,18 +12,18 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from polyvox.caps import check_caps
 from polyvox.context.draft import Compiled
 from polyvox.context.receipt import Packed, sealed
 from polyvox.context.recipe import Recipe
 from polyvox.errors import CapReached, ContextTooLong, ModelError, PolyvoxError, QuotaExceeded
 from polyvox.events import Event
-from polyvox.memory import running_summary
+from polyvox.memory import running
 from polyvox.models.base import AttemptLog, Request
 from polyvox.resources import Resources
-from polyvox.store import endings, ratios, receipts
+from polyvox.store import endings, receipts
 from polyvox.store.database import Tx
 from polyvox.store.endings import Ending
+from polyvox.store.usage import check_caps, learn_ratio
 from polyvox.values import Advisor, Answer, AnswerState, Failure, Scope, Turn, Usage
 
 log = logging.getLogger("polyvox.turn")
@@ -38,7 +38,7 @@ OnComplete = Callable[[Tx, str], None]
 
 
 @dataclass(slots=True, eq=False)
-class Job:
+class AnswerJob:
     """One answer under way: who answers what, and how it may be told to end early."""
 
     scope: Scope
@@ -78,10 +78,10 @@ def jobs_for(
     answers: Sequence[Answer],
     asked: Sequence[Advisor],
     recipe: Recipe,
-) -> list[Job]:
+) -> list[AnswerJob]:
     """Make a job for each pending answer of a turn."""
     return [
-        Job(scope, turn, answer.id, advisor, recipe)
+        AnswerJob(scope, turn, answer.id, advisor, recipe)
         for answer, advisor in zip(answers, asked, strict=True)
     ]
 
@@ -108,7 +108,7 @@ class AnswerWriter:
         self._resources = resources
         self._on_complete = on_complete
 
-    async def write(self, job: Job, call: Call) -> None:
+    async def write(self, job: AnswerJob, call: Call) -> None:
         """Write one answer from its compiled request to its end."""
         state: AnswerState = "completed"
         failure: Failure | None = None
@@ -147,7 +147,7 @@ class AnswerWriter:
         finally:
             job.ended.set()
 
-    async def _stream(self, job: Job, call: Call) -> None:
+    async def _stream(self, job: AnswerJob, call: Call) -> None:
         """Ask the model and journal what comes."""
         if job.halt is not None:
             raise asyncio.CancelledError
@@ -170,7 +170,7 @@ class AnswerWriter:
             await reply.aclose()
             call.usage = reply.usage
 
-    async def _afford(self, job: Job) -> None:
+    async def _afford(self, job: AnswerJob) -> None:
         """End the answer before its call where a cap is reached."""
         limits = self._resources.settings.limits
         if not limits.capped:
@@ -193,7 +193,7 @@ class AnswerWriter:
         sent = Usage(call.compiled.draft.input_tokens, 0, estimated=True)
         return replace(sent, cost=self._resources.models.cost(call.tried.model or call.model, sent))
 
-    async def _end(self, job: Job, call: Call, ending: Ending) -> None:
+    async def _end(self, job: AnswerJob, call: Call, ending: Ending) -> None:
         """Store the end, and all that belongs to it, in one commit."""
 
         def act(tx: Tx) -> tuple[None, list[Event]]:
@@ -203,18 +203,18 @@ class AnswerWriter:
                 return None, []
             spent = ending.usage
             if spent is not None and not spent.estimated and call.compiled is not None:
-                ratios.observe(tx, ending.model, spent.input_tokens, call.compiled.draft.size)
+                learn_ratio(tx, ending.model, spent.input_tokens, call.compiled.draft.size)
             if call.packed is not None:
                 seal(tx, job, call)
             if marked:
                 self._on_complete(tx, job.answer_id)
             if sums:
-                running_summary.want(tx, job.turn, job.advisor.id, now)
+                running.want(tx, job.turn, job.advisor.id, now)
             return None, happened
 
         marked = ending.state == "completed" and self._resources.settings.evaluation.badges
         draft = None if call.compiled is None else call.compiled.draft
-        sums = draft is not None and running_summary.leaves_out(job.recipe, draft)
+        sums = draft is not None and running.leaves_out(job.recipe, draft)
         await self._resources.journal.do(
             job.scope, job.turn.conversation_id, act, ends=job.answer_id
         )
@@ -223,7 +223,7 @@ class AnswerWriter:
         _debug(job, call, ending)
 
 
-def seal(tx: Tx, job: Job, call: Call) -> None:
+def seal(tx: Tx, job: AnswerJob, call: Call) -> None:
     """Store the receipt with what was put on the wire, as far as it got."""
     packed, tried = call.packed, call.tried
     if packed is None:
@@ -237,7 +237,7 @@ def seal(tx: Tx, job: Job, call: Call) -> None:
     )
 
 
-def _debug(job: Job, call: Call, ending: Ending) -> None:
+def _debug(job: AnswerJob, call: Call, ending: Ending) -> None:
     """One structured line per advisor call; texts only at trace level, secrets never."""
     if not log.isEnabledFor(logging.DEBUG) or call.compiled is None:
         return

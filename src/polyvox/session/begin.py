@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polyvox.caps import check_caps
 from polyvox.companion import starting
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
@@ -18,12 +17,12 @@ from polyvox.ids import new_id
 from polyvox.memory import excluding
 from polyvox.receive import UserMessage, receive
 from polyvox.resources import Resources
-from polyvox.session import council, lifecycle
-from polyvox.session.council import model_for, params_for
-from polyvox.session.seat import reach_of
-from polyvox.store import conversations, ratios, threads, turns
+from polyvox.session import council
+from polyvox.session.council import model_for, params_for, reach_of
+from polyvox.store import conversations, sessions, threads, turns, usage
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun, NewTurn
+from polyvox.store.usage import check_caps
 from polyvox.thread import Thread, ThreadTurn
 from polyvox.values import Advisor, Conversation, Turn
 
@@ -84,7 +83,7 @@ def _refuse_too_long(
             council.voiced(recipe, advisor),
             message,
             answers=threads.count_answers(tx, turn, advisor.id, enough),
-            ratio=ratios.ratio(tx, name),
+            ratio=usage.token_ratio(tx, name),
         )
         try:
             compile_request(recipe, thread, resources.settings.limits, facts, params)
@@ -109,7 +108,7 @@ def begin(tx: Tx, resources: Resources, plan: Plan) -> Begun:
             return Begun(*repeat, existing=True)
     place = turns.place(tx, held, plan.edits, limits.queue, now)
     idle = None if plan.recipe.traits.endless else resources.settings.sessions.idle_minutes
-    session = lifecycle.placed(tx, conversation_id, now, idle)
+    session = sessions.placed(tx, conversation_id, now, idle)
     if plan.veto:
         starting.add_veto(tx, session.session_id, conversation_id, plan.veto, now)
     new = NewTurn(

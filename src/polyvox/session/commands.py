@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polyvox.advisors import plain_assistant
-from polyvox.caps import check_caps
 from polyvox.context.draft import Compiled
 from polyvox.context.receipt import pack
 from polyvox.context.recipe import Recipe
@@ -20,6 +18,7 @@ from polyvox.resources import Resources
 from polyvox.session import changes, council, exchange, preview, synthesis
 from polyvox.session.answer import AnswerWriter, Call, OnComplete, jobs_for
 from polyvox.session.begin import Plan, plan
+from polyvox.session.council import plain_assistant
 from polyvox.session.inspect import inspect
 from polyvox.session.preview import Estimate
 from polyvox.session.queue import TurnQueue
@@ -27,6 +26,7 @@ from polyvox.session.turn import TurnRunner
 from polyvox.store import conversations, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.turns import Begun
+from polyvox.store.usage import check_caps
 from polyvox.values import ASSISTANT_ID, ENDED, SYNTHESIS_ID, Advisor, Answer, Scope, Turn
 
 

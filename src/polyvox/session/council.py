@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import resources
 
-from polyvox.advisors import plain_assistant
-from polyvox.companion.kernel import embodied, opening
-from polyvox.companion.personas import find_or_make
+from polyvox.companion.personas import embodied, find_or_make, opening
+from polyvox.context.budget import allowance_for
+from polyvox.context.receipt import BaseHistory, Seat, base_of
 from polyvox.context.recipe import BUILT_IN, Recipe, changed, traits_of
 from polyvox.errors import ConfigError, Invalid
+from polyvox.ids import new_id
+from polyvox.memory import running
+from polyvox.memory.tell import AdvisorView
 from polyvox.models.base import ModelFacts
 from polyvox.resources import Resources
+from polyvox.session.answer import AnswerJob
 from polyvox.settings import Settings
 from polyvox.store import advisors as advisor_rows
+from polyvox.store import receipts, usage
 from polyvox.store import recipes as recipe_rows
 from polyvox.store.database import Tx
-from polyvox.values import ASSISTANT_ID, Advisor, Conversation, Params, Scope
+from polyvox.store.threads import Need, Reach, quotable_answers, read_threads
+from polyvox.thread import Other, Own, Thread
+from polyvox.values import ASSISTANT_ID, Advisor, Conversation, Params, Scope, Turn
 
 PERSONA = "harbor"
 """Whom a companion conversation is with where nobody was named."""
@@ -114,3 +122,121 @@ def params_for(resources: Resources, recipe: Recipe, advisor: Advisor, facts: Mo
     """The parameters of a request: the advisor's, then the recipe's, the model's, the settings'."""
     base = Params(max_tokens=facts.max_tokens or resources.settings.limits.max_tokens)
     return advisor.params.over(recipe.params.over(base))
+
+
+# -- the advisors that exist before anyone made one ------------------------------------------------
+
+
+def starter_council(now: int = 0, make_id: Callable[[], str] = new_id) -> tuple[Advisor, ...]:
+    """Six advisors for a first run, in their order, all active. Their prompt versions are made by
+    whoever stores them."""
+    import yaml  # costs 20 ms, and only a first run needs it
+
+    text = (resources.files("polyvox") / "starter" / "council.yaml").read_text(encoding="utf-8")
+    return tuple(
+        Advisor(
+            id=make_id(),
+            slug=row["slug"],
+            name=row["name"],
+            description=row["description"].strip(),
+            color=row["color"],
+            position=position,
+            created_at=now,
+            updated_at=now,
+        )
+        for position, row in enumerate(yaml.safe_load(text))
+    )
+
+
+def plain_assistant(now: int = 0) -> Advisor:
+    """The advisor that answers when no other is active. Its words come from the prompt set, unless
+    it is given a prompt of its own."""
+    return Advisor(
+        id=ASSISTANT_ID,
+        slug="assistant",
+        name="Assistant",
+        description="Answers when no advisor is active.",
+        color="#6d675c",
+        created_at=now,
+        updated_at=now,
+    )
+
+
+# -- the advisors of a turn, each with its thread, its model, and the receipt it builds on ---------
+
+
+def seat(
+    tx: Tx, resources: Resources, jobs: Sequence[AnswerJob], round_: int = 0
+) -> list[AdvisorView]:
+    """Read every job's thread and how its model is asked. `round_`: of an exchange."""
+    recipe, turn = jobs[0].recipe, jobs[0].turn
+    slugs = advisor_rows.slugs(tx)
+    asked = []
+    needs: list[Need] = []
+    measured: dict[str, float] = {}
+    for job in jobs:
+        facts = resources.models.facts(model_for(resources, recipe, job.advisor))
+        params = params_for(resources, recipe, job.advisor, facts)
+        if facts.id not in measured:
+            measured[facts.id] = usage.token_ratio(tx, facts.id)
+        ratio = measured[facts.id]
+        room = allowance_for(resources.settings.limits, facts, params, ratio, recipe.context)
+        asked.append((facts, params))
+        needs.append(Need(voiced(recipe, job.advisor), room.chars, ratio))
+    threads = read_threads(tx, turn, reach_of(recipe), needs, slugs)
+    if round_:
+        threads = [_in_exchange(tx, turn, thread, round_, slugs) for thread in threads]
+    views = []
+    for job, thread, (facts, params) in zip(jobs, threads, asked, strict=True):
+        advisor, base = job.advisor, _base(tx, thread)
+        place = Seat(advisor.id, advisor.name, advisor.version_id, facts.id)
+        cut = base.cut if base is not None else None
+        summary = None if round_ else running.find(tx, turn, recipe, advisor.id)
+        thread = replace(thread, cut=cut, summary=summary)
+        views.append(AdvisorView(job.answer_id, advisor, thread, facts, params, base, place))
+    return views
+
+
+def thread_of(
+    resources: Resources, tx: Tx, turn: Turn, recipe: Recipe, advisor_id: str
+) -> Thread | None:
+    """The thread of an advisor as it would be read for a turn; None: there is no such advisor."""
+    for advisor in (*everyone(tx), plain_assistant()):
+        if advisor.id == advisor_id:
+            (view,) = seat(tx, resources, [AnswerJob(tx.scope, turn, "", advisor, recipe)])
+            return view.thread
+    return None
+
+
+def reach_of(recipe: Recipe) -> Reach:
+    """The stretch of a thread that a recipe has to see."""
+    levels = {recipe.visibility.default, *(pair.level for pair in recipe.visibility.pairs)}
+    window = recipe.window
+    return Reach(
+        session_only=recipe.scope == "session" or window.kind == "recent",
+        whole_threads="thread" in levels,
+        first_turns=window.system_messages if window.kind == "bookends" else 0,
+        count_upto=None if recipe.count_turns else sum(p.answers or 0 for p in recipe.phases),
+    )
+
+
+def _base(tx: Tx, thread: Thread) -> BaseHistory | None:
+    """The receipt of the advisor's newest answer in its thread: the next one builds on it."""
+    spoken = next((turn.own[0] for turn in reversed(thread.past) if turn.own), None)
+    stored = receipts.find(tx, spoken.answer_id) if spoken is not None else None
+    return None if stored is None else base_of(stored.answer_id, stored.data)
+
+
+def _in_exchange(
+    tx: Tx, turn: Turn, thread: Thread, round_: int, slugs: Mapping[str, str]
+) -> Thread:
+    """The thread as it stands inside a turn, before an exchange round."""
+    me = thread.advisor.id
+    spoken = quotable_answers(tx, turn.id)
+    own = tuple(Own(i, text) for i, who, _, text, n in spoken if who == me and n < round_)
+    words = tuple(
+        Other(i, who, slugs.get(who, ""), name, text)
+        for i, who, name, text, n in spoken
+        if who != me and n == round_ - 1
+    )
+    return replace(thread, current=replace(thread.current, own=own), words=words, round=round_)

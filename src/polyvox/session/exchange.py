@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polyvox.advisors import plain_assistant
-from polyvox.caps import check_caps
 from polyvox.context.recipe import Recipe
 from polyvox.errors import CapReached, Conflict
 from polyvox.events import Event
 from polyvox.resources import Resources
 from polyvox.session import council
-from polyvox.session.answer import Job, jobs_for
+from polyvox.session.answer import AnswerJob, jobs_for
+from polyvox.session.council import plain_assistant
 from polyvox.session.queue import TurnQueue
 from polyvox.session.turn import TurnRunner
 from polyvox.store import threads, turns
 from polyvox.store.database import Tx
+from polyvox.store.usage import check_caps
 from polyvox.values import Advisor, Answer, Scope, Turn
 
 
@@ -30,7 +30,7 @@ class _Round:
 
     number: int
     answers: tuple[Answer, ...]
-    jobs: list[Job]
+    jobs: list[AnswerJob]
 
 
 async def hold(

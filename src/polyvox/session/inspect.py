@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
+
+from polyvox.context.draft import Draft
 from polyvox.context.rebuild import Receipt, ReceiptSources, needs, rebuild
+from polyvox.context.recipe import traits_of
+from polyvox.errors import NotFound
+from polyvox.memory.tables import companions
+from polyvox.memory.tell import Trace, as_sent, read_trace, undecided, unsent_blocks
 from polyvox.models.wire import encode
 from polyvox.shapes import shape
 from polyvox.store import conversations, receipts, sessions, threads, turns
@@ -137,3 +144,91 @@ def _sessions(tx: Tx, rows: Sequence[tuple[Session, int]]) -> list[SessionOut]:
         given = {"messages": messages, "title": title, "recipe": recipe, "first": first[session.id]}
         bodies.append(shape(SessionOut, session, **given))
     return bodies
+
+
+# -- the trace of a turn ---------------------------------------------------------------------------
+
+PERSONA = "persona"
+"""The name of a persona's kernel among the blocks of its request."""
+
+
+def trace_of(tx: Tx, turn_id: str, answer_id: str | None = None) -> dict[str, Any]:
+    """The trace of a turn: of the answer that is named, else of its first one as it is now."""
+    turn = turns.get_turn(tx, turn_id)
+    stored = companions.traces(tx, turn_id)
+    answer = _traced(turns.answers_of(tx, turn_id), stored, answer_id)
+    trace = _decided(turn, stored.get(answer.id))
+    draft = _draft(tx, answer.id)
+    if draft is not None:
+        trace = as_sent(trace, unsent_blocks(draft))
+        trace = msgspec.structs.replace(trace, system_blocks=_blocks(draft))
+    data: dict[str, Any] = msgspec.json.decode(trace.json)
+    return {
+        "turn_id": turn.id,
+        "conversation_id": turn.conversation_id,
+        "answer_id": answer.id,
+        "advisor_id": answer.advisor_id,
+        "state": answer.state,
+        **data,
+        "model": answer.model,
+        "attempts": [msgspec.to_builtins(attempt) for attempt in answer.attempts],
+        "timings": {**data["timings"], **_timings(turn, answer)},
+    }
+
+
+def decided_for(tx: Tx, answer: Answer) -> dict[str, Any] | None:
+    """The decisions for an answer, less what was not sent; None: nothing is stored of it."""
+    stored = companions.traces(tx, answer.turn_id).get(answer.id)
+    if stored is None:
+        return None
+    draft = _draft(tx, answer.id)
+    gone = [] if draft is None else unsent_blocks(draft)
+    trace = _decided(turns.get_turn(tx, answer.turn_id), stored)
+    data: dict[str, Any] = msgspec.json.decode(as_sent(trace, gone).json)
+    return data
+
+
+def _decided(turn: Turn, stored: str | None) -> Trace:
+    return undecided(turn.session_id) if stored is None else read_trace(stored)
+
+
+def _traced(answers: Sequence[Answer], stored: Mapping[str, str], wanted: str | None) -> Answer:
+    if wanted is not None:
+        answers = [answer for answer in answers if answer.id == wanted]
+    else:
+        answers = sorted(answers, key=lambda answer: (not answer.current, answer.id not in stored))
+    if not answers:
+        raise NotFound("This turn has no such answer.", "Leave the answer out.")
+    return answers[0]
+
+
+def _draft(tx: Tx, answer_id: str) -> Draft | None:
+    """The request as it was compiled; None: there is none."""
+    try:
+        return inspect(tx, answer_id).receipt.draft
+    except NotFound:
+        return None
+
+
+def _blocks(draft: Draft) -> tuple[str, ...]:
+    """The blocks of a request in their order."""
+    persona = traits_of(draft.recipe).persona
+    stable = [PERSONA if persona else block.kind for block in draft.blocks]
+    return (*stable, *(block.kind for block in draft.memory if draft.memory_sent))
+
+
+def _timings(turn: Turn, answer: Answer) -> dict[str, float | None]:
+    """Times in ms. Speech has its places here; so far nothing is heard or spoken."""
+    began = answer.attempts[0].started_at if answer.attempts else None
+    ended, first = answer.ended_at, answer.first_at
+    return {
+        "stt_ms": 0,
+        "first_ms": None if first is None or began is None else _ms(first - began),
+        "llm_ms": None if ended is None or began is None else _ms(ended - began),
+        "tts_ms": 0,
+        "total_ms": None if ended is None else _ms(ended - turn.created_at),
+    }
+
+
+def _ms(micros: int) -> float:
+    return round(max(0, micros) / 1000, 1)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import NamedTuple
 
 from polyvox.context.recipe import TRAITS, traits_of
 from polyvox.errors import Conflict
@@ -25,35 +24,6 @@ from polyvox.work.worker import Worker
 ENDLESS = {name for name, traits in TRAITS.items() if traits.endless}
 
 
-def is_over(last_user_at: int, now: int, idle_minutes: float) -> bool:
-    """True if a message now belongs to a new session. Answers never extend one."""
-    return now - last_user_at > idle_minutes * 60_000_000
-
-
-class Placed(NamedTuple):
-    """The session that a message belongs to."""
-
-    session_id: str
-    begins: bool
-    """True if its session begins with it."""
-    follows: bool = False
-    """True if it closed another one."""
-
-
-def placed(tx: Tx, conversation_id: str, now: int, idle_minutes: float | None) -> Placed:
-    """The session a message said now belongs to; an idle one is closed and a new one opened.
-    `idle_minutes` None: the session is never cut by idleness."""
-    current = sessions.open_session(tx, conversation_id)
-    if current is not None:
-        goes_on = idle_minutes is None or not is_over(current.last_user_at, now, idle_minutes)
-        # Somebody else may be ending it right now: then a new one begins all the same.
-        if goes_on and sessions.touch(tx, current.id, now):
-            return Placed(current.id, begins=False)
-        sessions.close(tx, current, "idle", now)
-    begun = sessions.begin(tx, conversation_id, now)
-    return Placed(begun.id, begins=True, follows=current is not None)
-
-
 def running_session(
     tx: Tx, settings: Settings, conversation: Conversation, now: int
 ) -> Session | None:
@@ -62,7 +32,7 @@ def running_session(
     if session is None or traits_of(conversation.recipe).endless:
         return session
     idle = settings.sessions.idle_minutes
-    return None if is_over(session.last_user_at, now, idle) else session
+    return None if sessions.is_over(session.last_user_at, now, idle) else session
 
 
 async def set_veto(
@@ -107,7 +77,7 @@ async def sweep(database: Database, clock: Clock, idle_minutes: float) -> int:
         for scope, session in over:
             own = tx.of(scope)
             fresh = sessions.get(own, session.id)
-            if fresh.ended_at is None and is_over(fresh.last_user_at, now, idle_minutes):
+            if fresh.ended_at is None and sessions.is_over(fresh.last_user_at, now, idle_minutes):
                 closed += sessions.close(own, fresh, "idle", now)
         return closed
 

@@ -3,9 +3,10 @@ stored, and no model is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from polyvox.companion.starting import (
     Packet,
@@ -20,16 +21,17 @@ from polyvox.companion.starting import (
 from polyvox.context.recipe import Recipe
 from polyvox.errors import Invalid, ModelError, NotFound
 from polyvox.ids import new_id
-from polyvox.memory.packets import StartItem
+from polyvox.memory.packets import ItemKind, StartItem
 from polyvox.memory.remembering import MemoryService
 from polyvox.memory.tables import companions
 from polyvox.memory.tables.companions import Kept
 from polyvox.memory.tell import uses_memory
+from polyvox.memory.trace_words import missing
 from polyvox.memory.veto import Veto
 from polyvox.receive import receive
 from polyvox.resources import Resources
 from polyvox.session import council
-from polyvox.session.answer import Job
+from polyvox.session.answer import AnswerJob
 from polyvox.session.begin import next_turn
 from polyvox.session.lifecycle import running_session
 from polyvox.session.turn import TurnRunner
@@ -90,7 +92,7 @@ def _imagine(
     content: str,
     advisors: Sequence[str] | None,
     recipe_name: str,
-) -> list[Job]:
+) -> list[AnswerJob]:
     """Make the jobs of the turn that a message would become."""
     conversation = (
         conversations.get(tx, conversation_id)
@@ -110,18 +112,33 @@ def _imagine(
     turn = next_turn(tx, conversation, content, now)
     session = running_session(tx, resources.settings, conversation, now)
     turn = replace(turn, session_id=turn.id if session is None else session.id)
-    return [Job(tx.scope, turn, new_id(), advisor, recipe) for advisor in asked]
+    return [AnswerJob(tx.scope, turn, new_id(), advisor, recipe) for advisor in asked]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSource:
+    """Where something remembered comes from, as far as that is known."""
+
+    quote: str | None
+    """The person's very words."""
+    said_at: int | None
+    session_id: str | None
+    elsewhere: bool
+    """True if that session is none of the conversations here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
     """Something that a session may be told, as a person looks at it."""
 
-    item: StartItem
+    id: str
+    """The name of it in a veto; items that rest on the same words share it."""
+    kind: ItemKind
+    text: str
+    source: ItemSource
     when: When
+    """Told at once, or only where it comes up."""
     vetoed: bool
-    elsewhere: bool
-    """True if it was said in a session that is none of the conversations here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +146,18 @@ class Strip:
     """The memory of the session that the next message belongs to: told at its start, or where it
     comes up."""
 
-    session: Session | None
-    """None: the next message opens one."""
+    session: Literal["new", "running"]
+    """new: the next message opens one."""
+    session_id: str | None
     memory: bool
-    recall: bool
-    items: tuple[Shown, ...]
-    degrades: tuple[str, ...]
+    """False: it is switched off, by the setting or in the recipe."""
+    recall: Literal["auto", "off"]
+    """Whether its turns look things up as well."""
+    items: tuple[Shown, ...] = ()
+    degrades: tuple[str, ...] = ()
+    """What may be missing, and why."""
+    missing: tuple[str, ...] = ()
+    """The degrades in words that a person understands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +180,16 @@ async def strip(
     place = await resources.database.read(
         lambda tx: _place(tx, resources, recipe_name, conversation_id), scope
     )
-    recall = looks_up(resources, place.recall)
-    if not uses_memory(resources.settings, place.recipe):
-        return Strip(place.session, False, recall, (), ())
     kept, session = place.kept, place.session
+    recall = looks_up(resources, place.recall)
+    empty = Strip(
+        session="new" if session is None else "running",
+        session_id=None if session is None else session.id,
+        memory=uses_memory(resources.settings, place.recipe),
+        recall="auto" if recall else "off",
+    )
+    if not empty.memory:
+        return empty
     ids = frozenset(kept.vetoed) if kept is not None else frozenset[str]()
     before = packet_of(kept)
     if before is None:
@@ -170,16 +199,16 @@ async def strip(
     whence = {item.session_id for item, _ in listed if item.session_id is not None}
     here = await resources.database.read(lambda tx: _known(tx, whence), scope)
     items = tuple(
-        Shown(
-            item,
-            when,
-            vetoed=item.id in ids,
-            elsewhere=item.session_id is not None and item.session_id not in here,
-        )
+        Shown(item.id, item.kind, item.text, _source(item, here), when, vetoed=item.id in ids)
         for item, when in listed
     )
     degrades = (*map(str, before.start.degrades), *unwritten(before.start))
-    return Strip(session, True, recall, items, degrades)
+    return replace(empty, items=items, degrades=degrades, missing=tuple(map(missing, degrades)))
+
+
+def _source(item: StartItem, here: Collection[str]) -> ItemSource:
+    elsewhere = item.session_id is not None and item.session_id not in here
+    return ItemSource(item.quote, item.said_at, item.session_id, elsewhere)
 
 
 def _known(tx: Tx, ids: Iterable[str]) -> set[str]:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from polyvox.errors import NotFound, PolyvoxError
 from polyvox.events import Event
 from polyvox.resources import Resources
-from polyvox.session.answer import INTERNAL, Job
+from polyvox.session.answer import INTERNAL, AnswerJob
 from polyvox.store import endings
 from polyvox.store.database import Tx
 from polyvox.store.endings import Ending
@@ -30,7 +30,7 @@ class _Line:
     """The turns of one conversation, one after another."""
 
     def __init__(self) -> None:
-        self.waiting: deque[tuple[Work, list[Job]]] = deque()
+        self.waiting: deque[tuple[Work, list[AnswerJob]]] = deque()
         self.task: asyncio.Task[None] | None = None
 
 
@@ -42,11 +42,11 @@ class TurnQueue:
         self._lines: dict[str, _Line] = {}
         self._side: set[asyncio.Task[Any]] = set()
         self._ahead: dict[str, set[asyncio.Task[Any]]] = {}
-        self.jobs: dict[str, Job] = {}
+        self.jobs: dict[str, AnswerJob] = {}
         self.closing = False
         resources.journal.gone = self.forget
 
-    def in_turn(self, conversation_id: str, jobs: list[Job], work: Work) -> None:
+    def in_turn(self, conversation_id: str, jobs: list[AnswerJob], work: Work) -> None:
         """Run `work` when the conversation's earlier turns are over."""
         self.remember(jobs)
         line = self._lines.setdefault(conversation_id, _Line())
@@ -56,7 +56,7 @@ class TurnQueue:
                 self._walk(conversation_id, line), name=f"conversation {conversation_id}"
             )
 
-    def beside(self, jobs: list[Job], work: Work, *, heard: bool) -> None:
+    def beside(self, jobs: list[AnswerJob], work: Work, *, heard: bool) -> None:
         """Run `work` now, beside whatever else the conversation does. What can be `heard` (a
         retry; not a synthesis) is waited for by every message that has not begun yet."""
         self.remember(jobs)
@@ -86,7 +86,7 @@ class TurnQueue:
         task.add_done_callback(self._side.discard)
         return task
 
-    def remember(self, jobs: Sequence[Job]) -> None:
+    def remember(self, jobs: Sequence[AnswerJob]) -> None:
         """From now on these answers can be stopped; while the program ends, they are."""
         for job in jobs:
             self.jobs[job.answer_id] = job
@@ -102,7 +102,7 @@ class TurnQueue:
                 await self._guarded(work, jobs)
         del self._lines[conversation_id]
 
-    async def _guarded(self, work: Work, jobs: list[Job]) -> None:
+    async def _guarded(self, work: Work, jobs: list[AnswerJob]) -> None:
         """Run work; whatever goes wrong in it, its answers end and the line goes on."""
         state: AnswerState = "interrupted"
         try:
@@ -119,11 +119,11 @@ class TurnQueue:
             for job in jobs:
                 self.jobs.pop(job.answer_id, None)
 
-    async def end_unstarted(self, jobs: Sequence[Job], state: AnswerState) -> None:
+    async def end_unstarted(self, jobs: Sequence[AnswerJob], state: AnswerState) -> None:
         """End answers whose task never began."""
         for job in jobs:
 
-            def act(tx: Tx, job: Job = job) -> tuple[object, list[Event]]:
+            def act(tx: Tx, job: AnswerJob = job) -> tuple[object, list[Event]]:
                 ended = job.halt or state
                 failure = INTERNAL if ended == "failed" else None
                 ending = Ending(job.answer_id, ended, failure)
@@ -152,7 +152,7 @@ class TurnQueue:
             job.end_early("stopped")
         await self._settled(jobs)
 
-    async def _settled(self, jobs: Sequence[Job]) -> None:
+    async def _settled(self, jobs: Sequence[AnswerJob]) -> None:
         """Wait until these answers have ended: running ones by themselves, waiting ones here."""
         waiting = {
             id(job) for line in self._lines.values() for _, group in line.waiting for job in group

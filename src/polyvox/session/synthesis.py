@@ -15,9 +15,9 @@ from polyvox.context.synthesis import attributable, compile_synthesis, read_synt
 from polyvox.errors import Conflict
 from polyvox.events import Event
 from polyvox.resources import Resources
-from polyvox.session.answer import AnswerWriter, Call, Job, seal
+from polyvox.session.answer import AnswerJob, AnswerWriter, Call, seal
 from polyvox.session.queue import TurnQueue
-from polyvox.store import ratios, threads, turns
+from polyvox.store import threads, turns, usage
 from polyvox.store.database import Tx
 from polyvox.thread import Other, ThreadTurn
 from polyvox.values import SYNTHESIS_ID, Advisor, Answer, Params, Scope, Turn
@@ -38,7 +38,7 @@ async def write(
 ) -> Answer:
     """Have a synthesis written; `pending` is its stored place, where it has one already."""
     made = pending or await _place(resources, scope, turn, asked_for=not wait)
-    job = Job(scope, turn, made.id, AUTHOR, recipe)
+    job = AnswerJob(scope, turn, made.id, AUTHOR, recipe)
 
     async def work() -> None:
         call = await resources.database.read(lambda tx: _call(tx, resources, turn), scope)
@@ -89,7 +89,7 @@ def _call(tx: Tx, resources: Resources, turn: Turn) -> Call:
     question = ThreadTurn(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)
     who = attributable(words)
     try:
-        ratio = ratios.ratio(tx, name)
+        ratio = usage.token_ratio(tx, name)
         compiled = compile_synthesis(question, words, limits, facts, params, ratio)
     except TooLong as refusal:
         return Call(name, None, refusal=refusal)

@@ -8,28 +8,35 @@ A turn belongs to the app, never to a request: nobody has to listen for it to go
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
+
+import msgspec
 
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request, with_memory
 from polyvox.context.draft import Compiled
 from polyvox.context.receipt import pack
+from polyvox.errors import NotFound, StoreError
 from polyvox.events import Event
 from polyvox.memory.tell import AdvisorView, Blocks, Telling, Told, TurnView
 from polyvox.resources import Resources
 from polyvox.session import synthesis
-from polyvox.session.answer import AnswerWriter, Call, Job, jobs_for, seal
+from polyvox.session.answer import AnswerJob, AnswerWriter, Call, jobs_for, seal
 from polyvox.session.begin import Plan, begin
+from polyvox.session.council import seat
+from polyvox.session.inspect import trace_of
 from polyvox.session.queue import TurnQueue
-from polyvox.session.seat import seat
-from polyvox.session.trace import log_traces
 from polyvox.settings import Settings
 from polyvox.store import threads, turns
-from polyvox.store.database import Tx
+from polyvox.store.database import Database, Tx
 from polyvox.store.turns import Begun
-from polyvox.values import Scope
+from polyvox.values import Scope, Turn
+
+chat_log = logging.getLogger("polyvox.chat")
 
 T = TypeVar("T")
 NOTHING = Told()
@@ -60,7 +67,7 @@ class TurnRunner:
             self._queue.in_turn(begun.turn.conversation_id, jobs, lambda: self._run(jobs, begun))
         return begun
 
-    async def _run(self, jobs: Sequence[Job], begun: Begun) -> None:
+    async def _run(self, jobs: Sequence[AnswerJob], begun: Begun) -> None:
         await self.take(jobs, begun=begun)
         scope, turn, recipe = jobs[0].scope, jobs[0].turn, jobs[0].recipe
         if recipe.synthesis == "always" and not any(job.halt for job in jobs):
@@ -72,7 +79,9 @@ class TurnRunner:
                     self._resources, self._answers, self._queue, scope, turn, recipe, None
                 )
 
-    async def take(self, jobs: Sequence[Job], round_: int = 0, begun: Begun | None = None) -> None:
+    async def take(
+        self, jobs: Sequence[AnswerJob], round_: int = 0, begun: Begun | None = None
+    ) -> None:
         """Ask every job's advisor at the same time; return when each answer has ended, however.
         `round_`: of an exchange; `begun`: the turn is new."""
         view, calls = await self._resources.database.read(
@@ -86,9 +95,9 @@ class TurnRunner:
         await self.ask(jobs, calls, told)
         spoken = any("".join(job.received).strip() for job in jobs)
         await self._memory.settle(view, told, spoken=spoken)
-        await log_traces(self._resources.database, jobs[0].scope, jobs[0].turn, view.answer_ids)
+        await _log_traces(self._resources.database, jobs[0].scope, jobs[0].turn, view.answer_ids)
 
-    async def foresee(self, jobs: Sequence[Job]) -> list[Call]:
+    async def foresee(self, jobs: Sequence[AnswerJob]) -> list[Call]:
         """Compile the calls of a turn that is not stored. Nothing is kept of it, nobody elsewhere
         is asked, and no gate reads the message."""
         view, calls = await self._resources.database.read(
@@ -102,7 +111,7 @@ class TurnRunner:
     def _look(
         self,
         tx: Tx,
-        jobs: Sequence[Job],
+        jobs: Sequence[AnswerJob],
         round_: int = 0,
         begun: Begun | None = None,
         *,
@@ -121,10 +130,12 @@ class TurnRunner:
             imagined=imagined,
         )
         view = self._memory.look(tx, view)
-        calls = compile_calls(self._resources.settings, view, NOTHING) if view.silent else None
+        calls = None if view.tell else compile_calls(self._resources.settings, view, NOTHING)
         return view, calls
 
-    async def ask(self, jobs: Sequence[Job], calls: Sequence[Call], told: Told = NOTHING) -> None:
+    async def ask(
+        self, jobs: Sequence[AnswerJob], calls: Sequence[Call], told: Told = NOTHING
+    ) -> None:
         """Have each job answered by its call; return when each answer has ended, however. The
         receipts, and what memory wants stored, go into the journal's next commit; nobody waits for
         it: the calls go out now."""
@@ -144,7 +155,7 @@ class TurnRunner:
         await asyncio.wait([job.task for job in jobs if job.task is not None])
 
 
-async def unless_stopped(jobs: Sequence[Job], lookup: Coroutine[Any, Any, T]) -> T | None:
+async def unless_stopped(jobs: Sequence[AnswerJob], lookup: Coroutine[Any, Any, T]) -> T | None:
     """Run the memory lookup; cancel it when every answer of the turn is stopped."""
     asking = asyncio.create_task(lookup, name="memory")
     stopping = asyncio.create_task(_all_stopped(jobs))
@@ -155,7 +166,7 @@ async def unless_stopped(jobs: Sequence[Job], lookup: Coroutine[Any, Any, T]) ->
     return None if asking.cancelled() else asking.result()
 
 
-async def _all_stopped(jobs: Sequence[Job]) -> None:
+async def _all_stopped(jobs: Sequence[AnswerJob]) -> None:
     for job in jobs:
         await job.halted.wait()
 
@@ -189,3 +200,24 @@ def _compiled(settings: Settings, view: TurnView, advisor: AdvisorView, blocks: 
             return ready
     thread = replace(advisor.thread, memory=blocks)
     return compile_request(view.recipe, thread, settings.limits, advisor.facts, advisor.params)
+
+
+async def _log_traces(
+    database: Database, scope: Scope, turn: Turn, answer_ids: Sequence[str]
+) -> None:
+    """Write one line of the log for each of these answers of a turn."""
+    if not chat_log.isEnabledFor(logging.INFO):
+        return
+    for answer_id in answer_ids:
+        try:
+            data = await database.read(partial(_trace_for_log, turn.id, answer_id), scope)
+        except (NotFound, StoreError):  # deleted meanwhile, or the store is away
+            continue
+        chat_log.info("chat.trace %s", msgspec.json.encode(data).decode())
+
+
+def _trace_for_log(turn_id: str, answer_id: str, tx: Tx) -> dict[str, Any]:
+    """The trace without a provider's own words: it may quote the message, and nobody forgets what
+    is in a log."""
+    data = trace_of(tx, turn_id, answer_id)
+    return {**data, "attempts": [{**each, "message": None} for each in data["attempts"]]}

@@ -14,8 +14,10 @@ from polyvox.events import (
     Event,
     TurnCompleted,
 )
+from polyvox.ids import Clock
 from polyvox.store import events, search, usage
-from polyvox.store.database import Tx
+from polyvox.store.database import Database, Tx
+from polyvox.store.runners import Runner
 from polyvox.store.turns import ANSWERS, get_answer
 from polyvox.values import Answer, AnswerState, Attempt, Failure, Scope, Usage
 
@@ -114,3 +116,24 @@ def open_answers(tx: Tx) -> list[tuple[Scope, str, str, str | None]]:
             " WHERE state IN ('pending', 'streaming') ORDER BY id"
         )
     ]
+
+
+# -- after a crash ---------------------------------------------------------------------------------
+
+
+async def recover(database: Database, runner: Runner, clock: Clock) -> int:
+    """Close what nobody is writing any more; answers how many answers that were."""
+    left = await database.read(open_answers)
+    gone = await runner.dead({who for *_, who in left if who is not None})
+    orphans = [entry for entry in left if entry[3] is None or entry[3] in gone]
+
+    def close(tx: Tx) -> int:
+        closed = 0
+        for scope, conversation_id, answer_id, _ in orphans:
+            own, now = tx.of(scope), clock()
+            ended, happened = end(own, Ending(answer_id, "interrupted"), now)
+            events.append(own, conversation_id, happened, now)
+            closed += ended is not None
+        return closed
+
+    return await database.write(close) if orphans else 0

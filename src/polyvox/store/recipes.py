@@ -8,9 +8,7 @@ from typing import Any
 
 import msgspec
 
-from polyvox.ids import Clock, system_clock
-from polyvox.store.database import Database, Tx
-from polyvox.values import Scope
+from polyvox.store.database import Tx
 
 Change = Mapping[str, Any]
 
@@ -19,12 +17,6 @@ def get(tx: Tx, name: str) -> Change | None:
     """The change to one recipe, or None."""
     row = tx.one("SELECT data FROM recipes WHERE user_id = ? AND name = ?", (tx.user, name))
     return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
-
-
-def list_all(tx: Tx) -> dict[str, Change]:
-    """Every change, by the recipe's name."""
-    rows = tx.all("SELECT name, data FROM recipes WHERE user_id = ? ORDER BY name", (tx.user,))
-    return {row[0]: msgspec.json.decode(row[1], type=dict[str, Any]) for row in rows}
 
 
 def put(tx: Tx, name: str, change: Change, now: int) -> None:
@@ -40,28 +32,3 @@ def put(tx: Tx, name: str, change: Change, now: int) -> None:
 def delete(tx: Tx, name: str) -> bool:
     """Drop the change to a recipe; True if there was one."""
     return tx.run("DELETE FROM recipes WHERE user_id = ? AND name = ?", (tx.user, name)) > 0
-
-
-class Recipes:
-    """The verbs, each in a transaction of its own."""
-
-    def __init__(self, database: Database, clock: Clock = system_clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def get(self, scope: Scope, name: str) -> Change | None:
-        """The change to one recipe, or None."""
-        return await self._database.read(lambda tx: get(tx, name), scope)
-
-    async def list(self, scope: Scope) -> dict[str, Change]:
-        """Every change, by the recipe's name."""
-        return await self._database.read(lambda tx: list_all(tx), scope)
-
-    async def put(self, scope: Scope, name: str, change: Change) -> None:
-        """Store the change to one recipe, replacing any earlier one."""
-        now = self._clock()
-        await self._database.write(lambda tx: put(tx, name, change, now), scope)
-
-    async def delete(self, scope: Scope, name: str) -> bool:
-        """Drop the change to a recipe; True if there was one."""
-        return await self._database.write(lambda tx: delete(tx, name), scope)

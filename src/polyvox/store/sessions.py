@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from polyvox.errors import NotFound
 from polyvox.ids import new_id
@@ -179,3 +179,32 @@ def idle(
         (before, *endless, limit),
     )
     return [(Scope(row[-1]), SESSIONS.value(row)) for row in rows]
+
+
+def is_over(last_user_at: int, now: int, idle_minutes: float) -> bool:
+    """True if a message now belongs to a new session. Answers never extend one."""
+    return now - last_user_at > idle_minutes * 60_000_000
+
+
+class Placed(NamedTuple):
+    """The session that a message belongs to."""
+
+    session_id: str
+    begins: bool
+    """True if its session begins with it."""
+    follows: bool = False
+    """True if it closed another one."""
+
+
+def placed(tx: Tx, conversation_id: str, now: int, idle_minutes: float | None) -> Placed:
+    """The session a message said now belongs to; an idle one is closed and a new one opened.
+    `idle_minutes` None: the session is never cut by idleness."""
+    current = open_session(tx, conversation_id)
+    if current is not None:
+        goes_on = idle_minutes is None or not is_over(current.last_user_at, now, idle_minutes)
+        # Somebody else may be ending it right now: then a new one begins all the same.
+        if goes_on and touch(tx, current.id, now):
+            return Placed(current.id, begins=False)
+        close(tx, current, "idle", now)
+    begun = begin(tx, conversation_id, now)
+    return Placed(begun.id, begins=True, follows=current is not None)

@@ -6,11 +6,15 @@ Invariant: an unknown price is never summed as 0. It is left out of `cost` and c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
+from polyvox.errors import CapReached
+from polyvox.events import NANO
 from polyvox.ids import new_id
+from polyvox.settings import Limits
 from polyvox.store.database import Database, Tx, Value
 from polyvox.values import Scope, Usage
 
@@ -139,3 +143,67 @@ def _where(
     )
     given = [(sql, value) for sql, value in conditions if value is not None]
     return " AND ".join(sql for sql, _ in given), tuple(value for _, value in given)
+
+
+# -- caps on cost ----------------------------------------------------------------------------------
+
+
+def check_caps(tx: Tx, limits: Limits, conversation_id: str, turn_id: str | None, now: int) -> None:
+    """Raise CapReached when a cap of the user's own is used up. Answers already in flight are let
+    through, so concurrent turns can overshoot by at most those."""
+    day = day_of(now)
+    caps: tuple[tuple[str, float | None, Callable[[], int]], ...] = (
+        (
+            "cost_per_turn",
+            limits.cost_per_turn if turn_id else None,
+            lambda: spent(tx, turn_id=turn_id),
+        ),
+        (
+            "cost_per_conversation",
+            limits.cost_per_conversation,
+            lambda: spent(tx, conversation_id=conversation_id),
+        ),
+        ("cost_per_day", limits.cost_per_day, lambda: spent(tx, day=day)),
+    )
+    for name, cap, spend in caps:
+        if cap is None:
+            continue
+        cost = spend()
+        if cost >= cap * NANO:
+            raise CapReached(
+                f"The cap limits.{name} of {cap:g} USD is reached: {cost / NANO:.4f} USD spent.",
+                f"Raise limits.{name} in the settings, or wait.",
+            )
+
+
+# -- tokens that a model really counts for one that we estimate ------------------------------------
+
+KEEP = 0.5
+LOWEST, HIGHEST = 0.1, 10.0
+"""A report beyond these says more about the report than about the model."""
+
+
+def learn_ratio(tx: Tx, model: str, reported: float, estimated: float) -> None:
+    """Learn from one answer: input tokens as reported and as estimated before (without ratio).
+    A running mean that forgets: each report halves the weight of all before it, so three alike
+    outweigh any past, whatever their sizes."""
+    if reported <= 0 or estimated <= 0:
+        return
+    seen = min(HIGHEST, max(LOWEST, reported / estimated))
+    tx.run(
+        "INSERT INTO ratios (user_id, model, reported, estimated, samples) VALUES (?, ?, ?, ?, 1)"
+        " ON CONFLICT (user_id, model) DO UPDATE SET"
+        f" reported = ratios.reported * {KEEP} + excluded.reported,"
+        f" estimated = ratios.estimated * {KEEP} + excluded.estimated,"
+        " samples = ratios.samples + 1",
+        (tx.user, model, seen, 1.0),
+    )
+
+
+def token_ratio(tx: Tx, model: str) -> float:
+    """Reported over estimated; 1.0 for a model that has reported nothing yet."""
+    row = tx.one(
+        "SELECT reported, estimated FROM ratios WHERE user_id = ? AND model = ?",
+        (tx.user, model),
+    )
+    return 1.0 if row is None else float(row[0] / row[1])

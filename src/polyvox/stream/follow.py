@@ -13,7 +13,7 @@ from polyvox.errors import Invalid
 from polyvox.events import Numbered
 from polyvox.store import events
 from polyvox.store.database import Database
-from polyvox.stream import sse
+from polyvox.stream import hub
 from polyvox.stream.hub import BEAT, Batch, Listener
 from polyvox.values import Scope
 
@@ -35,7 +35,7 @@ async def follow(
     """The events as bytes, until the listener is ended. Closes the listener."""
     async with aclosing(_parts(database, listener, scope, conversation, after)) as parts:
         async for part in parts:
-            yield part.bytes if isinstance(part, Batch) else sse.replay(part.stretches)
+            yield part.bytes if isinstance(part, Batch) else hub.replay(part.stretches)
 
 
 async def watch(
@@ -45,7 +45,7 @@ async def watch(
     back with."""
     async with aclosing(_parts(database, listener, scope, conversation, after)) as parts:
         async for part in parts:
-            for item in part.events if isinstance(part, Batch) else sse.safe(part.stretches):
+            for item in part.events if isinstance(part, Batch) else hub.safe(part.stretches):
                 yield item
 
 
@@ -78,7 +78,7 @@ async def stored(
     while more:
         page = await _page(database, scope, conversation, last)
         if page.stretches:
-            yield sse.replay(page.stretches)
+            yield hub.replay(page.stretches)
         last, more = page.upto, page.more
 
 
