@@ -16,6 +16,7 @@ import asyncio
 import io
 import itertools
 import json
+import socket
 import threading
 from collections.abc import (
     AsyncGenerator,
@@ -327,10 +328,11 @@ async def serve(
     env: Mapping[str, str] | None = None,
     *,
     clock: Clock = system_clock,
+    door: socket.socket | None = None,
 ) -> AsyncIterator[App]:
-    """The app with exactly these settings, at this provider."""
+    """The app with exactly these settings, at this provider; `door` is where it listens."""
     async with open_library(settings, env, clock=clock) as polyvox:
-        sock = bind("127.0.0.1", 0)
+        sock = door or bind("127.0.0.1", 0)
         url = address_of(sock)
         patience = aiohttp.ClientTimeout(total=60)
         async with running(polyvox, sock), aiohttp.ClientSession(timeout=patience) as client:

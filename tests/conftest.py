@@ -20,8 +20,6 @@ from polyvox.store.open import open_database
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("repeatable")
 
-pytest_plugins = ["tests.second_try"]
-
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -71,9 +69,9 @@ def _hurry(url: str) -> None:
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
     """The address of a PostgreSQL database of this test's own, with its tables."""
-    url = databases.create(postgres_server)
+    url = databases.borrow(postgres_server)
     yield url
-    databases.drop(postgres_server, url)
+    databases.give_back(url)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -110,6 +108,6 @@ def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield f"sqlite:///{tmp_path / 'polyvox.db'}"
         return
     server = request.getfixturevalue("postgres_server")
-    url = databases.create(server, empty=True)
+    url = databases.create(server)
     yield url
     databases.drop(server, url)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from polyvox.advisors import plain_assistant, starter_council
+from polyvox.session.council import plain_assistant, starter_council
 from polyvox.values import ASSISTANT_ID
 
 WHITE, NEAR_BLACK = "#ffffff", "#14161a"

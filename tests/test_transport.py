@@ -33,8 +33,8 @@ async def ask(
     url: str,
     *,
     model: str = "m",
-    first_byte: float | None = 5,
-    stall: float | None = 5,
+    first_byte: float | None = 60,
+    stall: float | None = 60,
 ) -> Response:
     body = msgspec.json.encode({"model": model, "stream": True, "messages": []})
     url = f"{url}/chat/completions"

@@ -36,14 +36,22 @@ class Provider:
     def clear(self) -> None:
         self._post("/clear", b"")
 
+    def arrived(self, model: str, count: int = 1) -> None:
+        """Wait until a model has been asked so often."""
+        self._get(f"/arrived/{model}/{count}")
+
     def log(self) -> list[dict[str, Any]]:
-        with urllib.request.urlopen(f"{self._root}/log", timeout=SECONDS) as answer:
-            rows: list[dict[str, Any]] = msgspec.json.decode(answer.read())
-            return rows
+        rows: list[dict[str, Any]] = msgspec.json.decode(self._get("/log"))
+        return rows
 
     @property
     def _root(self) -> str:
         return self.base_url.removesuffix("/v1")
+
+    def _get(self, path: str) -> bytes:
+        with urllib.request.urlopen(f"{self._root}{path}", timeout=SECONDS) as answer:
+            body: bytes = answer.read()
+            return body
 
     def _post(self, path: str, body: bytes) -> None:
         request = urllib.request.Request(f"{self._root}{path}", data=body, method="POST")

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.desk import POLYVOX, Cli, Here, Provider
 from tests.cli.terminal import Terminal
 
-from polyvox.companion.reading import NO_GATE
+from polyvox.companion.gate import NO_GATE
 
 STANDING = "Always answer in one sentence."
 

@@ -170,7 +170,7 @@ def test_the_doctor_on_a_broken_configuration(cli: Cli, here: Here) -> None:
 
 @pytest.mark.slow
 def test_the_doctor_looks_at_postgresql(here: Here, postgres_server: str) -> None:
-    url = databases.create(postgres_server, empty=True)
+    url = databases.create(postgres_server)
     assert "makes its tables" in found(here, "--offline", "--database", url)["database"][1]
     assert here("advisors", "list", "--database", url).code == 0
     seen = found(here, "--offline", "--database", url)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -149,7 +148,7 @@ def test_a_killed_run_goes_on_and_pays_only_for_what_was_in_flight(
     cli.config.write_text(cli.config.read_text() + "[evaluation]\nconcurrency = 1\n")
     provider.script(ann=[{"text": "12 francs."}, {"text": "13 francs.", "hold": "never"}])
     running = cli.begin("eval", "--advisor", "ann")
-    until(lambda: sum(one["model"] == "ann" for one in provider.log()) == 2)
+    provider.arrived("ann", 2)
     os.kill(running.pid, signal.SIGKILL)
     running.communicate(timeout=SECONDS)
     provider.script(ann={"text": "14 francs."})
@@ -168,7 +167,7 @@ def test_ctrl_c_calls_it_off_and_closes_the_call(here: Here, cli: Cli, provider:
     suite(here)
     provider.script(ann={"text": "one two three", "gates": {"1": "never"}})
     running = cli.begin("eval", "--advisor", "ann", "--assertion", first(here))
-    until(lambda: any(one["model"] == "ann" for one in provider.log()))
+    provider.arrived("ann")
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=SECONDS)
     assert running.returncode == 130
@@ -181,13 +180,6 @@ def first(here: Here) -> str:
     found = here("assertions", "list", "--json").json
     rows = found["items"] if isinstance(found, dict) else found
     return str(rows[0]["id"])
-
-
-def until(true: Any) -> None:
-    """Wait for something that another process does."""
-    end = time.monotonic() + SECONDS
-    while not true():
-        assert time.monotonic() < end, "it did not happen"
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.desk import Here, Provider
 
 from polyvox.app import Polyvox
-from polyvox.cli.show.memory import REPEATS, forget_lines
+from polyvox.cli.memory_text import REPEATS, forget_lines
 from polyvox.memory.shapes.own import SHOWN, ForgetOut
 from polyvox.memory.tables.redaction import PLACES
 

@@ -109,8 +109,7 @@ def test_what_failed_goes_on(here: Here, provider: Provider) -> None:
 def test_ctrl_c_calls_it_off(cli: Cli, provider: Provider, here: Here) -> None:
     provider.script(ann={"hold": "never"})
     process = cli.begin("optimize", "ann")
-    while not provider.log():
-        assert process.poll() is None
+    provider.arrived("ann")
     os.kill(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=SECONDS)
     assert process.returncode != 0

@@ -11,17 +11,15 @@ from rich.console import Console
 from tests.cli.desk import Here
 
 from polyvox.cli import words
-from polyvox.cli.lookup import find_advisor
+from polyvox.cli.answers import Board
+from polyvox.cli.columns import columns_for, draw, markdown, share, tail
+from polyvox.cli.lookup import GREY, People, Speaker, find_advisor
+from polyvox.cli.lookup import legible as legible_color
 from polyvox.cli.main import COMMANDS
 from polyvox.cli.output import harmless, printable
-from polyvox.cli.people import GREY, People, Speaker
-from polyvox.cli.people import legible as legible_color
-from polyvox.cli.receipts import cells
-from polyvox.cli.show.board import Board
-from polyvox.cli.show.columns import columns_for, draw, markdown, share, tail
-from polyvox.cli.show.trace import OVERLAYS, POSTURES, PRESSURES, missing, times
+from polyvox.cli.receipts import cells, times
+from polyvox.companion.gate import Level, Posture
 from polyvox.companion.overlays import Overlay
-from polyvox.companion.reading import Level, Posture
 from polyvox.context.describe import Share
 from polyvox.events import (
     AnswerCompleted,
@@ -31,6 +29,7 @@ from polyvox.events import (
     TextDelta,
     ThinkingDelta,
 )
+from polyvox.memory.trace_words import OVERLAYS, POSTURES, PRESSURES, missing
 from polyvox.values import Advisor, Usage
 
 

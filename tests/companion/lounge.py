@@ -22,7 +22,7 @@ from tests.app import App as House
 from tests.app import serve, settings_for
 from tests.provider import ProviderServer, Script
 
-from polyvox.companion.reading import NO_GATE
+from polyvox.companion.gate import NO_GATE
 from polyvox.memory.packets import QueryReply
 from polyvox.memory.remembering import Lookup, MemoryService, Start
 from polyvox.memory.remote import Got

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from polyvox.companion.reading import NO_GATE, Reading
+from polyvox.companion.gate import NO_GATE, Reading
 
 
 def reading(**changes: Any) -> Reading:

@@ -9,12 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.companion.readings import reading
 
-from polyvox.companion.blocks import STANDING_CHARS, Parts, assemble, left_out, quoted, steering
-from polyvox.companion.deferred import Profile, lines
-from polyvox.companion.handover import Said
+from polyvox.companion.blocks import (
+    STANDING_CHARS,
+    Parts,
+    Profile,
+    Said,
+    assemble,
+    left_out,
+    profile_lines,
+    steering,
+)
 from polyvox.companion.ops import WORDS, Ops, snippet
 from polyvox.companion.overlays import Choice, Open, Rites
 from polyvox.companion.posture import Stance
+from polyvox.context.words import quoted
 
 NONE = Parts(
     "You are Harbor.",
@@ -155,7 +163,8 @@ def parts_of(**changes: object) -> list[str]:
     posture = changes.pop("posture_now", "COMPANION")
     message = str(changes.pop("message", "Hello"))
     turn = int(str(changes.pop("turn", 2)))
-    return [name for name, _ in lines(PROFILE, turn, reading(**changes), posture, message)]  # type: ignore[arg-type]  # a posture by name
+    lines = profile_lines(PROFILE, turn, reading(**changes), posture, message)  # type: ignore[arg-type]  # a posture by name
+    return [name for name, _ in lines]
 
 
 def test_each_line_of_the_profile_has_its_own_reason() -> None:
@@ -191,13 +200,13 @@ def test_each_line_of_the_profile_has_its_own_reason() -> None:
     ],
 )
 def test_whom_a_message_names(tracked: str, message: str, named: bool) -> None:
-    found = lines(Profile({tracked: "a friend"}), 2, reading(), "COMPANION", message)
+    found = profile_lines(Profile({tracked: "a friend"}), 2, reading(), "COMPANION", message)
     assert bool(found) is named
 
 
 def test_a_line_of_the_profile_is_not_endless() -> None:
     who = Profile({"Jo": "x" * 3000}, work_context="y" * 3000)
-    for _, line in lines(who, 2, reading(intent="momentum"), "COMPANION", "Jo called"):
+    for _, line in profile_lines(who, 2, reading(intent="momentum"), "COMPANION", "Jo called"):
         assert len(line) < 300
 
 

@@ -17,10 +17,10 @@ from tests.companion.lounge import Lounge, Told, open_lounge, reading_text
 from tests.companion.situations import ASKED, BRIDGE, FULL, HANDOVER, LONG, MOVING, NOON, TUESDAY
 from tests.provider import Script
 
-from polyvox.companion.kernel import shipped
-from polyvox.memory.ingest import ingest
+from polyvox.companion.personas import shipped
 from polyvox.memory.remembering import OwnMemory
 from polyvox.memory.tables import companions
+from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Message, Partition
 from polyvox.values import Scope
 
@@ -375,6 +375,7 @@ async def test_every_turn_has_a_trace_and_only_its_own_words_are_missing_in_it(
         await lounge.house.until(lambda: bool(caplog.messages))
     (line,) = [text for text in caplog.messages if text.startswith("chat.trace ")]
     logged = msgspec.json.decode(line.removeprefix("chat.trace "))
+    assert heard.trace.pop("words")["decisions"]
     assert logged == heard.trace
     for words in (LONG, HANDOVER, "wistful", "call the bank"):
         assert words not in line

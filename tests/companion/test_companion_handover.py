@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.companion.readings import reading
 
-from polyvox.companion.handover import Brief, Said, carry, low_signal
+from polyvox.companion.blocks import Brief, Said, carry, low_signal
 
 ASKED = reading(action="memory_query", explicit=True, direct_request=True, confidence=0.75)
 FULL = Brief("You left off at the letter.", "today", 30, "You had just said goodnight.", True)

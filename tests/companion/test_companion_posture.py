@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.companion.readings import reading
 
+from polyvox.companion.gate import Reading
 from polyvox.companion.ops import snippet
 from polyvox.companion.posture import HOUR, Stance, is_night, last_question, settle
-from polyvox.companion.reading import Reading
 
 
 def doubtful(posture: str = "REFLECTION") -> Reading:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.companion.readings import reading
 
-from polyvox.companion.reading import Reading, Unreadable, read, schema
+from polyvox.companion.gate import Reading, Unreadable, read, schema
 
 GOOD = msgspec.json.encode(reading(intent="momentum", confidence=0.8)).decode()
 

@@ -14,13 +14,12 @@ from tests.companion.readings import reading
 from tests.companion.situations import ASKED, found, recalled
 
 from polyvox.companion.gate import Gated
-from polyvox.companion.recalling import Librarian, compile_query, words_for
-from polyvox.companion.sheet import Found, sheet
+from polyvox.companion.recalling import Found, Librarian, compile_query, sheet, words_for
+from polyvox.context.words import quoted
 from polyvox.memory.packets import Entity, QueryReply, Recalled
 from polyvox.memory.recall import Exclude, Reader
 from polyvox.memory.remote import Got
 from polyvox.memory.values import Evidence
-from polyvox.quote import quoted
 from polyvox.values import Scope
 
 NOW = round(datetime(2026, 11, 17, tzinfo=UTC).timestamp() * 1_000_000)

@@ -26,10 +26,10 @@ from tests.companion.situations import (
 )
 
 from polyvox.companion import tell as companion
-from polyvox.memory.ingest import ingest
 from polyvox.memory.packets import QueryReply
 from polyvox.memory.remembering import Lookup, OwnMemory, Start
 from polyvox.memory.remote import Degrade, Got
+from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Message, Partition
 from polyvox.store import threads
 from polyvox.values import Scope

@@ -12,7 +12,7 @@ from tests.companion.lounge import Lounge, open_lounge, reading_text
 from tests.companion.situations import LONG, NOON
 from tests.provider import Script
 
-from polyvox.companion.kernel import shipped
+from polyvox.companion.personas import shipped
 
 
 @pytest.fixture

@@ -13,12 +13,11 @@ from tests.companion.lounge import Lounge, Told, open_lounge, reading_text
 from tests.companion.situations import ASKED, FULL, NOON, found, recalled
 from tests.provider import Script
 
-from polyvox.memory import profile
-from polyvox.memory.foreign_veto import without
-from polyvox.memory.ingest import ingest
+from polyvox.memory import statements
 from polyvox.memory.packets import Brief
+from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Message, Partition
-from polyvox.memory.veto import Veto
+from polyvox.memory.veto import Veto, foreign_without
 from polyvox.values import Scope
 
 ME = Scope()
@@ -48,7 +47,7 @@ async def own_lounge(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIte
             lounge.house.provider.script("talker", Script(text='{"facts": []}'))
             await _by_rules(lounge)
         change = {"current_focus": "the bakery", "instructions": [WISH]}
-        await polyvox.database.write(lambda tx: profile.patch(tx, OWN, change, now), ME)
+        await polyvox.database.write(lambda tx: statements.patch(tx, OWN, change, now), ME)
         lounge.set(NOON)
         yield lounge
 
@@ -247,7 +246,7 @@ async def test_it_is_off_where_memory_is(lounge: Lounge) -> None:
 
 
 def test_a_foreign_service_has_no_sources_so_its_words_decide() -> None:
-    plain = without(FULL, Veto())
+    plain = foreign_without(FULL, Veto())
     ids = {one.text: one.id for one in plain.items}
     assert set(ids) >= {"call the bank", "runs a clinic", "Maria: her sister"}
     told_more = (
@@ -255,9 +254,9 @@ def test_a_foreign_service_has_no_sources_so_its_words_decide() -> None:
         if FULL.startbrief
         else None
     )
-    left = without(
+    left = foreign_without(
         replace(FULL, startbrief=told_more, brief=Brief(facts=("call the bank",))),
-        Veto.of([ids["call the bank"], ids["runs a clinic"], "bridge"]),
+        Veto(frozenset([ids["call the bank"], ids["runs a clinic"], "bridge"])),
     )
     assert left.startbrief is not None
     assert left.startbrief.handover_text is None, "it cannot be composed anew"

@@ -14,10 +14,10 @@ from tests.companion.lounge import Lounge, Told, open_lounge, reading_text
 from tests.companion.situations import FULL, LONG, NOON
 from tests.provider import Script
 
-from polyvox.memory import profile
-from polyvox.memory.ingest import ingest
+from polyvox.memory import statements
 from polyvox.memory.remembering import Start
-from polyvox.memory.tables import profiles
+from polyvox.memory.tables import derived
+from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Episode, Message, Partition
 from polyvox.session.preview import strip
 from polyvox.values import Scope
@@ -60,9 +60,9 @@ async def lived_in(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncItera
             lambda tx: ingest(tx, OWN, "before", None, now, now + 9, messages), ME
         )
         wishes = Episode("before", 1, "user", None, words[1], now + 1)
-        noted = profile.heard(wishes, now + 1, cloud=True)
-        await polyvox.database.write(lambda tx: profiles.add(tx, OWN, noted, now), ME)
-        await polyvox.database.write(lambda tx: profile.patch(tx, OWN, HAND, now), ME)
+        noted = statements.heard(wishes, now + 1, cloud=True)
+        await polyvox.database.write(lambda tx: derived.add(tx, OWN, noted, now), ME)
+        await polyvox.database.write(lambda tx: statements.patch(tx, OWN, HAND, now), ME)
         lounge.set(NOON)
         yield lounge
 
@@ -164,7 +164,7 @@ async def test_small_models_are_told_little(lounge: Lounge) -> None:
     long = [f"Always answer in rhyme {number}, and in the voice of a gull." for number in range(6)]
     polyvox = lounge.house.polyvox
     await polyvox.database.write(
-        lambda tx: profile.patch(tx, OWN, {"instructions": long}, lounge.clock[0]), ME
+        lambda tx: statements.patch(tx, OWN, {"instructions": long}, lounge.clock[0]), ME
     )
     start = await look(lounge, "recipe=council")
     assert texts(start, "start", "profile") == ""

@@ -11,12 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.context.world import LARGE, MINUTE, START, World, limits, plain, tokens
 
-from polyvox.advisors import plain_assistant, starter_council
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request, with_memory
-from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, changed
+from polyvox.context.words import prompt_set
 from polyvox.models.base import ModelFacts, Request, SystemPart
+from polyvox.session.council import plain_assistant, starter_council
 from polyvox.thread import Other, Own, Thread, ThreadSummary, ThreadTurn
 from polyvox.values import Advisor, Params
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from polyvox.context.phase import exchange_phase, phase_for, protocol
-from polyvox.context.promptset import prompt_set
-from polyvox.context.recipe import BUILT_IN, Phase, Recipe, changed
+from polyvox.context.recipe import (
+    BUILT_IN,
+    Phase,
+    Recipe,
+    changed,
+    exchange_phase,
+    phase_for,
+    protocol,
+)
+from polyvox.context.words import prompt_set
 
 COUNCIL = BUILT_IN["council"]
 FULL = prompt_set("full")

@@ -7,12 +7,11 @@ from typing import Literal
 
 import pytest
 
-from polyvox.advisors import starter_council
 from polyvox.context.compile import system_blocks
 from polyvox.context.draft import system_size, system_text
-from polyvox.context.phase import phase_for
-from polyvox.context.promptset import SHORT_WORDS, fill, prompt_set, short
-from polyvox.context.recipe import BUILT_IN
+from polyvox.context.recipe import BUILT_IN, phase_for
+from polyvox.context.words import SHORT_WORDS, fill, prompt_set, short
+from polyvox.session.council import starter_council
 from polyvox.values import Advisor
 
 COUNCIL = BUILT_IN["council"]

@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.context.world import START
 
-from polyvox.context.promptset import prompt_set
-from polyvox.context.words import NAME_CHARS, STAMP_CHARS, Made, label, quoted, stamp, words
+from polyvox.context.words import (
+    NAME_CHARS,
+    STAMP_CHARS,
+    Made,
+    indented,
+    label,
+    prompt_set,
+    stamp,
+    words,
+)
 
 REFERENCE = prompt_set("full").text("reference")
 
@@ -35,19 +43,19 @@ def test_a_name_is_one_line_without_brackets() -> None:
 
 
 def test_pairs_of_brackets_stay_and_lone_ones_are_escaped() -> None:
-    assert quoted("a[0] and [a link](x)") == "a[0] and [a link](x)"
-    assert quoted("end] of [block") == "end\\] of \\[block"
-    assert quoted("[[a]") == "\\[[a]"
-    assert quoted("no brackets") == "no brackets"
-    assert quoted("\\[x\\] \\[y]") == "\\[x\\] \\[y\\]"
-    assert quoted("ends in \\") == "ends in \\\\"
+    assert indented("a[0] and [a link](x)") == "a[0] and [a link](x)"
+    assert indented("end] of [block") == "end\\] of \\[block"
+    assert indented("[[a]") == "\\[[a]"
+    assert indented("no brackets") == "no brackets"
+    assert indented("\\[x\\] \\[y]") == "\\[x\\] \\[y\\]"
+    assert indented("ends in \\") == "ends in \\\\"
 
 
 def test_further_lines_are_indented() -> None:
     assert (
-        quoted("one\ntwo\n\nthree\r\nfour\u2028five\n") == "one\n  two\n\n  three\n  four\n  five"
+        indented("one\ntwo\n\nthree\r\nfour\u2028five\n") == "one\n  two\n\n  three\n  four\n  five"
     )
-    assert quoted(" \n ") == ""
+    assert indented(" \n ") == ""
 
 
 def test_a_forged_entry_does_not_reach_the_margin() -> None:

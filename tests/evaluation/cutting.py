@@ -11,11 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.evaluation.workshop import WORKED, answers, judges, last_of, open_workshop
+from tests.evaluation.workshop import (
+    WORKED,
+    Found,
+    answers,
+    found_in,
+    judges,
+    last_of,
+    open_workshop,
+)
 from tests.provider import ProviderServer, Script
-from tests.session.room import ME, Hand, open_room
+from tests.session.room import Hand, open_room
 
-from polyvox.evaluation.optimise.findings import Findings
 from polyvox.evaluation.optimise.run import KIND
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -60,14 +67,14 @@ async def wanted(home: Path, provider: ProviderServer, engine: str = "native") -
         return str(begun.id)
 
 
-async def done(home: Path, provider: ProviderServer, run_id: str) -> Findings:
+async def done(home: Path, provider: ProviderServer, run_id: str) -> Found:
     """The run, worked on to its end by whoever comes next."""
     async with open_room(home, provider=provider, clock=Hand(), **SETTINGS) as room:
         await room.polyvox.worker.run_due([KIND])
-        return await room.polyvox.optimisations.get(ME, run_id)
+        return await found_in(room, run_id)
 
 
-def said(found: Findings) -> tuple[Any, ...]:
+def said(found: Found) -> tuple[Any, ...]:
     """What must be the same, cut off or not."""
     one, summary = found.optimisation, found.summary
     assert summary is not None
@@ -77,7 +84,7 @@ def said(found: Findings) -> tuple[Any, ...]:
     return ended, tried, rows, summary.p_better
 
 
-async def killed(home: Path, provider: ProviderServer, never: int) -> tuple[Findings, int]:
+async def killed(home: Path, provider: ProviderServer, never: int) -> tuple[Found, int]:
     """A run whose process is killed while its n-th request is in flight, and which another one then
     finishes; and how many requests that took in all."""
     run_id = await wanted(home, provider)
@@ -88,7 +95,7 @@ async def killed(home: Path, provider: ProviderServer, never: int) -> tuple[Find
         cwd=ROOT,
     )
     try:
-        await provider.until(lambda: breaking.count == never, 30)
+        await provider.until(lambda: breaking.count == never, 120)
     finally:
         process.send_signal(signal.SIGKILL)
         await process.wait()

@@ -159,42 +159,6 @@ def corpus(a: str, b: str) -> list[Bad]:
         # a reason against its verdict
         Bad("a reason that fails it", told(row(a, "pass", NOT), row(b)), False, {b: "pass"}),
         Bad("a reason that passes it", told(row(a, "fail", HOLDS), row(b)), False, {b: "pass"}),
-        Bad(
-            "it does not meet it",
-            told(row(a, "pass", "The answer does not meet the assertion."), row(b)),
-            False,
-            {b: "pass"},
-        ),
-        Bad(
-            "verdict: fail",
-            told(row(a, "pass", "There is no figure. Verdict: fail"), row(b)),
-            False,
-            {b: "pass"},
-        ),
-        Bad(
-            "so it fails",
-            told(row(a, "pass", "It names nothing at all, so it fails."), row(b)),
-            False,
-            {b: "pass"},
-        ),
-        Bad(
-            "it isn't satisfied",
-            told(row(a, "pass", "The requirement isn’t satisfied here."), row(b)),
-            False,
-            {b: "pass"},
-        ),
-        Bad(
-            "it cannot be said to hold",
-            told(row(a, "pass", "I cannot say that the assertion holds."), row(b)),
-            False,
-            {b: "pass"},
-        ),
-        Bad(
-            "if it held",
-            told(row(a, "pass", "It is unclear whether the assertion holds."), row(b)),
-            False,
-            {b: "pass"},
-        ),
         # more than was asked for
         Bad("an id of nobody", told(row(a), row(b), row("a0000000000"))),
         Bad("the assertion's number", told(row(a), row(b), row(3))),

@@ -11,11 +11,21 @@ from polyvox.evaluation import assertion
 from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.plan import EvaluationRequest
 from polyvox.evaluation.run import KIND, EvaluationView
+from polyvox.evaluation.tables import contexts
 from polyvox.evaluation.tables.assertions import Assertion
+from polyvox.evaluation.tables.contexts import StoredContext
 from polyvox.evaluation.tables.verdicts import Verdict
+from polyvox.store.database import Tx
 
 JUDGED: dict[str, Any] = {"models": {"judge": "lab:judge"}}
 """Settings of a room with a judge of its own."""
+
+
+def stored_context(tx: Tx, name: str) -> StoredContext:
+    """A context that is there."""
+    found = contexts.find(tx, name)
+    assert found is not None
+    return found
 
 
 def judging(room: Room, *fails: str, **more: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.evaluation.suites import stored_context
 from tests.provider import Script
 from tests.session.room import HELD, ME, Room, open_room, texts
 
@@ -13,9 +14,10 @@ from polyvox.evaluation import assertion
 from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.contexts import Context, Field, read, with_phase, with_prompt
 from polyvox.evaluation.suggest import suggest
-from polyvox.evaluation.tables import contexts
+from polyvox.evaluation.tables import assertions
 from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.models.wire import encode
+from polyvox.store import recipes
 from polyvox.store.database import Tx
 from polyvox.values import Advisor
 
@@ -28,11 +30,27 @@ async def context(room: Room, one: Assertion) -> Context:
     """The stored context of an assertion, which has the name it should have."""
     assert one.source is not None
     name = one.source.context_hash
-    stored = await room.polyvox.database.read(lambda tx: contexts.get(tx, name), ME)
+    stored = await room.polyvox.database.read(lambda tx: stored_context(tx, name), ME)
     found = read(stored.data)
     assert found.hash == name
     assert found.data == stored.data
     return found
+
+
+async def drawn(room: Room, answer_id: str) -> list[Assertion]:
+    """The assertions that were drawn from an answer."""
+    wanted = AssertionFilter(answer_id=answer_id)
+    return await room.polyvox.database.read(lambda tx: assertions.list_all(tx, wanted), ME)
+
+
+async def owned(room: Room, advisor: str) -> tuple[str, list[Assertion]]:
+    """An advisor's name and assertions."""
+
+    def read(tx: Tx) -> tuple[str, list[Assertion]]:
+        advisor_id, name = assertions.owner(tx, advisor)
+        return name, assertions.list_all(tx, AssertionFilter(advisor_id))
+
+    return await room.polyvox.database.read(read, ME)
 
 
 def wire(found: Context) -> bytes:
@@ -79,8 +97,7 @@ async def test_several_at_once_share_a_context(both: Room) -> None:
     assert len({one.source.context_hash for one in made if one.source}) == 1
     again = await assertion.from_answer(road, ME, answer.id, said("Agrees", "Is calm"))
     assert again[0] == made[1]
-    assert len(await assertion.of_answer(road, ME, answer.id)) == 3
-    assert await assertion.asserted(road, ME, answer.conversation_id) == [answer.id]
+    assert len(await drawn(both, answer.id)) == 3
 
 
 @pytest.mark.parametrize("recipe", ["council", "agent", "companion"])
@@ -140,7 +157,9 @@ async def test_the_text_of_a_phase_is_what_the_road_would_send(room: Room) -> No
     assert with_phase(found, "ongoing", "Anything") is found
     text = "This is turn {k} of {n}: only ask."
     phases = [{"name": "early", "answers": 3, "text": text}, {"name": "ongoing"}]
-    await room.polyvox.recipes.put(ME, "council", {"phases": phases})
+    await room.polyvox.database.write(
+        lambda tx: recipes.put(tx, "council", {"phases": phases}, 1), ME
+    )
     await room.again(answer.id, retry=False)
     assert wire(with_phase(found, "early", text)) == bodies(room, ann)[-1]
     assert b"turn 1 of 3" in bodies(room, ann)[-1]
@@ -168,8 +187,7 @@ async def test_an_exchange_and_a_synthesis_have_contexts_too(room: Room) -> None
     assert not found.takes_prompt
     with pytest.raises(Invalid, match="does not show where"):
         with_prompt(found, "Something else")
-    listed = await assertion.listed(room.polyvox.resources, ME, "synthesis", AssertionFilter(), 10)
-    assert [one.id for one in listed.page.items] == [made.id]
+    assert await owned(room, "synthesis") == ("Synthesis", [made])
 
 
 async def test_a_recipe_that_changed_since_is_no_obstacle(room: Room) -> None:
@@ -177,7 +195,7 @@ async def test_a_recipe_that_changed_since_is_no_obstacle(room: Room) -> None:
     ann = await room.advisor("Ann", Script(text="Yes."), prompt="You doubt everything.")
     _, (answer,) = await room.say(await room.conversation(ann), "So?")
     change = {"texts": {"identity": "Be {name}: {identity}"}, "count_turns": True}
-    await room.polyvox.recipes.put(ME, "council", change)
+    await room.polyvox.database.write(lambda tx: recipes.put(tx, "council", change, 1), ME)
     (made,) = await assertion.from_answer(room.polyvox.resources, ME, answer.id, said("Agrees"))
     found = await context(room, made)
     assert wire(found) == bodies(room, ann)[-1]
@@ -193,11 +211,10 @@ async def test_it_works_on_when_everything_else_is_gone(room: Room) -> None:
     (made,) = await assertion.from_answer(road, ME, answer.id, said("Agrees"))
     await room.polyvox.delete_conversation(ME, talk)
     await room.polyvox.advisors.remove(ME, ann.id)
-    listed = await assertion.listed(road, ME, ann.id, AssertionFilter(), 10)
-    assert (listed.advisor_name, listed.page.items) == ("Ann", (made,))
+    assert await owned(room, ann.id) == ("Ann", [made])
     assert wire(await context(room, made)) == bodies(room, ann)[-1]
     with pytest.raises(NotFound):
-        await assertion.listed(road, ME, "nobody", AssertionFilter(), 10)
+        await owned(room, "nobody")
 
 
 async def test_an_answer_that_is_being_written_waits(room: Room) -> None:
@@ -225,7 +242,7 @@ async def test_what_is_refused_writes_nothing(room: Room) -> None:
         await assertion.from_answer(road, ME, "nothing", said("Fine"))
     with pytest.raises(NotFound):
         await assertion.by_hand(road, ME, "nobody", said("Fine"))
-    assert await assertion.of_answer(road, ME, answer.id) == []
+    assert await drawn(room, answer.id) == []
     rows = await room.polyvox.database.read(lambda tx: tx.all("SELECT 1 FROM contexts"), ME)
     assert rows == []
 
@@ -255,7 +272,7 @@ async def test_a_change_makes_a_version_and_words_follow_a_check(both: Room) -> 
     assert (same.number, same.tags, same.active) == (2, ("tone",), False)
     judged = await assertion.change(road, ME, one.id, {"kind": "judge", "text": "Is brief"})
     assert (judged.number, judged.kind, judged.args) == (3, "judge", {})
-    history = await assertion.history(road, ME, one.id)
+    history = await both.polyvox.database.read(lambda tx: assertion.history(tx, one.id), ME)
     assert [(v.number, v.text, v.kind) for v in history.versions] == [
         (3, "Is brief", "judge"),
         (2, "At most 20 words", "words"),
@@ -264,7 +281,8 @@ async def test_a_change_makes_a_version_and_words_follow_a_check(both: Room) -> 
     for wrong in ({"kind": "words"}, {"text": " "}, {"args": {"max": 1}}):
         with pytest.raises(Invalid):
             await assertion.change(road, ME, one.id, wrong)  # type: ignore[arg-type]  # as given
-    assert (await assertion.get(road, ME, one.id)).number == 3
+    now = await both.polyvox.database.read(lambda tx: assertions.get(tx, one.id), ME)
+    assert now.number == 3
 
 
 async def test_many_at_once_all_or_none(both: Room) -> None:
@@ -276,7 +294,7 @@ async def test_many_at_once_all_or_none(both: Room) -> None:
     await assertion.bulk(road, ME, ids[:2], "deactivate")
     await assertion.bulk(road, ME, ids, "tag", "Tone")
     await assertion.bulk(road, ME, ids[2:], "untag", "tone")
-    found = await assertion.of_answer(road, ME, answer.id)
+    found = await drawn(both, answer.id)
     assert [(one.active, one.tags) for one in found] == [
         (False, ("tone",)), (False, ("tone",)), (True, ()),
     ]  # fmt: skip
@@ -284,20 +302,16 @@ async def test_many_at_once_all_or_none(both: Room) -> None:
         await assertion.bulk(road, ME, [ids[0], "nothing"], "remove")
     with pytest.raises(Invalid):
         await assertion.bulk(road, ME, ids, "tag")
-    assert len(await assertion.of_answer(road, ME, answer.id)) == 3
+    assert len(await drawn(both, answer.id)) == 3
 
     def kept(tx: Tx) -> int:
         return len(tx.all("SELECT hash FROM contexts"))
 
     assert await assertion.bulk(road, ME, ids[:2], "remove") == ids[:2]
     assert await both.polyvox.database.read(kept, ME) == 1
-    await assertion.remove(road, ME, ids[2])
+    await assertion.bulk(road, ME, ids[2:], "remove")
     assert await both.polyvox.database.read(kept, ME) == 0
-    assert await assertion.of_answer(road, ME, answer.id) == []
-    with pytest.raises(NotFound):
-        await assertion.get(road, ME, ids[0])
-    with pytest.raises(NotFound):
-        await assertion.listed(road, ME, "nobody", AssertionFilter(), 5)
+    assert await drawn(both, answer.id) == []
     left = await both.polyvox.database.read(
         lambda tx: tx.all("SELECT source_input, source_text, user_input, words FROM assertions"), ME
     )

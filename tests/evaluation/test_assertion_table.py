@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from tests.evaluation.suites import stored_context
 
 from polyvox.errors import Conflict, Invalid, NotFound
 from polyvox.evaluation.tables import assertions, contexts, past_runs
@@ -123,8 +124,9 @@ async def test_lists_are_searched_filtered_and_paged(database: Database) -> None
         assert ids(tx, advisor_id=None) == "12345"
         assert assertions.tags_of(tx.of(ME), "ann") == ["a-b", "tone", "tone_x"]
         assert assertions.owners(tx.of(ME)) == [("ann", "Ann"), ("bob", "Bob")]
-        assert assertions.name_of(tx.of(ME), "bob") == "Bob"
-        assert assertions.name_of(tx.of(YOU), "bob") is None
+        assert assertions.owner(tx.of(ME), "bob") == ("bob", "Bob")
+        with pytest.raises(NotFound):
+            assertions.owner(tx.of(YOU), "bob")
         assert assertions.asserted(tx.of(ME), "c1") == ["a1"]
         seen, after = [], None
         while True:
@@ -146,7 +148,7 @@ async def test_contexts_are_shared_and_go_with_the_last_that_needs_them(
         name = contexts.put(tx.of(ME), CONTEXT, 7)
         assert name == content_hash(CONTEXT)
         assert contexts.put(tx.of(ME), CONTEXT, 9) == name
-        assert contexts.get(tx.of(ME), name) == contexts.StoredContext(name, CONTEXT, False, 7)
+        assert stored_context(tx.of(ME), name) == contexts.StoredContext(name, CONTEXT, False, 7)
         assert contexts.find(tx.of(YOU), name) is None
         assertions.add(tx.of(ME), made(1, "One", source=source(name)))
         assertions.add(tx.of(ME), made(2, "Two", source=source(name)))
@@ -161,8 +163,6 @@ async def test_contexts_are_shared_and_go_with_the_last_that_needs_them(
         assert assertions.context_hashes(tx.of(ME), "ann") == []
         assert [one.text for one in assertions.versions(tx.of(ME), "id2")] == ["Two"]
         assert assertions.is_known(tx.of(ME), "id2")
-        with pytest.raises(NotFound):
-            contexts.get(tx.of(ME), name)
         with pytest.raises(NotFound):
             assertions.remove(tx.of(ME), "id2", 9)
 
@@ -234,13 +234,13 @@ async def test_forgetting_reaches_everything_of_an_assertion(database: Database)
         assert one.source is not None
         assert (one.text, one.source.user_input) == (f"Mentions {REDACTED}", REDACTED)
         assert assertions.list_all(tx, AssertionFilter(query="zanzibar")) == []
-        kept = contexts.get(tx, one.source.context_hash)
+        kept = stored_context(tx, one.source.context_hash)
         assert kept.redacted
         assert msgspec.json.decode(kept.data)["redacted"] is True
         assert "Good morning." in kept.data
         other = assertions.get(tx, "id11")
         assert other.source is not None
-        assert not contexts.get(tx, other.source.context_hash).redacted
+        assert not stored_context(tx, other.source.context_hash).redacted
 
     await database.read(look, ME)
 
@@ -253,7 +253,7 @@ async def test_a_conversation_that_is_only_deleted_leaves_its_assertions(
 
     def work(tx: Tx) -> None:
         redact(tx, needles, dry=False)
-        assert contexts.get(tx, name).data == CONTEXT
+        assert stored_context(tx, name).data == CONTEXT
         one = assertions.get(tx, "id10")
         assert one.source is not None
         assert one.source.user_input == ASKED

@@ -35,18 +35,8 @@ def run(number: int, **more: Any) -> Evaluation:
         judge_hash="h",
         plan="[]",
         warnings=("Careful.",),
-        state="waiting",
         total=9,
-        done=0,
-        calls=0,
-        spent=0,
-        unpriced=0,
-        message="",
-        results=None,
-        blessed_at=None,
         created_at=number,
-        started_at=None,
-        ended_at=None,
     )
     return replace(made, **more)
 
@@ -54,7 +44,7 @@ def run(number: int, **more: Any) -> Evaluation:
 def verdict(number: int, **more: Any) -> Verdict:
     made = Verdict(
         f"v{number}", "e1", "a1", 1, None, "s1", "p", "c", "m", "j", "jh", number, "why", "pass",
-        created_at=number,
+        None, number,
     )  # fmt: skip
     return replace(made, **more)
 

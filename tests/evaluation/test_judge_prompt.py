@@ -16,7 +16,6 @@ from polyvox.evaluation.judge_prompt import (
     Subject,
     asked,
     batches,
-    conclusion,
     question,
     quoted,
     read,
@@ -156,16 +155,6 @@ def test_whatever_json_comes_a_pass_has_its_id_and_its_reason(value: object) -> 
     assert set(reading.verdicts) | set(reading.wrong) == {A, B}
     for reason, _ in reading.verdicts.values():
         assert len(reason.strip()) > 1
-
-
-def test_what_a_reason_says_itself() -> None:
-    assert conclusion(HOLDS) == "pass"
-    assert conclusion(NOT) == "fail"
-    assert conclusion("The answer fails to mention money, as it should.") is None
-    assert conclusion("At first the assertion seems to fail, but the assertion holds.") == "pass"
-    assert conclusion("It names 12 francs.") is None
-    assert conclusion("The criterion is clearly met.") == "pass"
-    assert conclusion("It violates the requirement.") == "fail"
 
 
 def test_a_question_is_split_by_assertions_and_the_answer_is_never_cut() -> None:

@@ -8,8 +8,16 @@ from functools import partial
 import pytest
 
 from polyvox.errors import Invalid, NotFound
+from polyvox.evaluation.optimise.values import Tally
 from polyvox.evaluation.tables import optimisations as rows
-from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
+from polyvox.evaluation.tables.optimisations import (
+    CaseResult,
+    Optimisation,
+    OptimisationSummary,
+    RunEstimate,
+    StoredAttempt,
+    StoredPlan,
+)
 from polyvox.memory.tables.redaction import Needles, redact
 from polyvox.store.database import Database, Tx
 from polyvox.store.pages import Page
@@ -32,15 +40,36 @@ ONE = Optimisation(
     engine="native",
     judge="lab:judge",
     optimizer="lab:writer",
-    plan="{}",
-    estimate="{}",
     warnings=("Careful.",),
-    budget=5_000,
+    state="waiting",
+    stage="",
+    iteration=0,
+    iterations=10,
+    best=0,
+    best_rate=None,
+    base_rate=None,
+    calls=0,
+    unpriced=0,
+    verdict=None,
+    message="",
+    decision="",
     base_version="v1",
-    base_text="You are Ann.",
+    final_version="",
     created_at=10,
+    started_at=None,
+    ended_at=None,
+    decided_at=None,
+    plan=StoredPlan((("a", 1, "c"),), (), ("a",), 10, 3, 5, 7),
+    estimate=RunEstimate({"judge": 3}, 3, 20, 10, None, None, None),
+    budget=5_000,
+    spent=0,
+    base_text="You are Ann.",
+    final_text=None,
+    results=None,
 )
-TRY = StoredAttempt(1, 0, "h1", "You are Ann. Be kind.", "proposed", "", None, "{}", 0, 11)
+TRY = StoredAttempt(1, 0, "h1", "You are Ann. Be kind.", created_at=11)
+ROW = CaseResult("a", 1, "c", False, True, True, Tally(1, 2), Tally(3), "s", "t")
+RESULTS = OptimisationSummary(0.2, 0.9, 0.01, 0.99, None, None, None, (ROW,), 1, 1, True)
 
 
 async def test_a_run_is_kept_as_it_was_given(database: Database) -> None:
@@ -70,13 +99,14 @@ async def test_it_starts_goes_on_and_ends_once(database: Database) -> None:
 
     first = await database.write(
         lambda tx: rows.end(
-            tx, "o1", "finished", 40, "So.", verdict="improved", results="{}", final_text="T"
+            tx, "o1", "finished", 40, "So.", verdict="improved", results=RESULTS, final_text="T"
         ),
         ME,
     )
     second = await database.write(lambda tx: rows.end(tx, "o1", "cancelled", 50, "No."), ME)
     ended = await database.read(lambda tx: rows.get(tx, "o1"), ME)
     assert (first, second) == (True, False)
+    assert ended.results == RESULTS
     assert (ended.state, ended.verdict, ended.final_text, ended.ended_at) == (
         "finished",
         "improved",
@@ -142,7 +172,7 @@ async def test_attempts_are_kept_and_replaced_by_number(database: Database) -> N
     refused = replace(TRY, number=2, text=None, state="refused", note="Why.")
     for one in (TRY, refused):
         await database.write(partial(_attempted, one=one), ME)
-    scored = replace(TRY, state="scored", rate=0.5, scores='{"k": [1, 2, 0]}', spent=9)
+    scored = replace(TRY, state="scored", rate=0.5, scores={"k": (1, 2, 0)}, spent=9)
     await database.write(lambda tx: rows.put_attempt(tx, "o1", scored), ME)
     assert await database.read(lambda tx: rows.attempts(tx, "o1"), ME) == [scored, refused]
     assert await database.read(lambda tx: rows.find_attempt(tx, "o1", 1), YOU) is None

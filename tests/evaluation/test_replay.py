@@ -32,6 +32,7 @@ from polyvox.evaluation.tables.assertions import AssertionFilter
 from polyvox.memory.forget import Target
 from polyvox.memory.tables.redaction import Needles, redact
 from polyvox.memory.values import Partition
+from polyvox.store import recipes
 from polyvox.store.database import Tx
 from polyvox.values import Advisor, Params
 
@@ -191,7 +192,7 @@ async def test_a_phase_of_the_persons_own_is_part_of_what_is_tried(room: Room) -
     ann, answer_id, _ = await talked(room, "lab")
     await assert_of(room, answer_id, "It says something.")
     own = [{"name": "early", "answers": 3, "text": "Be brief now."}, {"name": "ongoing"}]
-    await room.polyvox.recipes.put(ME, "council", {"phases": own})
+    await room.polyvox.database.write(lambda tx: recipes.put(tx, "council", {"phases": own}, 1), ME)
     assert BUILT_IN["council"].phases[0].name == "early"
     await evaluate(room, advisor=ann.slug)
     assert "Be brief now." in asked(room, "m1")[-1]["messages"][0]["content"]
@@ -253,10 +254,7 @@ async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -
         await bench.sample(prompt, name, 0)
     first = await bench.sample(prompt, name, 0)
     count = len(asked(room, "m1"))
-    assert await bench.sample(prompt, name, 0) == first.__class__(
-        first.key, first.text, first.model, first.context_hash, first.prompt_hash
-    )
-    assert first.usage is not None
+    assert await bench.sample(prompt, name, 0) == first
     again = replay.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
     assert (await again.sample(prompt, name, 0)).text == first.text
     assert len(asked(room, "m1")) == count

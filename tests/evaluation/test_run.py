@@ -269,8 +269,6 @@ async def test_what_cannot_be_begun(room: Room) -> None:
         (NotFound, {"assertion_ids": ("nothing",)}),
         (Invalid, {"advisor": bob.id, "assertion_ids": (made.id,)}),
         (NotFound, {"answer_id": "nothing"}),
-        (Invalid, {"advisor": ann.id, "repeats": 0}),
-        (Invalid, {"advisor": ann.id, "repeats": 1000}),
         (Invalid, {"answer_id": "x", "mode": "replay"}),
         (Invalid, {"advisor": ann.id, "model": "nowhere:x"}),
     ]
@@ -324,7 +322,7 @@ async def test_a_persons_word_counts_and_is_a_label(room: Room) -> None:
     assert overall.tpr == 0.5
     assert overall.tnr == 1.0
     assert overall.kappa == pytest.approx(0.4)
-    assert told.judges[0][0][0] == "lab:judge"
+    assert told.judges[0].judge == "lab:judge"
     assert len(told.assertions) == 3
     await road.overrule(ME, kind.id, None)
     assert (await road.get(ME, found.evaluation.id)).results.passed == 1
@@ -381,11 +379,11 @@ async def test_pass_rates_over_prompt_versions(room: Room) -> None:
     await evaluate(room, advisor=ann.id)
     await evaluate(room, advisor=ann.id, mode="judge")
     points = await room.polyvox.database.read(lambda tx: report.pass_rates(tx, ann.id), ME)
-    assert [(one.version.number, one.passes, one.n) for one in points] == [(1, 1, 2), (2, 2, 2)]
+    assert [(one.version_number, one.passes, one.n) for one in points] == [(1, 1, 2), (2, 2, 2)]
 
 
-async def badges(room: Room, answer_id: str) -> report.Marked:
-    return await room.polyvox.database.read(lambda tx: report.marked(tx, answer_id), ME)
+async def badges(room: Room, answer_id: str) -> report.AnswerVerdicts:
+    return await room.polyvox.database.read(lambda tx: report.answer_verdicts(tx, answer_id), ME)
 
 
 async def test_new_answers_get_badges_where_that_is_wanted(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvox.evaluation.statistics import agreement, decided, flaky, most, wilson
+from polyvox.evaluation.statistics import agreement, decided, most, wilson
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,6 @@ def test_it_covers_the_truth_about_as_often_as_it_says() -> None:
 def test_more_passes_than_verdicts_cannot_be() -> None:
     with pytest.raises(ValueError, match="more passes"):
         wilson(3, 2)
-
-
-def test_flaky_is_neither_always_nor_never() -> None:
-    assert [flaky(n, 3) for n in range(4)] == [False, True, True, False]
-    assert not flaky(0, 0)
 
 
 def test_it_is_decided_exactly_when_nothing_can_change_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvox.evaluation import suite
-from polyvox.evaluation.junit import JUnitCase, junit
+from polyvox.evaluation.junit import junit
+from polyvox.evaluation.report import EvaluationOut, ResultOut, VerdictOut
 from polyvox.evaluation.suite import Results, Unit, compare, results
 from polyvox.evaluation.tables.verdicts import Outcome, Verdict
+from polyvox.shapes import shape
 
 
 def verdict(
@@ -41,6 +44,7 @@ def verdict(
         "because",
         outcome,
         overruled,
+        0,
     )
 
 
@@ -123,8 +127,7 @@ def test_a_question_of_its_own_and_no_place_at_all() -> None:
 def test_further_repeats_are_wanted_until_it_is_decided(
     outcomes: tuple[Outcome, ...], early: bool, more: bool
 ) -> None:
-    said = [verdict("a", one, n) for n, one in enumerate(outcomes)]
-    assert suite.still_open(said, 3, early=early) is more
+    assert suite.still_open(outcomes, 3, early=early) is more
 
 
 def test_a_plan_and_results_are_read_as_they_were_written() -> None:
@@ -160,33 +163,42 @@ def test_what_changed_since_another_run() -> None:
     assert (found[0].rate_before, found[0].rate_after) == (1.0, 0.0)
 
 
+def reported(*rows: tuple[str, str, Outcome, str]) -> EvaluationOut:
+    """A run with a result for each advisor, text, outcome and reason."""
+    results, verdicts = [], []
+    for number, (advisor, text, outcome, reason) in enumerate(rows):
+        name = f"a{number}"
+        score = (name, 1, outcome, 1, 2, 0, 1 / 3, 0.0, 1.0, True, 0)
+        results.append(ResultOut(*score, text, "judge", advisor, advisor, []))
+        said = replace(verdict(name, outcome), reason=reason)
+        verdicts.append(shape(VerdictOut, said, text=text, sample_text=None))
+    return EvaluationOut(
+        "run", None, None, "replay", "suite", None, "", 3, False, True, "", "", (), "finished",
+        3, 3, 0, 0.0, 0, "", False, 1_000_000, 1_000_000, 2_250_000, None, results, verdicts,
+    )  # fmt: skip
+
+
 def test_a_junit_file() -> None:
     text = junit(
-        "polyvox eval",
-        [
-            JUnitCase("Ann", 'It is <short> & "kind".', "pass", "3 of 3 passed"),
-            JUnitCase(
-                "Ann", "It is kind.", "fail", "1 of 3 passed", ("No.", "It says ]]> & <no>.")
-            ),
-            JUnitCase("Bob", "It rhymes.", "error", "0 of 0 passed", ("The judge is away.",)),
-        ],
-        1.25,
-        "2026-01-02T03:04:05",
+        reported(
+            ("Ann", 'It is <short> & "kind".', "pass", "Yes."),
+            ("Ann", "It is kind.", "fail", "It says\n]]> & <no>."),
+            ("Bob", "It rhymes.", "error", "The judge is away."),
+        )
     )
     root = ET.fromstring(text)
-    assert root.attrib["tests"] == "3"
+    assert (root.attrib["tests"], root.attrib["time"]) == ("3", "1.250")
     assert (root.attrib["failures"], root.attrib["errors"]) == ("1", "1")
     ann, bob = root
     assert (ann.attrib["name"], ann.attrib["tests"], ann.attrib["failures"]) == ("Ann", "2", "1")
     assert ann[0].attrib["name"] == 'It is <short> & "kind".'
     assert len(ann[0]) == 0
     assert ann[1][0].tag == "failure"
-    assert ann[1][0].text == "No.\nIt says ]]> & <no>."
+    assert ann[1][0].text == "It says\n]]> & <no>."
     assert bob[0][0].tag == "error"
 
 
 @given(st.text(), st.text())
 def test_any_text_makes_a_file_that_can_be_read(name: str, reason: str) -> None:
-    text = junit(name, [JUnitCase(name, name, "fail", reason, (reason,))], 0, "")
-    root = ET.fromstring(text.encode("utf-8", "surrogatepass"))
+    root = ET.fromstring(junit(reported((name, name, "fail", reason))).encode())
     assert root[0][0][0].tag == "failure"

@@ -12,11 +12,15 @@ from tests.evaluation.suites import assert_of
 from tests.provider import Script
 from tests.session.room import ME, Room
 
-from polyvox.evaluation.optimise.findings import Findings
 from polyvox.evaluation.optimise.plan import OptimisationRequest
 from polyvox.evaluation.optimise.run import KIND
+from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.assertions import Assertion
-from polyvox.evaluation.tables.optimisations import Optimisation
+from polyvox.evaluation.tables.optimisations import (
+    Optimisation,
+    OptimisationSummary,
+    StoredAttempt,
+)
 from polyvox.values import Advisor
 
 WORKED: dict[str, Any] = {"models": {"judge": "lab:judge", "optimizer": "lab:writer"}}
@@ -37,6 +41,26 @@ def system_of(body: Any) -> str:
 def last_of(body: Any) -> Any:
     """The last message of a request, as data."""
     return msgspec.json.decode(body["messages"][-1]["content"])
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run as it is stored."""
+
+    optimisation: Optimisation
+    attempts: list[StoredAttempt]
+
+    @property
+    def summary(self) -> OptimisationSummary | None:
+        """Its results."""
+        return self.optimisation.results
+
+
+async def found_in(room: Room, run_id: str) -> Found:
+    """A run as it is now."""
+    return await room.polyvox.database.read(
+        lambda tx: Found(optimisations.get(tx, run_id), optimisations.attempts(tx, run_id)), ME
+    )
 
 
 @dataclass
@@ -68,18 +92,18 @@ class Workshop:
             ME, OptimisationRequest(self.advisor.slug, **wish)
         )
 
-    async def run(self, **wish: Any) -> Findings:
+    async def run(self, **wish: Any) -> Found:
         """A whole run."""
         return await self.finish((await self.begun(**wish)).id)
 
-    async def finish(self, run_id: str) -> Findings:
+    async def finish(self, run_id: str) -> Found:
         """Work on a run until it has ended."""
         assert await self.room.polyvox.worker.run_one(ME, KIND, run_id)
         return await self.found(run_id)
 
-    async def found(self, run_id: str) -> Findings:
+    async def found(self, run_id: str) -> Found:
         """A run as it is now."""
-        return await self.room.polyvox.optimisations.get(ME, run_id)
+        return await found_in(self.room, run_id)
 
     async def state(self, run_id: str) -> Optimisation:
         """The same in short."""

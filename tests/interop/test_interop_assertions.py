@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.evaluation.suites import stored_context
 from tests.provider import Script
 from tests.session.room import ME, Room, open_room
 
@@ -16,7 +17,7 @@ from polyvox.errors import Invalid, TooLarge
 from polyvox.evaluation import assertion
 from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.contexts import Context, SentMessage, SystemBlock, read
-from polyvox.evaluation.tables import assertions, contexts
+from polyvox.evaluation.tables import assertions
 from polyvox.evaluation.tables.assertions import (
     Assertion,
     AssertionFilter,
@@ -25,7 +26,7 @@ from polyvox.evaluation.tables.assertions import (
 )
 from polyvox.interop import assertion_file, assertion_import
 from polyvox.interop.assertion_file import AssertionEntry, Suite
-from polyvox.interop.assertion_suite import understand, whole
+from polyvox.interop.assertion_import import understand
 from polyvox.interop.report import Report
 from polyvox.store.database import Database, Tx
 from polyvox.values import Params, Scope
@@ -63,7 +64,9 @@ async def furnished(room: Room) -> str:
 
 
 async def exported(room: Room, advisor_id: str) -> str:
-    return await room.polyvox.database.read(lambda tx: whole(tx, [(advisor_id, "Ann")]), ME)
+    return await room.polyvox.database.read(
+        lambda tx: assertion_file.export(tx, [(advisor_id, "Ann")]), ME
+    )
 
 
 async def test_a_suite_comes_back_whole(tmp_path: Path) -> None:
@@ -124,7 +127,7 @@ async def test_elsewhere_by_slug_and_into_somebody_else(tmp_path: Path) -> None:
         ids = await database.read(lambda tx: assertions.list_all(tx, AssertionFilter(bob.id)), ME)
         assert [one.text for one in ids] == ["Is very terse", "Matches ^\\w+:", "Is calm", "null"]
         name = ids[0].source.context_hash if ids[0].source else ""
-        stored = await database.read(lambda tx: contexts.get(tx, name), ME)
+        stored = await database.read(lambda tx: stored_context(tx, name), ME)
         assert read(stored.data).advisor_id == bob.id
 
 
@@ -133,14 +136,15 @@ async def test_one_that_was_removed_comes_back_and_a_changed_one_stays(tmp_path:
         road, database = room.polyvox.resources, room.polyvox.database
         text = await exported(room, ann := await furnished(room))
         rows = await database.read(lambda tx: assertions.list_all(tx, AssertionFilter(ann)), ME)
-        await assertion.remove(road, ME, rows[0].id)
+        await assertion.bulk(road, ME, [rows[0].id], "remove")
         await assertion.change(road, ME, rows[2].id, {"text": "Is serene"})
         report = await take(database, text)
         assert report.taken == ["Is very terse (it had been removed)"]
         assert "Is calm (changed since)" in report.present
-        back = await assertion.get(road, ME, rows[0].id)
+        ids = [rows[0].id, rows[2].id]
+        back, changed = await database.read(lambda tx: assertions.get_many(tx, ids), ME)
         assert back.source == rows[0].source
-        assert (await assertion.get(road, ME, rows[2].id)).text == "Is serene"
+        assert changed.text == "Is serene"
 
 
 async def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
@@ -150,6 +154,14 @@ async def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
         report = await take(database, "advisor: ann\nassertions: [Is brief]", dry=True)
         assert report.lines(dry=True) == ["would add Is brief"]
         assert await database.read(everything, ME) == []
+
+
+async def test_our_own_files_make_no_advisors(tmp_path: Path) -> None:
+    async with open_room(tmp_path) as room:
+        text = "suites: [{advisor: {name: Zoe}, description: Odd., assertions: [Is brief]}]"
+        report = await take(room.polyvox.database, text)
+        assert (report.taken, len(report.refused)) == ([], 1)
+        assert "Zoe" not in [one.name for one in await room.polyvox.advisors.list(ME)]
 
 
 async def test_a_list_written_by_hand_is_enough(tmp_path: Path) -> None:
@@ -215,7 +227,7 @@ def test_what_is_no_suite_is_refused_whole(text: str) -> None:
 
 
 def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polyvox.interop.assertion_suite.LARGEST", 10)
+    monkeypatch.setattr("polyvox.interop.assertion_import.LARGEST", 10)
     with pytest.raises(TooLarge):
         understand("- " + "x" * 20, "it")
     many = "\n".join(f"- Names {n}" for n in range(5001))

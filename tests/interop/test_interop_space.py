@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.evaluation.suites import stored_context
 from tests.session.room import ME, Room, open_room
 
 from polyvox.errors import Invalid
 from polyvox.evaluation import assertion
 from polyvox.evaluation.contexts import Context, read, with_prompt
-from polyvox.evaluation.tables import assertions, contexts, past_runs
+from polyvox.evaluation.tables import assertions, past_runs
 from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
 from polyvox.interop import assertion_import, space_assertions
-from polyvox.interop.assertion_suite import understand
+from polyvox.interop.assertion_import import understand
 from polyvox.interop.files import mended
 from polyvox.interop.report import Report
 from polyvox.store.database import Database
@@ -118,7 +119,7 @@ async def everyone(room: Room) -> dict[str, Assertion]:
 async def context(room: Room, one: Assertion) -> Context:
     assert one.source is not None
     name = one.source.context_hash
-    return read((await room.polyvox.database.read(lambda tx: contexts.get(tx, name), ME)).data)
+    return read((await room.polyvox.database.read(lambda tx: stored_context(tx, name), ME)).data)
 
 
 async def test_a_record_per_response_loses_nothing(room: Room) -> None:
@@ -136,7 +137,7 @@ async def test_a_record_per_response_loses_nothing(room: Room) -> None:
     assert one.source.answer_id == "resp-map-maker-1737914400123"
     assert one.source.user_input == "Why do I never finish?"
     assert one.source.answer == "Where the river bends you stopped drawing."
-    history = await assertion.history(room.polyvox.resources, ME, "assert-1")
+    history = await room.polyvox.database.read(lambda tx: assertion.history(tx, "assert-1"), ME)
     assert [(run.kind, run.id, dict(run.data)) for run in history.runs] == [
         ("evaluation", "eval-1", RESPONSE["evaluations"][0]),
         ("optimisation", "opt-1", RESPONSE["optimizations"][0]),
@@ -205,7 +206,8 @@ async def test_the_same_ids_of_two_responses_do_not_meet(room: Room) -> None:
     assert renamed[0].id.startswith("assert-1-")
     assert renamed[0].source is not None
     assert renamed[0].source.conversation_id == "conv-9"
-    runs = (await assertion.history(room.polyvox.resources, ME, renamed[0].id)).runs
+    name = renamed[0].id
+    runs = (await room.polyvox.database.read(lambda tx: assertion.history(tx, name), ME)).runs
     assert [run.id for run in runs] == ["eval-1", "opt-1"]
     assert (await take(room.polyvox.database, data)).taken == []
 
@@ -213,8 +215,8 @@ async def test_the_same_ids_of_two_responses_do_not_meet(room: Room) -> None:
 async def test_a_synthesis_becomes_a_synthesis(room: Room) -> None:
     record = {**RESPONSE, "advisorName": "synthesis"}
     await take(room.polyvox.database, record)
-    listed = await assertion.listed(room.polyvox.resources, ME, "synthesis", AssertionFilter(), 10)
-    assert len(listed.page.items) == 2
+    found = await everyone(room)
+    assert [one.advisor_id for one in found.values()] == ["synthesis", "synthesis"]
 
 
 async def test_answers_that_are_here_are_linked(room: Room) -> None:
@@ -295,7 +297,7 @@ def test_what_is_not_theirs_is_not_taken_for_it() -> None:
     assert not space_assertions.is_space([])
     assert not space_assertions.is_space("x")
     with pytest.raises(Invalid):
-        space_assertions.parse("x")
+        space_assertions.parse("x", "it")
 
 
 JSON = st.recursive(
@@ -310,5 +312,5 @@ NAMES = st.sampled_from([*RESPONSE, *ALONE])
 @given(st.dictionaries(NAMES, JSON, max_size=8))
 def test_any_record_is_read_without_a_fault(changed: dict[str, Any]) -> None:
     for record in (RESPONSE, ALONE):
-        found = space_assertions.parse([{**record, **changed}])
+        found = space_assertions.parse([{**record, **changed}], "it")
         assert all(one.assertion.text for suite in found.suites for one in suite.entries)

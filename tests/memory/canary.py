@@ -8,6 +8,7 @@ async with open_nest(database_url, home) as nest:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -124,8 +125,10 @@ class Nest:
         self.ids |= {"companion": told["conversation_id"], "echo": told["answer_id"]}
 
     async def traces(self) -> dict[str, int]:
-        """Where the word is, and how often: every row of every table, every file of the home but
-        backups."""
+        """Count the word in every row of every table and every file of the home but backups."""
+        # A number that stands inside an id, a hash or a decimal is not the secret.
+        edges = (r"(?<![0-9a-f.-])", r"(?![0-9a-f-])") if WORD.isdigit() else ("", "")
+        pattern = re.compile(re.escape(WORD).join(edges))
 
         def read(tx: Tx) -> dict[str, int]:
             if tx.dialect == "sqlite":
@@ -142,15 +145,15 @@ class Nest:
             found = {}
             for (name,) in names:
                 rows = tx.all(f'SELECT * FROM "{name}"')
-                if count := sum(WORD in repr(row).lower() for row in rows):
+                if count := sum(bool(pattern.search(repr(row).lower())) for row in rows):
                     found[name] = count
             return found
 
         found = await self.polyvox.database.read(read, ME)
         for path in sorted(self.home.rglob("*")):
             if path.is_file() and path.suffix != ".bak":
-                count = path.read_bytes().lower().count(WORD.encode())
-                if count:
+                text = path.read_bytes().lower().decode("utf-8", "replace")
+                if count := len(pattern.findall(text)):
                     found[path.name] = count
         return found
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from polyvox.memory.ingest import Ingested, ingest
 from polyvox.memory.recall import recall
+from polyvox.memory.transcript import Ingested, ingest
 from polyvox.memory.values import Item, Message, Partition
 from polyvox.store.database import Database, Row, Tx, Value
 from polyvox.values import Scope

@@ -14,7 +14,7 @@ from tests.store.lacking import Lacking
 from tests.web.house import settings_for
 
 from polyvox.app import Polyvox
-from polyvox.memory import derive, probes
+from polyvox.memory import derive, embeddings
 from polyvox.memory.forget import Target
 from polyvox.memory.query import Query, shape
 from polyvox.memory.recall import Reader
@@ -145,7 +145,7 @@ async def test_ids_alone_are_in_the_job_and_texts_in_batches(desk: Desk) -> None
 
     requests = desk.provider.requests(E)
     learned, *batches = [request.json()["input"] for request in requests]
-    assert tuple(learned) == probes.TEXTS
+    assert tuple(learned) == embeddings.TEXTS
     assert [len(batch) for batch in batches] == [32, 32, 16]
     assert {text for batch in batches for text in batch} == {*said, "I see."}
     assert all(request.path == "/v1/embeddings" for request in requests)
@@ -244,7 +244,7 @@ async def test_what_must_not_leave_is_embedded_on_this_machine_alone(desk: Desk)
     await desk.work()
 
     sent = {text for request in desk.provider.log for text in request.json()["input"]}
-    assert sent == {*probes.TEXTS, "Anybody may know.", "I see."}
+    assert sent == {*embeddings.TEXTS, "Anybody may know.", "I see."}
     assert await count(desk, f"away:{E}") == 2
     held.use("models", embeddings=MODEL)
     assert await desk.memory.embeddings.keep_up()

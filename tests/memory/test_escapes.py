@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polyvox.memory.tables.escapes import unescaped
+from polyvox.memory.tables.comparing import unescaped
 from polyvox.memory.tables.redaction import Needles
 from polyvox.values import REDACTED
 

@@ -12,6 +12,7 @@ from tests.memory.house import Counted
 from polyvox.errors import NotFound
 from polyvox.memory import facts
 from polyvox.memory.recall import Reader, recall
+from polyvox.memory.statements import id_of
 from polyvox.memory.tables import facts as rows
 from polyvox.memory.tables.facts import Fact
 from polyvox.memory.times import date_of
@@ -37,7 +38,7 @@ def fact(
         **more,
     }
     return Fact(
-        facts.id_of("test", at, text, owner),
+        id_of("test", at, text, owner),
         facts.line_of("I", attribute, text, owner),
         "I",
         attribute,

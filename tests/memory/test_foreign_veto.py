@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from polyvox.memory import brief as briefs
-from polyvox.memory.foreign_veto import instructions, items_of, without
+from polyvox.memory import startbrief as briefs
 from polyvox.memory.packets import (
     Brief,
     Daily,
@@ -18,7 +17,7 @@ from polyvox.memory.packets import (
     UserModel,
 )
 from polyvox.memory.remote import SessionStart
-from polyvox.memory.veto import Veto
+from polyvox.memory.veto import Veto, foreign_items, foreign_without, instructions
 
 BANK = "call the bank about the mortgage"
 START = SessionStart(
@@ -44,12 +43,12 @@ PLAINER = Brief(
 
 
 def named(start: SessionStart, text: str) -> str:
-    (found,) = [one.id for one in items_of(start) if one.text == text]
+    (found,) = [one.id for one in foreign_items(start) if one.text == text]
     return found
 
 
 def test_a_bridge_that_says_what_was_vetoed_is_not_told() -> None:
-    left = without(START, Veto.of([named(START, BANK)]))
+    left = foreign_without(START, Veto(frozenset([named(START, BANK)])))
     brief = left.startbrief
     assert brief is not None
     assert brief.resume == Resume()
@@ -57,14 +56,14 @@ def test_a_bridge_that_says_what_was_vetoed_is_not_told() -> None:
     assert brief.ops_context == OpsContext(top_loops_today=("paint",))
     assert left.daily == Daily("2026-11-16", ("boats",), exists=True)
     assert [one.text for one in left.loops] == ["paint the hull"]
-    other = without(START, Veto.of([named(START, "paint the hull")])).startbrief
+    other = foreign_without(START, Veto(frozenset([named(START, "paint the hull")]))).startbrief
     assert other is not None
     assert START.startbrief is not None
     assert other.resume == START.startbrief.resume
 
 
 def test_a_brief_is_shown_whole_and_by_what_it_says() -> None:
-    items = items_of(SessionStart(brief=PLAINER))
+    items = foreign_items(SessionStart(brief=PLAINER))
     assert [(one.kind, one.text) for one in items] == [
         ("handover", briefs.as_handover(PLAINER)),
         ("profile", "the divorce"),
@@ -75,15 +74,17 @@ def test_a_brief_is_shown_whole_and_by_what_it_says() -> None:
         ("loop", "call the lawyer"),
     ]
     told = replace(START, brief=PLAINER)
-    assert items_of(told) == items_of(START), "beside a startbrief it is not told"
+    assert foreign_items(told) == foreign_items(START), "beside a startbrief it is not told"
     twice = SessionStart(brief=PLAINER, loops=(LoopRow("Call the  lawyer"),))
-    assert len(items_of(twice)) == len(items), "the same words are one item"
+    assert len(foreign_items(twice)) == len(items), "the same words are one item"
 
 
 def test_the_handover_that_a_brief_fills_can_be_vetoed() -> None:
-    left = without(SessionStart(brief=PLAINER), Veto.of(["handover"]))
+    left = foreign_without(SessionStart(brief=PLAINER), Veto(frozenset(["handover"])))
     assert left.brief == Brief()
-    assert left.items == items_of(SessionStart(brief=PLAINER)), "shown, so it can be taken back"
+    assert left.items == foreign_items(SessionStart(brief=PLAINER)), (
+        "shown, so it can be taken back"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_the_handover_that_a_brief_fills_can_be_vetoed() -> None:
 )
 def test_one_thing_of_a_brief_can_be_vetoed(text: str) -> None:
     start = SessionStart(brief=PLAINER)
-    left = without(start, Veto.of([named(start, text)]))
+    left = foreign_without(start, Veto(frozenset([named(start, text)])))
     assert left.brief is not None
     said = briefs.as_handover(left.brief)
     assert f"“{text}”" in briefs.as_handover(PLAINER)
@@ -105,13 +106,13 @@ def test_one_thing_of_a_brief_can_be_vetoed(text: str) -> None:
 
 def test_the_sheet_of_a_brief_brings_nothing_back() -> None:
     start = SessionStart(brief=Brief(facts=("They are divorcing",), brief_context="fact: divorce"))
-    left = without(start, Veto.of([named(start, "They are divorcing")]))
+    left = foreign_without(start, Veto(frozenset([named(start, "They are divorcing")])))
     assert left.brief == Brief()
     assert "handover" not in {one.id for one in left.items}, "nothing is left of it"
     bare = SessionStart(brief=Brief(brief_context="Owns a boat"), loops=START.loops)
-    assert without(bare, Veto.of([named(bare, BANK)])).brief == bare.brief
+    assert foreign_without(bare, Veto(frozenset([named(bare, BANK)]))).brief == bare.brief
     about = replace(bare, brief=Brief(brief_context=f"open: {BANK}"))
-    assert without(about, Veto.of([named(about, BANK)])).brief == Brief()
+    assert foreign_without(about, Veto(frozenset([named(about, BANK)]))).brief == Brief()
 
 
 def test_instructions_are_told_as_our_own_are() -> None:
@@ -120,6 +121,6 @@ def test_instructions_are_told_as_our_own_are() -> None:
     assert instructions(UserModel()) == ()
     start = SessionStart(user_model=who)
     for text in instructions(who):
-        left = without(start, Veto.of([named(start, text)])).user_model
+        left = foreign_without(start, Veto(frozenset([named(start, text)]))).user_model
         assert left is not None
         assert instructions(left) == tuple(one for one in instructions(who) if one != text)

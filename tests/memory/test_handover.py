@@ -10,15 +10,29 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from polyvox.context.words import plain
 from polyvox.errors import Refused
-from polyvox.memory.checking import CAPS, Sources, Thread, complaints, tidy
-from polyvox.memory.handover import Handover, prompt, prompt_hash, template, told, write
-from polyvox.memory.moment import Moment
-from polyvox.memory.quoting import CLOCK, LONGEST, YEAR, quote
+from polyvox.memory.handover import (
+    CAPS,
+    CLOCK,
+    LONGEST,
+    YEAR,
+    Handover,
+    Sources,
+    Thread,
+    complaints,
+    prompt,
+    prompt_hash,
+    quote,
+    template,
+    tidy,
+    told,
+    write,
+)
+from polyvox.memory.times import Moment
 from polyvox.models.base import AttemptLog, Encoded, Request
 from polyvox.models.reply import OpenReply
 from polyvox.models.scripted import Script, ScriptedModel
-from polyvox.quote import plain
 
 TUESDAY = datetime(2026, 5, 12, 19, 30, tzinfo=UTC)
 AWAY = Moment(TUESDAY, 180, 0, 2)

@@ -18,7 +18,8 @@ from tests.provider import Script
 
 from polyvox.memory import excluding
 from polyvox.memory.derive import subject_of
-from polyvox.memory.tables import episodes, sources
+from polyvox.memory.tables import episodes
+from polyvox.memory.tables import remembered as sources
 from polyvox.memory.transcript import ingest_session, transcript_of
 from polyvox.memory.values import Partition
 from polyvox.store import jobs, sessions, turns

@@ -13,9 +13,9 @@ from tests.store.rows import SHARED, tables
 
 from polyvox.errors import Conflict, Invalid, TooLarge
 from polyvox.ids import new_id
-from polyvox.memory.ingest import ingest
 from polyvox.memory.recall import recall
 from polyvox.memory.tables import episodes
+from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Episode, Item, Message, Partition, Transcript
 from polyvox.store.database import Database, Row, Tx
 

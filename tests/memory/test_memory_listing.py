@@ -14,11 +14,12 @@ import pytest
 from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, MINUTE, PART, Desk, open_desk
 
 from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.memory import facts, lines, listing, profile
-from polyvox.memory.facts import id_of, line_of
+from polyvox.memory import facts, lines, listing, statements
+from polyvox.memory.facts import line_of
 from polyvox.memory.forget import Target
 from polyvox.memory.listing import Only
 from polyvox.memory.places import places
+from polyvox.memory.statements import id_of
 from polyvox.memory.tables import derived, episodes
 from polyvox.memory.tables.derived import Daily, Summary
 from polyvox.memory.tables.facts import Fact
@@ -271,9 +272,9 @@ async def test_a_line_in_other_words_is_one_line(desk: Desk) -> None:
         lines.add(tx, PART, "patterns", "", "Starts too much", 5)
         with pytest.raises(Conflict):
             lines.add(tx, PART, "patterns", "", "walks LATE at night", 5)
-        one = next(x for x in profile.read(tx, PART).all("patterns") if "late" in x.text)
+        one = next(x for x in statements.read(tx, PART).all("patterns") if "late" in x.text)
         lines.change(tx, PART, one.id, "Sleeps early", 5)
-        found = sorted(x.text for x in profile.read(tx, PART).all("patterns"))
+        found = sorted(x.text for x in statements.read(tx, PART).all("patterns"))
         assert found == ["Sleeps early", "Starts too much"]
         for place, item, text in (("shoe", "", "x"), ("name", "", "  "), ("name", "", "x" * 2_001)):
             with pytest.raises(Invalid):

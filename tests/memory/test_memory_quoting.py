@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from polyvox.memory.quoting import GAP, LONGEST, READ, quote
-from polyvox.quote import plain
+from polyvox.context.words import plain
+from polyvox.memory.handover import GAP, LONGEST, READ, quote
 
 
 @pytest.mark.parametrize("timeless", [True, False])
@@ -18,7 +18,7 @@ def test_only_the_beginning_of_a_long_text_is_looked_at(
         seen.append(len(text))
         return plain(text)
 
-    monkeypatch.setattr("polyvox.memory.quoting.plain", watched)
+    monkeypatch.setattr("polyvox.memory.handover.plain", watched)
     told = quote("one two " * READ, timeless=timeless)
     assert seen == [READ]
     assert told.endswith(f"{GAP}”")

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.house import DAY, START
 
-from polyvox.memory.ingest import MOST_MESSAGES
 from polyvox.memory.ranking import (
     BESIDE,
     STRETCH_BITS,
@@ -23,6 +22,7 @@ from polyvox.memory.ranking import (
 )
 from polyvox.memory.tables.remembered import SESSION_BITS, SUB_BITS
 from polyvox.memory.times import Span
+from polyvox.memory.transcript import MOST_MESSAGES
 from polyvox.memory.words import Term, terms_of, words_of
 
 

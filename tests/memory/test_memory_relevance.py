@@ -7,8 +7,7 @@ from tests.memory.house import HERE, THERE, ask, talk, tell
 from tests.memory.updates import REPLIES, UPDATES
 from tests.session.remembered import FILLER
 
-from polyvox.memory.ranking import Question
-from polyvox.memory.relevance import Scale
+from polyvox.memory.ranking import Question, Scale
 from polyvox.memory.values import Partition
 from polyvox.memory.words import terms_of
 from polyvox.store.database import Database

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from polyvox.memory.stemming import IRREGULAR, stem
+from polyvox.memory.words import IRREGULAR, stem
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,20 +8,20 @@ import pytest
 from tests.memory.house import Counted
 from tests.memory.test_startbrief import DAY, HOUR, LISBON, ME, MINE, NOW, YOU, of
 
-from polyvox.memory import facts, loops, past, profile
-from polyvox.memory.brief import brief
-from polyvox.memory.ingest import ingest
+from polyvox.memory import facts, loops, past
+from polyvox.memory import statements as profile
 from polyvox.memory.lines import take_back
-from polyvox.memory.moment import MINUTE
-from polyvox.memory.startbrief import Known
-from polyvox.memory.tables import derived, episodes, profiles
+from polyvox.memory.startbrief import Known, brief
+from polyvox.memory.tables import derived, episodes
 from polyvox.memory.tables import loops as loop_rows
 from polyvox.memory.tables.derived import Daily as StoredDaily
 from polyvox.memory.tables.derived import Summary
 from polyvox.memory.tables.facts import Fact
+from polyvox.memory.times import MINUTE
+from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Episode, Message, Partition
-from polyvox.session.lifecycle import placed
 from polyvox.store.database import Database, Tx
+from polyvox.store.sessions import placed
 from polyvox.values import Scope
 
 
@@ -185,11 +185,11 @@ async def worked_through(database: Database, session: str, at: int) -> None:
         loop_rows.add(tx, MINE, sightings, ())
         derived.keep_extraction(tx, MINE, session, 0, 1, "", NOW)
         facts.remember(tx, MINE, [fact])
-        profiles.add(tx, MINE, profile.heard(episode, at, True), NOW)
+        derived.add(tx, MINE, profile.heard(episode, at, True), NOW)
         focus = profile.said(
             episode, at, place="current_focus", text=session, quote=episode.text, cloud=True
         )
-        profiles.add(tx, MINE, [focus], NOW)
+        derived.add(tx, MINE, [focus], NOW)
         derived.put_summary(tx, MINE, summary)
 
     await database.write(write, ME)
@@ -254,13 +254,13 @@ async def test_an_instruction_holds_before_anybody_has_worked_through_it(
     def again(tx: Tx) -> dict[str, tuple[profile.Line, ...]]:
         said = episodes.episodes_of(tx, MINE, "s")
         heard = [e for one in said for e in profile.heard(one, one.said_at or 0, True)]
-        profiles.add(tx, MINE, [one for one in heard if one.value != "Bo"], NOW)
+        derived.add(tx, MINE, [one for one in heard if one.value != "Bo"], NOW)
         derived.keep_extraction(tx, MINE, "s", 0, 2, "", NOW)
         return profile.lines(tx, MINE)
 
     assert await database.write(again, ME) == lines, "and is the same line afterwards"
     (line,) = lines["name"]
     await database.write(lambda tx: derived.drop_extractions(tx, MINE, "s"), ME)
-    await database.write(lambda tx: profiles.remove(tx, MINE, [line.id], NOW), ME)
+    await database.write(lambda tx: derived.remove(tx, MINE, [line.id], NOW), ME)
     await database.write(lambda tx: take_back(tx, MINE, line.id, NOW), ME)
     assert "name" not in await database.read(lambda tx: profile.lines(tx, MINE), ME)

@@ -12,10 +12,9 @@ from tests.memory.desk import DAY, EMPTY, FRIDAY, ME, PART, Desk, open_desk
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.memory import loops, past
-from polyvox.memory.brief import brief
 from polyvox.memory.forget import Target
 from polyvox.memory.loops import Loop, LoopStatus, view
-from polyvox.memory.startbrief import Known, startbrief
+from polyvox.memory.startbrief import Known, brief, startbrief
 from polyvox.memory.tables import loops as rows
 from polyvox.memory.tables.loops import Ended, Sighting
 from polyvox.memory.values import Episode, Partition

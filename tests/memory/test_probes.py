@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from tests.provider.meaning import vector
 
-from polyvox.memory import probes
+from polyvox.memory import embeddings
 from polyvox.memory.tables.vectors import Scale
 from polyvox.memory.words import terms_of, words_of
 from polyvox.models.embeddings import unit
@@ -15,14 +15,14 @@ from polyvox.models.embeddings import unit
 
 def test_no_pair_shares_a_word() -> None:
     """Else a model would be judged by what words find already."""
-    assert len(probes.PAIRS) == 24
-    for question, answer in probes.PAIRS:
+    assert len(embeddings.PAIRS) == 24
+    for question, answer in embeddings.PAIRS:
         assert not {term.word for term in terms_of(question)} & {*words_of(answer)}, question
 
 
 def learned(size: int, change: Callable[[float], float] = float) -> Scale:
-    return probes.scale_of(
-        [unit([change(one) for one in vector(text, size)]) for text in probes.TEXTS]
+    return embeddings.scale_of(
+        [unit([change(one) for one in vector(text, size)]) for text in embeddings.TEXTS]
     )
 
 
@@ -32,28 +32,28 @@ def test_each_model_has_a_range_of_its_own(size: int, more: float) -> None:
     scale = learned(size, lambda one: one + more)
 
     assert scale.size == size
-    assert probes.useful(scale)
-    assert probes.relevance(scale, scale.far) == pytest.approx(0.1)
-    assert probes.relevance(scale, scale.near) == pytest.approx(0.8)
-    assert probes.relevance(scale, 1.0) > 0.8
-    assert probes.relevance(scale, -1.0) < 0.05
+    assert embeddings.useful(scale)
+    assert embeddings.relevance(scale, scale.far) == pytest.approx(0.1)
+    assert embeddings.relevance(scale, scale.near) == pytest.approx(0.8)
+    assert embeddings.relevance(scale, 1.0) > 0.8
+    assert embeddings.relevance(scale, -1.0) < 0.05
 
 
 def test_a_scale_moves_up_with_the_crowd_and_never_down() -> None:
     scale = Scale(8, near=0.6, far=0.2, spread=0.05)
-    moved = probes.shifted(scale, 0.3)
+    moved = embeddings.shifted(scale, 0.3)
 
     assert (moved.near, moved.far) == pytest.approx((0.7, 0.3))
-    assert probes.relevance(moved, 0.5) == pytest.approx(probes.relevance(scale, 0.4))
-    assert probes.shifted(scale, 0.1) == scale
+    assert embeddings.relevance(moved, 0.5) == pytest.approx(embeddings.relevance(scale, 0.4))
+    assert embeddings.shifted(scale, 0.1) == scale
 
 
 def test_a_narrow_scale_is_not_believed() -> None:
     """Where a hair's breadth would be all that parts right from wrong."""
     narrow = Scale(8, near=0.32, far=0.2, spread=0.1)
 
-    assert probes.useful(narrow)
-    assert probes.relevance(narrow, 0.32) < 0.3
-    assert not probes.useful(Scale(8, near=0.29, far=0.2, spread=0.1))
-    assert not probes.useful(Scale(8, near=0.1, far=0.2, spread=0.1))
-    assert not probes.useful(Scale(1, near=1.0, far=1.0, spread=0.0))
+    assert embeddings.useful(narrow)
+    assert embeddings.relevance(narrow, 0.32) < 0.3
+    assert not embeddings.useful(Scale(8, near=0.29, far=0.2, spread=0.1))
+    assert not embeddings.useful(Scale(8, near=0.1, far=0.2, spread=0.1))
+    assert not embeddings.useful(Scale(1, near=1.0, far=1.0, spread=0.0))

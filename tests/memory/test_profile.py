@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from polyvox.errors import Invalid
-from polyvox.memory import profile
-from polyvox.memory.profile import Profile, lines_of
-from polyvox.memory.tables import profiles as rows
-from polyvox.memory.tables.profiles import Entry
+from polyvox.memory import statements
+from polyvox.memory.statements import Profile, lines_of
+from polyvox.memory.tables import derived as rows
+from polyvox.memory.tables.derived import Entry
 from polyvox.memory.values import Episode, Partition
 from polyvox.store.database import Database
 from polyvox.values import Scope
 
 ME, PART = Scope("anna"), Partition("polyvox", "anna")
-DAY = profile.DAY
+DAY = statements.DAY
 
 
 def episode(text: str, at: int = 1, role: Any = "user") -> Episode:
@@ -27,16 +27,16 @@ def episode(text: str, at: int = 1, role: Any = "user") -> Episode:
 def entry(place: str, text: str, at: int, item: str = "", **more: Any) -> Entry:
     one = episode(text, at)
     given = {"quote": text, "cloud": True, **more}
-    return profile.said(one, at, place=place, text=text, item=item, **given)
+    return statements.said(one, at, place=place, text=text, item=item, **given)
 
 
 async def change(database: Database, now: int = 100, **values: Any) -> Profile:
-    return await database.write(lambda tx: profile.patch(tx, PART, values, now), ME)
+    return await database.write(lambda tx: statements.patch(tx, PART, values, now), ME)
 
 
 def test_instructions_are_heard_without_a_model() -> None:
     said = episode("Always answer briefly. Call me Sam. Never use emojis.")
-    lines = lines_of(profile.heard(said, 1, True))
+    lines = lines_of(statements.heard(said, 1, True))
     assert [line.text for line in lines["instructions"]] == [
         "Always answer briefly",
         "Never use emojis",
@@ -44,7 +44,7 @@ def test_instructions_are_heard_without_a_model() -> None:
     assert lines["name"][0].text == "Sam"
     assert lines["name"][0].evidence[0].quote == "Call me Sam."
     assert [line.text for line in lines["preferences.avoid"]] == ["emojis"]
-    assert profile.heard(episode(said.text, 1, "assistant"), 1, True) == []
+    assert statements.heard(episode(said.text, 1, "assistant"), 1, True) == []
 
 
 def test_the_newest_holds_but_nothing_inferred_stands_against_what_was_said() -> None:
@@ -109,7 +109,7 @@ async def test_what_was_taken_back_is_not_inferred_again(database: Database) -> 
     assert (await change(database, now=60, patterns=[])).all("patterns") == ()
     later = entry("patterns", "puts things off", 70, source="inferred")
     await database.write(lambda tx: rows.add(tx, PART, [later], 70), ME)
-    assert (await database.read(lambda tx: profile.read(tx, PART), ME)).all("patterns") == ()
+    assert (await database.read(lambda tx: statements.read(tx, PART), ME)).all("patterns") == ()
 
 
 async def test_a_list_that_is_sent_whole_leaves_what_it_repeats_as_it_was(
@@ -123,27 +123,27 @@ async def test_a_list_that_is_sent_whole_leaves_what_it_repeats_as_it_was(
         ("puts things off", "inferred"),
         ("rises early", "manual"),
     ]
-    told = await database.read(lambda tx: profile.read(tx, PART, cloud=True), ME)
+    told = await database.read(lambda tx: statements.read(tx, PART, cloud=True), ME)
     assert [line.text for line in told.all("patterns")] == ["rises early"]
 
 
 async def test_what_must_not_go_to_a_cloud_model_is_left_out(database: Database) -> None:
     secret = entry("work_context", "a secret project", 1, cloud=False)
     await database.write(lambda tx: rows.add(tx, PART, [secret], 1), ME)
-    whole = await database.read(lambda tx: profile.read(tx, PART), ME)
+    whole = await database.read(lambda tx: statements.read(tx, PART), ME)
     assert whole.one("work_context") is not None
-    told = await database.read(lambda tx: profile.read(tx, PART, cloud=True), ME)
+    told = await database.read(lambda tx: statements.read(tx, PART, cloud=True), ME)
     assert told.one("work_context") is None
 
 
 async def test_entering_twice_changes_nothing(database: Database) -> None:
-    said = profile.heard(episode("Always answer briefly."), 1, True)
+    said = statements.heard(episode("Always answer briefly."), 1, True)
     for _ in range(3):
         await database.write(lambda tx: rows.add(tx, PART, said, 1), ME)
-    found = await database.read(lambda tx: profile.read(tx, PART), ME)
+    found = await database.read(lambda tx: statements.read(tx, PART), ME)
     assert (len(found.all("instructions")), found.version) == (1, 1)
     other = Partition("polyvox", "other")
-    assert (await database.read(lambda tx: profile.read(tx, other), ME)).lines == {}
+    assert (await database.read(lambda tx: statements.read(tx, other), ME)).lines == {}
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ async def test_what_has_no_place_is_refused(
 ) -> None:
     with pytest.raises(Invalid):
         await change(sqlite_database, **values)
-    assert (await sqlite_database.read(lambda tx: profile.read(tx, PART), ME)).version == 0
+    assert (await sqlite_database.read(lambda tx: statements.read(tx, PART), ME)).version == 0
 
 
 async def test_its_age_counts_from_when_it_was_said(database: Database) -> None:
@@ -186,7 +186,7 @@ async def test_its_age_counts_from_when_it_was_said(database: Database) -> None:
     await database.write(
         lambda tx: rows.add(tx, PART, [entry("current_focus", "the boat", 40 * DAY)], now), ME
     )
-    found = await database.read(lambda tx: profile.read(tx, PART), ME)
+    found = await database.read(lambda tx: statements.read(tx, PART), ME)
     assert (found.updated_at, found.days_old(now)) == (now, 460)
     changed = await change(database, now, work_context="a yard")
     assert changed.days_old(now + DAY) == 1

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.store.rows import tables
 
 import polyvox.app  # noqa: F401 - every room that registers a place is loaded with it
-from polyvox.memory.stemming import stem
 from polyvox.memory.tables.redaction import PLACES, TABLES, Needles, excerpt, marked, moved
+from polyvox.memory.words import stem
 from polyvox.store.database import Database
 from polyvox.values import REDACTED
 

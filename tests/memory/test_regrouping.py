@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from polyvox.memory.tables.comparing import Regrouped, parts_of
 from polyvox.memory.tables.redaction import Needles
-from polyvox.memory.tables.regrouping import Regrouped
-from polyvox.memory.tables.wording import parts_of
 from polyvox.values import REDACTED
 
 USUAL = "my the is it so a on of to call me i was in and password account"

@@ -8,8 +8,7 @@ from datetime import date
 import pytest
 from tests.memory.commitments import sessions
 
-from polyvox.memory.instructions import wishes_in
-from polyvox.memory.rules import endings_in, horizon_of, loops_in, without_times
+from polyvox.memory.rules import endings_in, horizon_of, loops_in, wishes_in, without_times
 
 FRIDAY = date(2024, 5, 10)
 

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvox.errors import Invalid
-from polyvox.memory.brief import as_handover, brief
-from polyvox.memory.moment import MINUTE, Past, depth_of, moment_of, part_of_day, zone_of
 from polyvox.memory.packets import Brief, Daily, StartBrief
-from polyvox.memory.startbrief import Known, OpenLoop, Said, startbrief
+from polyvox.memory.startbrief import Known, OpenLoop, Said, as_handover, brief, startbrief
+from polyvox.memory.times import MINUTE, Past, depth_of, moment_of, part_of_day, zone_of
 from polyvox.memory.values import Partition
 from polyvox.values import Scope
 

@@ -230,7 +230,8 @@ async def test_a_turn_is_answered_whatever_its_memory_does(
 ) -> None:
     """(A list without a fact in it is a reply that found nothing.)"""
     service = Service(answers=dict.fromkeys(PATHS, answer))
-    memory = {"budget": 0.2, "recall_seconds": 0.2}
+    seconds = 0.2 if answer is SLOW else 20
+    memory = {"budget": seconds, "recall_seconds": seconds}
     async with (
         serving(service) as url,
         open_nest("", tmp_path / "home", memory={"url": url, **memory}) as here,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvox.errors import CATEGORIES
+from polyvox.errors import MODEL_ERRORS
 from polyvox.models.endpoint import Endpoint
 from polyvox.models.failures import Words, failure, read_body, retry_after, status_of, words_of
 from polyvox.settings import Secret
@@ -135,7 +135,7 @@ def test_every_failure_has_a_category_words_and_a_hint(
     status: int | None, code: str, message: str
 ) -> None:
     error = failure(ENDPOINT, "", "m", Words(message, code), status)
-    assert error.category in CATEGORIES
+    assert error.category in MODEL_ERRORS
     assert error.hint
     assert error.message.startswith("openai")
 

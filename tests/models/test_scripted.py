@@ -10,7 +10,7 @@ import pytest
 from tests.models.asking import REQUEST, MakeModels, hear
 from tests.models.wrappers.stand_in import Sleeper
 
-from polyvox.errors import CATEGORIES, ModelTimeout
+from polyvox.errors import MODEL_ERRORS, ModelTimeout
 from polyvox.models.base import ChatMessage, Request
 from polyvox.models.scripted import Script, ScriptedModel, script_of
 from polyvox.values import Params
@@ -50,7 +50,7 @@ async def test_it_is_deterministic() -> None:
     assert one.usage == two.usage
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
+@pytest.mark.parametrize("category", MODEL_ERRORS)
 @pytest.mark.parametrize(("after", "text"), [(0, ""), (2, "Is it"), (9, "Is it so?")])
 async def test_it_fails_as_told(category: str, after: int, text: str) -> None:
     heard = await hear(ScriptedModel(f"fail={category};after={after}"))

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from polyvox.models.base import ChatMessage, Request
-from polyvox.models.thinking import NEWEST, claude_version, effort
-from polyvox.models.wire import encode
+from polyvox.models.wire import NEWEST, claude_version, effort, encode
 from polyvox.values import Params
 
 

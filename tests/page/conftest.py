@@ -20,17 +20,19 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import AsyncIterator, Generator
+import socket
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
-from tests.page.desk import PATIENCE, Desk, Size, Theme
+from tests.page.desk import PATIENCE, Desk, Profiles, Size, Theme
 from tests.page.house import House, open_house, open_process
 from tests.page.scenes import SCENES, Open, Worlds, open_scene
 
+from polyvox.web.server import bind
 from tools import chromium
 
 HERE = Path(__file__).parent
@@ -64,7 +66,7 @@ def pytest_runtest_makereport(
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    """One Chromium for all; every page has a profile of its own."""
+    """One Chromium for all."""
     expect.set_options(timeout=PATIENCE)
     async with async_playwright() as playwright:
         started = await playwright.chromium.launch(
@@ -74,21 +76,38 @@ async def browser() -> AsyncIterator[Browser]:
         await started.close()
 
 
+@pytest.fixture(scope="session")
+def profiles() -> Profiles:
+    """Browser profiles that tests hand on to each other."""
+    return Profiles()
+
+
+@pytest.fixture(scope="session")
+def door() -> Iterator[socket.socket]:
+    """The one address of all servers of this process, so that a page which was loaded for one test
+    is loaded faster for the next."""
+    with bind("127.0.0.1", 0) as listening:
+        yield listening
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
+async def house(
+    request: pytest.FixtureRequest, tmp_path: Path, door: socket.socket
+) -> AsyncIterator[House]:
     """A server with an empty home; a parameter is laid over its settings."""
+    home, settings = tmp_path / "home", getattr(request, "param", {})
     apart = request.node.get_closest_marker("process") is not None
-    opened = open_process if apart else open_house
-    async with opened(tmp_path / "home", **getattr(request, "param", {})) as server:
+    opening = open_process(home, **settings) if apart else open_house(home, door.dup(), **settings)
+    async with opening as server:
         yield server
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def desk(
-    browser: Browser, house: House, request: pytest.FixtureRequest
+    browser: Browser, profiles: Profiles, house: House, request: pytest.FixtureRequest
 ) -> AsyncIterator[Desk]:
     """Pages of that server. Whatever went wrong in them fails the test."""
-    async with _watched(browser, house.url, request.node) as found:
+    async with _watched(browser, profiles, house.url, request.node) as found:
         yield found
 
 
@@ -101,32 +120,35 @@ async def worlds(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worl
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def scene(
-    browser: Browser, worlds: Worlds, request: pytest.FixtureRequest
+    browser: Browser, profiles: Profiles, worlds: Worlds, request: pytest.FixtureRequest
 ) -> AsyncIterator[Open]:
     """Opens a scene by name, at a width and in a theme; watched like any page."""
     async with AsyncExitStack() as stack:
 
         async def opened(name: str, size: Size = "desktop", theme: Theme = "light") -> Page:
             world = await worlds.get(SCENES[name].where)
-            desk = await stack.enter_async_context(_watched(browser, world.url, request.node))
+            watched = _watched(browser, profiles, world.url, request.node)
+            desk = await stack.enter_async_context(watched)
             return await open_scene(desk, world, SCENES[name], size, theme)
 
         yield opened
 
 
 @asynccontextmanager
-async def _watched(browser: Browser, url: str, test: pytest.Item) -> AsyncIterator[Desk]:
-    desk = Desk(browser, url)
+async def _watched(
+    browser: Browser, profiles: Profiles, url: str, test: pytest.Item
+) -> AsyncIterator[Desk]:
+    desk = Desk(browser, url, profiles)
     yield desk
-    if test.stash.get(FAILED, False):
+    failed = test.stash.get(FAILED, True)
+    if failed:
         await _keep_pictures(desk, test.name)
-    await desk.close()
+    await desk.close(keep=not failed)
     assert desk.watch.wrong() == []
 
 
 async def _keep_pictures(desk: Desk, name: str) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
-    pages = [page for context in desk.contexts for page in context.pages]
-    for number, page in enumerate(pages, 1):
+    for number, page in enumerate(desk.pages, 1):
         plain = re.sub(r"\W+", "-", name).strip("-")
         await page.screenshot(path=PICTURES / f"{plain}-{number}.png")

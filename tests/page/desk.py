@@ -42,6 +42,9 @@ GONE = (
     r"|INCOMPLETE_CHUNKED_ENCODING|SOCKET_NOT_CONNECTED)"
 )
 """What is said of requests to a server that is killed, in whichever state it leaves them."""
+NOWHERE = "/page/icon.svg"
+"""A place at the server's origin without any script."""
+MOST_FREE = 4
 VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) =>
   window.policyViolated(`${event.effectiveDirective} ${event.blockedURI} ${event.sample}`));
@@ -59,33 +62,22 @@ class Watch:
     """What has not been answered yet; event streams, which have no end, aside."""
     allowed: list[re.Pattern[str]] = field(default_factory=lambda: [SLOW])
 
-    async def attach(self, context: BrowserContext) -> None:
-        """Watch every page of a context, from before its first script."""
-        await context.expose_binding("policyViolated", self._policy)
-        await context.add_init_script(VIOLATIONS)
-        context.on("console", self._console)
-        context.on("weberror", self._error)
-        context.on("request", self._request)
-        context.on("requestfinished", self._ended)
-        context.on("requestfailed", self._ended)
-        context.on("dialog", self._dialog)
-
     def wrong(self) -> list[str]:
         """What was found and not allowed."""
         return [f for f in self.found if not any(one.search(f) for one in self.allowed)]
 
-    def _policy(self, source: Any, text: str) -> None:
+    def policy(self, text: str) -> None:
         self.found.append(f"content security policy: {text}")
 
-    def _console(self, message: ConsoleMessage) -> None:
+    def console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning", "assert"):
             where = message.location.get("url", "")
             self.found.append(f"console {message.type}: {message.text} ({where})")
 
-    def _error(self, error: WebError) -> None:
+    def error(self, error: WebError) -> None:
         self.found.append(f"uncaught: {error.error.stack or error.error}")
 
-    def _request(self, request: Request) -> None:
+    def request(self, request: Request) -> None:
         self.requests.append(request.url)
         parts = urlsplit(request.url)
         if not parts.path.endswith("/events"):
@@ -94,12 +86,74 @@ class Watch:
         if not inside and f"{parts.scheme}://{parts.netloc}" != self.origin:
             self.found.append(f"request outside: {request.url}")
 
-    def _ended(self, request: Request) -> None:
+    def ended(self, request: Request) -> None:
         self.under_way.discard(request)
 
-    async def _dialog(self, dialog: Dialog) -> None:
+    async def dialog(self, dialog: Dialog) -> None:
         self.found.append(f"dialog {dialog.type}: {dialog.message}")
         await dialog.dismiss()
+
+
+@dataclass
+class Profile:
+    """A browser profile and its first page."""
+
+    context: BrowserContext
+    kind: str
+    watch: Watch
+    """Who watches it now."""
+    page: Page = field(init=False)
+
+    async def begin(self) -> None:
+        """Open its first page; every page is watched from before its first script."""
+        context = self.context
+        await context.expose_binding("policyViolated", lambda _, text: self.watch.policy(text))
+        await context.add_init_script(VIOLATIONS)
+        context.on("console", lambda message: self.watch.console(message))
+        context.on("weberror", lambda error: self.watch.error(error))
+        context.on("request", lambda request: self.watch.request(request))
+        context.on("requestfinished", lambda request: self.watch.ended(request))
+        context.on("requestfailed", lambda request: self.watch.ended(request))
+        context.on("dialog", lambda dialog: self.watch.dialog(dialog))
+        context.set_default_timeout(PATIENCE)
+        self.page = await context.new_page()
+
+    async def empty(self) -> None:
+        """Leave the page, close all others, forget what was stored."""
+        for page in self.context.pages:
+            if page is not self.page:
+                await page.close()
+        await self.page.unroute_all(behavior="ignoreErrors")
+        await self.page.goto(NOWHERE)
+        await self.page.evaluate("() => localStorage.clear()")
+        if not await self.page.evaluate("() => 'ontouchstart' in window"):
+            await self.page.mouse.move(-1, -1)
+
+
+class Profiles:
+    """Profiles that are handed on from test to test: a new one costs more than most tests do.
+
+    All that a page can store is cleared in between. What cannot be taken back (a clock, a script
+    that runs before all others) is done to a profile of one's own: `desk.open(None)`.
+    """
+
+    def __init__(self) -> None:
+        self._free: list[Profile] = []
+
+    def take(self, kind: str) -> Profile | None:
+        """One of this kind, if one is free."""
+        for profile in self._free:
+            if profile.kind == kind:
+                self._free.remove(profile)
+                return profile
+        return None
+
+    async def give_back(self, profile: Profile) -> None:
+        """Keep a profile for the next test; the one that nobody took for longest is closed."""
+        await profile.empty()
+        self._free.append(profile)
+        if len(self._free) > MOST_FREE:
+            await self._free.pop(0).context.close()
 
 
 @dataclass
@@ -108,8 +162,10 @@ class Desk:
 
     browser: Browser
     url: str
+    profiles: Profiles | None = None
+    """None: every page has a profile of its own."""
     watch: Watch = field(init=False)
-    contexts: list[BrowserContext] = field(default_factory=list)
+    open_profiles: list[Profile] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.watch = Watch(self.url)
@@ -120,44 +176,56 @@ class Desk:
         *,
         size: Size = "desktop",
         theme: Theme = "light",
+        own: bool | None = None,
         **more: Any,
     ) -> Page:
-        """A page in a browser profile of its own; `path` None leaves it blank. `more` goes to the
-        browser context: reduced_motion="reduce", device_scale_factor=2, permissions=[…]."""
+        """A page in a profile that no other page here has; `path` None leaves it blank. `own`: the
+        profile was and will be nobody else's; so it is where the page is left blank. `more` goes to
+        the browser context: reduced_motion="reduce", device_scale_factor=2, permissions=[…]."""
         width, height = SIZES[size]
-        context = await self.browser.new_context(
-            base_url=self.url,
-            viewport={"width": width, "height": height},
-            has_touch=size != "desktop",
-            color_scheme=theme,
-            locale="en-GB",
-            timezone_id="UTC",
-            **more,
-        )
-        context.set_default_timeout(PATIENCE)
-        self.contexts.append(context)
-        await self.watch.attach(context)
-        return await self._page(context, path)
-
-    async def beside(self, page: Page, path: str | None = "/") -> Page:
-        """Another tab of the same person: cookies, storage and preferences are shared."""
-        return await self._page(page.context, path)
-
-    async def _page(self, context: BrowserContext, path: str | None) -> Page:
-        page = await context.new_page()
+        touch = size != "desktop"
+        own = path is None if own is None else own
+        kind = "" if own else f"{self.url} {touch} {more}"
+        profile = self.profiles.take(kind) if self.profiles and kind else None
+        if profile is None:
+            context = await self.browser.new_context(
+                base_url=self.url, has_touch=touch, locale="en-GB", timezone_id="UTC", **more
+            )
+            profile = Profile(context, kind, self.watch)
+            await profile.begin()
+        profile.watch = self.watch
+        self.open_profiles.append(profile)
+        page = profile.page
+        await page.set_viewport_size({"width": width, "height": height})
+        await page.emulate_media(color_scheme=theme)
         if path is not None:
             await visit(page, path)
         return page
+
+    async def beside(self, page: Page, path: str | None = "/") -> Page:
+        """Another tab of the same person: cookies, storage and preferences are shared."""
+        other = await page.context.new_page()
+        if path is not None:
+            await visit(other, path)
+        return other
 
     def allow(self, *patterns: str) -> None:
         """What may appear: regular expressions, looked for in the words of `Watch.found`."""
         self.watch.allowed += [re.compile(one) for one in patterns]
 
-    async def close(self) -> None:
-        """Close every page."""
-        for context in self.contexts:
-            await context.close()
-        self.contexts.clear()
+    @property
+    def pages(self) -> list[Page]:
+        """Every page that is open."""
+        return [page for profile in self.open_profiles for page in profile.context.pages]
+
+    async def close(self, *, keep: bool = False) -> None:
+        """Close every page; `keep` leaves the profiles that may be kept to later tests."""
+        for profile in self.open_profiles:
+            if keep and self.profiles and profile.kind and not profile.page.is_closed():
+                await self.profiles.give_back(profile)
+            else:
+                await profile.context.close()
+        self.open_profiles.clear()
 
 
 async def visit(page: Page, path: str) -> None:

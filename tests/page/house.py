@@ -19,6 +19,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -37,7 +38,8 @@ KEY = "sk-lab-0123456789abcdef"
 """The provider's key, in the environment of the server: it must not show anywhere."""
 NAMES = ("Skeptic", "Builder", "Listener", "Historian", "Economist", "Gardener", "Teacher")
 COLORS = ("#7a3b12", "#1f5f6b", "#8a2f4f", "#5b4a8a", "#3f6b2a", "#7a6212", "#2f5590")
-SECONDS = 60.0
+SECONDS = 300.0
+"""Until a process is given up that does not start, answer or end: a machine may be very busy."""
 
 
 @dataclass(kw_only=True)
@@ -160,11 +162,14 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def open_house(home: Path, **settings: Any) -> AsyncIterator[House]:
-    """A server in this process, which does all that `polyvox serve` does."""
+async def open_house(
+    home: Path, door: socket.socket | None = None, **settings: Any
+) -> AsyncIterator[House]:
+    """A server in this process, which does all that `polyvox serve` does; it answers at the door,
+    which it closes, or at one of its own."""
     async with ProviderServer() as provider:
         env = _prepare(home, provider, settings)
-        async with serve(load(env=env), provider, env) as app:
+        async with serve(load(env=env), provider, env, door=door) as app:
             app.polyvox.work()
             yield House(provider=provider, url=app.url, client=app.client)
 

@@ -248,7 +248,7 @@ async def open_scene(
     height: int = 0,
 ) -> Page:
     """A page that shows it. Time stands still at the world's own; nothing moves."""
-    page = await desk.open(None, size=size, theme=theme, reduced_motion="reduce")
+    page = await desk.open(None, size=size, theme=theme, own=False, reduced_motion="reduce")
     if height:
         await page.set_viewport_size({"width": SIZES[size][0], "height": height})
     await page.clock.set_fixed_time(NOW)

@@ -50,6 +50,12 @@ async def copied(page: Page) -> str:
     return text
 
 
+async def copies(page: Page, text: str) -> None:
+    """Wait until this is on the clipboard."""
+    same = "async (text) => await navigator.clipboard.readText() === text"
+    await page.wait_for_function(same, arg=text)
+
+
 def last_message(house: House, advisor: Any) -> str:
     """The end of the newest request for an advisor: what it is asked to answer."""
     content: str = house.heard(advisor)[-1]["messages"][-1]["content"]

@@ -8,7 +8,7 @@ from typing import Any
 from playwright.async_api import Locator, expect
 from tests.page.desk import Desk
 from tests.page.house import House
-from tests.page.talk import CLIPBOARD, ask, card, copied, says, sent, state, tool
+from tests.page.talk import CLIPBOARD, ask, card, copied, copies, says, sent, state, tool
 from tests.provider import Script
 
 FAILURES: tuple[tuple[Script, tuple[str, ...]], ...] = (
@@ -200,7 +200,7 @@ async def test_reading_on_the_whole_screen(house: House, desk: Desk) -> None:
     await page.keyboard.press("ArrowRight")
     await shows(one, "One is.", "1 of 3")
     await tool(reader, "Copy").click()
-    assert await copied(page) == "One **is**."
+    await copies(page, "One **is**.")
     await page.keyboard.press("ArrowLeft")
     await shows(three, "Three ends.", "3 of 3")
     await tool(reader, "Previous").click()
@@ -256,7 +256,7 @@ async def test_the_tools_on_a_phone(house: House, desk: Desk) -> None:
     await more.click()
     await tool(sheet, "Copy").click()
     await expect(sheet).to_have_count(0)
-    assert await copied(page) == "As I said."
+    await copies(page, "As I said.")
     await more.click()
     await tool(sheet, "Exclude").click()
     await expect(here.get_by_text("Left out of later requests")).to_be_visible()

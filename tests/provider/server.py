@@ -29,6 +29,7 @@ input closes, with --until-eof). The configuration is JSON: {"model": {script} |
 list being a queue, and "*" the default. The same can be changed while it runs:
 
     GET  /log             [{"number", "path", "headers", "body", "model", "at", "closed_at", …}]
+    GET  /arrived/MODEL/N the same, once that model has been asked so often
     POST /scripts         the configuration, merged into what is there
     POST /gates/NAME      opens that gate
     POST /clear           forgets the log, the scripts and the gates
@@ -311,6 +312,9 @@ class _Link(asyncio.Protocol):
                 request.ended_at = time.monotonic()
                 self.server.changed()
         else:
+            if path.startswith("/arrived/"):
+                model, count = path.removeprefix("/arrived/").split("/")
+                await self.server.until(lambda: len(self.server.requests(model)) >= int(count))
             self._control(method, path, body)
 
     def _control(self, method: str, path: str, body: bytes) -> None:
@@ -320,7 +324,7 @@ class _Link(asyncio.Protocol):
             names = sorted({*server._scripts, *server._queues} - {"*"}) or ["default"]
             rows = [{"id": name, "object": "model"} for name in names]
             answer = {"object": "list", "data": rows}
-        elif (method, path) == ("GET", "/log"):
+        elif method == "GET" and path.startswith(("/log", "/arrived/")):
             answer = [request.data() for request in server.log]
         elif (method, path) == ("POST", "/scripts"):
             server.configure(msgspec.json.decode(body))

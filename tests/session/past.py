@@ -12,12 +12,12 @@ from polyvox.events import TextDelta
 from polyvox.memory.tell import Told, TurnView
 from polyvox.session import council
 from polyvox.session.answer import jobs_for, seal
-from polyvox.session.lifecycle import placed
-from polyvox.session.seat import seat
+from polyvox.session.council import seat
 from polyvox.session.turn import compile_calls
 from polyvox.store import conversations, endings, events, turns
 from polyvox.store.database import Tx
 from polyvox.store.endings import Ending
+from polyvox.store.sessions import placed
 from polyvox.store.turns import NewTurn
 from polyvox.values import Advisor, Usage
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.session.room import ME, Room
 
-from polyvox.memory import profile as profiles
-from polyvox.memory.ingest import ingest
+from polyvox.memory import statements as profiles
+from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Message, Partition
 
 OWN = Partition.own(ME)
@@ -89,7 +89,7 @@ def told(request: Any) -> dict[str, str]:
 
 async def trace(room: Room, answer_id: str) -> Any:
     """What was decided for an answer."""
-    from polyvox.session.trace import trace_of
+    from polyvox.session.inspect import trace_of
 
     answer = await room.answer(answer_id)
     return await room.polyvox.database.read(lambda tx: trace_of(tx, answer.turn_id, answer.id), ME)

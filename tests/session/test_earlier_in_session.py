@@ -9,7 +9,7 @@ from tests.provider import Script
 from tests.session.remembered import FILLER, told, trace
 from tests.session.room import ME, Hand, Room, open_room
 
-from polyvox.memory import earlier
+from polyvox.memory import running
 from polyvox.values import Advisor
 
 BEES = "My aunt Rosalind moved to Porto and keeps bees there."
@@ -60,8 +60,8 @@ async def test_also_what_was_not_even_read_for_the_request(
     tmp_path: Path, clock: Hand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("polyvox.store.threads.STRIDE", 2)
-    for turns, found in ((earlier.TURNS, True), (3, False)):
-        monkeypatch.setattr(earlier, "TURNS", turns)
+    for turns, found in ((running.TURNS, True), (3, False)):
+        monkeypatch.setattr(running, "TURNS", turns)
         async with open_room(tmp_path / str(turns), clock=clock, limits={"context": FULL}) as room:
             ann = await room.advisor("Ann", Script(text="I see."))
             talk = await long_talk(room, ann)

@@ -28,7 +28,7 @@ from tests.session.room import ME, Hand, open_room
 from tests.session.shadow import CANARY, Sent, check, expected, look
 from tests.session.test_session_isolation import FULL, STEP, CanaryProvider, Story
 
-from polyvox.memory.ingest import ingest
+from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Message, Partition
 from polyvox.session.lifecycle import sweep
 from polyvox.values import SYNTHESIS_ID, Answer, Scope

@@ -17,7 +17,7 @@ from tests.session.room import ME, Room, open_room
 
 from polyvox.memory.forget import Target
 from polyvox.memory.values import Partition
-from polyvox.store import jobs, summaries, turns
+from polyvox.store import jobs, recipes, summaries, turns
 from polyvox.store.database import Tx
 from polyvox.store.jobs import Job
 from polyvox.store.summaries import RunningSummary
@@ -212,7 +212,9 @@ async def test_an_edited_message_has_a_summary_of_its_own_branch(desk: Room) -> 
 
 async def test_each_advisor_has_its_own_and_sees_no_other(desk: Room) -> None:
     window = SHORT["recipes"]["agent"]["window"]
-    await desk.polyvox.recipes.put(ME, "council", {"window": window})
+    await desk.polyvox.database.write(
+        lambda tx: recipes.put(tx, "council", {"window": window}, 1), ME
+    )
     ann = await desk.advisor("Ann", Script(text="ann says {n}"))
     ben = await desk.advisor("Ben", Script(text="ben says {n}"))
     conversation = await desk.conversation(ann, ben)

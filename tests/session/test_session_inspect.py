@@ -6,13 +6,18 @@ import pytest
 from tests.session.past import live
 from tests.session.room import ME, Room
 
-from polyvox.advisors import plain_assistant
 from polyvox.errors import ConfigError, Invalid, NotFound
-from polyvox.session.council import check_recipes, council_of, find_recipe, with_model
-from polyvox.session.lifecycle import is_over, placed
+from polyvox.session.council import (
+    check_recipes,
+    council_of,
+    find_recipe,
+    plain_assistant,
+    with_model,
+)
 from polyvox.settings import Settings
 from polyvox.store import conversations, recipes
 from polyvox.store.database import Database, Tx
+from polyvox.store.sessions import is_over, placed
 from polyvox.values import ASSISTANT_ID, Advisor, Conversation, Scope
 
 MINUTE = 60_000_000

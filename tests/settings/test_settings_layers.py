@@ -13,9 +13,6 @@ from polyvox.settings.layers import (
     decision_of,
     fixed_of,
     in_force,
-    leaves,
-    merged,
-    value_of,
     with_stored,
 )
 from polyvox.settings.schema import changeable
@@ -129,18 +126,6 @@ def test_settings_of_a_program(tmp_path: Path) -> None:
     assert with_stored(found) is found
     assert SECRET not in f"{found!r}{found.model_dump()!r}{fixed_of(found)!r}{found.keys!r}"
     assert "keys" not in found.model_dump()
-
-
-def test_values_and_names() -> None:
-    data = {"a": 1, "limits": {"queue": [1, 2]}, "providers": {"x": {}, "y": {"kind": "openai"}}}
-    assert list(leaves(data)) == ["a", "limits.queue", "providers.x", "providers.y.kind"]
-    assert value_of(Settings(), "limits.queue") == 8
-    under = {"limits": {"queue": 1, "stall": 1}, "timezone": "UTC"}
-    assert merged(under, {"limits": {"queue": 2}}) == {
-        "limits": {"queue": 2, "stall": 1},
-        "timezone": "UTC",
-    }
-    assert under["limits"] == {"queue": 1, "stall": 1}
 
 
 def test_every_setting_of_the_page_can_be_put_in_and_taken_back(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from polyvox.errors import ConfigError, StoreError
+from polyvox.errors import ConfigError
 from polyvox.settings import stored
 from polyvox.settings.stored import StoredSettings
 
@@ -126,41 +125,6 @@ def test_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
     running = [subprocess.Popen([*command, name]) for name in "abc"]
     assert [process.wait(60) for process in running] == [0, 0, 0]
     assert set(stored.read(home).keys) == {f"{name}{n}" for name in "abc" for n in range(20)}
-
-
-def test_a_home_that_is_a_file(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    home.write_text("")
-    with pytest.raises(StoreError) as caught, stored.alone(home):
-        pass
-    assert str(home) in caught.value.message
-    assert "POLYVOX_HOME" in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("number", "kind"),
-    [
-        (errno.ENOSPC, "store_full"),
-        (errno.EDQUOT, "store_full"),
-        (errno.EROFS, "store_unavailable"),
-    ],
-)
-def test_why_it_could_not_be_written(number: int, kind: str) -> None:
-    error = stored._unwritten(Path("/h/settings.toml"), OSError(number, os.strerror(number)))
-    assert error.code == kind
-    assert "settings.toml" in error.message
-    assert error.hint
-
-
-@pytest.mark.parametrize("text", [f'a = "{SECRET}', f"a = {SECRET}", f'a = {{b = "{SECRET}"}}'])
-def test_a_broken_file_of_keys_tells_nothing_of_them(tmp_path: Path, text: str) -> None:
-    (tmp_path / "keys.toml").write_text(text)
-    with pytest.raises(ConfigError) as caught:
-        stored.read(tmp_path)
-    error = caught.value
-    assert str(tmp_path / "keys.toml") in error.message
-    assert SECRET not in f"{error.message}{error.hint}{error!r}{error.__cause__}"
-    assert error.__context__ is None or error.__suppress_context__
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

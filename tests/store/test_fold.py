@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyvox.store.fold import fold, places
+from polyvox.store.search import fold, places
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from polyvox.store import ratios
+from polyvox.store import usage
 from polyvox.store.database import Database, Tx
 from polyvox.values import Scope
 
@@ -13,13 +13,13 @@ ME = Scope("me")
 
 
 def report(model: str, reported: float, estimated: float, tx: Tx) -> None:
-    ratios.observe(tx, model, reported, estimated)
+    usage.learn_ratio(tx, model, reported, estimated)
 
 
 async def learn(database: Database, *reports: tuple[float, float], model: str = "lab:a") -> float:
     for reported, estimated in reports:
         await database.write(partial(report, model, reported, estimated), ME)
-    return await database.read(lambda tx: ratios.ratio(tx, model), ME)
+    return await database.read(lambda tx: usage.token_ratio(tx, model), ME)
 
 
 async def test_nothing_is_assumed_before_a_report(database: Database) -> None:
@@ -47,17 +47,17 @@ async def test_models_and_users_learn_apart(database: Database) -> None:
 
     assert await learn(database) == 1.0
     assert await learn(database, model="lab:b") == 3.0
-    assert await database.read(lambda tx: ratios.ratio(tx, "lab:b"), Scope("you")) == 1.0
+    assert await database.read(lambda tx: usage.token_ratio(tx, "lab:b"), Scope("you")) == 1.0
 
 
 async def test_nonsense_is_not_learned(database: Database) -> None:
     assert await learn(database, (0, 100), (100, 0), (-5, 10)) == 1.0
-    assert await learn(database, (1_000_000, 1)) == ratios.HIGHEST
+    assert await learn(database, (1_000_000, 1)) == usage.HIGHEST
 
 
 async def test_reports_at_the_same_time_are_all_counted(database: Database) -> None:
     await asyncio.gather(
-        *(database.write(lambda tx: ratios.observe(tx, "lab:a", 2, 1), ME) for _ in range(20))
+        *(database.write(lambda tx: usage.learn_ratio(tx, "lab:a", 2, 1), ME) for _ in range(20))
     )
 
     row = await database.read(lambda tx: tx.one("SELECT samples FROM ratios"), ME)

@@ -8,16 +8,15 @@ import pytest
 from tests.store.rows import SHARED, columns, fill, insert, tables
 
 from polyvox.errors import Invalid, NotFound
-from polyvox.memory.ingest import ingest
 from polyvox.memory.recall import recall
 from polyvox.memory.tables import claims, companions, episodes
+from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Claim, Message, Partition
 from polyvox.store import (
     advisors,
     conversations,
     councils,
     jobs,
-    ratios,
     recipes,
     search,
     turns,
@@ -28,7 +27,6 @@ from polyvox.store.advisors import Advisors
 from polyvox.store.conversations import Conversations, update
 from polyvox.store.councils import Councils
 from polyvox.store.database import Database, Row, Tx
-from polyvox.store.recipes import Recipes
 from polyvox.values import Scope
 
 A, B = Scope("anna"), Scope("bert")
@@ -103,11 +101,11 @@ async def populate(database: Database, scope: Scope) -> dict[str, str]:
     await Advisors(database).update(scope, advisor.id, prompt="doubts more")
     council = await Councils(database).create(scope, name="Board", advisors=["skeptic"])
     conversation = await Conversations(database).create(scope, title="Plans", council="board")
-    await Recipes(database).put(scope, "council", {"stamps": "none"})
+    await database.write(lambda tx: recipes.put(tx, "council", {"stamps": "none"}, 1), scope)
 
     def rest(tx: Tx) -> None:
         fill(tx, conversation.id, f"words of {scope.user}")
-        ratios.observe(tx, "lab:x", 2, 1)
+        usage.learn_ratio(tx, "lab:x", 2, 1)
         remember(tx)
         turn = turns.get_turn(tx, f"t{conversation.id}")
         companions.put_state(tx, "p", turn, "{}", "{}", 1)
@@ -168,7 +166,7 @@ async def test_two_users_with_the_same_names_do_not_meet(database: Database) -> 
         assert usage.spent(tx, conversation_id=theirs["conversation"]) == 0
         assert usage.spent(tx, turn_id=f"t{theirs['conversation']}") == 0
         assert usage.totals(tx)[0].cost == 3
-        assert list(recipes.list_all(tx)) == ["council"]
+        assert recipes.get(tx, "council") is not None
 
     await database.read(look, B)
     assert {hit.conversation_id for hit in await search.search(database, B, "words")} == {
@@ -182,7 +180,7 @@ async def test_two_users_with_the_same_names_do_not_meet(database: Database) -> 
         claims.remove(tx, MEMORY, "note", ["n"])
         search.remove(tx, "message", f"t{theirs['conversation']}")
         search.remove_conversation(tx, theirs["conversation"])
-        ratios.observe(tx, "lab:x", 9, 1)
+        usage.learn_ratio(tx, "lab:x", 9, 1)
         recipes.delete(tx, "council")
 
     await database.write(erase, B)

@@ -24,7 +24,7 @@ from polyvox.events import (
 from polyvox.store import conversations, events
 from polyvox.store.database import Database, Tx
 from polyvox.store.events import EXACT_ROWS, PAGE, EventRange
-from polyvox.stream.sse import safe
+from polyvox.stream.hub import safe
 from polyvox.values import Scope, Usage
 
 LONG: list[Doing] = [("say", n % 3, f"w{n} ") for n in range(120)] + [

@@ -6,10 +6,10 @@ import pytest
 from tests.store.rows import insert, insert_turn
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.session.lifecycle import end_session, placed, sweep
+from polyvox.session.lifecycle import end_session, sweep
 from polyvox.store import jobs, sessions
 from polyvox.store.database import Database, Tx
-from polyvox.store.sessions import Session
+from polyvox.store.sessions import Session, placed
 from polyvox.values import Scope
 
 ME, YOU = Scope("anna"), Scope("bert")

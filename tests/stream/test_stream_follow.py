@@ -12,7 +12,7 @@ from polyvox.errors import Invalid, NotFound
 from polyvox.events import Numbered, TextDelta, TurnCompleted
 from polyvox.store import events, turns
 from polyvox.store.database import Database, Tx
-from polyvox.stream import sse
+from polyvox.stream import hub
 from polyvox.stream.follow import check, follow, stored, watch
 from polyvox.stream.hub import BEHIND
 
@@ -111,18 +111,18 @@ async def test_bytes_and_values_tell_the_same(sqlite_database: Database) -> None
     page = await desk.page()
     listener = desk.hub.listen(desk.conversation)
     parts = follow(desk.database, listener, ME, desk.conversation, 0)
-    assert await anext(parts) == sse.replay(page.stretches)
+    assert await anext(parts) == hub.replay(page.stretches)
     desk.hub.beat()
-    assert await anext(parts) == sse.COMMENT
+    assert await anext(parts) == hub.COMMENT
     number = await note(desk, "live")
-    assert await anext(parts) == sse.frame(number, TurnCompleted("live"))
+    assert await anext(parts) == hub.frame(number, TurnCompleted("live"))
     desk.hub.end(desk.conversation)
     with pytest.raises(StopAsyncIteration):
         await anext(parts)
     values = await listen(desk, number)
-    assert sse.frames(values[:-1]) == sse.replay(page.stretches)
+    assert hub.frames(values[:-1]) == hub.replay(page.stretches)
     only = [part async for part in stored(desk.database, ME, desk.conversation, 0)]
-    assert only == [sse.frames(values)]
+    assert only == [hub.frames(values)]
     assert shown(values)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from polyvox.events import Numbered, TurnCompleted
-from polyvox.stream import sse
-from polyvox.stream.hub import BEAT, BEHIND, Batch, Hub
+from polyvox.stream.hub import BEAT, BEHIND, COMMENT, Batch, Hub, frames
 
 
 def batch(*numbers: int) -> list[Numbered]:
@@ -21,7 +20,7 @@ async def test_listeners_of_a_conversation_hear_it_and_nobody_else_does() -> Non
     first, second = await one.take(), await two.take()
     assert first is second, "the bytes are made once, however many listen"
     assert first is not None
-    assert first.bytes == sse.frames(batch(1, 2))
+    assert first.bytes == frames(batch(1, 2))
     assert first.last == 2
     waiting = asyncio.create_task(other.take())
     await asyncio.sleep(0)
@@ -69,7 +68,7 @@ async def test_a_beat_is_bytes_without_events() -> None:
     hub.beat()
     heard = await listener.take()
     assert heard is BEAT
-    assert heard.bytes == sse.COMMENT
+    assert heard.bytes == COMMENT
 
 
 def test_what_of_a_batch_is_newer() -> None:

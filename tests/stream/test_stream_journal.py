@@ -310,7 +310,7 @@ async def test_a_disk_that_is_behind_slows_the_models_down(quick: SqliteDatabase
     await refused(desk, StoreFull)
     assert not waiting.done()
     await fill(quick, full=False)
-    await asyncio.wait_for(waiting, 10)
+    await asyncio.wait_for(waiting, 60)
     await desk.end(0)
     assert (await desk.stored())[desk.answers[0]] == "x" * ROOM + "y"
 
@@ -321,7 +321,7 @@ async def test_closing_gives_up_on_a_store_that_takes_nothing(quick: SqliteDatab
     desk.add(0, "x" * 200_000)
     ending = asyncio.create_task(desk.end(0))
     await refused(desk, StoreFull)
-    await asyncio.wait_for(desk.journal.close(), 10)
+    await asyncio.wait_for(desk.journal.close(), 60)
     with pytest.raises(StoreError):
         await ending
     assert (await desk.stored())[desk.answers[0]] == ""
@@ -402,7 +402,7 @@ async def test_a_conversation_that_is_gone_is_told_and_forgotten(database: Datab
     assert room is not None
     with pytest.raises(NotFound):
         await desk.end(0)
-    await asyncio.wait_for(room.wait(), 10)
+    await asyncio.wait_for(room.wait(), 60)
     assert desk.journal.trouble == ""
 
 

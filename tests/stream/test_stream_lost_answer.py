@@ -52,7 +52,7 @@ async def ready(database: Forgetful) -> tuple[Desk, Listener]:
 
 async def told(listener: Listener) -> None:
     """Until the listener is told to read the store."""
-    while (await asyncio.wait_for(listener.take(), 10)) is not None:
+    while (await asyncio.wait_for(listener.take(), 60)) is not None:
         pass
     assert not listener.ended
 

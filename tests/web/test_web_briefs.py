@@ -14,8 +14,8 @@ from tests.web.house import House, open_house
 
 from polyvox.ids import new_id
 from polyvox.memory import facts
-from polyvox.memory.ingest import ingest
 from polyvox.memory.remote import RemoteMemory
+from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Message, Partition
 from polyvox.transport import Transport
 from polyvox.values import Scope

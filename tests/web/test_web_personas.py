@@ -6,7 +6,7 @@ import pytest
 from tests.provider import Script
 from tests.web.house import House
 
-from polyvox.companion.kernel import shipped
+from polyvox.companion.personas import shipped
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -9,8 +9,8 @@ import pytest
 from tests.provider import Script
 from tests.web.house import House, bare, open_house
 
-from polyvox.context.promptset import prompt_set
 from polyvox.context.recipe import BUILT_IN, as_data
+from polyvox.context.words import prompt_set
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -93,7 +93,7 @@ class SimulatedRewriter:
         """Another text."""
         self.asked.append(ask)
         self.bench.calls["rewriter"] += 1
-        return Proposal(f"{ask.prompt.text} +{number}")
+        return Proposal(f"{ask.prompt} +{number}")
 
 
 def simulated_plan(

@@ -94,14 +94,16 @@ async def test_a_run_takes_no_more_than_its_estimate(priced: Room) -> None:
     both = ("It speaks of the moon.", "It speaks of the stars.")
     sayings = ["Speak of the moon.", *dull]
     shop = await priced_shop(priced, *both, additions=sayings)
-    _, expected = await priced.polyvox.optimisations.estimate(
+    planned = await priced.polyvox.optimisations.estimate(
         ME, OptimisationRequest(shop.advisor.slug, iterations=6)
     )
     one = (await shop.run(iterations=6)).optimisation
     assert one.stage == "confirmation"
+    expected = planned.estimate
     assert expected.cost is not None
-    assert one.calls <= expected.total == expected.most_calls
-    assert one.spent <= expected.cost == expected.most_cost
+    assert one.calls <= expected.calls == expected.most_calls
+    assert one.spent <= expected.cost * 1e9
+    assert expected.cost == expected.most_cost
 
 
 async def test_a_cap_of_the_settings_ends_it_too(tmp_path: Path) -> None:

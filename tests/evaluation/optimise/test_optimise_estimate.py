@@ -2,61 +2,67 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
-from tests.evaluation.optimise.simulate import (
-    SimulatedBench,
-    SimulatedRewriter,
-    simulated_plan,
-    unchanged,
-)
+import pytest
+from tests.evaluation.suites import assert_for, assert_of
+from tests.evaluation.workshop import PRICED, WORKED, Workshop, open_workshop
+from tests.session.room import ME, Hand, Room, open_room
 
-from polyvox.evaluation.optimise.estimate import CallKind, CallSize, upper_bound
-from polyvox.evaluation.optimise.loop import optimise
+from polyvox.evaluation.assertion import Wording
+from polyvox.evaluation.optimise.plan import OptimisationRequest
+from polyvox.evaluation.optimise.shapes import RunEstimateOut
 
-
-def size(call: CallKind) -> CallSize:
-    return {
-        "advisor": CallSize(100, 10, 5),
-        "judge": CallSize(200, 20, 7),
-        "rewriter": CallSize(1000, 100, 50),
-    }[call.role]
+MOON = "It speaks of the moon."
 
 
-def test_the_smallest_run_is_counted_exactly() -> None:
-    found = upper_bound(simulated_plan(1, iterations=1), size)
-    assert found.calls == {"advisor": 3 + 3 + 10, "judge": 3 + 3 + 10, "rewriter": 1}
-    assert found.most_calls == found.total == 33
-    assert found.cost == found.most_cost == 16 * (5 + 7) + 50
-    assert found.confirmation == 10 * (5 + 7)
-    assert (found.input_tokens, found.output_tokens) == (16 * 300 + 1000, 16 * 30 + 100)
+@pytest.fixture
+async def room(tmp_path: Path) -> AsyncIterator[Room]:
+    async with open_room(tmp_path, clock=Hand(), **WORKED) as found:
+        yield found
 
 
-async def test_it_is_a_bound_for_whole_runs() -> None:
-    plan = simulated_plan(4, guards=2, iterations=5)
-    most = upper_bound(plan, size).most_calls
-    for seed in range(15):
-        bench = SimulatedBench(unchanged([0.5] * 4), seed)
-        await optimise(plan, bench, SimulatedRewriter(bench))
-        assert bench.calls.total() <= most
+async def estimated(shop: Workshop, **wish: Any) -> RunEstimateOut:
+    request = OptimisationRequest(shop.advisor.slug, **{"iterations": 1, **wish})
+    return (await shop.room.polyvox.optimisations.estimate(ME, request)).estimate
 
 
-def test_one_answer_serves_all_assertions_of_its_context() -> None:
-    apart = upper_bound(simulated_plan(4), size)
-    shared = upper_bound(simulated_plan(4, contexts=1), size)
-    assert shared.calls["advisor"] == apart.calls["advisor"] / 4
-    assert shared.calls["judge"] == shared.calls["advisor"]
+async def test_the_smallest_run_is_counted_exactly(room: Room) -> None:
+    found = await estimated(await open_workshop(room))
+    assert (found.advisor_calls, found.judge_calls, found.rewriter_calls) == (16, 16, 1)
+    assert found.most_calls == found.calls == 33
+    assert (found.cost, found.most_cost, found.confirmation_cost) == (None, None, None)
 
 
-def test_checks_in_code_cost_no_judge() -> None:
-    plan = simulated_plan(2)
-    coded = tuple(
-        replace(case, assertion=replace(case.assertion, kind="words")) for case in plan.targets
-    )
-    assert "judge" not in upper_bound(replace(plan, targets=coded), size).calls
+async def test_one_answer_serves_all_assertions_of_its_context(room: Room) -> None:
+    shop = await open_workshop(room, MOON, MOON)
+    source = shop.assertions[0].source
+    assert source is not None
+    before = await estimated(shop)
+    await assert_of(room, source.answer_id, "It speaks of the sea.")
+    after = await estimated(shop)
+    assert (after.calls, before.advisor_calls) == (before.calls, 32)
+    assert after.input_tokens > before.input_tokens
+    first = await estimated(shop, assertion_ids=(shop.assertions[0].id,))
+    assert first.judge_calls == 32 + 6, "in the search guards are asked about apart"
 
 
-def test_an_unknown_price_makes_no_sum() -> None:
-    found = upper_bound(simulated_plan(2), lambda call: CallSize(1, 1, None))
-    assert (found.cost, found.most_cost, found.confirmation) == (None, None, None)
-    assert found.total > 0
+async def test_checks_in_code_cost_no_judge(room: Room) -> None:
+    shop = await open_workshop(room)
+    moon = Wording("Says moon", "contains", {"text": "moon"})
+    await assert_for(room, shop.advisor.slug, moon, asks="Well?")
+    found = await estimated(shop)
+    assert (found.advisor_calls, found.judge_calls) == (32, 16)
+
+
+async def test_known_prices_make_a_sum(tmp_path: Path) -> None:
+    async with open_room(tmp_path, clock=Hand(), **PRICED) as room:
+        shop = await open_workshop(
+            room, model="openai:gpt-4.1-mini", judge="gpt-4o-mini", writer="gpt-4o"
+        )
+        found = await estimated(shop)
+        assert found.cost is not None
+        assert found.confirmation_cost is not None
+        assert 0 < found.confirmation_cost < found.cost == found.most_cost

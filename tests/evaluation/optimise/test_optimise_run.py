@@ -25,7 +25,7 @@ from polyvox.errors import Conflict, Invalid
 from polyvox.evaluation.assertion import Wording
 from polyvox.evaluation.tables import assertions
 from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
-from polyvox.store import usage
+from polyvox.store import recipes, usage
 
 
 @pytest.fixture
@@ -50,18 +50,19 @@ async def test_a_better_prompt_is_found_confirmed_and_accepted(room: Room) -> No
     assert [(row.before, row.after) for row in summary.rows] == [
         (row.before, row.after) for row in summary.rows if row.confirmed
     ]
-    sides = [(found.texts[r.sample_before], found.texts[r.sample_after]) for r in summary.rows]
+    shown = (await room.polyvox.optimisations.get(ME, one.id)).results
+    sides = [(row.answer_before, row.answer_after) for row in shown]
     assert sides == [("There is nothing to be said.", "There is moon to be said.")] * 2
     assert await shop.prompt() == PROMPT
 
-    taken = await room.polyvox.optimisations.accept(ME, one.id)
+    taken = await room.polyvox.optimisations.decide(ME, one.id, "accept")
     assert taken.decision == "accepted"
     assert await shop.prompt() == one.final_text
     newest, before = await room.polyvox.advisors.versions(ME, shop.advisor.id)
     assert (newest.id, newest.parent_id) == (taken.final_version, before.id)
     assert newest.reason == "optimised (improved)"
 
-    back = await room.polyvox.optimisations.rollback(ME, one.id)
+    back = await room.polyvox.optimisations.decide(ME, one.id, "rollback")
     assert back.decision == "rolled back"
     assert await shop.prompt() == PROMPT
     assert len(await room.polyvox.advisors.versions(ME, shop.advisor.id)) == 3
@@ -72,7 +73,7 @@ async def test_so_it_is_on_either_database(tmp_path: Path, database_url: str) ->
         shop = await open_workshop(room, MOON, MOON)
         one = (await shop.run()).optimisation
         assert (one.state, one.verdict) == ("finished", "improved")
-        taken = await room.polyvox.optimisations.accept(ME, one.id)
+        taken = await room.polyvox.optimisations.decide(ME, one.id, "accept")
         assert await shop.prompt() == taken.final_text
 
 
@@ -107,7 +108,7 @@ async def test_all_passing_already_ends_after_the_baseline(room: Room) -> None:
     assert shop.calls("writer") == 0
     assert shop.calls("ann") == 6
     with pytest.raises(Conflict, match="no better prompt"):
-        await room.polyvox.optimisations.accept(ME, one.id)
+        await room.polyvox.optimisations.decide(ME, one.id, "accept")
 
 
 async def test_a_blank_prompt_is_given_one(room: Room) -> None:
@@ -133,7 +134,7 @@ async def test_nothing_better_is_said_plainly(room: Room) -> None:
     assert (one.state, one.verdict, one.best) == ("finished", "not distinguishable", 0)
     assert one.message.startswith("None of 3 attempts did clearly better")
     with pytest.raises(Conflict):
-        await room.polyvox.optimisations.accept(ME, one.id)
+        await room.polyvox.optimisations.decide(ME, one.id, "accept")
 
 
 async def test_the_judge_down_half_way_fails_the_run_and_it_can_go_on(room: Room) -> None:
@@ -336,28 +337,28 @@ async def test_a_prompt_that_was_changed_meanwhile_is_not_overwritten(room: Room
     one = (await shop.run()).optimisation
     await room.polyvox.advisors.update(ME, shop.advisor.id, prompt="Something else.")
     with pytest.raises(Conflict, match="was changed since this optimisation began"):
-        await room.polyvox.optimisations.accept(ME, one.id)
+        await room.polyvox.optimisations.decide(ME, one.id, "accept")
     assert await shop.prompt() == "Something else."
-    await room.polyvox.optimisations.accept(ME, one.id, force=True)
+    await room.polyvox.optimisations.decide(ME, one.id, "accept", force=True)
     assert await shop.prompt() == one.final_text
     await room.polyvox.advisors.update(ME, shop.advisor.id, prompt="And else again.")
     with pytest.raises(Conflict, match="changed again"):
-        await room.polyvox.optimisations.rollback(ME, one.id)
+        await room.polyvox.optimisations.decide(ME, one.id, "rollback")
 
 
 async def test_rejecting_keeps_the_attempt_and_the_prompt(room: Room) -> None:
     shop = await open_workshop(room)
     one = (await shop.run()).optimisation
-    ended = await room.polyvox.optimisations.reject(ME, one.id)
+    ended = await room.polyvox.optimisations.decide(ME, one.id, "reject")
     assert ended.decision == "rejected"
     assert await shop.prompt() == PROMPT
     found = await shop.found(one.id)
     assert [attempt.text for attempt in found.attempts] == [one.final_text]
     with pytest.raises(Conflict, match="not in force"):
-        await room.polyvox.optimisations.rollback(ME, one.id)
-    await room.polyvox.optimisations.accept(ME, one.id)
+        await room.polyvox.optimisations.decide(ME, one.id, "rollback")
+    await room.polyvox.optimisations.decide(ME, one.id, "accept")
     with pytest.raises(Conflict, match="accepted already"):
-        await room.polyvox.optimisations.reject(ME, one.id)
+        await room.polyvox.optimisations.decide(ME, one.id, "reject")
 
 
 async def test_a_phase_is_improved_accepted_and_rolled_back(room: Room) -> None:
@@ -366,16 +367,16 @@ async def test_a_phase_is_improved_accepted_and_rolled_back(room: Room) -> None:
     assert (one.verdict, one.recipe) == ("improved", "council")
     assert one.final_text is not None
     assert one.final_text.endswith("Speak of the moon.")
-    await room.polyvox.optimisations.accept(ME, one.id)
+    await room.polyvox.optimisations.decide(ME, one.id, "accept")
     assert await shop.prompt() == PROMPT
-    change = await room.polyvox.recipes.get(ME, "council")
+    change = await room.polyvox.database.read(lambda tx: recipes.get(tx, "council"), ME)
     assert change is not None
     assert change["phases"][0]["text"] == one.final_text
     talk = await room.conversation(shop.advisor)
     await room.say(talk, "And now?")
     assert "Speak of the moon." in system_of(room.provider.log[-1].json())
-    await room.polyvox.optimisations.rollback(ME, one.id)
-    change = await room.polyvox.recipes.get(ME, "council")
+    await room.polyvox.optimisations.decide(ME, one.id, "rollback")
+    change = await room.polyvox.database.read(lambda tx: recipes.get(tx, "council"), ME)
     assert change is not None
     assert change["phases"][0]["text"] == ""
 

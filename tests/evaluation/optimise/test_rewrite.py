@@ -11,18 +11,17 @@ from hypothesis import strategies as some
 
 from polyvox.evaluation.optimise import rewrite
 from polyvox.evaluation.optimise.rewrite import Ask, Failing, cap, question, read, wrong
-from polyvox.evaluation.replay import Prompt
 
 OLD = " ".join(["You are a careful advisor who has seen much and judges little."] * 4)
 ASK = Ask(
     advisor="Ann",
-    prompt=Prompt(OLD),
+    prompt=OLD,
     original=OLD,
     failing=(Failing("It uses a metaphor.", 1, 3, "There is none.", "What now?", "Wait."),),
     holding=("It is brief.",),
     earlier=((OLD + " Be bold.", 0.25),),
     conversations=("My aunt Brunhilde asked: what now?",),
-    tried=frozenset({Prompt(OLD + " Be bold.").hash}),
+    tried=frozenset({OLD + " Be bold."}),
 )
 
 
@@ -103,19 +102,19 @@ def test_what_is_not_taken_and_why(text: str | None, why: str) -> None:
 
 def test_what_is_taken() -> None:
     assert wrong(OLD + " Use a metaphor.", ASK) == ""
-    assert wrong("Use a metaphor.", replace(ASK, prompt=Prompt(""), original="")) == ""
+    assert wrong("Use a metaphor.", replace(ASK, prompt="", original="")) == ""
 
 
 def test_slots_stay() -> None:
-    phase = Prompt("This is turn {k} of {n}.", "phase:early")
-    ask = replace(ASK, prompt=phase, original=phase.text)
+    phase = "This is turn {k} of {n}."
+    ask = replace(ASK, prompt=phase, original=phase)
     assert "{n}" in wrong("This is turn {k}. Use a metaphor.", ask)
     assert wrong("This is turn {k} of {n}. Use a metaphor.", ask) == ""
 
 
 def test_growth_is_measured_from_the_original() -> None:
     grown = OLD + " y" * 300
-    ask = replace(ASK, prompt=Prompt(grown))
+    ask = replace(ASK, prompt=grown)
     assert "are the most" in wrong(grown + " z" * 300, ask)
     assert cap("") == 800
     assert cap("x" * 10_000) == 15_000

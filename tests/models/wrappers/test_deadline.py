@@ -11,7 +11,7 @@ from tests.models.wrappers.stand_in import StandIn
 from tests.provider import ProviderServer, Script
 
 from polyvox.errors import Refused
-from polyvox.models.wrappers.deadline import Deadline
+from polyvox.models.wrappers import Deadline
 
 
 @pytest.mark.parametrize("wire", ["lab", "claude"])

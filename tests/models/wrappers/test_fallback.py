@@ -22,7 +22,7 @@ from polyvox.errors import (
     Unavailable,
 )
 from polyvox.models.base import ChatMessage, Request
-from polyvox.models.wrappers.fallback import Fallback
+from polyvox.models.wrappers import Fallback
 from polyvox.values import Params
 
 

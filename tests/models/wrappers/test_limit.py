@@ -11,7 +11,7 @@ from tests.provider import ProviderServer, Script
 
 from polyvox.errors import Unavailable
 from polyvox.models.reply import OpenReply
-from polyvox.models.wrappers.limit import Gate, Limit
+from polyvox.models.wrappers import Gate, Limit
 
 
 async def settle() -> None:

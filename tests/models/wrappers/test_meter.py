@@ -8,7 +8,7 @@ from tests.models.wrappers.stand_in import StandIn
 from tests.provider import ProviderServer, Script
 
 from polyvox.models.prices import cost_of
-from polyvox.models.wrappers.meter import Meter
+from polyvox.models.wrappers import Meter
 from polyvox.values import Usage
 
 

@@ -23,7 +23,7 @@ from polyvox.errors import (
     Unavailable,
 )
 from polyvox.models.base import AttemptLog
-from polyvox.models.wrappers.retry import Retry
+from polyvox.models.wrappers import Retry
 
 
 def retry(

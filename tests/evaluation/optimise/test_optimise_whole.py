@@ -1,4 +1,4 @@
-"""The loop over a simulated bench: how each run ends, what is asked, what is saved."""
+"""Whole searches over a simulated bench: how each run ends, what is asked, what is saved."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from tests.evaluation.optimise.simulate import (
 )
 
 from polyvox.errors import ModelError, Unavailable
-from polyvox.evaluation.optimise.loop import OptimisationResult, optimise
+from polyvox.evaluation.optimise.result import OptimisationResult
 from polyvox.evaluation.optimise.rewrite import Ask, Proposal
-from polyvox.evaluation.optimise.score import measure
+from polyvox.evaluation.optimise.score import Hurdle, Scorer
+from polyvox.evaluation.optimise.search import optimise
 from polyvox.evaluation.optimise.values import OptimisationPlan, Outage, PromptAttempt, Stage
 from polyvox.evaluation.replay import Prompt, Sample
 from polyvox.evaluation.tables.assertions import Assertion
@@ -28,6 +29,10 @@ from polyvox.evaluation.tables.verdicts import Judged
 
 async def run(bench: SimulatedBench, plan: OptimisationPlan | None = None) -> OptimisationResult:
     return await optimise(plan or simulated_plan(), bench, SimulatedRewriter(bench))
+
+
+def scorer(bench: SimulatedBench) -> Scorer:
+    return Scorer(bench, asyncio.Semaphore(4))
 
 
 async def test_a_true_change_is_found() -> None:
@@ -48,7 +53,7 @@ async def test_all_passing_already() -> None:
 async def test_everything_passing_ends_the_search() -> None:
     bench = SimulatedBench(changed(0.0, 1.0), 1)
     found = await run(bench, simulated_plan(6))
-    assert found.iterations == 1
+    assert len(found.attempts) - 1 == 1
     assert found.ruling == "improved"
 
 
@@ -81,7 +86,7 @@ async def test_the_budget_spent_in_the_confirmation_keeps_the_best_attempt() -> 
 
 async def test_the_budget_spent_at_once() -> None:
     found = await run(SimulatedBench(unchanged(0.5), 1, most_calls=3))
-    assert (found.ending, found.iterations) == ("spent", 0)
+    assert (found.ending, len(found.attempts) - 1) == ("spent", 0)
     assert "not even the prompt as it is was scored" in found.message
 
 
@@ -120,7 +125,7 @@ async def test_holdouts_are_kept_from_the_rewriter() -> None:
     for ask in writer.asked:
         said = {one.text for one in ask.failing} | set(ask.holding) | set(ask.allowed)
         assert not {"It is a2.", "It is a5."} & said
-    assert all(f"a{n}@c{n}" in found.baseline.tallies for n in (2, 5))
+    assert all(f"a{n}@c{n}" in found.attempts[0].scores.tallies for n in (2, 5))
 
 
 async def test_a_broken_guard_is_held_back_and_named() -> None:
@@ -169,17 +174,17 @@ async def test_a_case_that_cannot_be_judged_is_left_out() -> None:
             ]
 
     found = await run(Puzzled(changed(0.0, 1.0), 1))
-    assert found.unjudged == ("a1@c1",)
     assert found.ruling == "improved"
+    assert "(4 assertions," in found.message
 
 
 async def test_scoring_stops_once_it_is_decided() -> None:
     plan = simulated_plan(5)
     bench = SimulatedBench(unchanged(1.0), 1)
-    await measure(bench, ORIGINAL, plan.targets, repeats=3)
+    await scorer(bench).measure(ORIGINAL, plan.targets, 3)
     assert bench.calls["advisor"] == 10  # twice the same is most of three
     bench = SimulatedBench(unchanged(1.0), 1)
-    await measure(bench, ORIGINAL, plan.targets, repeats=3, every=True)
+    await scorer(bench).measure(ORIGINAL, plan.targets, 3, every=True)
     assert bench.calls["advisor"] == 15
 
 
@@ -187,12 +192,12 @@ async def test_what_cannot_catch_up_is_given_up() -> None:
     plan = simulated_plan(5)
     best = dict.fromkeys(plan.keys, 1.0)
     bench = SimulatedBench(unchanged(0.0), 1)
-    scores = await measure(bench, ORIGINAL, plan.targets, repeats=3, reach=0.9, front=best)
+    scores = await scorer(bench).measure(ORIGINAL, plan.targets, 3, hurdle=Hurdle(0.9, best))
     assert not scores.whole
     assert bench.calls["advisor"] == 5
     front = {**best, "a0@c0": 0.0}  # it may still be the best at one thing
     bench = SimulatedBench(unchanged(0.0), 1)
-    await measure(bench, ORIGINAL, plan.targets, repeats=3, reach=0.9, front=front)
+    await scorer(bench).measure(ORIGINAL, plan.targets, 3, hurdle=Hurdle(0.9, front))
     assert bench.calls["advisor"] > 5
 
 
