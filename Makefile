@@ -2,9 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
+# Without it every process of the tests would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint docs screenshots bench lock clean ready browser
+.PHONY: help setup run test lint docs screenshots bench lock clean ready browser checks tests
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,16 +23,22 @@ run: ready  ## set up what is missing, then start the app (ARGS="--port 5000")
 browser: setup
 	@$(BIN)/python tools/chromium.py > /dev/null
 
-test: lint browser  ## every check and every test, the fast ones first
-	$(BIN)/python tools/docs.py --check
-	$(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+test: browser  ## every check and every test, at the same time
+	@$(MAKE) --no-print-directory --jobs 2 checks tests
 
-lint: setup  ## style, types, import rules, the page's scripts
+checks:  # shown in one piece, for the tests write between the lines
+	@$(MAKE) --no-print-directory lint > .cache/lint.txt 2>&1; code=$$?; cat .cache/lint.txt; exit $$code
+
+tests:
+	$(BIN)/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+lint: setup  ## style, types, import rules, the page's scripts, the generated pages
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/page.py
+	$(BIN)/python tools/docs.py --check
 
 docs: setup  ## write the generated pages anew
 	$(BIN)/python tools/docs.py

@@ -13,14 +13,13 @@ from benchmarks.report import Row, at_most, median
 from polyvox.app import Polyvox
 from polyvox.ids import new_id
 from polyvox.memory.tell import Told, TurnView
-from polyvox.session.answer import Job, jobs_for
-from polyvox.session.council import find_recipe
-from polyvox.session.lifecycle import placed
-from polyvox.session.seat import seat
+from polyvox.session.answer import AnswerJob, jobs_for
+from polyvox.session.council import find_recipe, seat
 from polyvox.session.turn import compile_calls
 from polyvox.settings import Limits, ModelSettings, Settings
 from polyvox.store import conversations, turns
 from polyvox.store.database import Tx
+from polyvox.store.sessions import placed
 from polyvox.store.turns import Begun, NewTurn
 from polyvox.values import Advisor, Answer, Scope, Turn
 
@@ -55,7 +54,7 @@ async def context(place: Path, url: str, name: str) -> list[Row]:
     return rows
 
 
-async def _conversation(polyvox: Polyvox, asked: Sequence[Advisor], length: int) -> list[Job]:
+async def _conversation(polyvox: Polyvox, asked: Sequence[Advisor], length: int) -> list[AnswerJob]:
     """A conversation of so many turns: its first and its last went the whole road, those between
     are rows like theirs, and one more is about to be answered."""
     made = await polyvox.conversations.create(ME, advisors=[one.id for one in asked])
@@ -73,7 +72,7 @@ async def _conversation(polyvox: Polyvox, asked: Sequence[Advisor], length: int)
 
     begun = await polyvox.database.write(begin, ME)
 
-    def jobs(tx: Tx) -> list[Job]:
+    def jobs(tx: Tx) -> list[AnswerJob]:
         recipe = find_recipe(tx, polyvox.settings, conversations.get(tx, made.id).recipe)
         return jobs_for(ME, begun.turn, begun.answers, asked, recipe)
 
@@ -99,7 +98,7 @@ def _copies(tx: Tx, like: tuple[Turn, list[Answer]], count: int) -> str:
     return turn.id
 
 
-async def _measure(polyvox: Polyvox, jobs: Sequence[Job]) -> float:
+async def _measure(polyvox: Polyvox, jobs: Sequence[AnswerJob]) -> float:
     """Milliseconds to prepare the calls of a turn."""
 
     def once(tx: Tx) -> float:

@@ -27,7 +27,7 @@ from tests.provider import ProviderServer
 from benchmarks.lean import Failed
 from benchmarks.report import Row, at_least, at_most, plain
 from polyvox.evaluation.optimise.decide import Stratum, tail
-from polyvox.evaluation.optimise.loop import optimise as whole_run
+from polyvox.evaluation.optimise.search import optimise as whole_run
 
 RUNS = 1_000
 ATTEMPTS = 10

@@ -14,8 +14,8 @@ from tests.memory.updates import REPLIES, SMALL_TALK, UPDATES
 
 from benchmarks.locomo import ADVERSARIAL, CATEGORIES, Asked, Talk, load
 from benchmarks.report import Row, at_least, at_most, percentile, plain
-from polyvox.memory.ingest import ingest
 from polyvox.memory.recall import recall
+from polyvox.memory.transcript import ingest
 from polyvox.memory.values import Item, Message, Partition
 from polyvox.store.database import Database, Tx
 from polyvox.store.open import open_database

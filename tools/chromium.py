@@ -27,6 +27,28 @@ FETCHED = (
     "chromium-*/chrome-linux*/chrome",
     "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
 )
+FEATURES = (
+    # Playwright's own: its flag is replaced by ours.
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable",
+    "LensOverlay",
+    "MediaRouter",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "OptimizationHints",
+    "NetworkTimeServiceQuerying",
+    "AimEnabled",
+    "PreconnectToSearch",
+    # Pages of the address bar, which nobody sees: a process with two of them for every window cost
+    # as much as loading our page.
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxFullPopup",
+)
+"""Features that are switched off."""
 FLAGS = (
     "--no-sandbox",  # root has none; only our own page is ever shown
     "--disable-gpu",
@@ -37,6 +59,7 @@ FLAGS = (
     "--disable-sync",
     "--font-render-hinting=none",  # the same letters at every place of a line
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing else can be reached
+    f"--disable-features={','.join(FEATURES)}",
 )
 """How it is started: quiet, the same everywhere, and unable to reach anything but this machine."""
 

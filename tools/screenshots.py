@@ -151,8 +151,7 @@ async def _one(browser: Browser, world: World, shot: Shot, path: Path) -> list[s
             await page.set_viewport_size({"width": width, "height": height})
             await page.evaluate("() => document.scrollingElement.scrollTo(0, 1e6)")
     except AssertionError as error:
-        pages = [page for context in desk.contexts for page in context.pages]
-        await pages[0].screenshot(path=path)  # what is there instead is what one wants to see
+        await desk.pages[0].screenshot(path=path)  # what is there instead is what one wants to see
         desk.watch.found.append(f"{SCENES[shot.scene].shows} is not shown: {str(error)[:80]}")
     else:
         await page.screenshot(path=path, animations="disabled", caret="hide")
