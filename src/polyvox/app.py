@@ -182,13 +182,11 @@ class Polyvox:
                 advisor_rows.create(
                     tx,
                     now,
-                    "starter council",
-                    {
-                        "slug": advisor.slug,
-                        "name": advisor.name,
-                        "description": advisor.description,
-                        "color": advisor.color,
-                    },
+                    reason="starter council",
+                    slug=advisor.slug,
+                    name=advisor.name,
+                    description=advisor.description,
+                    color=advisor.color,
                 )
 
     def work(self) -> None:

@@ -158,3 +158,22 @@ class MessageOut:
             parent=turn.parent_id,
             answers=[AnswerOut.of(answer) for answer in answers],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """A sum; `cost` is of what has a known price, `unpriced` counts the rest."""
+
+    key: str | None
+    answers: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    unpriced: int
+    estimated: int
+
+    @classmethod
+    def of(cls, total: Any) -> UsageRow:  # noqa: ANN401 - a sum of the store, which is above
+        """From the store's sum."""
+        unknown = total.answers and total.unpriced == total.answers
+        return shape(cls, total, cost=None if unknown else usd(total.cost))

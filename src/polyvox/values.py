@@ -6,13 +6,12 @@ Money is whole nano-dollars; an unknown price is None, never 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 AnswerKind = Literal["advisor", "exchange", "synthesis"]
 AnswerState = Literal["pending", "streaming", "completed", "failed", "stopped", "interrupted"]
 TurnState = Literal["queued", "running", "completed"]
-Reasoning = Literal["off", "on"]
 Recall = Literal["inherit", "auto", "off"]
 
 ENDED: frozenset[AnswerState] = frozenset({"completed", "failed", "stopped", "interrupted"})
@@ -45,12 +44,8 @@ class Params:
 
     def over(self, base: Params) -> Params:
         """These parameters where they are set, else those of `base`."""
-        return Params(
-            max_tokens=self.max_tokens if self.max_tokens is not None else base.max_tokens,
-            temperature=self.temperature if self.temperature is not None else base.temperature,
-            top_p=self.top_p if self.top_p is not None else base.top_p,
-            reasoning=self.reasoning if self.reasoning is not None else base.reasoning,
-        )
+        given = {key: value for key, value in asdict(self).items() if value is not None}
+        return replace(base, **given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ Say = Callable[..., Turn]
 
 def talk(tx: Tx) -> Say:
     """A conversation, and how to say something in it."""
-    made = conversations.create(tx, 0, {}).id
+    made = conversations.create(tx, 0).id
 
     def say(edits: Turn | None = None, session: str = "s") -> Turn:
         new = NewTurn("Well?", (), 7, edits=None if edits is None else edits.id)

@@ -49,11 +49,11 @@ async def test_what_was_put_together_before_the_veto_changed_is_not_kept(
 async def test_a_conversation_keeps_whether_it_looks_things_up(
     database: Database, chosen: Recall
 ) -> None:
-    made = await database.write(lambda tx: conversations.create(tx, 1, {}), ME)
+    made = await database.write(lambda tx: conversations.create(tx, 1), ME)
     assert made.recall == "inherit"
     await database.write(lambda tx: conversations.update(tx, made.id, {"recall": chosen}), ME)
     await database.write(lambda tx: conversations.update(tx, made.id, {"title": "Tea"}), ME)
     found = await database.read(lambda tx: conversations.get(tx, made.id), ME)
     assert (found.recall, found.title) == (chosen, "Tea")
-    new = await database.write(lambda tx: conversations.create(tx, 2, {"recall": chosen}), ME)
+    new = await database.write(lambda tx: conversations.create(tx, 2, recall=chosen), ME)
     assert (await database.read(lambda tx: conversations.get(tx, new.id), ME)).recall == chosen

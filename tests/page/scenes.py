@@ -255,6 +255,8 @@ async def open_scene(
     await page.goto(scene.path.format(**world.places))
     if scene.act is not None:
         await expect(page.locator("main h1").first).to_be_visible()
+        # What arrives late moves what is below it, and a click would meet something else.
+        await settled(page, desk.watch)
         await scene.act(page)
     await expect(page.locator(scene.shows).first).to_be_visible()
     await settled(page, desk.watch)

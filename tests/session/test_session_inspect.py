@@ -57,7 +57,7 @@ def test_a_session_is_over_by_idleness_alone() -> None:
 
 async def test_sessions_follow_each_other(database: Database) -> None:
     def work(tx: Tx) -> None:
-        talk = conversations.create(tx, 0, {}).id
+        talk = conversations.create(tx, 0).id
 
         def at(minutes: float, idle: float | None = 5) -> str:
             return placed(tx, talk, round(minutes * MINUTE), idle).session_id

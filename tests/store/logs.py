@@ -75,7 +75,7 @@ def key_of(delta: Delta) -> str:
 
 def write(tx: Tx, doings: list[Doing]) -> Log:
     """Do these things, each as the journal would, and keep the plain list beside it."""
-    talk = conversations.create(tx, 0, {})
+    talk = conversations.create(tx, 0)
     log = Log(talk.id)
 
     def append(happened: list[Event]) -> None:

@@ -160,7 +160,7 @@ async def test_two_users_with_the_same_names_do_not_meet(database: Database) -> 
     def look(tx: Tx) -> None:
         assert [one.id for one in advisors.list_all(tx)] == [mine["advisor"]]
         assert [one.id for one in councils.list_all(tx)] == [mine["council"]]
-        page = conversations.list_page(tx, 10)
+        page = conversations.list_page(tx, limit=10)
         assert [one.id for one in page.items] == [mine["conversation"]]
         assert versions.list_all(tx, theirs["advisor"]) == []
         assert usage.spent(tx, conversation_id=theirs["conversation"]) == 0

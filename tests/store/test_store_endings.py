@@ -27,7 +27,7 @@ WHO = tuple(Advisor(name, name, name.title(), "") for name in ("ann", "bob"))
 
 
 def begin(tx: Tx) -> Begun:
-    talk = conversations.create(tx, 0, {})
+    talk = conversations.create(tx, 0)
     begun = begin_turn(tx, talk.id, NewTurn("Well?", WHO, 0), new_id(), "runner", 8, 0)
     events.append(tx, talk.id, begun.opening, 0)
     return begun

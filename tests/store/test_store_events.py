@@ -167,7 +167,7 @@ ALL: list[Event] = [
 
 async def test_every_kind_of_event_comes_back_as_it_was(database: Database) -> None:
     def both(tx: Tx) -> list[Event]:
-        talk = conversations.create(tx, 0, {})
+        talk = conversations.create(tx, 0)
         numbered = events.append(tx, talk.id, ALL, 5)
         assert [item.number for item in numbered] == list(range(1, len(ALL) + 1))
         assert events.append(tx, talk.id, [], 5) == []

@@ -18,7 +18,7 @@ ANN, BOB = Advisor("ann", "ann", "Ann", ""), Advisor("bob", "bob", "Bob", "")
 
 def answers(tx: Tx, count: int) -> tuple[str, list[str]]:
     """A conversation with so many turns; Ann's answers in it."""
-    talk = conversations.create(tx, 0, {}).id
+    talk = conversations.create(tx, 0).id
     made = []
     for number in range(count):
         new = NewTurn(f"message {number}", (ANN, BOB), number)

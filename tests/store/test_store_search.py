@@ -27,9 +27,17 @@ async def talk(database: Database, *texts: str, scope: Scope = ME, title: str = 
     return conversation.id
 
 
+def marked(hit: search.Hit) -> str:
+    text, done = "", 0
+    for start, end in hit.marks:
+        text += f"{hit.snippet[done:start]}[{hit.snippet[start:end]}]"
+        done = end
+    return text + hit.snippet[done:]
+
+
 async def found(database: Database, query: str, scope: Scope = ME) -> list[str]:
     hits = await search.search(database, scope, query)
-    return [hit.marked("[", "]") for hit in hits]
+    return [marked(hit) for hit in hits]
 
 
 async def test_words_in_any_form_and_any_case(database: Database) -> None:
@@ -147,7 +155,7 @@ async def test_a_very_long_text_is_found_by_its_beginning(database: Database) ->
     await talk(database, words, "x" * 3_000_000)
 
     (hit,) = await search.search(database, ME, "w1f")
-    assert hit.marked("[", "]").startswith("…") or "[w1f]" in hit.marked("[", "]")
+    assert marked(hit).startswith("…") or "[w1f]" in marked(hit)
     assert await found(database, "y" * 5000) == []
 
 

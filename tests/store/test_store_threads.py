@@ -119,7 +119,7 @@ STEP = st.tuples(
 
 
 def grow(tx: Tx, steps: list[Step]) -> Tree:
-    tree = Tree(conversations.create(tx, 0, {}).id)
+    tree = Tree(conversations.create(tx, 0).id)
     session = "s1"
     for number, (back, excluded, wanted, ways) in enumerate(steps):
         if back and len(tree.turns) > back:

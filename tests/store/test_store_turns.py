@@ -24,7 +24,7 @@ Begin = Callable[..., Begun]
 
 def talk(tx: Tx) -> tuple[str, Begin]:
     """A conversation, and how to begin a turn in it that is over at once."""
-    made = conversations.create(tx, 0, {}).id
+    made = conversations.create(tx, 0).id
 
     def begin(text: str = "Well?", *, over: bool = True, limit: int = 8, **more: str) -> Begun:
         new = NewTurn(text, (ANN, BOB), 7, **more)

@@ -37,11 +37,13 @@ class Empty:
         path.chmod(0o755)
         return path
 
-    def installer(self, name: str, gives: str = "", code: int = 0) -> None:
+    def installer(self, name: str, gives: str = "", code: int = 0, refuses: str = "-") -> None:
         """A program that writes down its words and, on `install`, leaves a browser."""
         asked = f'#!/bin/sh\necho "{name} $*" >> {self.home}/asked\n'
         made = f"printf '%s' '{BROWSER}' > {self.bin}/{gives}\nchmod +x {self.bin}/{gives}\n"
-        install = f'case "$*" in *install*) {made if gives else ":"};; esac\n'
+        install = (
+            f'case "$*" in *{refuses}) exit 100;; *install*) {made if gives else ":"};; esac\n'
+        )
         helpers = f"PATH={os.environ['PATH']}\n"
         self.program(name, asked + helpers + install + f"exit {code}\n")
 
@@ -91,9 +93,15 @@ def test_the_one_that_was_named_is_the_only_one(machine: Empty) -> None:
 
 
 def test_root_installs_the_package(machine: Empty) -> None:
-    machine.installer("apt-get", gives="chromium")
+    machine.installer("apt-get", gives="chromium-headless-shell")
+    assert chromium.get(machine(root=True)) == machine.bin / "chromium-headless-shell"
+    assert machine.asked() == ["apt-get update", "apt-get install --yes chromium-headless-shell"]
+
+
+def test_an_older_system_gets_the_whole_browser(machine: Empty) -> None:
+    machine.installer("apt-get", gives="chromium", refuses="chromium-headless-shell")
     assert chromium.get(machine(root=True)) == machine.bin / "chromium"
-    assert machine.asked() == ["apt-get update", "apt-get install --yes chromium"]
+    assert machine.asked()[-1] == "apt-get install --yes chromium"
 
 
 def test_others_ask_sudo_and_only_if_it_does_not_ask_back(machine: Empty) -> None:
@@ -101,7 +109,8 @@ def test_others_ask_sudo_and_only_if_it_does_not_ask_back(machine: Empty) -> Non
     machine.installer("sudo", gives="chromium")
     assert chromium.get(machine()) == machine.bin / "chromium"
     apt = machine.bin / "apt-get"
-    assert machine.asked() == [f"sudo -n {apt} update", f"sudo -n {apt} install --yes chromium"]
+    package = "chromium-headless-shell"
+    assert machine.asked() == [f"sudo -n {apt} update", f"sudo -n {apt} install --yes {package}"]
 
 
 def test_where_the_package_does_not_help_playwright_does(
@@ -110,7 +119,7 @@ def test_where_the_package_does_not_help_playwright_does(
     machine.installer("apt-get", code=100)
     machine.installer("playwright", gives="chromium")
     assert chromium.get(machine(root=True)) == machine.bin / "chromium"
-    assert machine.asked() == ["apt-get update", "playwright install --with-deps chromium"]
+    assert machine.asked()[-1] == "playwright install --with-deps chromium"
     assert "playwright install chromium …" in capsys.readouterr().err
 
 

@@ -13,9 +13,8 @@ import typer
 from polyvox.app import Polyvox
 from polyvox.cli.command import DryRun, Force, Json, Output, Yes, command, new_group
 from polyvox.cli.lookup import SCOPE
-from polyvox.cli.output import note, put, say, say_json, table, taken
-from polyvox.cli.prompt import sure
-from polyvox.cli.run import run
+from polyvox.cli.output import note, print_list, put, say, say_json, table, taken
+from polyvox.cli.prompt import interruptible, sure
 from polyvox.cli.words import count, one_line, when
 from polyvox.errors import Invalid
 from polyvox.evaluation import assertion as assertion_room
@@ -65,15 +64,9 @@ Texts = Annotated[
 ]
 
 
-@group.callback()
-def assertions(context: typer.Context) -> None:
-    """How advisors should answer: assertions, to be judged or checked in code."""
-    if context.invoked_subcommand is None:
-        list_assertions(json=False)
-
-
 @command(group, "list")
-def list_assertions(
+async def list_assertions(
+    app: Polyvox,
     advisor: Owner = None,
     search: Annotated[str, typer.Option(metavar="WORDS", help="Only what has these.")] = "",
     tag: Annotated[str | None, typer.Option(metavar="TAG", help="Only with this tag.")] = None,
@@ -83,70 +76,60 @@ def list_assertions(
 ) -> None:
     """Every assertion with its source in short."""
 
-    async def work(app: Polyvox) -> None:
-        def read(tx: Tx) -> list[Assertion]:
-            owner = None if advisor is None else rows.owner(tx, advisor)[0]
-            named = None if kind is None else _kind(kind)
-            wanted = AssertionFilter(owner, search, tag and tag.casefold(), named, active)
-            return rows.list_all(tx, wanted)
+    def read(tx: Tx) -> list[Assertion]:
+        owner = None if advisor is None else rows.owner(tx, advisor)[0]
+        named = None if kind is None else _kind(kind)
+        wanted = AssertionFilter(owner, search, tag and tag.casefold(), named, active)
+        return rows.list_all(tx, wanted)
 
-        matches = await app.database.read(read, SCOPE)
-        if json:
-            say_json([AssertionOut.of(assertion) for assertion in matches])
-            return
-        table(
-            ("id", "advisor", "kind", "", "text", "source"),
-            [
-                (
-                    assertion.id,
-                    one_line(assertion.advisor_name, 24),
-                    assertion.kind,
-                    "" if assertion.active else "inactive",
-                    one_line(assertion.text, 60),
-                    _source(assertion),
-                )
-                for assertion in matches
-            ],
-            empty="There are no assertions. Add one: polyvox assertions add TEXT --advisor SLUG",
-        )
-
-    run(work)
+    print_list(
+        await app.database.read(read, SCOPE),
+        ("id", "advisor", "kind", "", "text", "source"),
+        lambda assertion: (
+            assertion.id,
+            one_line(assertion.advisor_name, 24),
+            assertion.kind,
+            "" if assertion.active else "inactive",
+            one_line(assertion.text, 60),
+            _source(assertion),
+        ),
+        empty="There are no assertions. Add one: polyvox assertions add TEXT --advisor SLUG",
+        json=json,
+        out=AssertionOut.of,
+    )
 
 
 @command(group, "show")
-def show(assertion: Id, json: Json = False) -> None:
+async def show(app: Polyvox, assertion: Id, json: Json = False) -> None:
     """One assertion with its source, and everything it has said."""
-
-    async def work(app: Polyvox) -> None:
-        history = await app.database.read(lambda tx: assertion_room.history(tx, assertion), SCOPE)
-        if json:
-            say_json(history)
-            return
-        shown, zone = history.assertion, app.settings.timezone
-        say(shown.text)
-        say(f"  {shown.kind} · {shown.advisor_name} · {'active' if shown.active else 'inactive'}")
-        if shown.args:
-            say("  " + ", ".join(f"{key}: {value}" for key, value in shown.args.items()))
-        if shown.tags:
-            say("  " + " ".join(f"#{tag}" for tag in shown.tags))
-        if shown.source is not None:
-            say(f"  from the answer {shown.source.answer_id}")
-            say(f"  asked:    {' '.join(shown.source.user_input.split())}")
-            say(f"  answered: {' '.join(shown.source.answer.split())}")
-            if not shown.source.context_hash:
-                say("  what its advisor was sent is not known: it can be judged, not replayed")
-        elif shown.user_input is not None:
-            say(f"  asks: {shown.user_input}")
-        for version in history.versions:
-            say(f"  {when(version.created_at, zone)}  version {version.number}: {version.text}")
-        for past in history.runs:
-            say(f"  {when(past.at, zone)}  {past.kind} {past.id}, from another program")
-
-    run(work)
+    history = await app.database.read(lambda tx: assertion_room.history(tx, assertion), SCOPE)
+    if json:
+        say_json(history)
+        return
+    shown, zone = history.assertion, app.settings.timezone
+    say(shown.text)
+    say(f"  {shown.kind} · {shown.advisor_name} · {'active' if shown.active else 'inactive'}")
+    if shown.args:
+        say("  " + ", ".join(f"{key}: {value}" for key, value in shown.args.items()))
+    if shown.tags:
+        say("  " + " ".join(f"#{tag}" for tag in shown.tags))
+    if shown.source is not None:
+        say(f"  from the answer {shown.source.answer_id}")
+        say(f"  asked:    {' '.join(shown.source.user_input.split())}")
+        say(f"  answered: {' '.join(shown.source.answer.split())}")
+        if not shown.source.context_hash:
+            say("  what its advisor was sent is not known: it can be judged, not replayed")
+    elif shown.user_input is not None:
+        say(f"  asks: {shown.user_input}")
+    for version in history.versions:
+        say(f"  {when(version.created_at, zone)}  version {version.number}: {version.text}")
+    for past in history.runs:
+        say(f"  {when(past.at, zone)}  {past.kind} {past.id}, from another program")
 
 
 @command(group, "add")
-def add(
+async def add(
+    app: Polyvox,
     text: Texts = None,
     advisor: Owner = None,
     answer: Annotated[
@@ -165,31 +148,26 @@ def add(
 ) -> None:
     """New assertions: drawn from an answer, or by hand for an advisor."""
     wordings = _wordings(text, kind, _arguments(arg, min_, max_))
-
-    async def work(app: Polyvox) -> None:
-        if (advisor is None) == (answer is None):
-            raise Invalid("Whose is it?", "Give --advisor SLUG, or --answer ID to draw it from.")
-        if answer is not None:
-            if ask is not None:
-                raise Invalid("What is drawn from an answer has its question.", "Leave --ask out.")
-            made = await assertion_room.from_answer(
-                app.resources, SCOPE, answer, wordings, tag or ()
-            )
-        else:
-            made = await assertion_room.by_hand(
-                app.resources, SCOPE, advisor or "", wordings, tag or (), ask
-            )
-        if json:
-            say_json([AssertionOut.of(assertion) for assertion in made])
-        for assertion in made:
-            if not json:
-                say(f"added {assertion.id}  {assertion.text}")
-
-    run(work)
+    if (advisor is None) == (answer is None):
+        raise Invalid("Whose is it?", "Give --advisor SLUG, or --answer ID to draw it from.")
+    if answer is not None:
+        if ask is not None:
+            raise Invalid("What is drawn from an answer has its question.", "Leave --ask out.")
+        made = await assertion_room.from_answer(app.resources, SCOPE, answer, wordings, tag or ())
+    else:
+        made = await assertion_room.by_hand(
+            app.resources, SCOPE, advisor or "", wordings, tag or (), ask
+        )
+    if json:
+        say_json([AssertionOut.of(assertion) for assertion in made])
+    for assertion in made:
+        if not json:
+            say(f"added {assertion.id}  {assertion.text}")
 
 
 @command(group, "edit")
-def edit(
+async def edit(
+    app: Polyvox,
     assertion: Id,
     text: Annotated[str | None, typer.Option(metavar="TEXT", help="What it says.")] = None,
     kind: KindOption = None,
@@ -205,102 +183,88 @@ def edit(
 ) -> None:
     """Change an assertion. Saying something else makes a new version."""
     given = _arguments(arg, min_, max_)
-
-    async def work(app: Polyvox) -> None:
-        details: AssertionDetails = {}
-        if text is not None:
-            details["text"] = text
-        if kind is not None:
-            details["kind"] = _kind(kind)
-        if given:
-            details["args"] = given
-        if tag or no_tags:
-            details["tags"] = tuple(tag or ())
-        if active is not None:
-            details["active"] = active
-        if ask is not None:
-            details["user_input"] = ask or None
-        if not details:
-            raise Invalid(
-                "Nothing to change.", "`polyvox assertions edit --help` lists what can be."
-            )
-        made = await assertion_room.change(app.resources, SCOPE, assertion, details)
-        say(f"changed {made.id}: version {made.number}")
-
-    run(work)
+    details: AssertionDetails = {}
+    if text is not None:
+        details["text"] = text
+    if kind is not None:
+        details["kind"] = _kind(kind)
+    if given:
+        details["args"] = given
+    if tag or no_tags:
+        details["tags"] = tuple(tag or ())
+    if active is not None:
+        details["active"] = active
+    if ask is not None:
+        details["user_input"] = ask or None
+    if not details:
+        raise Invalid("Nothing to change.", "`polyvox assertions edit --help` lists what can be.")
+    made = await assertion_room.change(app.resources, SCOPE, assertion, details)
+    say(f"changed {made.id}: version {made.number}")
 
 
 @command(group, "remove")
-def remove(
+async def remove(
+    app: Polyvox,
     assertion: Annotated[list[str], typer.Argument(metavar="ID…", help="Which.")],
     yes: Yes = False,
 ) -> None:
     """Take assertions off the list, with their sources and contexts."""
-
-    async def work(app: Polyvox) -> None:
-        await app.database.read(lambda tx: rows.get_many(tx, assertion), SCOPE)
-        sure(f"Remove {count(len(assertion), 'assertion')}?", yes)
-        for assertion_id in await assertion_room.bulk(app.resources, SCOPE, assertion, "remove"):
-            say(f"removed {assertion_id}")
-
-    run(work)
+    await app.database.read(lambda tx: rows.get_many(tx, assertion), SCOPE)
+    sure(f"Remove {count(len(assertion), 'assertion')}?", yes)
+    for assertion_id in await assertion_room.bulk(app.resources, SCOPE, assertion, "remove"):
+        say(f"removed {assertion_id}")
 
 
 @command(group, "lint")
-def lint(text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
+async def lint(app: Polyvox, text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
     """Warnings about assertions: given ones, or (with --advisor alone) all that are stored."""
 
-    async def work(app: Polyvox) -> None:
-        def read(tx: Tx) -> list[Wording]:
-            if advisor is None:
-                return []
-            wanted = AssertionFilter(advisor_id=rows.owner(tx, advisor)[0], active=True)
-            return [row.wording for row in rows.list_all(tx, wanted)]
+    def read(tx: Tx) -> list[Wording]:
+        if advisor is None:
+            return []
+        wanted = AssertionFilter(advisor_id=rows.owner(tx, advisor)[0], active=True)
+        return [row.wording for row in rows.list_all(tx, wanted)]
 
-        if not text and advisor is None:
-            raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
-        known = await app.database.read(read, SCOPE)
-        looked = _wordings(text, None, {}) if text else known
-        report = await lint_wordings(app.resources, SCOPE, looked, known if text else [])
-        if json:
-            say_json(report.items)
-        else:
-            warnings = [line for item in report.items for line in _warnings(item)]
-            for line in warnings:
-                say(line)
-            if not warnings and not report.note:
-                note("Nothing to warn of.")
-        if report.note:
-            note(report.note)
-
-    run(work)
+    if not text and advisor is None:
+        raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
+    known = await app.database.read(read, SCOPE)
+    looked = _wordings(text, None, {}) if text else known
+    report = await lint_wordings(app.resources, SCOPE, looked, known if text else [])
+    if json:
+        say_json(report.items)
+    else:
+        warnings = [line for item in report.items for line in _warnings(item)]
+        for line in warnings:
+            say(line)
+        if not warnings and not report.note:
+            note("Nothing to warn of.")
+    if report.note:
+        note(report.note)
 
 
 @command(group, "suggest")
-def suggest(
+async def suggest(
+    app: Polyvox,
     answer: Annotated[str, typer.Argument(metavar="ANSWER_ID", help="The answer to look at.")],
     count: Annotated[int, typer.Option(min=1, max=12, metavar="N", help="How many.")] = 6,
     json: Json = False,
 ) -> None:
     """Assertions that hold of an answer. Nothing is made: pick, then `add` them."""
-
-    async def work(app: Polyvox) -> None:
-        suggested = await suggest_assertions(app.resources, SCOPE, answer, count)
-        if json:
-            say_json(suggested.suggestions)
-        else:
-            rows: list[tuple[Any, ...]] = [
-                (proposal.kind, proposal.by, proposal.text) for proposal in suggested.suggestions
-            ]
-            table(("kind", "by", "text"), rows, empty="There is nothing to suggest.")
-        if suggested.note:
-            note(suggested.note)
-
-    run(work)
+    suggested = await suggest_assertions(app.resources, SCOPE, answer, count)
+    if json:
+        say_json(suggested.suggestions)
+    else:
+        rows: list[tuple[Any, ...]] = [
+            (proposal.kind, proposal.by, proposal.text) for proposal in suggested.suggestions
+        ]
+        table(("kind", "by", "text"), rows, empty="There is nothing to suggest.")
+    if suggested.note:
+        note(suggested.note)
 
 
 @command(group, "import")
-def import_(
+async def import_(
+    app: Polyvox,
     file: Annotated[
         Path, typer.Argument(help="Our YAML, or the storage of SPACE Terminal as JSON.")
     ],
@@ -309,22 +273,19 @@ def import_(
         typer.Option(metavar="SLUG", help="Who gets them all; else whom the file names."),
     ] = None,
     dry_run: DryRun = False,
-) -> None:
+) -> int:
     """Take assertions from a file. Taking the same file twice adds nothing."""
-
-    async def work(app: Polyvox) -> int:
-        text = files.read_text(file, assertion_import.LARGEST)
-        parsed = assertion_import.understand(text, str(file))
-        report = await assertion_import.store(
-            app.database, SCOPE, app.clock(), parsed, into=advisor, dry=dry_run
-        )
-        return taken(report, dry=dry_run)
-
-    run(work)
+    text = files.read_text(file, assertion_import.LARGEST)
+    parsed = assertion_import.understand(text, str(file))
+    report = await assertion_import.store(
+        app.database, SCOPE, app.clock(), parsed, into=advisor, dry=dry_run
+    )
+    return taken(report, dry=dry_run)
 
 
 @command(group, "export")
-def export(
+async def export(
+    app: Polyvox,
     advisor: Annotated[
         list[str] | None, typer.Argument(metavar="[SLUG]…", help="Whose; nobody named: all.")
     ] = None,
@@ -333,14 +294,11 @@ def export(
 ) -> None:
     """Write assertions as YAML with their contexts, to be read by `import`."""
 
-    async def work(app: Polyvox) -> None:
-        def read(tx: Tx) -> str:
-            named = [rows.owner(tx, slug) for slug in advisor or ()]
-            return assertion_file.export(tx, named or rows.owners(tx))
+    def read(tx: Tx) -> str:
+        named = [rows.owner(tx, slug) for slug in advisor or ()]
+        return assertion_file.export(tx, named or rows.owners(tx))
 
-        put(await app.database.read(read, SCOPE), output, force=force)
-
-    run(work)
+    put(await app.database.read(read, SCOPE), output, force=force)
 
 
 def _kind(name: str) -> Kind:
@@ -378,7 +336,8 @@ def _wordings(text: Sequence[str] | None, kind: str | None, given: dict[str, Any
     named = _kind(kind) if kind is not None else "judge"
     texts: list[str] = []
     for line in text or ():
-        texts += lines(sys.stdin.read()) if line == "-" else lines(line)
+        with interruptible():
+            texts += lines(sys.stdin.read() if line == "-" else line)
     if not texts and named != "judge":
         texts = [""]
     if not texts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -29,7 +29,7 @@ from polyvox.cli.prompt import sure
 from polyvox.cli.words import one_line, when
 from polyvox.interop import files, jsonl
 from polyvox.interop.conversation import read_whole, store_whole
-from polyvox.interop.transcript import as_html, as_markdown, transcript_of
+from polyvox.interop.transcript import Format, written
 from polyvox.session.inspect import View
 from polyvox.shapes import ConversationOut, MessageOut
 from polyvox.store.search import Hit
@@ -100,7 +100,7 @@ async def export(
     app: Polyvox,
     conversation: Which,
     format_: Annotated[
-        Literal["jsonl", "markdown", "html"],
+        Format,
         typer.Option("--format", "-f", help="jsonl keeps everything; the others are to read."),
     ] = "jsonl",
     output: Output = None,
@@ -109,13 +109,7 @@ async def export(
     """Write a conversation as JSON Lines (all of it), Markdown or HTML."""
     chosen = await find_conversation(app, conversation)
     whole = await app.database.read(lambda tx: read_whole(tx, chosen.id), SCOPE)
-    if format_ == "jsonl":
-        text = "".join(f"{line}\n" for line in jsonl.lines(whole))
-    elif format_ == "markdown":
-        text = as_markdown(transcript_of(whole))
-    else:
-        text = as_html(transcript_of(whole))
-    put(text, output, force=force)
+    put(written(whole, format_), output, force=force)
 
 
 @command(group, "import")

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-import msgspec
 import typer
 
 from polyvox.app import Polyvox
@@ -18,7 +17,7 @@ from polyvox.cli.output import say, say_beside, say_json, say_styled
 from polyvox.context.describe import Description, Share, describe, memory_lines
 from polyvox.context.recipe import traits_of
 from polyvox.memory.trace_words import decisions, missing, steps
-from polyvox.session.inspect import Inspected, decided_for, trace_of
+from polyvox.session.inspect import Inspected, ReceiptOut, decided_for, trace_of
 
 MARKS = "█▓▒░▚▞#=+:"
 """One for each kind of piece, so that the bar needs no colour."""
@@ -40,23 +39,10 @@ async def receipt(
     """What an advisor was sent for an answer, and why."""
     seen = await app.receipt(SCOPE, answer)
     if json:
-        say_json(as_data(seen))
+        say_json(ReceiptOut.of(seen))
         return
     trace = await app.database.read(lambda tx: decided_for(tx, seen.answer), SCOPE)
     print_receipt(seen, trace, texts=texts)
-
-
-def as_data(seen: Inspected) -> dict[str, Any]:
-    """The same as the API gives."""
-    sent = seen.receipt.sent
-    return {
-        "answer_id": seen.answer.id,
-        "description": msgspec.to_builtins(describe(seen.receipt)),
-        "request": None if seen.body is None else msgspec.json.decode(seen.body),
-        "wire_hash": None if sent is None else sent.wire_hash,
-        "verified": seen.verified,
-        "exact": seen.receipt.exact,
-    }
 
 
 async def trace(

@@ -7,6 +7,7 @@ import signal
 from typing import Annotated
 
 import typer
+import uvloop
 
 from polyvox.app import Polyvox
 from polyvox.cli.output import note, write
@@ -37,7 +38,7 @@ def serve(
             app, server.host, server.port, lambda address: _ready(app, address, open_)
         )
 
-    run(work, overrides, loud=True, loop=_fast_loop)
+    run(work, overrides, loud=True, loop=uvloop.new_event_loop)
 
 
 def _ready(app: Polyvox, address: str, open_: bool) -> None:
@@ -52,15 +53,6 @@ def _ready(app: Polyvox, address: str, open_: bool) -> None:
 
         if not webbrowser.open(address):
             note(f"No browser could be opened; go to {address} yourself.")
-
-
-def _fast_loop() -> asyncio.AbstractEventLoop:
-    """uvloop relays twice as many tokens; where it is missing, Python's own loop does."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
 
 
 def worker() -> None:

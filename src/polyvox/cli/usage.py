@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import typer
@@ -11,6 +12,7 @@ from polyvox.cli.command import Json
 from polyvox.cli.lookup import SCOPE, find_conversation
 from polyvox.cli.output import say_json, table
 from polyvox.cli.words import count, money, one_line
+from polyvox.shapes import UsageRow
 from polyvox.store import advisors, conversations
 from polyvox.store.usage import Total, summary
 
@@ -76,14 +78,4 @@ def _cost(row: Total) -> str:
 
 
 def _data(row: Total, names: dict[str, str]) -> dict[str, Any]:
-    known = row.unpriced < row.answers or not row.answers
-    return {
-        "key": row.key,
-        "name": names.get(row.key or ""),
-        "answers": row.answers,
-        "input_tokens": row.input_tokens,
-        "output_tokens": row.output_tokens,
-        "cost": row.cost / 1_000_000_000 if known else None,
-        "unpriced": row.unpriced,
-        "estimated": row.estimated,
-    }
+    return {"key": row.key, "name": names.get(row.key or ""), **asdict(UsageRow.of(row))}

@@ -130,14 +130,12 @@ def find_or_make(tx: Tx, key: str, now: int) -> Advisor:
     return advisors.create(
         tx,
         now,
-        "companion",
-        {
-            "slug": slug,
-            "name": slug.capitalize(),
-            "description": opening(slug),
-            "color": COLORS.get(slug, ""),
-            "active": False,
-        },
+        reason="companion",
+        slug=slug,
+        name=slug.capitalize(),
+        description=opening(slug),
+        color=COLORS.get(slug, ""),
+        active=False,
     )
 
 
@@ -155,7 +153,7 @@ async def meet(
         now = clock()
         persona = find_or_make(tx, key, now)
         talk = _latest(tx, persona) or conversations.create(
-            tx, now, {"title": persona.name, "recipe": RECIPE, "advisors": [persona.id]}
+            tx, now, title=persona.name, recipe=RECIPE, advisors=[persona.id]
         )
         return persona, talk
 

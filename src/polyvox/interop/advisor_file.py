@@ -71,24 +71,13 @@ def read(path: Path) -> AdvisorFile:
 
 def write(advisors: Sequence[Advisor]) -> str:
     """Our YAML: one advisor as a table, several as a list."""
-    import yaml
-
-    class BlockDumper(yaml.SafeDumper):
-        """Long texts as blocks."""
-
-    def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-        style = "|" if "\n" in value else ">" if len(value) > 90 else None
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-    BlockDumper.add_representer(str, text)
     data = [as_data(advisor) for advisor in advisors]
-    return yaml.dump(
-        data[0] if len(data) == 1 else data,
-        Dumper=BlockDumper,
-        allow_unicode=True,
-        sort_keys=False,
-        width=90,
-    )
+    return files.to_yaml(data[0] if len(data) == 1 else data, _style, width=90)
+
+
+def _style(text: str) -> str | None:
+    """Long texts as blocks."""
+    return "|" if "\n" in text else ">" if len(text) > 90 else None
 
 
 def _agents(agents: port42.Agents) -> AdvisorFile:
@@ -296,11 +285,12 @@ def _one(tx: Tx, now: int, details: AdvisorDetails, replacing: bool, report: Rep
         if _same(holder, details):
             report.present.append(holder.slug)
             return
-        advisor_rows.update(tx, holder.id, now, REASON, _whole(details))
+        advisor_rows.update(tx, now, holder.id, reason=REASON, **_whole(details))
         report.taken.append(f"{holder.slug} (its words replaced; the old ones are in its history)")
         return
     slug = next(c for c in candidates(wanted, "advisor") if advisor_rows.find(tx, c) is None)
-    made = advisor_rows.create(tx, now, REASON, {**details, "slug": slug})
+    named: AdvisorDetails = {**details, "slug": slug}
+    made = advisor_rows.create(tx, now, reason=REASON, **named)
     instead = f", because {wanted} is somebody else" if slug != wanted else ""
     report.taken.append(f"{made.slug} ({made.name}{instead})")
 

@@ -26,6 +26,7 @@ from polyvox.evaluation.tables.assertions import (
     Kind,
 )
 from polyvox.evaluation.tables.past_runs import PastRun
+from polyvox.interop import files
 from polyvox.receive import clean
 from polyvox.store import advisors
 from polyvox.store.database import Tx
@@ -156,7 +157,7 @@ def write(suites: Iterable[Suite], kept: Mapping[str, Context]) -> str:
     }
     if kept:
         data["contexts"] = {name: msgspec.to_builtins(kept[name]) for name in sorted(kept)}
-    return _yaml(data)
+    return files.to_yaml(data, _style, width=100)
 
 
 def _row(entry: AssertionEntry, kept: Mapping[str, Context]) -> AssertionRow:
@@ -183,24 +184,11 @@ def _said(worded: Assertion | AssertionVersion) -> dict[str, Any]:
     return {"text": worded.text, "kind": worded.kind, "args": args, "created_at": at}
 
 
-def _yaml(data: object) -> str:
-    import yaml
-
-    class Readable(yaml.SafeDumper):
-        """Texts of several lines as blocks, and nothing by reference."""
-
-        def ignore_aliases(self, data: object) -> bool:
-            del data
-            return True
-
-    def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-        # A block would make a plain line break of these: they are written as escapes.
-        special = any(sign in value for sign in "\x85\u2028\u2029\r\ufeff")
-        style = '"' if special else "|" if "\n" in value else None
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-    Readable.add_representer(str, text)
-    return yaml.dump(data, Dumper=Readable, allow_unicode=True, sort_keys=False, width=100)
+def _style(text: str) -> str | None:
+    """Texts of several lines as blocks."""
+    # A block would make a plain line break of these: they are written as escapes.
+    special = any(sign in text for sign in "\x85\u2028\u2029\r\ufeff")
+    return '"' if special else "|" if "\n" in text else None
 
 
 def iso(at: int) -> str:

@@ -95,7 +95,7 @@ def _advisor(tx: Tx, now: int, suite: Suite, into: str | None, report: Report) -
         raise Invalid(f"there is no advisor {who!r} here; make it first, or name another")
     words = suite.description or "Came with its assertions; nothing else was known."
     made = advisors.create(
-        tx, now, "imported", {"name": suite.name, "description": words, "active": False}
+        tx, now, reason="imported", name=suite.name, description=words, active=False
     )
     report.notes.append(f"{made.slug} was not here: added, inactive, so that nothing is lost")
     return made.id, made.name

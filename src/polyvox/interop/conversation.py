@@ -238,7 +238,7 @@ def _add(tx: Tx, now: int, advisor: Advisor) -> Advisor:
     del data["slug"]  # here it may be somebody else's
     data |= {key: printable(data[key]) for key in ("description", "prompt", "voice") if key in data}
     details = advisor_file.checked({**data, "active": False})
-    return advisor_rows.create(tx, now, "imported", details)
+    return advisor_rows.create(tx, now, reason="imported", **details)
 
 
 def _texts(tx: Tx, whole: Whole, who: Mapping[str, str]) -> dict[str, str]:

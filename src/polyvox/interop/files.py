@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,23 @@ def parse_yaml(text: str, what: str) -> Any:  # noqa: ANN401 - whatever YAML hol
     except (yaml.YAMLError, ValueError) as error:
         words = " ".join(str(error).split())
         raise Invalid(f"{what} is not usable YAML: {words}.", "Check the file.") from None
+
+
+def to_yaml(data: object, style: Callable[[str], str | None], width: int) -> str:
+    """YAML with nothing by reference; `style` chooses how a text is written."""
+    import yaml
+
+    class Readable(yaml.SafeDumper):
+        """Write everything where it stands."""
+
+        def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - yaml's own
+            return True
+
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style(value))
+
+    Readable.add_representer(str, text)
+    return yaml.dump(data, Dumper=Readable, allow_unicode=True, sort_keys=False, width=width)
 
 
 _STRETCH = re.compile(r"[^\x00-\x7f]{2,}")

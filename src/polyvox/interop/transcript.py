@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
+from typing import Literal
 
 import msgspec
 
 from polyvox.context.synthesis import Synthesis, attributable
 from polyvox.context.synthesis import as_markdown as synthesis_as_markdown
 from polyvox.events import NANO
+from polyvox.interop import jsonl
 from polyvox.interop.conversation import Whole
 from polyvox.receive import printable
 from polyvox.thread import Other
@@ -37,6 +39,17 @@ article h4 { margin: 0 } small { color: var(--soft) } .failed { color: #c0392b }
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _HEADING = re.compile(r"^(#{1,6})(?=\s)", re.MULTILINE)
 _FENCE = re.compile(r"^\s*(```|~~~)")
+
+
+Format = Literal["jsonl", "markdown", "html"]
+
+
+def written(whole: Whole, kind: Format) -> str:
+    """A conversation as a file: JSON Lines keep everything, the others are to read."""
+    if kind == "jsonl":
+        return "".join(f"{line}\n" for line in jsonl.lines(whole))
+    transcript = transcript_of(whole)
+    return as_markdown(transcript) if kind == "markdown" else as_html(transcript)
 
 
 @dataclass(frozen=True, slots=True)

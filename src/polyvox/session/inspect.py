@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from polyvox.context.describe import Description, describe
 from polyvox.context.draft import Draft
 from polyvox.context.rebuild import Receipt, ReceiptSources, needs, rebuild
 from polyvox.context.recipe import traits_of
@@ -74,6 +75,34 @@ class Inspected:
     body: bytes | None
     verified: bool
     """Whether these bytes have the hash of those that went out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptOut:
+    """The request of an advisor, with its reasons."""
+
+    answer_id: str
+    description: Description
+    request: dict[str, Any] | None
+    """The very request, as the provider received it; null when none was sent."""
+    wire_hash: str | None
+    verified: bool
+    """Whether the rebuilt bytes have the hash of those that were sent."""
+    exact: bool
+    """False when a text in it was forgotten since."""
+
+    @classmethod
+    def of(cls, seen: Inspected) -> ReceiptOut:
+        """From what was rebuilt."""
+        sent = seen.receipt.sent
+        return cls(
+            seen.answer.id,
+            describe(seen.receipt),
+            None if seen.body is None else msgspec.json.decode(seen.body),
+            None if sent is None else sent.wire_hash,
+            seen.verified,
+            seen.receipt.exact,
+        )
 
 
 def inspect(tx: Tx, answer_id: str) -> Inspected:

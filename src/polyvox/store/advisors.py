@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import msgspec
 
-from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.ids import Clock, new_id, system_clock
+from polyvox.errors import Invalid, NotFound
+from polyvox.ids import new_id
 from polyvox.store import versions
-from polyvox.store.database import Database, Tx
-from polyvox.store.slug import candidates, check_slug
-from polyvox.store.table import Table
-from polyvox.values import Advisor, Params, PromptVersion, Scope
+from polyvox.store.database import Tx
+from polyvox.store.slug import check_slug, insert_named, taken
+from polyvox.store.table import Table, Verbs, reading, writing
+from polyvox.values import Advisor, Params, PromptVersion
 
 ADVISORS = Table("advisors", Advisor)
 
@@ -78,45 +78,33 @@ def list_all(tx: Tx, *, active: bool = False) -> list[Advisor]:
     return ADVISORS.all(tx, f"AND removed_at IS NULL{only} ORDER BY position, id")
 
 
-def create(tx: Tx, now: int, reason: str, details: AdvisorDetails) -> Advisor:
-    """A new advisor at the end of the list, with the first version of its identity."""
-    advisor = Advisor(
-        new_id(),
-        slug="",
-        name=details["name"],
-        description=details["description"],
-        prompt=details.get("prompt"),
-        model=details.get("model"),
-        color=details.get("color", ""),
-        voice=details.get("voice"),
-        active=details.get("active", True),
-        params=details.get("params", Params()),
-        version_id=new_id(),
-        created_at=now,
-        updated_at=now,
-    )
+def history(tx: Tx, key: str) -> list[PromptVersion]:
+    """Every text that an advisor's identity has had, newest first."""
+    return versions.list_all(tx, get(tx, key).id)
+
+
+def create(
+    tx: Tx, now: int, *, reason: str = "created", **details: Unpack[AdvisorDetails]
+) -> Advisor:
+    """A new advisor at the end of the list, with the first version of its identity; `name` and
+    `description` are needed."""
     last = tx.one("SELECT MAX(position) FROM advisors WHERE user_id = ?", (tx.user,))
-    if last is not None and last[0] is not None:
-        advisor = replace(advisor, position=last[0] + 1)
-    if (wanted := details.get("slug")) is not None:
-        advisor = replace(advisor, slug=check_slug(wanted))
-        if not ADVISORS.try_insert(tx, advisor):
-            raise _taken(wanted)
-    else:
-        for slug in candidates(advisor.name, "advisor"):
-            advisor = replace(advisor, slug=slug)
-            if ADVISORS.try_insert(tx, advisor):
-                break
+    position = 0 if last is None or last[0] is None else last[0] + 1
+    values: dict[str, Any] = {"slug": "", **details, "created_at": now, "updated_at": now}
+    advisor = Advisor(new_id(), **values, position=position, version_id=new_id())
+    advisor = insert_named(tx, ADVISORS, advisor, details.get("slug"))
     versions.add(tx, advisor, None, reason, now)
     return advisor
 
 
-def update(tx: Tx, key: str, now: int, reason: str, details: AdvisorDetails) -> Advisor:
-    """Change what `details` names. Another identity text makes a new version."""
-    return _change(tx, key, now, reason, lambda old: replace(old, **details))
+def update(
+    tx: Tx, now: int, key: str, *, reason: str = "edited", **details: Unpack[AdvisorDetails]
+) -> Advisor:
+    """Change what is named. Another identity text makes a new version."""
+    return _change(tx, now, key, reason, lambda old: replace(old, **details))
 
 
-def remove(tx: Tx, key: str, now: int) -> None:
+def remove(tx: Tx, now: int, key: str) -> None:
     """Take an advisor off the list and out of every council. Its answers and versions stay."""
     advisor = get(tx, key)
     tx.run(
@@ -133,8 +121,8 @@ def remove(tx: Tx, key: str, now: int) -> None:
         )
 
 
-def rollback(tx: Tx, key: str, which: int | str, now: int) -> Advisor:
-    """Give an advisor an earlier identity again, as a new version."""
+def rollback(tx: Tx, now: int, key: str, which: int | str) -> Advisor:
+    """Give an advisor an earlier identity (by number or id) again, as a new version."""
     advisor = get(tx, key)
     wanted = str(which)
     for old in versions.list_all(tx, advisor.id):
@@ -150,10 +138,10 @@ def rollback(tx: Tx, key: str, which: int | str, now: int) -> Advisor:
             return replace(current, prompt=old.text)
         return replace(current, prompt=None, description=old.text)
 
-    return _change(tx, advisor.id, now, f"rolled back to {old.number}", restored)
+    return _change(tx, now, advisor.id, f"rolled back to {old.number}", restored)
 
 
-def instruct(tx: Tx, key: str, instruction: str, now: int) -> Advisor:
+def instruct(tx: Tx, now: int, key: str, instruction: str) -> Advisor:
     """Add an instruction to the end of an advisor's prompt, as a new version."""
     words = instruction.strip()
     if not words:
@@ -163,10 +151,10 @@ def instruct(tx: Tx, key: str, instruction: str, now: int) -> Advisor:
         before = current.identity.rstrip()
         return replace(current, prompt=f"{before}\n\n{words}" if before else words)
 
-    return _change(tx, key, now, "instructed", instructed)
+    return _change(tx, now, key, "instructed", instructed)
 
 
-def reorder(tx: Tx, names: Sequence[str], now: int) -> list[Advisor]:
+def reorder(tx: Tx, now: int, names: Sequence[str]) -> list[Advisor]:
     """Put the named advisors first, in this order; the others follow in the order they had."""
     first = [get(tx, name).id for name in names]
     if len(set(first)) < len(first):
@@ -181,66 +169,8 @@ def reorder(tx: Tx, names: Sequence[str], now: int) -> list[Advisor]:
     return list_all(tx)
 
 
-class Advisors:
-    """The verbs, each in a transaction of its own."""
-
-    def __init__(self, database: Database, clock: Clock = system_clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def create(
-        self, scope: Scope, *, reason: str = "created", **details: Unpack[AdvisorDetails]
-    ) -> Advisor:
-        """A new advisor; `name` and `description` are needed."""
-        now = self._clock()
-        return await self._database.write(lambda tx: create(tx, now, reason, details), scope)
-
-    async def get(self, scope: Scope, key: str) -> Advisor:
-        """The advisor with this id or slug, or NotFound."""
-        return await self._database.read(lambda tx: get(tx, key), scope)
-
-    async def list(self, scope: Scope, *, active: bool = False) -> list[Advisor]:
-        """Every advisor in its order (`active`: only those)."""
-        return await self._database.read(lambda tx: list_all(tx, active=active), scope)
-
-    async def update(
-        self, scope: Scope, key: str, *, reason: str = "edited", **details: Unpack[AdvisorDetails]
-    ) -> Advisor:
-        """Change what is named. Another identity text makes a new version."""
-        now = self._clock()
-        return await self._database.write(lambda tx: update(tx, key, now, reason, details), scope)
-
-    async def remove(self, scope: Scope, key: str) -> None:
-        """Take an advisor off the list. Its answers stay."""
-        now = self._clock()
-        await self._database.write(lambda tx: remove(tx, key, now), scope)
-
-    async def versions(self, scope: Scope, key: str) -> Sequence[PromptVersion]:
-        """Every text an advisor's identity has had, newest first."""
-
-        def listed(tx: Tx) -> Sequence[PromptVersion]:
-            return versions.list_all(tx, get(tx, key).id)
-
-        return await self._database.read(listed, scope)
-
-    async def rollback(self, scope: Scope, key: str, which: int | str) -> Advisor:
-        """Give an advisor an earlier identity (by number or id) again, as a new version."""
-        now = self._clock()
-        return await self._database.write(lambda tx: rollback(tx, key, which, now), scope)
-
-    async def instruct(self, scope: Scope, key: str, instruction: str) -> Advisor:
-        """Add an instruction to the end of an advisor's prompt, as a new version."""
-        now = self._clock()
-        return await self._database.write(lambda tx: instruct(tx, key, instruction, now), scope)
-
-    async def reorder(self, scope: Scope, names: Sequence[str]) -> Sequence[Advisor]:
-        """Put the named advisors first, in this order."""
-        now = self._clock()
-        return await self._database.write(lambda tx: reorder(tx, names, now), scope)
-
-
 def _change(
-    tx: Tx, key: str, now: int, reason: str, change: Callable[[Advisor], Advisor]
+    tx: Tx, now: int, key: str, reason: str, change: Callable[[Advisor], Advisor]
 ) -> Advisor:
     advisor_id = get(tx, key).id
     # Touching the row first locks it: two changes at once make two versions, one after the other.
@@ -250,10 +180,8 @@ def _change(
     )
     old = get(tx, advisor_id)
     new = replace(change(old), updated_at=now)
-    if new.slug != old.slug:
-        other = find(tx, check_slug(new.slug))
-        if other is not None:
-            raise _taken(new.slug)
+    if new.slug != old.slug and find(tx, check_slug(new.slug)) is not None:
+        raise taken(new)
     if new.identity != old.identity:
         new = replace(new, version_id=new_id())
         versions.add(tx, new, versions.get(tx, old.version_id), reason, now)
@@ -262,5 +190,15 @@ def _change(
     return new
 
 
-def _taken(slug: str) -> Conflict:
-    return Conflict(f"There is already an advisor {slug!r}.", "Choose another slug.", param="slug")
+class Advisors(Verbs):
+    """The verbs, each in a transaction of its own."""
+
+    create = writing(create)
+    get = reading(get)
+    list = reading(list_all)
+    update = writing(update)
+    remove = writing(remove)
+    versions = reading(history)
+    rollback = writing(rollback)
+    instruct = writing(instruct)
+    reorder = writing(reorder)

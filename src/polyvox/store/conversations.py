@@ -9,12 +9,12 @@ from typing import TypedDict, Unpack
 import msgspec
 
 from polyvox.errors import NotFound
-from polyvox.ids import Clock, new_id, system_clock
+from polyvox.ids import new_id
 from polyvox.store import councils, search
-from polyvox.store.database import Database, Tx
+from polyvox.store.database import Tx
 from polyvox.store.pages import Page, page_of, place_in
 from polyvox.store.scrub import scrub
-from polyvox.store.table import Table
+from polyvox.store.table import Table, Verbs, reading, writing
 from polyvox.values import Conversation, Recall, Scope
 
 CONVERSATIONS = Table("conversations", Conversation)
@@ -70,7 +70,7 @@ def recall_of(tx: Tx, conversation_id: str) -> Recall:
     return get(tx, conversation_id).recall if conversation_id else "inherit"
 
 
-def list_page(tx: Tx, limit: int, after: str | None = None) -> Page[Conversation]:
+def list_page(tx: Tx, *, limit: int = 50, after: str | None = None) -> Page[Conversation]:
     """Conversations by their newest message, newest first; `after` is a page's `next`."""
     where = "" if after is None else "AND (updated_at < ? OR (updated_at = ? AND id < ?))"
     conversations = CONVERSATIONS.all(
@@ -114,7 +114,7 @@ def sole_advisors(tx: Tx, recipe: str) -> list[str]:
     return [ids[0] for ids in lists if len(ids) == 1]
 
 
-def create(tx: Tx, now: int, details: ConversationDetails) -> Conversation:
+def create(tx: Tx, now: int, **details: Unpack[ConversationDetails]) -> Conversation:
     """A new, empty conversation."""
     empty = Conversation(new_id(), "", DEFAULT_RECIPE, None, None, None, 0, now, now)
     conversation = _with(tx, empty, details)
@@ -150,36 +150,13 @@ def delete(tx: Tx, conversation_id: str) -> None:
     tx.run("DELETE FROM conversations WHERE user_id = ? AND id = ?", where)
 
 
-class Conversations:
+class Conversations(Verbs):
     """The verbs, each in a transaction of its own."""
 
-    def __init__(self, database: Database, clock: Clock = system_clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def create(self, scope: Scope, **details: Unpack[ConversationDetails]) -> Conversation:
-        """A new, empty conversation."""
-        now = self._clock()
-        return await self._database.write(lambda tx: create(tx, now, details), scope)
-
-    async def get(self, scope: Scope, conversation_id: str) -> Conversation:
-        """One conversation, or NotFound."""
-        return await self._database.read(lambda tx: get(tx, conversation_id), scope)
-
-    async def list(
-        self, scope: Scope, *, limit: int = 50, after: str | None = None
-    ) -> Page[Conversation]:
-        """Conversations by their newest message, newest first."""
-        return await self._database.read(lambda tx: list_page(tx, limit, after), scope)
-
-    async def latest(
-        self, scope: Scope, *, recipe: str | None = None, advisor_id: str | None = None
-    ) -> Conversation | None:
-        """The conversation with the newest message; of one recipe, or with one advisor alone, if
-        given."""
-        return await self._database.read(
-            lambda tx: latest(tx, recipe=recipe, advisor_id=advisor_id), scope
-        )
+    create = writing(create)
+    get = reading(get)
+    list = reading(list_page)
+    latest = reading(latest)
 
     async def delete(self, scope: Scope, conversation_id: str) -> bool:
         """Delete a conversation with everything in it; answers whether it is gone from the files

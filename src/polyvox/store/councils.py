@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
-from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.ids import Clock, new_id, system_clock
+from polyvox.errors import Invalid, NotFound
+from polyvox.ids import new_id
 from polyvox.store import advisors as advisor_rows
-from polyvox.store.database import Database, Tx
-from polyvox.store.slug import candidates, check_slug
-from polyvox.store.table import Table
-from polyvox.values import ASSISTANT_ID, Council, Scope
+from polyvox.store.database import Tx
+from polyvox.store.slug import check_slug, insert_named, taken
+from polyvox.store.table import Table, Verbs, reading, writing
+from polyvox.values import ASSISTANT_ID, Council
 
 COUNCILS = Table("councils", Council)
 
@@ -65,45 +65,28 @@ def list_all(tx: Tx) -> list[Council]:
     return COUNCILS.all(tx, "ORDER BY id")
 
 
-def create(tx: Tx, now: int, details: CouncilDetails) -> Council:
-    """A new council."""
-    council = Council(
-        new_id(),
-        slug="",
-        name=details["name"],
-        advisors=members(tx, details.get("advisors", ())),
-        recipe=details.get("recipe", "council"),
-        created_at=now,
-        updated_at=now,
-    )
-    if (wanted := details.get("slug")) is not None:
-        council = replace(council, slug=check_slug(wanted))
-        if not COUNCILS.try_insert(tx, council):
-            raise _taken(wanted)
-        return council
-    for slug in candidates(council.name, "council"):
-        council = replace(council, slug=slug)
-        if COUNCILS.try_insert(tx, council):
-            break
-    return council
+def create(tx: Tx, now: int, **details: Unpack[CouncilDetails]) -> Council:
+    """A new council; `name` is needed."""
+    seats = members(tx, details.get("advisors", ()))
+    values: dict[str, Any] = {"slug": "", **details, "advisors": seats}
+    council = Council(new_id(), **values, created_at=now, updated_at=now)
+    return insert_named(tx, COUNCILS, council, details.get("slug"))
 
 
-def update(tx: Tx, key: str, now: int, details: CouncilDetails) -> Council:
-    """Change what `details` names."""
+def update(tx: Tx, now: int, key: str, **details: Unpack[CouncilDetails]) -> Council:
+    """Change what is named."""
     old = get(tx, key)
-    new = replace(old, updated_at=now)
+    values: dict[str, Any] = {**details, "updated_at": now}
     if "advisors" in details:
-        new = replace(new, advisors=members(tx, details["advisors"]))
-    if (slug := details.get("slug", old.slug)) != old.slug:
-        if find(tx, check_slug(slug)) is not None:
-            raise _taken(slug)
-        new = replace(new, slug=slug)
-    new = replace(new, name=details.get("name", old.name), recipe=details.get("recipe", old.recipe))
+        values["advisors"] = members(tx, details["advisors"])
+    new = replace(old, **values)
+    if new.slug != old.slug and find(tx, check_slug(new.slug)) is not None:
+        raise taken(new)
     COUNCILS.update(tx, new, "slug name recipe advisors updated_at")
     return new
 
 
-def remove(tx: Tx, key: str) -> None:
+def remove(tx: Tx, _now: int, key: str) -> None:
     """Delete a council. Conversations that began with it keep their advisors."""
     council = get(tx, key)
     tx.run("DELETE FROM councils WHERE user_id = ? AND id = ?", (tx.user, council.id))
@@ -113,35 +96,11 @@ def remove(tx: Tx, key: str) -> None:
     )
 
 
-class Councils:
+class Councils(Verbs):
     """The verbs, each in a transaction of its own."""
 
-    def __init__(self, database: Database, clock: Clock = system_clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def create(self, scope: Scope, **details: Unpack[CouncilDetails]) -> Council:
-        """A new council; `name` is needed."""
-        now = self._clock()
-        return await self._database.write(lambda tx: create(tx, now, details), scope)
-
-    async def get(self, scope: Scope, key: str) -> Council:
-        """The council with this id or slug, or NotFound."""
-        return await self._database.read(lambda tx: get(tx, key), scope)
-
-    async def list(self, scope: Scope) -> list[Council]:
-        """Every council, oldest first."""
-        return await self._database.read(lambda tx: list_all(tx), scope)
-
-    async def update(self, scope: Scope, key: str, **details: Unpack[CouncilDetails]) -> Council:
-        """Change what is named."""
-        now = self._clock()
-        return await self._database.write(lambda tx: update(tx, key, now, details), scope)
-
-    async def remove(self, scope: Scope, key: str) -> None:
-        """Delete a council."""
-        await self._database.write(lambda tx: remove(tx, key), scope)
-
-
-def _taken(slug: str) -> Conflict:
-    return Conflict(f"There is already a council {slug!r}.", "Choose another slug.", param="slug")
+    create = writing(create)
+    get = reading(get)
+    list = reading(list_all)
+    update = writing(update)
+    remove = writing(remove)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from polyvox.errors import NotFound
-from polyvox.store.database import Row, Tx
-from polyvox.store.table import MANY, Table
+from polyvox.store.database import Tx
+from polyvox.store.table import Table, rows_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def chain(tx: Tx, answer_id: str) -> dict[str, str]:
 
 def spans(tx: Tx, hashes: Iterable[str]) -> dict[str, str]:
     """Texts by their hash."""
-    return dict(_in(tx, "SELECT hash, text FROM spans WHERE user_id = ? AND hash", hashes))
+    return dict(rows_in(tx, "SELECT hash, text FROM spans WHERE user_id = ? AND hash", hashes))
 
 
 def of_conversation(tx: Tx, conversation_id: str) -> list[StoredReceipt]:
@@ -101,25 +101,15 @@ def spans_of(tx: Tx, conversation_id: str) -> dict[str, str]:
 def messages(tx: Tx, turn_ids: Iterable[str]) -> dict[str, tuple[str, int | None]]:
     """User messages by their turn: (content, said at). One that was forgotten is not there."""
     sql = "SELECT id, content, said_at FROM turns WHERE user_id = ? AND redacted = 0 AND id"
-    return {row[0]: (row[1], row[2]) for row in _in(tx, sql, turn_ids)}
+    return {row[0]: (row[1], row[2]) for row in rows_in(tx, sql, turn_ids)}
 
 
 def marked(tx: Tx, answer_ids: Iterable[str]) -> frozenset[str]:
     """The answers among these that have lost some of their words."""
     sql = "SELECT id FROM answers WHERE user_id = ? AND redacted = 1 AND id"
-    return frozenset(row[0] for row in _in(tx, sql, answer_ids))
+    return frozenset(row[0] for row in rows_in(tx, sql, answer_ids))
 
 
 def answers(tx: Tx, answer_ids: Iterable[str]) -> dict[str, str]:
     """Answers' texts by id."""
-    return dict(_in(tx, "SELECT id, text FROM answers WHERE user_id = ? AND id", answer_ids))
-
-
-def _in(tx: Tx, sql: str, keys: Iterable[str]) -> list[Row]:
-    """Rows for many keys, some at a time."""
-    wanted = sorted(set(keys))
-    rows: list[Row] = []
-    for start in range(0, len(wanted), MANY):
-        some = wanted[start : start + MANY]
-        rows += tx.all(f"{sql} IN ({', '.join('?' * len(some))})", (tx.user, *some))
-    return rows
+    return dict(rows_in(tx, "SELECT id, text FROM answers WHERE user_id = ? AND id", answer_ids))

@@ -121,14 +121,6 @@ class Hit:
     """Places of the words in the snippet: (start, end) each."""
     at: int
 
-    def marked(self, before: str, after: str) -> str:
-        """The snippet with its words between `before` and `after`."""
-        text, done = "", 0
-        for start, end in self.marks:
-            text += f"{self.snippet[done:start]}{before}{self.snippet[start:end]}{after}"
-            done = end
-        return text + self.snippet[done:]
-
 
 def index(tx: Tx, conversation_id: str, kind: Kind, row_id: str, text: str) -> None:
     """Index a text in place of the one indexed for this row before."""

@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeVar
 
-from polyvox.errors import Invalid
+from polyvox.errors import Conflict, Invalid
+from polyvox.store.database import Tx
+from polyvox.store.table import Table
+from polyvox.values import Advisor, Council
 
+T = TypeVar("T", Advisor, Council)
 LONGEST = 60
 SLUG = re.compile(r"^[a-z0-9]+(?:-[a-z0-9]+)*$")
 RESERVED = frozenset({"assistant", "synthesis", "all", "everyone", "user"})
@@ -46,3 +52,24 @@ def check_slug(slug: str) -> str:
             param="slug",
         )
     return slug
+
+
+def insert_named(tx: Tx, table: Table[T], value: T, wanted: str | None) -> T:
+    """Store a new row under the wanted slug (Conflict where that is taken), or, without one, under
+    the nicest that is free."""
+    if wanted is not None:
+        value = replace(value, slug=check_slug(wanted))
+        if not table.try_insert(tx, value):
+            raise taken(value)
+        return value
+    slugs = candidates(value.name, type(value).__name__.lower())
+    named = (replace(value, slug=slug) for slug in slugs)
+    return next(each for each in named if table.try_insert(tx, each))
+
+
+def taken(value: Advisor | Council) -> Conflict:
+    """The error for a slug that another one has."""
+    what = "an advisor" if isinstance(value, Advisor) else "a council"
+    return Conflict(
+        f"There is already {what} {value.slug!r}.", "Choose another slug.", param="slug"
+    )

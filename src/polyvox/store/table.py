@@ -7,16 +7,31 @@ Every statement stays within the rows of one user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import NoneType, UnionType
-from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 
-from polyvox.store.database import Row, Tx, Value
+from polyvox.ids import Clock, system_clock
+from polyvox.store.database import Database, Row, Tx, Value
+from polyvox.values import Scope
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 MANY = 400
 """Keys that one statement may list: both databases bound what one IN may hold."""
 
@@ -69,13 +84,8 @@ class Table(Generic[T]):
 
     def holds(self, tx: Tx, column: str, keys: Sequence[str]) -> bool:
         """True if a row has one of these keys in a column."""
-        for start in range(0, len(keys), MANY):
-            some = keys[start : start + MANY]
-            marks = ", ".join("?" * len(some))
-            sql = f"SELECT 1 FROM {self._name} WHERE user_id = ? AND {column} IN ({marks}) LIMIT 1"
-            if tx.one(sql, (tx.user, *some)) is not None:
-                return True
-        return False
+        sql = f"SELECT {column} FROM {self._name} WHERE user_id = ? AND {column}"
+        return bool(rows_in(tx, sql, keys))
 
     def insert(self, tx: Tx, value: T, **others: Value) -> None:
         """Store a new row; `others` are columns that are no fields."""
@@ -120,6 +130,16 @@ class Table(Generic[T]):
         return row
 
 
+def rows_in(tx: Tx, sql: str, keys: Iterable[str], rest: str = "") -> list[Row]:
+    """Rows for many keys, some at a time; `sql` ends with the column that holds the key."""
+    wanted = sorted(set(keys))
+    rows: list[Row] = []
+    for start in range(0, len(wanted), MANY):
+        some = wanted[start : start + MANY]
+        rows += tx.all(f"{sql} IN ({', '.join('?' * len(some))}){rest}", (tx.user, *some))
+    return rows
+
+
 def _unwrapped(hint: Any) -> Any:  # noqa: ANN401 - any type
     """A type without `| None`."""
     if get_origin(hint) in (Union, UnionType):
@@ -144,3 +164,35 @@ def _encoder(decode: Callable[[Any], Any]) -> Callable[[Any], Value]:
 
 def _json(field: object) -> str:
     return msgspec.json.encode(field).decode()
+
+
+# -- functions of rows as methods for the doors, each in a transaction of its own ------------------
+
+Method = Callable[Concatenate[Any, Scope, P], Awaitable[R]]
+
+
+class Verbs:
+    """A room's functions, bound to a database and a clock."""
+
+    def __init__(self, database: Database, clock: Clock = system_clock) -> None:
+        self._database = database
+        self._clock = clock
+
+
+def reading(function: Callable[Concatenate[Tx, P], R]) -> Method[P, R]:
+    """Make a method of a function that reads."""
+
+    async def method(self: Verbs, scope: Scope, /, *given: P.args, **named: P.kwargs) -> R:
+        return await self._database.read(lambda tx: function(tx, *given, **named), scope)
+
+    return method
+
+
+def writing(function: Callable[Concatenate[Tx, int, P], R]) -> Method[P, R]:
+    """Make a method of a function that writes; it is told the time."""
+
+    async def method(self: Verbs, scope: Scope, /, *given: P.args, **named: P.kwargs) -> R:
+        now = self._clock()
+        return await self._database.write(lambda tx: function(tx, now, *given, **named), scope)
+
+    return method

@@ -14,7 +14,7 @@ from polyvox.events import AnswerStarted, ConversationChanged, Event, TurnStarte
 from polyvox.ids import new_id
 from polyvox.store import search, summaries
 from polyvox.store.database import Tx
-from polyvox.store.table import MANY, Table
+from polyvox.store.table import Table, rows_in
 from polyvox.values import (
     Advisor,
     Answer,
@@ -180,15 +180,10 @@ def answers_of(tx: Tx, turn_id: str) -> list[Answer]:
 def answers_of_all(tx: Tx, turn_ids: Sequence[str]) -> dict[str, list[Answer]]:
     """The same for several turns."""
     answers: dict[str, list[Answer]] = {turn_id: [] for turn_id in turn_ids}
-    for start in range(0, len(turn_ids), MANY):
-        some = turn_ids[start : start + MANY]
-        for answer in ANSWERS.all(
-            tx,
-            f"AND turn_id IN ({', '.join('?' * len(some))})"
-            " ORDER BY CASE kind WHEN 'synthesis' THEN 1 ELSE 0 END, round, position, version, id",
-            *some,
-        ):
-            answers[answer.turn_id].append(answer)
+    sql = f"SELECT {ANSWERS.columns} FROM answers WHERE user_id = ? AND turn_id"
+    order = " ORDER BY CASE kind WHEN 'synthesis' THEN 1 ELSE 0 END, round, position, version, id"
+    for answer in map(ANSWERS.value, rows_in(tx, sql, turn_ids, order)):
+        answers[answer.turn_id].append(answer)
     return answers
 
 

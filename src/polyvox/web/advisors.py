@@ -30,20 +30,6 @@ router = Router("advisors")
 Description = Annotated[Filled, Field(min_length=1, max_length=20_000)]
 
 
-class AdvisorCreate(Body):
-    """A new advisor."""
-
-    name: Name
-    description: Description
-    prompt: Prompt | None = None
-    model: ModelName | None = None
-    color: Color = ""
-    voice: Name | None = None
-    active: bool = True
-    params: ParamsBody | None = None
-    slug: Slug | None = None
-
-
 class AdvisorPatch(Body):
     """Changes to an advisor; what is left out stays."""
 
@@ -56,6 +42,15 @@ class AdvisorPatch(Body):
     active: bool | None = None
     params: ParamsBody | None = None
     slug: Slug | None = None
+
+
+class AdvisorCreate(AdvisorPatch):
+    """A new advisor."""
+
+    name: Name
+    description: Description
+    color: Color = ""
+    active: bool = True
 
 
 class Rollback(Body):
@@ -78,7 +73,7 @@ class SuggestBody(Body):
     model: ModelName | None = None
 
 
-def _details(body: AdvisorCreate | AdvisorPatch) -> dict[str, Any]:
+def _details(body: AdvisorPatch) -> dict[str, Any]:
     """The fields that the body sets; null means "none" where a field can be empty, else nothing."""
     values = body.model_dump(exclude_unset=True, exclude={"params"})
     nullable = {"prompt", "model", "voice"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Literal
 from urllib.parse import quote
 
 from fastapi import Request, Response
@@ -13,14 +12,13 @@ from pydantic import BaseModel
 from polyvox.errors import Invalid, TooLarge
 from polyvox.interop import files, jsonl
 from polyvox.interop.conversation import Whole, read_whole, store_whole
-from polyvox.interop.transcript import POLICY, as_html, as_markdown, transcript_of
+from polyvox.interop.transcript import POLICY, Format, written
 from polyvox.receive import mended_name
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.openapi import Router, file
 
 router = Router("conversations")
 
-Format = Literal["jsonl", "markdown", "html"]
 LINES = "application/x-ndjson"
 KINDS: dict[Format, tuple[str, str]] = {
     "jsonl": (LINES, ".jsonl"),
@@ -57,16 +55,6 @@ def disposition(name: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
-def _written(whole: Whole, format_: Format) -> bytes:
-    if format_ == "jsonl":
-        text = "".join(f"{line}\n" for line in jsonl.lines(whole))
-    elif format_ == "markdown":
-        text = as_markdown(transcript_of(whole))
-    else:
-        text = as_html(transcript_of(whole))
-    return text.encode("utf-8", "replace")
-
-
 @router.get(
     "/api/conversations/{conversation}/export",
     response_class=Response,
@@ -82,11 +70,11 @@ async def export_conversation(
 ) -> Response:
     """Write it as a file: `jsonl` keeps everything, `markdown` and `html` are to read."""
     whole = await app.database.read(lambda tx: read_whole(tx, conversation), who)
-    data = await asyncio.to_thread(_written, whole, format)
+    text = await asyncio.to_thread(written, whole, format)
     kind, ending = KINDS[format]
     name = file_name(whole.conversation.title, whole.conversation.id)
     headers = {**SAFE, "Content-Type": kind, "Content-Disposition": disposition(name + ending)}
-    return Response(data, headers=headers)
+    return Response(text.encode("utf-8", "replace"), headers=headers)
 
 
 class Imported(BaseModel):

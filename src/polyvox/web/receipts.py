@@ -2,48 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-import msgspec
 from fastapi import Response
 
-from polyvox.context.describe import Description, describe
 from polyvox.errors import NotFound
+from polyvox.session.inspect import ReceiptOut
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.openapi import Router, file
 
 router = Router("receipts")
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptOut:
-    """The request of an advisor, with its reasons."""
-
-    answer_id: str
-    description: Description
-    request: dict[str, Any] | None
-    """The very request, as the provider received it; null when none was sent."""
-    wire_hash: str | None
-    verified: bool
-    """Whether the rebuilt bytes have the hash of those that were sent."""
-    exact: bool
-    """False when a text in it was forgotten since."""
-
-
 @router.get("/api/answers/{answer}/receipt")
 async def get_receipt(app: App, who: Who, answer: Key) -> ReceiptOut:
     """The exact request behind an answer, span by span."""
-    seen = await app.receipt(who, answer)
-    sent = seen.receipt.sent
-    return ReceiptOut(
-        answer_id=answer,
-        description=describe(seen.receipt),
-        request=None if seen.body is None else msgspec.json.decode(seen.body),
-        wire_hash=None if sent is None else sent.wire_hash,
-        verified=seen.verified,
-        exact=seen.receipt.exact,
-    )
+    return ReceiptOut.of(await app.receipt(who, answer))
 
 
 @router.get(

@@ -68,7 +68,7 @@ def _accept(tx: Tx, resources: Resources, run: Optimisation, force: bool) -> Opt
             f"Optimise the prompt as it is now. {INSIST} That change is then replaced.",
         )
     reason = f"optimised ({run.verdict or 'not confirmed'})"
-    made = advisor_rows.update(tx, run.advisor_id, now, reason, {"prompt": run.final_text})
+    made = advisor_rows.update(tx, now, run.advisor_id, reason=reason, prompt=run.final_text)
     return rows.decide(tx, run.id, "accepted", now, made.version_id)
 
 
@@ -86,7 +86,7 @@ def _rollback(tx: Tx, resources: Resources, run: Optimisation, force: bool) -> O
             f"The prompt of {advisor.name} was changed again since.",
             f"Its history lists the versions to go back to. {INSIST}",
         )
-    made = advisor_rows.rollback(tx, run.advisor_id, run.base_version, now)
+    made = advisor_rows.rollback(tx, now, run.advisor_id, run.base_version)
     return rows.decide(tx, run.id, "rolled back", now, made.version_id)
 
 
