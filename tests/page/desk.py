@@ -39,9 +39,9 @@ SLOW = re.compile(r"was preloaded using link preload but not used within a few s
 """Says how busy the machine is, not how the page is."""
 GONE = (
     r"net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED|ABORTED)|EMPTY_RESPONSE|CONTENT_LENGTH_MISMATCH"
-    r"|INCOMPLETE_CHUNKED_ENCODING|SOCKET_NOT_CONNECTED)"
+    r"|INCOMPLETE_CHUNKED_ENCODING|SOCKET_NOT_CONNECTED|INTERNET_DISCONNECTED|NETWORK_CHANGED)"
 )
-"""What is said of requests to a server that is killed, in whichever state it leaves them."""
+"""Errors of requests that a killed server or a lost network left in any state."""
 NOWHERE = "/page/icon.svg"
 """A place at the server's origin without any script."""
 MOST_FREE = 4

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.page.desk import Desk
+from tests.page.desk import GONE, Desk
 from tests.page.house import House, Process
 from tests.page.kept import agree, kept, same_texts, written
 from tests.page.line import Line
 from tests.page.talk import CLIPBOARD, ask, card, composer, copied, state, tool
 from tests.provider import Script
 
-LOST = ("ERR_INTERNET_DISCONNECTED", "ERR_CONNECTION_RE", "ERR_INCOMPLETE_CHUNKED", "ERR_EMPTY_RES")
 PIECES = (
     *(
         "Astral 😀",
@@ -99,7 +98,7 @@ async def test_without_the_network_nothing_is_lost(house: House, desk: Desk) -> 
     conversation, (one,), turn = await begun(house, script)
     page = await desk.open(f"/c/{conversation}")
     await expect(card(page, one).locator(".prose")).to_have_text("One")
-    desk.allow(*LOST)
+    desk.allow(GONE)
     await page.context.set_offline(True)
     house.provider.gate("on").set()
     await house.ended(conversation, turn["turn_id"])
@@ -124,7 +123,7 @@ async def test_a_part_that_could_not_be_fetched_comes_with_the_network(
     await house.ended(conversation, turn["turn_id"])
     page = await desk.open(f"/c/{conversation}")
     await state(card(page, one), "completed")
-    desk.allow(*LOST)
+    desk.allow(GONE)
     await page.context.set_offline(True)
     await tool(card(page, one), "Receipt").click()
     await expect(page.get_by_role("alert")).to_contain_text("could not be loaded")
@@ -147,7 +146,7 @@ async def test_a_killed_server_comes_back(house: Process, desk: Desk) -> None:
     page = await desk.open(f"/c/{conversation}")
     await expect(card(page, one).locator(".prose")).to_have_text("Half of it,")
     await state(card(page, two), "completed")
-    desk.allow(*LOST)
+    desk.allow(GONE)
     await house.kill()
     await expect(page.get_by_text(AWAY)).to_be_visible()
     await expect(card(page, one).locator(".prose")).to_have_text("Half of it,")
