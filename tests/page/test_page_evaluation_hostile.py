@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable
+from textwrap import wrap
 from typing import Any
 
 from playwright.async_api import Page, Route, expect
@@ -18,7 +19,8 @@ from tests.page.test_page_evaluation import BETTER, judged
 from tests.provider import Script
 
 ALL = [one for one in injections() if "\x00" not in one]
-LINES = list(dict.fromkeys(" ".join(one.split())[:300] for one in ALL))
+LINES = wrap(" ".join(" ".join(ALL).split()), 300, break_long_words=True)
+"""All of it, in as few assertions as can hold it."""
 WHOLE = "\n\n".join(ALL)
 SIZES: tuple[Size, ...] = ("phone", "desktop")
 
@@ -39,8 +41,9 @@ def speaks(body: Any) -> Script:
     return Script(text=f"{WHOLE}\n\nWhat now?" if asks else WHOLE)
 
 
-async def hostile(house: House) -> tuple[Any, str, str, str]:
-    """An advisor, a conversation with it, a run and an optimisation, all made of hostile words."""
+async def hostile(house: House, lines: list[str]) -> tuple[Any, str, str, str]:
+    """An advisor with an assertion for each line, a conversation with it, a run and an
+    optimisation, all made of hostile words."""
     house.provider.made("judge", judges)
     house.provider.made("weigher", speaks)
     given = {"reason": WHOLE[:900], "instructions": f"{WHOLE[:3000]} {BETTER}"}
@@ -52,9 +55,9 @@ async def hostile(house: House) -> tuple[Any, str, str, str]:
     conversation = await house.conversation(advisor)
     turn = await house.say(conversation, WHOLE)
     answer = turn["answers"][0]["answer_id"]
-    made = await house.post("/api/assertions", {"answer_id": answer, "texts": LINES})
+    made = await house.post("/api/assertions", {"answer_id": answer, "texts": lines})
     assert made.status == 201, made.text
-    check = {"answer_id": answer, "kind": "ends_with_question", "args": {}, "text": LINES[3]}
+    check = {"answer_id": answer, "kind": "ends_with_question", "args": {}, "text": LINES[5]}
     asks = (await house.post("/api/assertions", check)).json()
     first = [one["id"] for one in made.json()["assertions"][:4]]
     wish = {"advisor_id": advisor["id"], "assertion_ids": [*first, asks["id"]]}
@@ -87,7 +90,7 @@ async def unfolded(page: Page) -> None:
 async def test_hostile_evaluation(house: House, desk: Desk) -> None:
     """Assertions, tags, sources, reasons, sample answers, notes of the rewriter, the change to the
     prompt and its attempts, the dialog on a card, the reader's side."""
-    advisor, conversation, run, improved = await hostile(house)
+    advisor, conversation, run, improved = await hostile(house, LINES)
     base = f"/assertions/{advisor['slug']}"
     places = {
         base: ".checklist .says",
@@ -127,7 +130,7 @@ async def test_hostile_evaluation(house: House, desk: Desk) -> None:
 @judged
 async def test_a_provider_that_refuses_in_hostile_words(house: House, desk: Desk) -> None:
     """What it says is the message of a run, and of an optimisation that could not go on."""
-    advisor, _, _, _ = await hostile(house)
+    advisor, _, _, _ = await hostile(house, LINES[:5])
     error = Script(status=400, error="\n".join(ALL[:12]))
     for model in ("judge", "weigher", "writer"):
         house.provider.made(model, lambda _: error)
@@ -179,7 +182,7 @@ def liar(words: str) -> Callable[[Route], Awaitable[None]]:
 @judged
 async def test_an_evaluation_that_lies(house: House, desk: Desk) -> None:
     """Not even what the server would never say is more than text."""
-    advisor, conversation, run, improved = await hostile(house)
+    advisor, conversation, run, improved = await hostile(house, LINES[:5])
     base = f"/assertions/{advisor['slug']}"
     paths = (base, f"{base}/runs/{run}", f"{base}/improve/{improved}", f"/c/{conversation}")
     for words in (injections("markup")[3], injections("code")[5], injections("letters")[2]):
