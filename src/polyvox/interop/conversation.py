@@ -24,6 +24,8 @@ from polyvox.store import conversations as conversation_rows
 from polyvox.store import councils, receipts, search, sessions, versions
 from polyvox.store import turns as turn_rows
 from polyvox.store.database import Database, Tx
+from polyvox.store.receipts import StoredReceipt
+from polyvox.store.sessions import Session
 from polyvox.values import (
     ASSISTANT_ID,
     SYNTHESIS_ID,
@@ -38,25 +40,6 @@ from polyvox.values import (
 
 
 @dataclass(frozen=True, slots=True)
-class SessionLine:
-    """A session: a stretch of activity."""
-
-    id: str
-    started_at: int
-    last_user_at: int
-    ended_at: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptLine:
-    """A stored receipt."""
-
-    answer_id: str
-    base_id: str | None
-    data: str
-
-
-@dataclass(frozen=True, slots=True)
 class Whole:
     """All of it, in the order in which it came to be."""
 
@@ -66,13 +49,13 @@ class Whole:
     versions: tuple[PromptVersion, ...]
     """The texts with which the answers were given."""
     branches: tuple[Branch, ...]
-    sessions: tuple[SessionLine, ...]
+    sessions: tuple[Session, ...]
     turns: tuple[Turn, ...]
     body_hashes: dict[str, str]
     answers: dict[str, tuple[Answer, ...]]
     """By turn."""
     spans: dict[str, str]
-    receipts: tuple[ReceiptLine, ...]
+    receipts: tuple[StoredReceipt, ...]
 
     def path(self) -> list[Turn]:
         """The current branch, oldest first."""
@@ -108,18 +91,12 @@ def read_whole(tx: Tx, conversation_id: str) -> Whole:
             if version.id in used
         ),
         tuple(turn_rows.branches_of(tx, conversation_id)),
-        tuple(
-            SessionLine(session.id, session.started_at, session.last_user_at, session.ended_at)
-            for session in sessions.of_conversation(tx, conversation_id)
-        ),
+        tuple(sessions.of_conversation(tx, conversation_id)),
         turns,
         {turn.id: body_hash for turn, body_hash in rows},
         answers,
         receipts.spans_of(tx, conversation_id),
-        tuple(
-            ReceiptLine(receipt.answer_id, receipt.base_id, receipt.data)
-            for receipt in receipts.of_conversation(tx, conversation_id)
-        ),
+        tuple(receipts.of_conversation(tx, conversation_id)),
     )
 
 
@@ -179,9 +156,8 @@ def _rows(tx: Tx, whole: Whole, who: Mapping[str, str], texts: Mapping[str, str]
     conversation_id = whole.conversation.id
     for branch in whole.branches:
         turn_rows.BRANCHES.insert(tx, branch, conversation_id=conversation_id)
-    for line in whole.sessions:
-        times = (line.started_at, line.last_user_at, line.ended_at)
-        sessions.SESSIONS.insert(tx, sessions.Session(line.id, conversation_id, *times, None))
+    for session in whole.sessions:
+        sessions.SESSIONS.insert(tx, session)
     for turn in whole.turns:
         asked = tuple(who.get(advisor_id, advisor_id) for advisor_id in turn.asked)
         turn_rows.TURNS.insert(tx, replace(turn, asked=asked), body_hash=whole.body_hashes[turn.id])
