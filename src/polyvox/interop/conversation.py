@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 
 from polyvox.context.recipe import BUILT_IN
-from polyvox.context.synthesis import AttributedPoint, Disagreement, Synthesis
+from polyvox.context.synthesis import Synthesis
 from polyvox.errors import Invalid
 from polyvox.interop import advisor_file
 from polyvox.interop.report import Report, take
@@ -231,7 +232,8 @@ def _texts(tx: Tx, whole: Whole, who: Mapping[str, str]) -> dict[str, str]:
 def _as_here(answer: Answer, who: Mapping[str, str], texts: Mapping[str, str]) -> Answer:
     points = answer.points
     if points is not None and who:
-        points = _renamed(points, who)
+        read = msgspec.to_builtins(msgspec.json.decode(points, type=Synthesis))
+        points = msgspec.json.encode(_renamed(read, who)).decode()
     return replace(
         answer,
         advisor_id=who.get(answer.advisor_id, answer.advisor_id),
@@ -240,21 +242,11 @@ def _as_here(answer: Answer, who: Mapping[str, str], texts: Mapping[str, str]) -
     )
 
 
-def _renamed(points: str, who: Mapping[str, str]) -> str:
+def _renamed(points: Any, who: Mapping[str, str]) -> Any:  # noqa: ANN401 - a part of a synthesis
     """A synthesis whose points name the advisors by their ids here."""
-    read = msgspec.json.decode(points, type=Synthesis)
-
-    def named(point: AttributedPoint) -> AttributedPoint:
-        return replace(
-            point, advisors=tuple(who.get(advisor_id, advisor_id) for advisor_id in point.advisors)
-        )
-
-    renamed = replace(
-        read,
-        points=tuple(named(point) for point in read.points),
-        disagreements=tuple(
-            Disagreement(question.text, tuple(named(side) for side in question.sides))
-            for question in read.disagreements
-        ),
-    )
-    return msgspec.json.encode(renamed).decode()
+    if isinstance(points, list | tuple):
+        return [_renamed(point, who) for point in points]
+    if not isinstance(points, dict):
+        return who.get(points, points)
+    keys = ("points", "disagreements", "sides", "advisors")
+    return points | {key: _renamed(points[key], who) for key in keys if key in points}
