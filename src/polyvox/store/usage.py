@@ -123,12 +123,7 @@ def spent(
     return int(row[0]) if row is not None else 0
 
 
-def totals(
-    tx: Tx,
-    by: Group | None = None,
-    *,
-    conversation_id: str | None = None,
-) -> list[Total]:
+def totals(tx: Tx, by: Group | None = None, conversation_id: str | None = None) -> list[Total]:
     """Sums of each conversation, advisor, model or day (days newest first, the rest dearest
     first); without `by` one sum of everything."""
     where, params = _where(tx.scope, conversation_id, None)
@@ -144,17 +139,6 @@ def totals(
         params,
     )
     return [Total(row[0], *(int(number) for number in row[1:])) for row in rows]
-
-
-async def summary(
-    database: Database,
-    scope: Scope,
-    by: Group | None = None,
-    *,
-    conversation_id: str | None = None,
-) -> list[Total]:
-    """`totals` in a transaction of its own."""
-    return await database.read(lambda tx: totals(tx, by, conversation_id=conversation_id), scope)
 
 
 def _where(
@@ -175,7 +159,7 @@ def _where(
 def check_caps(tx: Tx, limits: Limits, conversation_id: str, turn_id: str | None, now: int) -> None:
     """Raise CapReached when a cap of the user's own is used up. Answers already in flight are let
     through, so concurrent turns can overshoot by at most those."""
-    spending = {
+    spending: dict[str, dict[str, str | None]] = {
         "cost_per_turn": {"turn_id": turn_id},
         "cost_per_conversation": {"conversation_id": conversation_id},
         "cost_per_day": {"day": day_of(now)},
