@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -60,6 +60,11 @@ class Body(BaseModel):
     """A request body; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+    def given(self, *nullable: str) -> dict[str, Any]:
+        """The fields that the body sets; a null counts only where it means "none"."""
+        values = self.model_dump(exclude_unset=True)
+        return {key: value for key, value in values.items() if value is not None or key in nullable}
 
 
 class ParamsBody(Body):

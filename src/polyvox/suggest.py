@@ -6,14 +6,13 @@ and a description that an advisor can be made of; a reply without any gets one f
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from polyvox.context import suggest
 from polyvox.context.suggest import AdvisorSuggestion
-from polyvox.errors import ProtocolError, Refused, StoreError
+from polyvox.errors import ProtocolError, Refused
 from polyvox.models.base import AttemptLog, ModelFacts, Request
 from polyvox.receive import clean, mended_name, printable, visible
 from polyvox.resources import Resources
@@ -22,8 +21,6 @@ from polyvox.store import usage
 from polyvox.store.database import Tx
 from polyvox.store.usage import check_caps
 from polyvox.values import Advisor, Scope, Usage
-
-log = logging.getLogger("polyvox.session")
 
 PURPOSE = "suggest"
 """Under this name its usage is summed, among the advisors too."""
@@ -84,7 +81,8 @@ async def suggest_advisors(
     try:
         suggestions = await _ask_twice(asking, question, count, known)
     finally:
-        await _record(resources, scope, asking.spent)
+        spent = [(PURPOSE, *call) for call in asking.spent]
+        await usage.note(resources.database, scope, resources.clock(), PURPOSE, spent)
     return Suggested(tuple(suggestions), asking.model, resources.models.facts(asking.model).note)
 
 
@@ -119,21 +117,6 @@ def _unusable(name: str, facts: ModelFacts) -> ProtocolError:
         f"{name} was asked twice, and both replies hold nothing that an advisor could be made of.",
         "Try again, or choose a more capable model for this.",
     )
-
-
-async def _record(resources: Resources, scope: Scope, spent: Sequence[tuple[str, Usage]]) -> None:
-    if not spent:
-        return
-    now = resources.clock()
-
-    def write(tx: Tx) -> None:
-        for model, used in spent:
-            usage.record(tx, usage=used, model=model, advisor_id=PURPOSE, at=now, purpose=PURPOSE)
-
-    try:
-        await resources.database.write(write, scope)
-    except StoreError as error:  # the suggestions are there; they shall not be lost for their bill
-        log.warning("usage not recorded: %s", error.message)
 
 
 def usable(

@@ -13,7 +13,7 @@ from tests.cli.desk import Here
 from polyvox.cli import words
 from polyvox.cli.answers import Board
 from polyvox.cli.columns import columns_for, draw, markdown, share, tail
-from polyvox.cli.lookup import GREY, People, Speaker, find_advisor
+from polyvox.cli.lookup import GREY, People, find_advisor
 from polyvox.cli.lookup import legible as legible_color
 from polyvox.cli.main import COMMANDS
 from polyvox.cli.output import harmless, printable
@@ -156,7 +156,7 @@ def test_in_every_layout_only_our_own_codes_come_out(
     event: Event, known: bool, width: int, height: int | None
 ) -> None:
     name = f"{HOSTILE}\nName"
-    board = Board(People({"x": Speaker("x", "x", name, GREY)} if known else {}), "turn")
+    board = Board(People({"x": Advisor("x", "x", name, "", color=GREY)} if known else {}), "turn")
     for answer in ("1", "2", "3"):
         board.apply(AnswerStarted("turn", answer, "x", "" if known else name, "advisor"))
         board.apply(TextDelta(answer, "more words" if answer != "1" else "", 0))
@@ -174,7 +174,7 @@ def test_in_every_layout_only_our_own_codes_come_out(
 
 
 def test_a_name_of_which_nothing_can_be_seen() -> None:
-    people = People({"x": Speaker("x", "slug", "\x1b", GREY)})
+    people = People({"x": Advisor("x", "slug", "\x1b", "", color=GREY)})
     assert people.get("x").name == "slug"
     assert people.get("\x9b").name == "somebody"
 

@@ -14,7 +14,8 @@ from polyvox.models.providers import (
     split_name,
 )
 from polyvox.models.wire import DIALECTS
-from polyvox.settings import Settings, StoredKey
+from polyvox.settings import Settings
+from polyvox.settings.secret import StoredKey
 
 PLAIN = Settings.model_validate({})
 

@@ -8,7 +8,8 @@ from tests.provider import ProviderServer, Script
 
 from polyvox.errors import Invalid, Refused
 from polyvox.models.registry import TINY, Models
-from polyvox.settings import Settings, StoredKey
+from polyvox.settings import Settings
+from polyvox.settings.secret import StoredKey
 from polyvox.transport import Transport
 
 

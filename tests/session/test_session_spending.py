@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,15 @@ async def test_an_answer_costs_what_the_table_says_and_the_sums_add_up(both: Roo
     _, answers = await room.say(talk, "Well?")
     assert [a.usage and a.usage.cost for a in answers] == [PRICE, PRICE]
     database = room.polyvox.database
-    (total,) = await usage.summary(database, ME)
+    (total,) = await database.read(lambda tx: usage.totals(tx), ME)
     assert (total.cost, total.answers, total.input_tokens) == (2 * PRICE, 2, 2_000_000)
     groups: tuple[usage.Group, ...] = ("conversation", "advisor", "model", "day")
     for by in groups:
-        rows = await usage.summary(database, ME, by)
+        rows = await database.read(partial(usage.totals, by=by), ME)
         assert sum(row.cost for row in rows) == 2 * PRICE
-    assert {row.key for row in await usage.summary(database, ME, "model")} == {PRICED}
+    assert {row.key for row in await database.read(lambda tx: usage.totals(tx, "model"), ME)} == {
+        PRICED
+    }
 
 
 async def test_an_unknown_price_is_unknown_and_never_nothing(room: Room) -> None:
@@ -50,7 +53,7 @@ async def test_an_unknown_price_is_unknown_and_never_nothing(room: Room) -> None
     _, (answer,) = await room.say(talk, "Well?")
     assert answer.usage is not None
     assert answer.usage.cost is None
-    (total,) = await usage.summary(room.polyvox.database, ME)
+    (total,) = await room.polyvox.database.read(lambda tx: usage.totals(tx), ME)
     assert (total.cost, total.unpriced) == (0, 1)
     (estimate,) = await room.polyvox.turns.estimate(ME, talk, "Well?")
     assert estimate.cost is None

@@ -162,7 +162,7 @@ async def test_stop_one_keeps_its_partial_and_leaves_the_others(both: Room) -> N
     assert turn.state == "completed"
     assert texts(answers) == ["one", "one two three"]
     assert states(answers) == ["stopped", "completed"]
-    (total,) = await usage.summary(room.polyvox.database, ME)
+    (total,) = await room.polyvox.database.read(lambda tx: usage.totals(tx), ME)
     assert (total.answers, total.estimated) == (2, 1)
 
 

@@ -43,8 +43,10 @@ def several(tx: Tx) -> None:
 async def test_an_unknown_price_is_counted_apart(database: Database) -> None:
     await database.write(several, ME)
 
-    assert await usage.summary(database, ME) == [Total(None, 3, 300, 30, 2**40 + 5, 1, 1)]
-    assert await usage.summary(database, ME, "model") == [
+    assert await database.read(lambda tx: usage.totals(tx), ME) == [
+        Total(None, 3, 300, 30, 2**40 + 5, 1, 1)
+    ]
+    assert await database.read(lambda tx: usage.totals(tx, "model"), ME) == [
         Total("lab:x", 2, 200, 20, 2**40 + 5, 0, 0),
         Total("lab:y", 1, 100, 10, 0, 1, 1),
     ]
@@ -53,20 +55,20 @@ async def test_an_unknown_price_is_counted_apart(database: Database) -> None:
 async def test_sums_by_everything(database: Database) -> None:
     await database.write(several, ME)
 
-    by_day = await usage.summary(database, ME, "day")
+    by_day = await database.read(lambda tx: usage.totals(tx, "day"), ME)
     assert [(one.key, one.answers) for one in by_day] == [("1970-01-02", 2), ("1970-01-01", 1)]
-    by_advisor = await usage.summary(database, ME, "advisor")
+    by_advisor = await database.read(lambda tx: usage.totals(tx, "advisor"), ME)
     assert [(one.key, one.cost) for one in by_advisor] == [("a2", 2**40), ("a1", 5)]
-    by_conversation = await usage.summary(database, ME, "conversation")
+    by_conversation = await database.read(lambda tx: usage.totals(tx, "conversation"), ME)
     assert [(one.key, one.unpriced) for one in by_conversation] == [("c1", 0), ("c2", 1)]
-    assert await usage.summary(database, ME, "model", conversation_id="c2") == [
+    assert await database.read(lambda tx: usage.totals(tx, "model", conversation_id="c2"), ME) == [
         Total("lab:y", 1, 100, 10, 0, 1, 1)
     ]
 
 
 async def test_nothing_spent(database: Database) -> None:
-    assert await usage.summary(database, ME) == [Total(None, 0, 0, 0, 0, 0, 0)]
-    assert await usage.summary(database, ME, "day") == []
+    assert await database.read(lambda tx: usage.totals(tx), ME) == [Total(None, 0, 0, 0, 0, 0, 0)]
+    assert await database.read(lambda tx: usage.totals(tx, "day"), ME) == []
     assert await database.read(lambda tx: usage.spent(tx, day="1970-01-01"), ME) == 0
 
 

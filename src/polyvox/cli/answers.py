@@ -11,10 +11,10 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polyvox.cli import words
-from polyvox.cli.lookup import People, Speaker
+from polyvox.cli.lookup import People
 from polyvox.cli.output import is_terminal, note, say_styled, write
 from polyvox.events import (
     AnswerCompleted,
@@ -28,23 +28,15 @@ from polyvox.events import (
 )
 from polyvox.interop.transcript import readable
 from polyvox.receive import printable
-from polyvox.values import Answer, AnswerState, Failure, Usage
+from polyvox.shapes import shape
+from polyvox.values import Answer
 
 
-@dataclass(slots=True, eq=False)
-class WatchedAnswer:
-    """One answer under way, or ended."""
+@dataclass(frozen=True, slots=True)
+class WatchedAnswer(Answer):
+    """One answer under way, or ended, in the colour of who gives it."""
 
-    speaker: Speaker
-    kind: str
-    round: int
-    state: AnswerState = "pending"
-    text: str = ""
-    thinking: str = ""
-    usage: Usage | None = None
-    model: str = ""
-    failure: Failure | None = None
-    excluded: bool = False
+    color: str = ""
 
     @property
     def ended(self) -> bool:
@@ -55,28 +47,26 @@ class WatchedAnswer:
     def title(self) -> str:
         """Who answers; in an exchange, in which round."""
         again = f" (round {self.round})" if self.kind == "exchange" else ""
-        return f"{self.speaker.name}{again}"
+        return f"{self.advisor_name}{again}"
 
-    def take(self, event: Event) -> None:
-        """Change as an event says."""
+    def after(self, event: Event) -> WatchedAnswer:
+        """The answer as an event changes it."""
         match event:
             case TextDelta():
-                self.state = "streaming"
-                self.text += printable(event.text)
+                return replace(self, state="streaming", text=self.text + printable(event.text))
             case ThinkingDelta():
-                self.state = "streaming"
-                self.thinking += printable(event.text)
+                thinking = self.thinking + printable(event.text)
+                return replace(self, state="streaming", thinking=thinking)
             case AnswerCompleted():
-                self.state, self.usage = "completed", event.usage
-                self.model = printable(event.model)
+                model = printable(event.model)
+                return replace(self, state="completed", usage=event.usage, model=model)
             case AnswerFailed():
-                self.state, self.failure = "failed", event.failure
+                return replace(self, state="failed", failure=event.failure)
             case AnswerStopped():
-                self.state, self.usage = "stopped", event.usage
+                return replace(self, state="stopped", usage=event.usage)
             case AnswerInterrupted():
-                self.state = "interrupted"
-            case _:
-                pass
+                return replace(self, state="interrupted")
+        return self
 
 
 class Board:
@@ -91,29 +81,24 @@ class Board:
         """Take an event in; those of other turns are none of its business."""
         if isinstance(event, AnswerStarted):
             if event.turn_id == self.turn_id:
-                who = self.people.get(event.advisor_id, event.name)
-                self.answers[event.answer_id] = WatchedAnswer(who, event.answer_kind, event.round)
+                who = (event.turn_id, event.advisor_id, event.name, event.answer_kind)
+                begun = Answer(event.answer_id, "", *who, state="pending", round=event.round)
+                self.answers[begun.id] = self._watched(begun)
         elif answer := self.answers.get(getattr(event, "answer_id", "")):
-            answer.take(event)
+            self.answers[answer.id] = answer.after(event)
 
     def settle(self, answers: Sequence[Answer], turn: Sequence[Answer]) -> None:
         """Put the answers as they are stored in place of what was seen on the way.
         `turn` is all answers of the turn."""
         self.answers = {
-            answer.id: WatchedAnswer(
-                self.people.get(answer.advisor_id, answer.advisor_name),
-                answer.kind,
-                answer.round,
-                answer.state,
-                printable(readable(answer, turn)),
-                printable(answer.thinking),
-                answer.usage,
-                printable(answer.model),
-                answer.failure,
-                answer.excluded,
-            )
+            answer.id: self._watched(replace(answer, text=readable(answer, turn)))
             for answer in answers
         }
+
+    def _watched(self, answer: Answer) -> WatchedAnswer:
+        who = self.people.get(answer.advisor_id, answer.advisor_name)
+        words = {name: printable(getattr(answer, name)) for name in ("text", "thinking", "model")}
+        return shape(WatchedAnswer, answer, advisor_name=who.name, color=who.color, **words)
 
     def groups(self) -> list[list[WatchedAnswer]]:
         """Answers that stand side by side: each round apart, the synthesis alone."""

@@ -84,7 +84,7 @@ def _group(
 
 def _one_line(answer: WatchedAnswer, width: int, waiting: str) -> Text:
     """An answer where there is no room for more: name, state, its newest words."""
-    line = Text(answer.speaker.name, f"bold {answer.speaker.color}", no_wrap=True)
+    line = Text(answer.advisor_name, f"bold {answer.color}", no_wrap=True)
     line += Text("  ") + _state(answer, waiting) + Text("  ")
     room = width - cell_len(line.plain)
     if room > 12:
@@ -113,12 +113,11 @@ def share(wanted: Sequence[int], room: int) -> list[int]:
 
 def _head(answer: WatchedAnswer, width: int, waiting: str) -> list[Text]:
     """Name and state in one line, and a rule under it."""
-    who = answer.speaker
     state = _state(answer, waiting)
-    name = Text(who.name, f"bold {who.color}", no_wrap=True)
+    name = Text(answer.advisor_name, f"bold {answer.color}", no_wrap=True)
     if answer.state == "completed" and answer.model:
         short = answer.model.partition(":")[2].rpartition("/")[2]
-        if cell_len(who.name) + cell_len(short) + cell_len(state.plain) + 5 <= width:
+        if cell_len(name.plain) + cell_len(short) + cell_len(state.plain) + 5 <= width:
             state = Text(f"{short} · ", "dim") + state
     room = width - cell_len(state.plain) - 2
     if room < 6:
@@ -126,7 +125,7 @@ def _head(answer: WatchedAnswer, width: int, waiting: str) -> list[Text]:
     name.truncate(room, overflow="ellipsis")
     gap = width - cell_len(name.plain) - cell_len(state.plain)
     line = name + Text(" " * gap) + state
-    return [line, Text("─" * width, who.color)]
+    return [line, Text("─" * width, answer.color)]
 
 
 def _state(answer: WatchedAnswer, waiting: str) -> Text:
@@ -242,7 +241,7 @@ def print_board(board: Board) -> None:
     """All of every answer, side by side where there is room."""
     if any(len(answer.text) > LONGEST for answer in board.answers.values()):
         for answer in board.answers.values():
-            say(f"{answer.speaker.name}\n\n{answer.text}\n")
+            say(f"{answer.advisor_name}\n\n{answer.text}\n")
         return
     screen = console()
     for line in draw(screen, board, screen.width):

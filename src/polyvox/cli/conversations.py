@@ -173,7 +173,7 @@ def print_transcript(seen: View, people: People, zone: str) -> None:
         board.settle([answer for answer in answers if answer.current], answers)
         _answers(board)
         for answer_id, watched in board.answers.items():
-            _dim(f"{watched.speaker.name}: answer {answer_id}")
+            _dim(f"{watched.advisor_name}: answer {answer_id}")
     spent = [answer for _, answers in seen.turns for answer in answers]
     say()
     _dim(total(spent))

@@ -3,8 +3,8 @@ also of those that were removed since."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from polyvox.app import Polyvox
 from polyvox.errors import Invalid, NotFound
@@ -73,46 +73,28 @@ def find_advisor(name: str, advisors: Sequence[Advisor]) -> Advisor | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Speaker:
-    """An advisor as answers name it."""
-
-    id: str
-    slug: str
-    name: str
-    color: str
-
-
 class People:
     """Everyone who ever answered."""
 
-    def __init__(self, known: dict[str, Speaker]) -> None:
+    def __init__(self, known: Mapping[str, Advisor]) -> None:
         self._known = known
 
     @classmethod
     async def of(cls, app: Polyvox, scope: Scope) -> People:
-        """Read the advisors of this user."""
+        """Read the advisors of this user, each with a colour that can be seen."""
         advisors = await app.database.read(everyone, scope)
-        known = {
-            advisor.id: Speaker(
-                advisor.id,
-                advisor.slug,
-                advisor.name,
-                legible(advisor.color or PALETTE[at % len(PALETTE)]),
-            )
-            for at, advisor in enumerate(advisors)
-        }
-        return cls(known)
+        colors = (a.color or PALETTE[at % len(PALETTE)] for at, a in enumerate(advisors))
+        drawn = zip(advisors, colors, strict=True)
+        return cls({a.id: replace(a, color=legible(color)) for a, color in drawn})
 
-    def get(self, advisor_id: str, name: str = "") -> Speaker:
-        """The speaker of that id, under the name it had at the time where one is given."""
-        speaker = self._known.get(advisor_id)
-        if speaker is None:
+    def get(self, advisor_id: str, name: str = "") -> Advisor:
+        """The advisor of that id, under the name it had at the time where one is given."""
+        advisor = self._known.get(advisor_id)
+        if advisor is None:
             own = {ASSISTANT_ID: "Assistant", SYNTHESIS_ID: "Synthesis"}.get(advisor_id, "")
             name = mended_name(name or own or advisor_id, LONGEST, "somebody")
-            return Speaker(advisor_id, advisor_id, name, GREY)
-        name = mended_name(name or speaker.name, LONGEST, speaker.slug)
-        return Speaker(speaker.id, speaker.slug, name, speaker.color)
+            return Advisor(advisor_id, advisor_id, name, "", color=GREY)
+        return replace(advisor, name=mended_name(name or advisor.name, LONGEST, advisor.slug))
 
 
 def legible(color: str) -> str:

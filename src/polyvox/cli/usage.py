@@ -14,7 +14,7 @@ from polyvox.cli.output import say_json, table
 from polyvox.cli.words import count, money, one_line
 from polyvox.shapes import UsageRow
 from polyvox.store import advisors, conversations
-from polyvox.store.usage import Total, summary
+from polyvox.store.usage import Total, totals
 
 By = Literal["day", "advisor", "model", "conversation"]
 
@@ -32,8 +32,9 @@ async def usage(
     What has no known price is counted apart, never as free.
     """
     chosen = (await find_conversation(app, conversation)).id if conversation else None
-    rows = await summary(app.database, SCOPE, by, conversation_id=chosen)
-    whole = (await summary(app.database, SCOPE, conversation_id=chosen))[0]
+    (whole,), rows = await app.database.read(
+        lambda tx: (totals(tx, None, chosen), totals(tx, by, chosen)), SCOPE
+    )
     names = await _names(app, by)
     if json:
         data = [_data(row, names) for row in rows]

@@ -34,7 +34,7 @@ MOST = 500
 NAME = 120
 DESCRIPTION = 20_000
 PROMPT = 100_000
-FIELDS = ("name", "slug", "description", "prompt", "model", "color", "voice", "active", "params")
+FIELDS = ("name", "slug", "description", "prompt", "model", "color", "voice", "params", "active")
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _PARAMS: dict[str, tuple[type, float, float]] = {
     "max_tokens": (int, 1, 1_000_000),
@@ -65,8 +65,24 @@ def read(path: Path) -> AdvisorFile:
     else:
         data = files.parse_yaml(text, str(path))
     if isinstance(data, Mapping) and isinstance(data.get("agents"), Mapping):
-        return _agents(port42.read(data, path))
-    return _ours(data, path)
+        rows, label = port42.read(data, path), ("slug", "name")
+    else:
+        rows, label = port42.Agents(_ours(data, path)), ("name", "slug")
+    advisors = []
+    for number, row in enumerate(rows.advisors, 1):
+        if not isinstance(row, Mapping):
+            rows.refused.append(f"number {number}: it is not a table")
+            continue
+        name = str(row.get(label[0]) or row.get(label[1]) or f"number {number}")[:80]
+        try:
+            advisors.append(checked(row))
+        except Invalid as error:
+            rows.refused.append(f"{name}: {error.message}")
+            continue
+        rows.notes += [
+            f"{name}: nothing here is called {key!r}; left out" for key in unknown_fields(row)
+        ]
+    return AdvisorFile(tuple(advisors), tuple(rows.refused), tuple(rows.notes), rows.window)
 
 
 def write(advisors: Sequence[Advisor]) -> str:
@@ -80,19 +96,7 @@ def _style(text: str) -> str | None:
     return "|" if "\n" in text else ">" if len(text) > 90 else None
 
 
-def _agents(agents: port42.Agents) -> AdvisorFile:
-    advisors, refused = [], []
-    for data in agents.advisors:
-        try:
-            advisors.append(checked(data))
-        except Invalid as error:
-            refused.append(f"{data.get('slug') or data.get('name')}: {error.message}")
-    return AdvisorFile(
-        tuple(advisors), (*agents.refused, *refused), tuple(agents.notes), agents.window
-    )
-
-
-def _ours(data: Any, path: Path) -> AdvisorFile:  # noqa: ANN401 - whatever the file holds
+def _ours(data: Any, path: Path) -> list[Any]:  # noqa: ANN401 - whatever the file holds
     rows = data
     if isinstance(data, Mapping):
         rows = data.get("advisors", [data])
@@ -103,21 +107,7 @@ def _ours(data: Any, path: Path) -> AdvisorFile:  # noqa: ANN401 - whatever the 
         )
     if len(rows) > MOST:
         raise Invalid(f"{path} holds {len(rows):,} advisors; {MOST} is the most.", "Split it.")
-    advisors, refused, notes = [], [], []
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, Mapping):
-            refused.append(f"number {number}: it is not a table")
-            continue
-        name = str(row.get("name") or row.get("slug") or f"number {number}")[:80]
-        try:
-            advisors.append(checked(row))
-        except Invalid as error:
-            refused.append(f"{name}: {error.message}")
-            continue
-        notes += [
-            f"{name}: nothing here is called {key!r}; left out" for key in unknown_fields(row)
-        ]
-    return AdvisorFile(tuple(advisors), tuple(refused), tuple(notes))
+    return rows
 
 
 # -- fields
@@ -174,19 +164,10 @@ def checked_params(data: object) -> Params:
 
 def as_data(advisor: Advisor) -> dict[str, Any]:
     """The inverse of `checked`: what is worth writing down of an advisor."""
-    params = {key: value for key, value in asdict(advisor.params).items() if value is not None}
-    data: dict[str, Any] = {
-        "name": advisor.name,
-        "slug": advisor.slug,
-        "description": advisor.description,
-        "prompt": advisor.prompt,
-        "model": advisor.model,
-        "color": advisor.color,
-        "voice": advisor.voice,
-        "params": params,
-    }
-    kept = {key: value for key, value in data.items() if value not in (None, "", {})}
-    return kept if advisor.active else {**kept, "active": False}
+    data = asdict(advisor)
+    params = {key: value for key, value in data["params"].items() if value is not None}
+    fields = {key: data[key] for key in FIELDS} | {"params": params}
+    return {key: value for key, value in fields.items() if value not in (None, "", {}, True)}
 
 
 def _enough(details: AdvisorDetails) -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 
 from polyvox.context.recipe import BUILT_IN
-from polyvox.context.synthesis import AttributedPoint, Disagreement, Synthesis
+from polyvox.context.synthesis import Synthesis
 from polyvox.errors import Invalid
 from polyvox.interop import advisor_file
 from polyvox.interop.report import Report, take
@@ -24,6 +25,8 @@ from polyvox.store import conversations as conversation_rows
 from polyvox.store import councils, receipts, search, sessions, versions
 from polyvox.store import turns as turn_rows
 from polyvox.store.database import Database, Tx
+from polyvox.store.receipts import StoredReceipt
+from polyvox.store.sessions import Session
 from polyvox.values import (
     ASSISTANT_ID,
     SYNTHESIS_ID,
@@ -38,25 +41,6 @@ from polyvox.values import (
 
 
 @dataclass(frozen=True, slots=True)
-class SessionLine:
-    """A session: a stretch of activity."""
-
-    id: str
-    started_at: int
-    last_user_at: int
-    ended_at: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptLine:
-    """A stored receipt."""
-
-    answer_id: str
-    base_id: str | None
-    data: str
-
-
-@dataclass(frozen=True, slots=True)
 class Whole:
     """All of it, in the order in which it came to be."""
 
@@ -66,13 +50,13 @@ class Whole:
     versions: tuple[PromptVersion, ...]
     """The texts with which the answers were given."""
     branches: tuple[Branch, ...]
-    sessions: tuple[SessionLine, ...]
+    sessions: tuple[Session, ...]
     turns: tuple[Turn, ...]
     body_hashes: dict[str, str]
     answers: dict[str, tuple[Answer, ...]]
     """By turn."""
     spans: dict[str, str]
-    receipts: tuple[ReceiptLine, ...]
+    receipts: tuple[StoredReceipt, ...]
 
     def path(self) -> list[Turn]:
         """The current branch, oldest first."""
@@ -108,18 +92,12 @@ def read_whole(tx: Tx, conversation_id: str) -> Whole:
             if version.id in used
         ),
         tuple(turn_rows.branches_of(tx, conversation_id)),
-        tuple(
-            SessionLine(session.id, session.started_at, session.last_user_at, session.ended_at)
-            for session in sessions.of_conversation(tx, conversation_id)
-        ),
+        tuple(sessions.of_conversation(tx, conversation_id)),
         turns,
         {turn.id: body_hash for turn, body_hash in rows},
         answers,
         receipts.spans_of(tx, conversation_id),
-        tuple(
-            ReceiptLine(receipt.answer_id, receipt.base_id, receipt.data)
-            for receipt in receipts.of_conversation(tx, conversation_id)
-        ),
+        tuple(receipts.of_conversation(tx, conversation_id)),
     )
 
 
@@ -179,9 +157,8 @@ def _rows(tx: Tx, whole: Whole, who: Mapping[str, str], texts: Mapping[str, str]
     conversation_id = whole.conversation.id
     for branch in whole.branches:
         turn_rows.BRANCHES.insert(tx, branch, conversation_id=conversation_id)
-    for line in whole.sessions:
-        times = (line.started_at, line.last_user_at, line.ended_at)
-        sessions.SESSIONS.insert(tx, sessions.Session(line.id, conversation_id, *times, None))
+    for session in whole.sessions:
+        sessions.SESSIONS.insert(tx, session)
     for turn in whole.turns:
         asked = tuple(who.get(advisor_id, advisor_id) for advisor_id in turn.asked)
         turn_rows.TURNS.insert(tx, replace(turn, asked=asked), body_hash=whole.body_hashes[turn.id])
@@ -255,7 +232,8 @@ def _texts(tx: Tx, whole: Whole, who: Mapping[str, str]) -> dict[str, str]:
 def _as_here(answer: Answer, who: Mapping[str, str], texts: Mapping[str, str]) -> Answer:
     points = answer.points
     if points is not None and who:
-        points = _renamed(points, who)
+        read = msgspec.to_builtins(msgspec.json.decode(points, type=Synthesis))
+        points = msgspec.json.encode(_renamed(read, who)).decode()
     return replace(
         answer,
         advisor_id=who.get(answer.advisor_id, answer.advisor_id),
@@ -264,21 +242,11 @@ def _as_here(answer: Answer, who: Mapping[str, str], texts: Mapping[str, str]) -
     )
 
 
-def _renamed(points: str, who: Mapping[str, str]) -> str:
+def _renamed(points: Any, who: Mapping[str, str]) -> Any:  # noqa: ANN401 - a part of a synthesis
     """A synthesis whose points name the advisors by their ids here."""
-    read = msgspec.json.decode(points, type=Synthesis)
-
-    def named(point: AttributedPoint) -> AttributedPoint:
-        return replace(
-            point, advisors=tuple(who.get(advisor_id, advisor_id) for advisor_id in point.advisors)
-        )
-
-    renamed = replace(
-        read,
-        points=tuple(named(point) for point in read.points),
-        disagreements=tuple(
-            Disagreement(question.text, tuple(named(side) for side in question.sides))
-            for question in read.disagreements
-        ),
-    )
-    return msgspec.json.encode(renamed).decode()
+    if isinstance(points, list | tuple):
+        return [_renamed(point, who) for point in points]
+    if not isinstance(points, dict):
+        return who.get(points, points)
+    keys = ("points", "disagreements", "sides", "advisors")
+    return points | {key: _renamed(points[key], who) for key in keys if key in points}

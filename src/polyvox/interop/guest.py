@@ -244,20 +244,9 @@ async def _collect(
 
 async def record(resources: Resources, scope: Scope, voices: Sequence[Voice]) -> None:
     """Note what the calls consumed."""
-    spent = [(voice, voice.usage) for voice in voices if voice.usage is not None]
-    if not spent:
-        return
-    now = resources.clock()
-
-    def write(tx: Tx) -> None:
-        for voice, used in spent:
-            usage.record(
-                tx,
-                usage=used,
-                model=voice.tried.model or voice.model,
-                advisor_id=voice.advisor_id,
-                at=now,
-                purpose=DOOR,
-            )
-
-    await resources.database.write(write, scope)
+    calls = [
+        (voice.advisor_id, voice.tried.model or voice.model, voice.usage)
+        for voice in voices
+        if voice.usage is not None
+    ]
+    await usage.note(resources.database, scope, resources.clock(), DOOR, calls)

@@ -21,8 +21,10 @@ from polyvox.context.receipt import read, read_history
 from polyvox.context.synthesis import Synthesis
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
-from polyvox.interop.conversation import ReceiptLine, SessionLine, Whole, as_ended
+from polyvox.interop.conversation import Whole, as_ended
 from polyvox.receive import escaped, mended_name
+from polyvox.store.receipts import StoredReceipt
+from polyvox.store.sessions import Session
 from polyvox.values import Advisor, Answer, Branch, Conversation, PromptVersion, Turn
 
 FORMAT = "polyvox-conversation"
@@ -43,9 +45,7 @@ T = TypeVar("T")
 
 def lines(whole: Whole) -> Iterator[str]:
     """The file, line by line."""
-    head = _data(whole.conversation)
-    del head["last_number"]  # the numbers of live events mean nothing elsewhere
-    yield _line("conversation", {"format": FORMAT, "version": VERSION, **head})
+    yield _line("conversation", {"format": FORMAT, "version": VERSION}, whole.conversation)
     for kind, things in (
         ("advisor", whole.advisors),
         ("version", whole.versions),
@@ -53,15 +53,15 @@ def lines(whole: Whole) -> Iterator[str]:
         ("session", whole.sessions),
     ):
         for thing in things:
-            yield _line(kind, _data(thing))
+            yield _line(kind, thing)
     for turn in whole.turns:
-        yield _line("turn", {**_data(turn), "body_hash": whole.body_hashes[turn.id]})
+        yield _line("turn", turn, {"body_hash": whole.body_hashes[turn.id]})
         for answer in whole.answers[turn.id]:
-            yield _line("answer", _data(answer))
+            yield _line("answer", answer)
     for name, text in whole.spans.items():
         yield _line("span", {"hash": name, "text": text})
     for receipt in whole.receipts:
-        yield _line("receipt", _data(receipt))
+        yield _line("receipt", receipt)
 
 
 def parse(text_lines: Iterable[str]) -> Whole:
@@ -95,7 +95,8 @@ def parse(text_lines: Iterable[str]) -> Whole:
 
 def _whole(head: dict[str, Any], things: dict[str, list[dict[str, Any]]]) -> Whole:
     def many(kind: str, of: type[T]) -> tuple[T, ...]:
-        return tuple(_thing(kind, data, of) for data in things.get(kind, ()))
+        known = _known(kind, head.get("id"))
+        return tuple(_thing(kind, {**data, **known}, of) for data in things.get(kind, ()))
 
     answers: dict[str, tuple[Answer, ...]] = {}
     for answer in many("answer", Answer):
@@ -104,7 +105,7 @@ def _whole(head: dict[str, Any], things: dict[str, list[dict[str, Any]]]) -> Who
     turns = tuple(
         replace(turn, state="completed") for turn in many("turn", Turn)
     )  # nothing of it is under way here
-    conversation = _thing("conversation", {**head, "last_number": 0}, Conversation)
+    (conversation,) = many("conversation", Conversation)
     return Whole(
         replace(conversation, title=mended_name(conversation.title, LONGEST_TITLE)),
         tuple(
@@ -115,22 +116,33 @@ def _whole(head: dict[str, Any], things: dict[str, list[dict[str, Any]]]) -> Who
         ),
         many("version", PromptVersion),
         many("branch", Branch),
-        many("session", SessionLine),
+        many("session", Session),
         turns,
         {str(data.get("id")): str(data.get("body_hash", "")) for data in things.get("turn", ())},
         answers | {turn.id: answers.get(turn.id, ()) for turn in turns},
         {str(data.get("hash")): str(data.get("text")) for data in things.get("span", ())},
-        many("receipt", ReceiptLine),
+        many("receipt", StoredReceipt),
     )
 
 
-def _data(thing: object) -> dict[str, Any]:
-    data: dict[str, Any] = msgspec.to_builtins(thing)
-    return data
+def _known(kind: str, conversation_id: object) -> dict[str, object]:
+    """Fields that no line has: the conversation is the file's, and the numbers of live events and
+    who ended a session mean nothing elsewhere."""
+    fields: dict[str, dict[str, object]] = {
+        "conversation": {"last_number": 0},
+        "session": {"conversation_id": conversation_id, "ended_by": None},
+        "receipt": {"conversation_id": conversation_id},
+    }
+    return fields.get(kind, {})
 
 
-def _line(kind: str, data: dict[str, Any]) -> str:
-    return escaped(msgspec.json.encode({"type": kind, **data}).decode())
+def _line(kind: str, *parts: object) -> str:
+    data = {"type": kind}
+    for part in parts:
+        data |= msgspec.to_builtins(part)
+    for name in _known(kind, None):
+        del data[name]
+    return escaped(msgspec.json.encode(data).decode())
 
 
 def _decoded(line: str, number: int) -> dict[str, Any]:
@@ -233,7 +245,7 @@ def _before(older: Branch, branch: Branch) -> bool:
     return (older.created_at, older.id) < (branch.created_at, branch.id)
 
 
-def _check_receipts(receipts: Iterable[ReceiptLine], answers: set[str]) -> None:
+def _check_receipts(receipts: Iterable[StoredReceipt], answers: set[str]) -> None:
     kept = {receipt.answer_id: receipt for receipt in receipts}
     sound: set[str] = set()
     for receipt in kept.values():

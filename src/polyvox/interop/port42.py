@@ -45,9 +45,9 @@ Table = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Agents:
-    """The contents of a file of agents."""
+    """The contents of a file of agents: advisors as rows that nobody has checked yet."""
 
-    advisors: list[dict[str, Any]] = field(default_factory=list)
+    advisors: list[Any] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     window: dict[str, int] = field(default_factory=dict)

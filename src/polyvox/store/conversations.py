@@ -8,13 +8,12 @@ from typing import TypedDict, Unpack
 
 import msgspec
 
-from polyvox.errors import NotFound
 from polyvox.ids import new_id
 from polyvox.store import councils, search
 from polyvox.store.database import Tx
 from polyvox.store.pages import Page, page_of, place_in
 from polyvox.store.scrub import scrub
-from polyvox.store.table import Table, Verbs, reading, writing
+from polyvox.store.table import Table, Verbs, known, reading, writing
 from polyvox.values import Conversation, Recall, Scope
 
 CONVERSATIONS = Table("conversations", Conversation)
@@ -56,13 +55,8 @@ def find(tx: Tx, conversation_id: str) -> Conversation | None:
 
 def get(tx: Tx, conversation_id: str) -> Conversation:
     """One conversation, or NotFound."""
-    conversation = find(tx, conversation_id)
-    if conversation is None:
-        raise NotFound(
-            f"There is no conversation {conversation_id}.",
-            "The list of conversations has the ids of all there are.",
-        )
-    return conversation
+    hint = "The list of conversations has the ids of all there are."
+    return known(find(tx, conversation_id), f"There is no conversation {conversation_id}.", hint)
 
 
 def recall_of(tx: Tx, conversation_id: str) -> Recall:

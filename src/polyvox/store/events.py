@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from polyvox.errors import NotFound
 from polyvox.events import (
     AnswerStarted,
     ConversationChanged,
@@ -27,6 +26,7 @@ from polyvox.events import (
     restored,
 )
 from polyvox.store.database import Tx
+from polyvox.store.table import known
 
 EXACT_ROWS = 64
 """The most folded rows that are replayed one by one; more are condensed to one per answer."""
@@ -64,9 +64,8 @@ def append(tx: Tx, conversation_id: str, events: Sequence[Event], now: int) -> l
         " WHERE user_id = ? AND id = ? RETURNING last_number",
         (len(events), int(spoken), now, tx.user, conversation_id),
     )
-    if row is None:
-        raise NotFound(f"There is no conversation {conversation_id}.")
-    number = int(row[0]) - len(events)
+    (last,) = known(row, f"There is no conversation {conversation_id}.")
+    number = last - len(events)
     numbered = [Numbered(number + i, event) for i, event in enumerate(events, 1)]
     tx.many(
         "INSERT INTO events (user_id, conversation_id, number, kind, turn_id, answer_id, data,"
@@ -146,9 +145,8 @@ def since(tx: Tx, conversation_id: str, after: int) -> LogPage:
         "SELECT last_number FROM conversations WHERE user_id = ? AND id = ?",
         (tx.user, conversation_id),
     )
-    if row is None:
-        raise NotFound(f"There is no conversation {conversation_id}.")
-    upto = min(int(row[0]), after + PAGE)
+    (newest,) = known(row, f"There is no conversation {conversation_id}.")
+    upto = min(newest, after + PAGE)
     ranges = [
         EventRange(number, number, restored(kind, data, answer_id, start))
         for number, kind, answer_id, data, start in tx.all(
@@ -164,7 +162,7 @@ def since(tx: Tx, conversation_id: str, after: int) -> LogPage:
     )
     ranges += _unfolded(folded, after, upto)
     ranges.sort(key=lambda item: item.last)
-    return LogPage(ranges, upto, upto < int(row[0]))
+    return LogPage(ranges, upto, upto < newest)
 
 
 def _unfolded(

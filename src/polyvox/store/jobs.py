@@ -11,22 +11,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from polyvox.errors import Conflict, NotFound
-from polyvox.store.database import Row, Tx
+from polyvox.errors import Conflict
+from polyvox.store.database import Tx
+from polyvox.store.table import Table, known
 from polyvox.values import Scope
 
 JobState = Literal["pending", "running", "done", "failed"]
-_JOB = (
-    "user_id, id, kind, subject, state, attempts, due_at, runner_id, failure, created_at,"
-    " updated_at"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """One piece of background work."""
 
-    scope: Scope
+    user_id: str
     id: str
     kind: str
     subject: str
@@ -39,6 +36,14 @@ class Job:
     """The reason its last attempt failed."""
     created_at: int
     updated_at: int
+
+    @property
+    def scope(self) -> Scope:
+        """The user as a value."""
+        return Scope(self.user_id)
+
+
+JOBS = Table("jobs", Job)
 
 
 def enqueue(tx: Tx, kind: str, subject: str, now: int, *, due_at: int | None = None) -> bool:
@@ -83,8 +88,8 @@ def claim(tx: Tx, kinds: Iterable[str], runner_id: str, now: int) -> Job | None:
     marks = ", ".join("?" * len(wanted))
     lock = " FOR UPDATE SKIP LOCKED" if tx.dialect == "postgresql" else ""
     row = tx.one(
-        f"SELECT {_JOB} FROM jobs WHERE state = 'pending' AND due_at <= ? AND kind IN ({marks})"
-        f" ORDER BY due_at, id LIMIT 1{lock}",
+        "SELECT user_id, id FROM jobs WHERE state = 'pending' AND due_at <= ?"
+        f" AND kind IN ({marks}) ORDER BY due_at, id LIMIT 1{lock}",
         (now, *wanted),
     )
     return None if row is None else _claimed(tx.of(Scope(row[0])), row[1], runner_id, now)
@@ -151,7 +156,7 @@ def _settle(
 ) -> None:
     """Write a job's outcome; only its holder may. A job that was enqueued again meanwhile waits
     again, with all its attempts."""
-    mine = (job.scope.user, job.id, runner_id)
+    mine = (job.user_id, job.id, runner_id)
     tx.run(
         "UPDATE jobs SET state = 'pending', attempts = 0, due_at = ?, failure = ?, again = 0,"
         " runner_id = NULL, updated_at = ?"
@@ -170,7 +175,7 @@ def release(tx: Tx, job: Job, runner_id: str, now: int) -> None:
     tx.run(
         "UPDATE jobs SET state = 'pending', runner_id = NULL, updated_at = ?"
         " WHERE user_id = ? AND id = ? AND state = 'running' AND runner_id = ?",
-        (now, job.scope.user, job.id, runner_id),
+        (now, job.user_id, job.id, runner_id),
     )
 
 
@@ -193,10 +198,8 @@ def holders(tx: Tx) -> set[str]:
 
 def get(tx: Tx, job_id: str) -> Job:
     """One job."""
-    row = tx.one(f"SELECT {_JOB} FROM jobs WHERE user_id = ? AND id = ?", (tx.user, job_id))
-    if row is None:
-        raise NotFound(f"There is no job {job_id}.", "`polyvox jobs` lists them.")
-    return _job(row)
+    job = JOBS.one(tx, "AND id = ?", job_id)
+    return known(job, f"There is no job {job_id}.", "`polyvox jobs` lists them.")
 
 
 def list_jobs(
@@ -209,12 +212,13 @@ def list_jobs(
     wanted = tuple(states)
     about = None if subjects is None else tuple(subjects)
     only = "" if about is None else f" AND subject IN ({', '.join('?' * len(about))})"
-    rows = tx.all(
-        f"SELECT {_JOB} FROM jobs WHERE user_id = ? AND state IN ({', '.join('?' * len(wanted))})"
-        f"{only} ORDER BY due_at, id LIMIT ?",
-        (tx.user, *wanted, *(about or ()), limit),
+    return JOBS.all(
+        tx,
+        f"AND state IN ({', '.join('?' * len(wanted))}){only} ORDER BY due_at, id LIMIT ?",
+        *wanted,
+        *(about or ()),
+        limit,
     )
-    return [_job(row) for row in rows]
 
 
 def counts(tx: Tx) -> dict[str, int]:
@@ -262,7 +266,3 @@ def mark_done(tx: Tx, kind: str, now: int) -> None:
 def delete_about(tx: Tx, subject: str) -> None:
     """Delete the jobs about a subject."""
     tx.run("DELETE FROM jobs WHERE user_id = ? AND subject = ?", (tx.user, subject))
-
-
-def _job(row: Row) -> Job:
-    return Job(Scope(row[0]), *row[1:])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from polyvox.errors import NotFound
 from polyvox.store.database import Tx
-from polyvox.store.table import Table, rows_in
+from polyvox.store.table import Table, known, rows_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +56,8 @@ def find(tx: Tx, answer_id: str) -> StoredReceipt | None:
 
 def get(tx: Tx, answer_id: str) -> StoredReceipt:
     """One receipt, or NotFound."""
-    receipt = find(tx, answer_id)
-    if receipt is None:
-        raise NotFound(
-            f"There is no receipt for the answer {answer_id}.",
-            "Nothing was compiled for it: it ended before its model could be asked.",
-        )
-    return receipt
+    hint = "Nothing was compiled for it: it ended before its model could be asked."
+    return known(find(tx, answer_id), f"There is no receipt for the answer {answer_id}.", hint)
 
 
 def chain(tx: Tx, answer_id: str) -> dict[str, str]:

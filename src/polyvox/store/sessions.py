@@ -10,11 +10,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from polyvox.errors import NotFound
 from polyvox.ids import new_id
 from polyvox.store import jobs
 from polyvox.store.database import Tx, Value
-from polyvox.store.table import Table
+from polyvox.store.table import Table, known
 from polyvox.values import Scope
 
 INGEST = "ingest"
@@ -83,13 +82,9 @@ def close(tx: Tx, session: Session, by: EndedBy, now: int) -> bool:
 
 def get(tx: Tx, session_id: str) -> Session:
     """One session."""
+    words = f"There is no session {session_id}." if session_id else "A session's id is needed."
     session = SESSIONS.one(tx, "AND id = ?", session_id)
-    if session is None:
-        raise NotFound(
-            f"There is no session {session_id}." if session_id else "A session's id is needed.",
-            "`polyvox sessions list` shows them.",
-        )
-    return session
+    return known(session, words, "`polyvox sessions list` shows them.")
 
 
 def counted(tx: Tx, session_id: str) -> tuple[Session, int]:

@@ -25,6 +25,7 @@ from typing import (
 
 import msgspec
 
+from polyvox.errors import NotFound
 from polyvox.ids import Clock, system_clock
 from polyvox.store.database import Database, Row, Tx, Value
 from polyvox.values import Scope
@@ -128,6 +129,13 @@ class Table(Generic[T]):
             else:
                 row[name] = self._encoders[name](field)
         return row
+
+
+def known(value: T | None, message: str, hint: str = "") -> T:
+    """The value, or NotFound with these words where there is none."""
+    if value is None:
+        raise NotFound(message, hint)
+    return value
 
 
 def rows_in(tx: Tx, sql: str, keys: Iterable[str], rest: str = "") -> list[Row]:

@@ -106,7 +106,7 @@ def read_threads(
     tx: Tx, turn: Turn, reach: Reach, needs: Sequence[Need], slugs: Mapping[str, str]
 ) -> list[Thread]:
     """Each advisor's thread for a turn. `slugs` names every advisor for the visibility rules."""
-    segments = path(tx, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
+    segments = _before(tx, turn)
     walk = _ThreadWalk(size={need.advisor.id: 0 for need in needs})
     session = turn.session_id if reach.session_only else None
     whole = reach.whole_threads
@@ -289,7 +289,7 @@ def quotable_answers(
 def count_answers(tx: Tx, turn: Turn, advisor_id: str, enough: int | None = None) -> int:
     """Count an advisor's answers in its thread before a turn, without exchange rounds, up to
     `enough`."""
-    segments = path(tx, turn.branch_id, turn.depth - 1) if turn.depth > 1 else []
+    segments = _before(tx, turn)
     return _count(tx, turn, segments, enough, advisor_id, "'advisor'")
 
 

@@ -14,7 +14,7 @@ from polyvox.events import AnswerStarted, ConversationChanged, Event, TurnStarte
 from polyvox.ids import new_id
 from polyvox.store import search, summaries
 from polyvox.store.database import Tx
-from polyvox.store.table import Table, rows_in
+from polyvox.store.table import Table, known, rows_in
 from polyvox.values import (
     Advisor,
     Answer,
@@ -78,20 +78,14 @@ class Begun:
 
 def get_turn(tx: Tx, turn_id: str) -> Turn:
     """One turn, or NotFound."""
-    turn = TURNS.one(tx, "AND id = ?", turn_id)
-    if turn is None:
-        raise NotFound(
-            f"There is no turn {turn_id}.", "`polyvox conversations show last --json` has the ids."
-        )
-    return turn
+    hint = "`polyvox conversations show last --json` has the ids."
+    return known(TURNS.one(tx, "AND id = ?", turn_id), f"There is no turn {turn_id}.", hint)
 
 
 def turn_of_message(tx: Tx, message_id: str) -> Turn:
     """The turn that a user message opened, or NotFound."""
     turn = TURNS.one(tx, "AND message_id = ?", message_id)
-    if turn is None:
-        raise NotFound(f"There is no message {message_id}.")
-    return turn
+    return known(turn, f"There is no message {message_id}.")
 
 
 def tip(tx: Tx, conversation_id: str, branch_id: str) -> Turn | None:
@@ -164,12 +158,8 @@ def tips(tx: Tx, turn_ids: Iterable[str]) -> dict[str, str]:
 
 def get_answer(tx: Tx, answer_id: str) -> Answer:
     """One answer, or NotFound."""
-    answer = ANSWERS.one(tx, "AND id = ?", answer_id)
-    if answer is None:
-        raise NotFound(
-            f"There is no answer {answer_id}.", "`polyvox conversations show last` has the ids."
-        )
-    return answer
+    hint = "`polyvox conversations show last` has the ids."
+    return known(ANSWERS.one(tx, "AND id = ?", answer_id), f"There is no answer {answer_id}.", hint)
 
 
 def answers_of(tx: Tx, turn_id: str) -> list[Answer]:
@@ -236,9 +226,7 @@ def lock(tx: Tx, conversation_id: str) -> Held:
         f"SELECT head_id, title FROM conversations WHERE user_id = ? AND id = ?{lock}",
         (tx.user, conversation_id),
     )
-    if row is None:
-        raise NotFound(f"There is no conversation {conversation_id}.")
-    return Held(conversation_id, *row)
+    return Held(conversation_id, *known(row, f"There is no conversation {conversation_id}."))
 
 
 def place(tx: Tx, held: Held, edits: str | None, limit: int, now: int) -> TurnPlace:

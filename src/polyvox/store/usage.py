@@ -6,17 +6,20 @@ Invariant: an unknown price is never summed as 0. It is left out of `cost` and c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from polyvox.errors import CapReached
+from polyvox.errors import CapReached, StoreError
 from polyvox.events import NANO
 from polyvox.ids import new_id
 from polyvox.settings import Limits
 from polyvox.store.database import Database, Tx, Value
 from polyvox.values import Scope, Usage
+
+log = logging.getLogger("polyvox.store")
 
 Group = Literal["conversation", "advisor", "model", "day"]
 _KEYS: dict[Group, str] = {
@@ -78,6 +81,27 @@ def record(
     )
 
 
+async def note(
+    database: Database,
+    scope: Scope,
+    now: int,
+    purpose: str,
+    calls: Sequence[tuple[str, str, Usage]],
+) -> None:
+    """Store what calls (advisor, model, usage) consumed that belong to no answer. Their words are
+    there by now and shall not be lost for their bill: a failure is only logged."""
+
+    def write(tx: Tx) -> None:
+        for who, model, spent in calls:
+            record(tx, usage=spent, model=model, advisor_id=who, at=now, purpose=purpose)
+
+    try:
+        if calls:
+            await database.write(write, scope)
+    except StoreError as error:
+        log.warning("usage not recorded: %s", error.message)
+
+
 def day_of(at: int) -> str:
     """The UTC day of a time."""
     return datetime.fromtimestamp(at // 1_000_000, UTC).date().isoformat()
@@ -99,12 +123,7 @@ def spent(
     return int(row[0]) if row is not None else 0
 
 
-def totals(
-    tx: Tx,
-    by: Group | None = None,
-    *,
-    conversation_id: str | None = None,
-) -> list[Total]:
+def totals(tx: Tx, by: Group | None = None, conversation_id: str | None = None) -> list[Total]:
     """Sums of each conversation, advisor, model or day (days newest first, the rest dearest
     first); without `by` one sum of everything."""
     where, params = _where(tx.scope, conversation_id, None)
@@ -120,17 +139,6 @@ def totals(
         params,
     )
     return [Total(row[0], *(int(number) for number in row[1:])) for row in rows]
-
-
-async def summary(
-    database: Database,
-    scope: Scope,
-    by: Group | None = None,
-    *,
-    conversation_id: str | None = None,
-) -> list[Total]:
-    """`totals` in a transaction of its own."""
-    return await database.read(lambda tx: totals(tx, by, conversation_id=conversation_id), scope)
 
 
 def _where(
@@ -151,24 +159,16 @@ def _where(
 def check_caps(tx: Tx, limits: Limits, conversation_id: str, turn_id: str | None, now: int) -> None:
     """Raise CapReached when a cap of the user's own is used up. Answers already in flight are let
     through, so concurrent turns can overshoot by at most those."""
-    day = day_of(now)
-    caps: tuple[tuple[str, float | None, Callable[[], int]], ...] = (
-        (
-            "cost_per_turn",
-            limits.cost_per_turn if turn_id else None,
-            lambda: spent(tx, turn_id=turn_id),
-        ),
-        (
-            "cost_per_conversation",
-            limits.cost_per_conversation,
-            lambda: spent(tx, conversation_id=conversation_id),
-        ),
-        ("cost_per_day", limits.cost_per_day, lambda: spent(tx, day=day)),
-    )
-    for name, cap, spend in caps:
-        if cap is None:
+    spending: dict[str, dict[str, str | None]] = {
+        "cost_per_turn": {"turn_id": turn_id},
+        "cost_per_conversation": {"conversation_id": conversation_id},
+        "cost_per_day": {"day": day_of(now)},
+    }
+    for name, where in spending.items():
+        cap: float | None = getattr(limits, name)
+        if cap is None or (name == "cost_per_turn" and not turn_id):
             continue
-        cost = spend()
+        cost = spent(tx, **where)
         if cost >= cap * NANO:
             raise CapReached(
                 f"The cap limits.{name} of {cap:g} USD is reached: {cost / NANO:.4f} USD spent.",

@@ -6,10 +6,9 @@ removed, because answers and receipts refer to it.
 
 from __future__ import annotations
 
-from polyvox.errors import NotFound
 from polyvox.ids import content_hash
 from polyvox.store.database import Tx
-from polyvox.store.table import Table
+from polyvox.store.table import Table, known
 from polyvox.values import Advisor, PromptVersion
 
 VERSIONS = Table("prompt_versions", PromptVersion)
@@ -18,9 +17,7 @@ VERSIONS = Table("prompt_versions", PromptVersion)
 def get(tx: Tx, version_id: str) -> PromptVersion:
     """One version by its id, or NotFound."""
     version = VERSIONS.one(tx, "AND id = ?", version_id)
-    if version is None:
-        raise NotFound(f"There is no prompt version {version_id}.")
-    return version
+    return known(version, f"There is no prompt version {version_id}.")
 
 
 def list_all(tx: Tx, advisor_id: str) -> list[PromptVersion]:

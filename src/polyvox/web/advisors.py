@@ -74,10 +74,7 @@ class SuggestBody(Body):
 
 
 def _details(body: AdvisorPatch) -> dict[str, Any]:
-    """The fields that the body sets; null means "none" where a field can be empty, else nothing."""
-    values = body.model_dump(exclude_unset=True, exclude={"params"})
-    nullable = {"prompt", "model", "voice"}
-    details = {key: value for key, value in values.items() if value is not None or key in nullable}
+    details = body.given("prompt", "model", "voice")
     if "params" in body.model_fields_set:
         details["params"] = (body.params or ParamsBody()).value()
     return details

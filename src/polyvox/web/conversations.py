@@ -161,10 +161,8 @@ async def update_conversation(
     app: App, who: Who, conversation: Key, body: ConversationPatch
 ) -> ConversationOut:
     """Rename it, change its advisors (also while it goes on), or move its head to a branch."""
-    values = body.model_dump(exclude_unset=True)
-    head = values.pop("head", None)
-    nullable = {"advisors", "council"}
-    details = {key: value for key, value in values.items() if value is not None or key in nullable}
+    details = body.given("advisors", "council")
+    head = details.pop("head", None)
     return ConversationOut.of(
         await app.change_conversation(who, conversation, cast("ConversationDetails", details), head)
     )

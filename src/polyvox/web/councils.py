@@ -52,7 +52,7 @@ async def get_council(app: App, who: Who, council: Key) -> Council:
 @router.patch("/api/councils/{council}", responses=responses(409))
 async def update_council(app: App, who: Who, council: Key, body: CouncilPatch) -> Council:
     """Change a council."""
-    return await app.councils.update(who, council, **body.model_dump(exclude_none=True))
+    return await app.councils.update(who, council, **body.given())
 
 
 @router.delete("/api/councils/{council}", status_code=204)

@@ -8,7 +8,6 @@ first word or in the middle, the calls made for it are closed at once, and what 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from polyvox.app import Polyvox
-from polyvox.errors import Invalid, NotFound, PolyvoxError, StoreError
+from polyvox.errors import Invalid, NotFound, PolyvoxError
 from polyvox.interop import guest
 from polyvox.interop.guest import Voice
 from polyvox.values import Scope, Usage
@@ -32,7 +31,6 @@ from polyvox.web.openai_format import ChatBody, ChunkFrame, Completion, ModelCar
 from polyvox.web.openapi import CHUNKS, Router
 from polyvox.web.stream import HEAD, disconnected
 
-log = logging.getLogger("polyvox.web")
 router = Router("openai")
 SAY_JSON = "Send the header Content-Type: application/json."
 
@@ -184,14 +182,9 @@ class Spoken(Response):
         """Store, once, what was used: before the end is told, so that whoever asks again at once
         meets a cap that counts it."""
         if self._noting is None:
-            self._noting = asyncio.create_task(self._record())
+            noting = guest.record(self._app.resources, self._who, self._voices)
+            self._noting = asyncio.create_task(noting)
         await asyncio.shield(self._noting)
-
-    async def _record(self) -> None:
-        try:
-            await guest.record(self._app.resources, self._who, self._voices)
-        except StoreError as error:  # the answer is there; it shall not be lost for its bill
-            log.warning("usage not recorded: %s", error.message)
 
     def _finish(self) -> str:
         return "length" if any(voice.finish == "length" for voice in self._voices) else "stop"

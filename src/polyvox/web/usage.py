@@ -30,6 +30,7 @@ async def get_usage(
     conversation: Id | None = None,
 ) -> UsageTotals:
     """Tokens and cost by day, advisor, model or conversation."""
-    rows = await usage.summary(app.database, who, by, conversation_id=conversation)
-    total = await usage.summary(app.database, who, conversation_id=conversation)
-    return UsageTotals(UsageRow.of(total[0]), [UsageRow.of(row) for row in rows])
+    (total,), rows = await app.database.read(
+        lambda tx: (usage.totals(tx, None, conversation), usage.totals(tx, by, conversation)), who
+    )
+    return UsageTotals(UsageRow.of(total), [UsageRow.of(row) for row in rows])

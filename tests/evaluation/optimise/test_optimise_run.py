@@ -91,7 +91,7 @@ async def test_what_the_rewriter_sees_is_data_and_no_more_than_it_needs(room: Ro
 async def test_what_is_spent_is_noted_under_its_own_name(room: Room) -> None:
     shop = await open_workshop(room)
     one = (await shop.run()).optimisation
-    totals = await usage.summary(room.polyvox.database, ME, "advisor")
+    totals = await room.polyvox.database.read(lambda tx: usage.totals(tx, "advisor"), ME)
     mine = next(total for total in totals if total.key == "optimisation")
     assert mine.answers == one.calls == shop.calls()
     assert one.unpriced == one.calls
