@@ -17,12 +17,12 @@ from tests.evaluation.optimise.simulate import (
 )
 
 from polyvox.errors import ModelError, Unavailable
+from polyvox.evaluation.judge_prompt import Subject
 from polyvox.evaluation.optimise.result import OptimisationResult
 from polyvox.evaluation.optimise.rewrite import Ask, Proposal
-from polyvox.evaluation.optimise.score import Hurdle, Scorer
-from polyvox.evaluation.optimise.search import optimise
+from polyvox.evaluation.optimise.search import Hurdle, Scorer, optimise
 from polyvox.evaluation.optimise.values import OptimisationPlan, Outage, PromptAttempt, Stage
-from polyvox.evaluation.replay import Prompt, Sample
+from polyvox.evaluation.replay import JudgedText, Prompt
 from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.evaluation.tables.verdicts import Judged
 
@@ -145,10 +145,10 @@ async def test_a_guard_that_fails_only_in_the_confirmation_is_a_regression() -> 
 
     class Fooled(SimulatedBench):
         async def judge(
-            self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+            self, about: JudgedText, assertions: Sequence[Assertion], repeat: int
         ) -> list[Judged]:
-            found = await super().judge(sample, assertions, repeat)
-            fresh = repeat >= 100 and sample.text != ORIGINAL.text
+            found = await super().judge(about, assertions, repeat)
+            fresh = repeat >= 100 and about.text != Subject("", ORIGINAL.text)
             return [
                 replace(one, outcome="fail" if fresh else "pass")
                 if one.assertion_id.startswith("g")
@@ -166,9 +166,9 @@ async def test_a_guard_that_fails_only_in_the_confirmation_is_a_regression() -> 
 async def test_a_case_that_cannot_be_judged_is_left_out() -> None:
     class Puzzled(SimulatedBench):
         async def judge(
-            self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+            self, about: JudgedText, assertions: Sequence[Assertion], repeat: int
         ) -> list[Judged]:
-            found = await super().judge(sample, assertions, repeat)
+            found = await super().judge(about, assertions, repeat)
             return [
                 replace(one, outcome="error") if one.assertion_id == "a1" else one for one in found
             ]
@@ -206,18 +206,18 @@ async def test_only_so_many_answers_are_under_way() -> None:
         here = 0
         most = 0
 
-        async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+        async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> JudgedText:
             self.here += 1
             self.most = max(self.most, self.here)
             await asyncio.sleep(0)
             return await super().sample(prompt, context_hash, repeat)
 
         async def judge(
-            self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+            self, about: JudgedText, assertions: Sequence[Assertion], repeat: int
         ) -> list[Judged]:
             await asyncio.sleep(0)
             self.here -= 1
-            return await super().judge(sample, assertions, repeat)
+            return await super().judge(about, assertions, repeat)
 
     bench = Counting(changed(0.0, 1.0), 1)
     await run(bench, replace(simulated_plan(9), parallel=3))
@@ -236,7 +236,7 @@ async def test_a_cancelled_run_leaves_nothing_running() -> None:
         stuck = asyncio.Event()
         ended = 0
 
-        async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+        async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> JudgedText:
             if prompt.text == ORIGINAL.text:
                 return await super().sample(prompt, context_hash, repeat)
             self.stuck.set()
