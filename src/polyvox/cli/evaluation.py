@@ -20,7 +20,7 @@ from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import note, print_list, say, say_json, table
 from polyvox.cli.progress import Bar, Run, follow
 from polyvox.cli.run import run
-from polyvox.cli.words import NANO, count, money, one_line
+from polyvox.cli.words import count, one_line, usd
 from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation import report as reports
 from polyvox.evaluation.plan import EvaluationRequest
@@ -221,7 +221,7 @@ def _show(report: EvaluationOut) -> None:
 
 
 def _cost(report: EvaluationOut) -> str:
-    known = money(None if report.cost is None else round(report.cost * NANO))
+    known = usd(report.cost)
     partly = report.cost is not None and report.unpriced
     return f"{known} and {report.unpriced} without a known price" if partly else known
 

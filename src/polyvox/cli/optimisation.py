@@ -13,7 +13,7 @@ from polyvox.app import Polyvox
 from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import note, say, say_json, table
 from polyvox.cli.progress import Bar, Run, follow
-from polyvox.cli.words import NANO, count, money
+from polyvox.cli.words import count, money, usd
 from polyvox.errors import Invalid
 from polyvox.evaluation.optimise.plan import OptimisationRequest
 from polyvox.evaluation.optimise.run import Verb
@@ -97,7 +97,7 @@ async def _estimate(app: Polyvox, wish: OptimisationRequest, *, json: bool) -> i
     say(f"{planned.advisor_name}: {many}, {count(planned.iterations, 'iteration')}")
     say(f"judge {planned.judge or 'none'}, rewriter {planned.optimizer}")
     calls, cost = planned.estimate.most_calls, planned.estimate.most_cost
-    say(f"at most {count(calls, 'call')} and {_usd(cost)} if it goes all the way")
+    say(f"at most {count(calls, 'call')} and {usd(cost)} if it goes all the way")
     return 0
 
 
@@ -166,7 +166,7 @@ def _show(detail: OptimizationDetail) -> None:
     for line in detail.diff:
         say(f"{marks[line.kind]} {line.text}")
     message = detail.message if detail.state == "finished" else f"{detail.state}: {detail.message}"
-    say(f"{message} ({count(detail.calls, 'call')}, {_usd(detail.cost)}, run {detail.id})")
+    say(f"{message} ({count(detail.calls, 'call')}, {usd(detail.cost)}, run {detail.id})")
 
 
 async def _decide(app: Polyvox, wanted: str, *, force: bool, json: bool) -> int:
@@ -179,7 +179,3 @@ async def _decide(app: Polyvox, wanted: str, *, force: bool, json: bool) -> int:
     else:
         say(f"{decided.advisor_name}: {decided.decision}")
     return 0
-
-
-def _usd(cost: float | None) -> str:
-    return money(None if cost is None else round(cost * NANO))

@@ -20,9 +20,7 @@ from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.evaluation.tables.verdicts import Judged
 from polyvox.models.base import Request
 from polyvox.models.providers import EMBEDDED
-from polyvox.models.registry import Models
 from polyvox.resources import Resources
-from polyvox.settings import Settings
 from polyvox.values import Scope
 
 log = logging.getLogger("polyvox.evaluation")
@@ -37,10 +35,11 @@ AGAIN = 1_000
 """Repeats from here on are a fail's confirmation."""
 
 
-def judge_model(settings: Settings, models: Models) -> str | None:
+def judge_model(resources: Resources) -> str | None:
     """The judge: the model that is set, a small cloud model with a key for it, the default one;
     None where there is only the embedded one."""
-    named = settings.models.judge
+    models = resources.models
+    named = resources.settings.models.judge
     if not named:
         named = GEMINI if models.has_key("gemini") else models.default
     return None if named == EMBEDDED else named
@@ -61,7 +60,7 @@ async def ask_judge(
 ) -> ModelReply | None:
     """Ask the judge's model (or a named one) one question outside of any run; None where there is
     none. Raises `CapReached`, and `ModelError` where no reply comes."""
-    name = model or judge_model(resources.settings, resources.models)
+    name = model or judge_model(resources)
     if name is None or name == EMBEDDED:
         return None
     reply, _ = await asked_plainly(Calls(resources, scope), name, request)

@@ -83,7 +83,7 @@ def plan(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
         where = places(tx, resources, chosen)
         units = _grouped(_replayed(chosen, where))
         asked = [wish.model or context.model_id for context in where.contexts.values()]
-    judge = judge_model(resources.settings, resources.models)
+    judge = judge_model(resources)
     confirm = resources.settings.evaluation.confirm if wish.confirm is None else wish.confirm
     return Evaluation(
         id=new_id(),

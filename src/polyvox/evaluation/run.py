@@ -107,7 +107,7 @@ class Evaluations(Runs[Evaluation]):
                 raise Conflict(
                     "This evaluation is still being called off.", "Try again in a moment."
                 )
-            judge = judge_model(self._resources.settings, self._resources.models) or ""
+            judge = judge_model(self._resources) or ""
             jobs.enqueue_again(tx, KIND, evaluation_id, self._clock())
             return self.table.take_up(tx, evaluation_id, judge=judge, judge_hash=judge_hash())
 
@@ -121,7 +121,7 @@ class Evaluations(Runs[Evaluation]):
         would say nothing."""
         wish = EvaluationRequest(answer_id=answer_id, mode="judge", origin="badge")
         try:
-            if judge_model(self._resources.settings, self._resources.models) is None:
+            if judge_model(self._resources) is None:
                 advisor_id = turns.get_answer(tx, answer_id).advisor_id
                 known = assertions.list_all(tx, AssertionFilter(advisor_id=advisor_id, active=True))
                 coded = tuple(row.id for row in known if row.kind != "judge")

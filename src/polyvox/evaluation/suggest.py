@@ -87,7 +87,7 @@ async def suggest(
     try:
         reply = await ask_judge(resources, scope, request, model)
     except ModelError as error:
-        name = model or judge_model(resources.settings, resources.models)
+        name = model or judge_model(resources)
         note = f"Found by rules alone: {name} gave nothing. {error.message}"
         return Suggestions(tuple(by_rules), "", note)
     if reply is None:

@@ -28,7 +28,7 @@ from polyvox.evaluation.tables.verdicts import Judged
 
 
 async def run(bench: SimulatedBench, plan: OptimisationPlan | None = None) -> OptimisationResult:
-    return await optimise(plan or simulated_plan(), bench, SimulatedRewriter(bench))
+    return await optimise(plan or simulated_plan(), bench, SimulatedRewriter(bench).rewrite)
 
 
 def scorer(bench: SimulatedBench) -> Scorer:
@@ -100,7 +100,7 @@ class Silent(SimulatedRewriter):
 async def test_a_rewriter_without_a_usable_text() -> None:
     bench = SimulatedBench(unchanged(0.2), 1)
     plan = simulated_plan(6, iterations=3)
-    found = await optimise(plan, bench, Silent(bench))
+    found = await optimise(plan, bench, Silent(bench).rewrite)
     assert found.ruling == "not distinguishable"
     assert found.message == ("None of 3 attempts could be used. The last one: It was no prompt.")
 
@@ -113,14 +113,14 @@ class Away(SimulatedRewriter):
 async def test_a_rewriter_that_is_away_is_told() -> None:
     bench = SimulatedBench(unchanged(0.2), 1)
     with pytest.raises(ModelError, match="nobody there"):
-        await optimise(simulated_plan(6), bench, Away(bench))
+        await optimise(simulated_plan(6), bench, Away(bench).rewrite)
 
 
 async def test_holdouts_are_kept_from_the_rewriter() -> None:
     bench = SimulatedBench(unchanged(0.3), 3)
     writer = SimulatedRewriter(bench)
     plan = replace(simulated_plan(8, iterations=4), holdouts=frozenset({"a2", "a5"}))
-    found = await optimise(plan, bench, writer)
+    found = await optimise(plan, bench, writer.rewrite)
     assert writer.asked
     for ask in writer.asked:
         said = {one.text for one in ask.failing} | set(ask.holding) | set(ask.allowed)
@@ -266,7 +266,7 @@ async def test_whoever_watches_is_told_every_step() -> None:
         told.append((stage, len(attempts) - 1, best.number))
 
     bench = SimulatedBench(changed(0.0, 1.0, since=2), 1)
-    await optimise(simulated_plan(), bench, SimulatedRewriter(bench), watching)
+    await optimise(simulated_plan(), bench, SimulatedRewriter(bench).rewrite, watching)
     assert told == [
         ("baseline", 0, 0),
         ("search", 0, 0),

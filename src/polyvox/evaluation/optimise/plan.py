@@ -229,7 +229,7 @@ def _phase_text(
 
 
 def _models(resources: Resources, assertions: Sequence[Assertion]) -> tuple[str | None, str]:
-    judge = judge_model(resources.settings, resources.models)
+    judge = judge_model(resources)
     if judge is None and any(assertion.kind == "judge" for assertion in assertions):
         raise Invalid(TOO_SMALL, "Choose assertions that are checks in code, or set models.judge.")
     optimizer = resources.settings.models.optimizer or judge

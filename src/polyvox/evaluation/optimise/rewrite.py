@@ -12,8 +12,8 @@ import asyncio
 import difflib
 import json
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from polyvox.errors import ModelError
 from polyvox.evaluation.budget import Calls, ModelReply
@@ -88,13 +88,9 @@ class Proposal:
     note: str = ""
 
 
-class Rewriter(Protocol):
-    """Whoever proposes prompts: a model, or a simulated one."""
-
-    async def rewrite(self, ask: Ask, number: int) -> Proposal:
-        """The prompt of attempt `number`. The same attempt asked for again is the same proposal,
-        paid for once. Raises `ModelError` or `CapReached`."""
-        ...
+Rewrite = Callable[[Ask, int], Awaitable[Proposal]]
+"""Proposes the prompt of an attempt, by its number: a model, or a simulated one. The same attempt
+asked for again is the same proposal, paid for once. Raises `ModelError` or `CapReached`."""
 
 
 def cap(original: str) -> int:
@@ -206,7 +202,7 @@ class RoadRewriter:
     """All texts of the contexts: nothing of them may be carried over."""
 
     async def rewrite(self, ask: Ask, number: int) -> Proposal:
-        """See `Rewriter`."""
+        """Propose the prompt of an attempt (a `Rewrite`)."""
         ask = replace(ask, conversations=(*self.conversations, *ask.conversations))
         resources, scope = self.calls.resources, self.calls.scope
         limit = resources.models.facts(self.model).max_tokens or MAX_TOKENS

@@ -116,7 +116,7 @@ class Optimisations(Runs[Optimisation]):
                     "Only one that failed or is spent goes on.",
                 )
             _check_free(tx, run)
-            judge = judge_model(self._resources.settings, self._resources.models) or ""
+            judge = judge_model(self._resources) or ""
             most = run.budget if budget is None else round(budget * NANO)
             jobs.enqueue_again(tx, KIND, optimisation_id, self._clock())
             found = dict.fromkeys(("verdict", "results", "final_text"))
@@ -171,7 +171,7 @@ class Optimisations(Runs[Optimisation]):
         texts = texts_of([context for name, context in places.contexts.items() if name in used])
         rewriter = RoadRewriter(run.id, calls, run.optimizer, texts)
         progress = Progress(resources, scope, run.id, budget)
-        result = await optimise(plan, bench, rewriter, progress.stage)
+        result = await optimise(plan, bench, rewriter.rewrite, progress.stage)
 
         def write(tx: Tx) -> None:
             rows.drop_attempts(tx, run.id, after=len(result.attempts) - 1)

@@ -42,7 +42,7 @@ from polyvox.evaluation.optimise.result import (
     ruled,
     tried,
 )
-from polyvox.evaluation.optimise.rewrite import Ask, Failing, Rewriter
+from polyvox.evaluation.optimise.rewrite import Ask, Failing, Rewrite
 from polyvox.evaluation.optimise.values import (
     FRESH,
     Case,
@@ -69,7 +69,7 @@ async def unwatched(stage: Stage, attempts: Sequence[PromptAttempt], best: Promp
 
 
 async def optimise(
-    plan: OptimisationPlan, bench: Bench, rewriter: Rewriter, watch: Watch = unwatched
+    plan: OptimisationPlan, bench: Bench, rewrite: Rewrite, watch: Watch = unwatched
 ) -> OptimisationResult:
     """Search for a better prompt and say what was found. Raises `Outage` where nothing can be
     found out any more."""
@@ -88,7 +88,7 @@ async def optimise(
     plan = replace(plan, targets=judged)
     if baseline.perfect(plan.keys):
         return OptimisationResult("passing", all_passing(plan), (start,), start)
-    search = Search(plan, scorer, rewriter, watch, [start])
+    search = Search(plan, scorer, rewrite, watch, [start])
     await watch("search", search.attempts, start)
     cut = ""
     try:
@@ -140,7 +140,7 @@ class Search:
 
     plan: OptimisationPlan
     scorer: Scorer
-    rewriter: Rewriter
+    rewrite: Rewrite
     watch: Watch
     attempts: list[PromptAttempt]
     """By their numbers; the prompt as it was comes first."""
@@ -159,7 +159,7 @@ class Search:
         """Make attempts until the iterations are used up or everything passes."""
         for number in range(1, self.plan.iterations + 1):
             parent = choose_parent(self.attempts, self.plan.keys, self.plan.seed, number)
-            proposal = await self.rewriter.rewrite(self._ask(parent), number)
+            proposal = await self.rewrite(self._ask(parent), number)
             prompt = Prompt(proposal.text or "", self.plan.prompt.target)
             attempt = PromptAttempt(number, parent.number, prompt, "refused", note=proposal.note)
             if proposal.text is not None:

@@ -20,7 +20,7 @@ from polyvox.store import advisors
 from polyvox.store.database import Row, Tx, Value
 from polyvox.store.pages import Page, page_of, place_in
 from polyvox.store.search import fold
-from polyvox.store.table import MANY, Table
+from polyvox.store.table import Table, rows_in
 from polyvox.values import ASSISTANT_ID, REDACTED, SYNTHESIS_ID
 
 Kind = Literal[
@@ -137,15 +137,16 @@ _SPOKEN = "source_input source_text user_input words"
 """Columns that hold words of a conversation."""
 
 
+_SELECT = (
+    f"SELECT {_ROW} FROM assertions a JOIN assertion_versions v"
+    " ON v.user_id = a.user_id AND v.assertion_id = a.id AND v.number = a.number"
+    " WHERE a.user_id = ?"
+)
+
+
 def _select(tx: Tx, rest: str, *params: Value) -> list[Assertion]:
     """Assertions that `rest` selects, removed ones too."""
-    rows = tx.all(
-        f"SELECT {_ROW} FROM assertions a JOIN assertion_versions v"
-        " ON v.user_id = a.user_id AND v.assertion_id = a.id AND v.number = a.number"
-        f" WHERE a.user_id = ? {rest}",
-        (tx.user, *params),
-    )
-    return [_TABLE.value(row) for row in rows]
+    return [_TABLE.value(row) for row in tx.all(f"{_SELECT} {rest}", (tx.user, *params))]
 
 
 def find(tx: Tx, assertion_id: str) -> Assertion | None:
@@ -166,12 +167,8 @@ def get(tx: Tx, assertion_id: str) -> Assertion:
 
 def get_many(tx: Tx, ids: Sequence[str]) -> list[Assertion]:
     """The named assertions, in that order; NotFound if one is not there."""
-    by_id: dict[str, Assertion] = {}
-    for start in range(0, len(ids), MANY):
-        some = ids[start : start + MANY]
-        marks = ", ".join("?" * len(some))
-        rows = _select(tx, f"AND a.removed_at IS NULL AND a.id IN ({marks})", *some)
-        by_id |= {row.id: row for row in rows}
+    rows = map(_TABLE.value, rows_in(tx, f"{_SELECT} AND a.removed_at IS NULL AND a.id", ids))
+    by_id = {row.id: row for row in rows}
     return [by_id.get(assertion_id) or get(tx, assertion_id) for assertion_id in ids]
 
 
