@@ -67,19 +67,11 @@ class EvaluationOut(EvaluationFacts):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeOut(AssertionChange):
-    """The change of an assertion's outcome since another run."""
-
-    text: str
-    advisor_name: str
-
-
-@dataclass(frozen=True, slots=True)
 class ComparedOut:
     """A run beside the one that it is compared with; broken assertions come first."""
 
     base: str
-    changes: list[ChangeOut]
+    changes: list[AssertionChange]
     broken: int
     fixed: int
 
@@ -175,15 +167,11 @@ def evaluation_out(tx: Tx, evaluation_id: str, *, with_verdicts: bool = True) ->
         }
         rows.append(shape(ResultOut, row, **given))
     shown = verdicts_out(tx, known) if with_verdicts else None
-    return replace(_run_out(tx, run, results), results=rows, verdicts=shown)
+    return replace(run_out(tx, run, results), results=rows, verdicts=shown)
 
 
-def listed_run(tx: Tx, run: Evaluation) -> EvaluationOut:
-    """A run as it stands in a list: with its numbers, once there are any."""
-    return _run_out(tx, run, run.results)
-
-
-def _run_out(tx: Tx, run: Evaluation, results: Results | None) -> EvaluationOut:
+def run_out(tx: Tx, run: Evaluation, results: Results | None) -> EvaluationOut:
+    """A run as it stands in a list: with the numbers of its results, once there are any."""
     advisor = advisors.even_removed(tx, run.advisor_id or "")
     return shape(
         EvaluationOut,
@@ -217,11 +205,8 @@ def compared(tx: Tx, evaluation_id: str, base: str) -> ComparedOut:
     other = _base(tx, run, base)
     named = _Assertions(tx)
     changes = [
-        shape(
-            ChangeOut,
-            row,
-            text=named.text(row.assertion_id),
-            advisor_name=named.advisor(row.assertion_id)[1],
+        replace(
+            row, text=named.text(row.assertion_id), advisor_name=named.advisor(row.assertion_id)[1]
         )
         for row in suite.compare(seen(tx, other.id).results, results)
     ]

@@ -178,6 +178,9 @@ class AssertionChange:
     """True if it says something else now."""
     rate_before: float | None
     rate_after: float | None
+    text: str = ""
+    advisor_name: str = ""
+    """Both are for a report to fill in."""
 
 
 def compare(base: Results, now: Results) -> list[AssertionChange]:

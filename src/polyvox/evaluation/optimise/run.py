@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import msgspec
@@ -119,8 +119,8 @@ class Optimisations(Runs[Optimisation]):
             judge = judge_model(self._resources) or ""
             most = run.budget if budget is None else round(budget * NANO)
             jobs.enqueue_again(tx, KIND, optimisation_id, self._clock())
-            found = dict.fromkeys(("verdict", "results", "final_text"))
-            return self.table.take_up(tx, optimisation_id, judge=judge, budget=most, **found)
+            cleared = dict.fromkeys(("verdict", "results", "final_text"))
+            return self.table.take_up(tx, optimisation_id, judge=judge, budget=most, **cleared)
 
         return await self._want(scope, write)
 
@@ -170,7 +170,7 @@ class Optimisations(Runs[Optimisation]):
         used = contexts_of((*plan.targets, *plan.guards))
         texts = texts_of([context for name, context in places.contexts.items() if name in used])
         rewriter = RoadRewriter(run.id, calls, run.optimizer, texts)
-        progress = Progress(resources, scope, run.id, budget)
+        progress = Progress(run.id, calls, run.spent)
         result = await optimise(plan, bench, rewriter.rewrite, progress.stage)
 
         def write(tx: Tx) -> None:
@@ -193,25 +193,21 @@ class Optimisations(Runs[Optimisation]):
 class Progress:
     """Follows a run and writes down where it stands, before it goes on."""
 
-    resources: Resources
-    scope: Scope
     run_id: str
-    budget: RunBudget
-    _counted: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._counted = self.budget.spent
+    calls: Calls
+    counted: int
+    """Nano-dollars that are counted among the attempts' already."""
 
     async def stage(
         self, stage: Stage, attempts: Sequence[PromptAttempt], best: PromptAttempt
     ) -> None:
         """Write down the stage, the newest attempt and the best one (a `Watch`)."""
+        budget = self.calls.budget
         if stage == "confirmation":
-            self.budget.kept_back = 0
+            budget.kept_back = 0
         base, last = attempts[0].scores, attempts[-1]
         keys = known(base, list(base.tallies))
-        cost = self.budget.spent - self._counted
-        self._counted = self.budget.spent
+        cost, self.counted = budget.spent - self.counted, budget.spent
 
         def write(tx: Tx) -> None:
             if last.number:
@@ -228,13 +224,13 @@ class Progress:
                 base_rate=base.mean(keys) if keys else None,
             )
 
-        await self.resources.database.write(write, self.scope)
+        await self.calls.resources.database.write(write, self.calls.scope)
 
     def _stored(
         self, tx: Tx, attempt: PromptAttempt, rate: float | None, cost: int
     ) -> StoredAttempt:
         known = rows.find_attempt(tx, self.run_id, attempt.number)
-        made = known or StoredAttempt(attempt.number, created_at=self.resources.clock())
+        made = known or StoredAttempt(attempt.number, created_at=self.calls.resources.clock())
         refused = attempt.state == "refused"
         tallies = attempt.scores.tallies.items()
         return replace(

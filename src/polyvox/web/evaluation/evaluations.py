@@ -18,7 +18,7 @@ from polyvox.evaluation.report import (
     PassRate,
     VerdictOut,
     evaluation_out,
-    listed_run,
+    run_out,
     verdicts_out,
 )
 from polyvox.evaluation.tables import assertions as assertion_rows
@@ -112,7 +112,7 @@ async def list_evaluations(
     def read(tx: Tx) -> Page[EvaluationOut]:
         key = None if advisor is None else assertion_rows.owner(tx, advisor)[0]
         page = evaluations.list_page(tx, key, limit, before)
-        return Page(tuple(listed_run(tx, run) for run in page.items), page.next)
+        return Page(tuple(run_out(tx, run, run.results) for run in page.items), page.next)
 
     return await app.database.read(read, who)
 
