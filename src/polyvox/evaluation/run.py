@@ -85,6 +85,7 @@ class Evaluations(Runs[Evaluation]):
 
     table = evaluations.RUNS
     kept = "what it had found is kept"
+    over = "There is nothing to call off."
     get = reading(seen)
     bless = writing(evaluations.bless)
     overrule = writing(overrule)

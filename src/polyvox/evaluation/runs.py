@@ -22,6 +22,8 @@ class Runs(Verbs, Generic[R]):
     table: RunTable[R]
     kept: str
     """What stays of a run that was called off, in words."""
+    over = "There is nothing to cancel."
+    """The hint for whoever cancels a run that has ended."""
 
     def __init__(self, resources: Resources) -> None:
         super().__init__(resources.database, resources.clock)
@@ -40,7 +42,7 @@ class Runs(Verbs, Generic[R]):
             message = f"It was called off; {self.kept}."
             if not self.table.end(tx, run_id, "cancelled", self._clock(), message):
                 state = self.table.get(tx, run_id).state
-                raise Conflict(f"This {self.table.noun} is {state}.", "There is nothing to cancel.")
+                raise Conflict(f"This {self.table.noun} is {state}.", self.over)
             self._settle(tx, run_id)
             return self.table.get(tx, run_id)
 
