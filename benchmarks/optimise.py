@@ -51,7 +51,7 @@ async def runs(
     for seed in range(count):
         bench = SimulatedBench(rates, seed, together)
         plan = simulated_plan(5, contexts=contexts, seed=seed)
-        found = await whole_run(plan, bench, SimulatedRewriter(bench))
+        found = await whole_run(plan, bench, SimulatedRewriter(bench).rewrite)
         improved += found.ruling == "improved"
         regressed += found.ruling == "regressed"
         calls += bench.calls.total()

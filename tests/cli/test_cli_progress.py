@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import pytest
 
 from polyvox.cli.progress import Bar, Run, follow
 from polyvox.errors import Conflict, Unavailable
+from polyvox.evaluation.tables.runs import RunFacts
+from polyvox.values import Scope
 
 
-@dataclass(frozen=True)
-class Moment:
+def moment(*, ended: bool) -> RunFacts:
     """A run as it is at one look."""
-
-    ended: bool
+    return RunFacts("r1", "", (), 0, ended_at=1 if ended else None)
 
 
 @dataclass
@@ -46,12 +47,12 @@ class Work:
         self.ended = not self.stops
         return True
 
-    async def look(self) -> Moment:
-        now = Moment(self.ended)
+    async def look(self) -> RunFacts:
+        now = moment(ended=self.ended)
         self.looked.set()
         return now
 
-    async def cancel(self) -> None:
+    async def cancel(self, scope: Scope, run_id: str) -> None:
         if self.over:
             raise Conflict("This one is finished.")
         self.happened.append("called off")
@@ -59,14 +60,32 @@ class Work:
     async def failure(self) -> str:
         return self.reason
 
-    def run(self) -> Run[Moment]:
-        return Run("r1", self.work, self.look, self.cancel, self.failure, "its words are kept")
+    kept = "its words are kept"
+
+    def run(self) -> Run[RunFacts]:
+        return Seen(cast("Any", None), cast("Any", self), "r1", self)
+
+
+@dataclass(frozen=True)
+class Seen(Run[RunFacts]):
+    """The run as the command sees it."""
+
+    hand: Work
+
+    async def work(self) -> bool:
+        return await self.hand.work()
+
+    async def look(self) -> RunFacts:
+        return await self.hand.look()
+
+    async def failure(self) -> str:
+        return await self.hand.failure()
 
 
 class EndsMeanwhile(Work):
     """What is read is the state before the work's end; when it is told, the work is done."""
 
-    async def look(self) -> Moment:
+    async def look(self) -> RunFacts:
         now = await super().look()
         if not now.ended and self.task is not None:
             self.end.set()
@@ -95,7 +114,7 @@ async def test_work_that_stops_before_the_end_is_told_with_its_reason() -> None:
 async def test_another_process_at_work_is_waited_for() -> None:
     work, looks = Work(ours=False), list[bool]()
 
-    def show(now: Moment) -> None:
+    def show(now: RunFacts) -> None:
         looks.append(now.ended)
         work.ended = len(looks) == 5
 

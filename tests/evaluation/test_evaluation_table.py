@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.evaluation.tables import evaluations, samples, verdicts
+from polyvox.evaluation.suite import Unit, results
+from polyvox.evaluation.tables import evaluations, verdicts
 from polyvox.evaluation.tables.evaluations import Evaluation
-from polyvox.evaluation.tables.samples import StoredSample
-from polyvox.evaluation.tables.verdicts import Verdict
+from polyvox.evaluation.tables.verdicts import StoredSample, Verdict
 from polyvox.memory.tables.redaction import PLACES, Needles
 from polyvox.store import jobs
 from polyvox.store.database import Database, Tx
@@ -33,7 +33,7 @@ def run(number: int, **more: Any) -> Evaluation:
         early=False,
         judge="lab:judge",
         judge_hash="h",
-        plan="[]",
+        plan=(Unit((("a1", 1),), context="c"),),
         warnings=("Careful.",),
         total=9,
         created_at=number,
@@ -56,19 +56,20 @@ async def test_a_run_from_its_wish_to_its_end(database: Database) -> None:
         started = evaluations.start(tx, "e1", 5)
         assert (started.state, started.started_at) == ("running", 5)
         assert evaluations.start(tx, "e1", 9).started_at == 5
-        evaluations.progress(tx, "e1", 4)
+        evaluations.change(tx, "e1", done=4)
         evaluations.spend(tx, "e1", Usage(1, 1, cost=7))
         evaluations.spend(tx, "e1", Usage(1, 1, cost=None))
-        evaluations.keep_results(tx, "e1", "{}")
-        assert evaluations.end(tx, "e1", "finished", 10, "Done.")
-        assert not evaluations.end(tx, "e1", "cancelled", 11)
+        found = results(run(1).plan, [])
+        evaluations.change(tx, "e1", results=found)
+        assert evaluations.RUNS.end(tx, "e1", "finished", 10, "Done.")
+        assert not evaluations.RUNS.end(tx, "e1", "cancelled", 11, "")
         ended = evaluations.get(tx, "e1")
         assert (ended.state, ended.ended_at, ended.message) == ("finished", 10, "Done.")
         assert (ended.done, ended.calls, ended.spent, ended.unpriced) == (4, 2, 7, 1)
         assert ended.ended
+        assert ended.results == found
         assert evaluations.start(tx, "e1", 12).state == "finished"
-        evaluations.take_up(tx, "e1", "lab:other", "h2")
-        again = evaluations.get(tx, "e1")
+        again = evaluations.RUNS.take_up(tx, "e1", judge="lab:other", judge_hash="h2")
         assert (again.state, again.judge, again.ended_at) == ("waiting", "lab:other", None)
 
     await database.write(write, A)
@@ -88,7 +89,6 @@ async def test_runs_are_listed_newest_first_page_by_page(database: Database) -> 
         assert ([one.id for one in last.items], last.next) == (["e0"], None)
         own = evaluations.list_page(tx.of(A), advisor_id="ann")
         assert [one.id for one in own.items] == ["e3", "e1"]
-        assert evaluations.list_page(tx.of(A), badges=True).items[0].id == "e9"
         assert evaluations.under_way(tx.of(A), "x")
         assert not evaluations.under_way(tx.of(B), "x")
         with pytest.raises(Invalid):
@@ -104,12 +104,12 @@ async def test_the_blessed_run_is_the_one_that_was_blessed_last(database: Databa
         for number in (1, 2, 3):
             evaluations.add(tx.of(A), run(number))
         with pytest.raises(Conflict):
-            evaluations.bless(tx.of(A), "e1", 50)
+            evaluations.bless(tx.of(A), 50, "e1")
         for name in ("e1", "e2", "e3"):
-            evaluations.end(tx.of(A), name, "finished", 20)
+            evaluations.RUNS.end(tx.of(A), name, "finished", 20, "")
         assert evaluations.latest(tx.of(A), "ann", blessed=True) is None
-        evaluations.bless(tx.of(A), "e2", 51)
-        evaluations.bless(tx.of(A), "e1", 52)
+        evaluations.bless(tx.of(A), 51, "e2")
+        evaluations.bless(tx.of(A), 52, "e1")
 
         def latest(**more: Any) -> str | None:
             found = evaluations.latest(tx.of(A), "ann", **more)
@@ -119,7 +119,7 @@ async def test_the_blessed_run_is_the_one_that_was_blessed_last(database: Databa
         assert latest(blessed=True, other_than="e1") == "e2"
         assert latest() == "e3"
         assert latest(mode="judge") is None
-        evaluations.bless(tx.of(A), "e1", None)
+        evaluations.bless(tx.of(A), 53, "e1", blessed=False)
         assert latest(blessed=True) == "e2"
         assert evaluations.latest(tx.of(A), None) is None
         assert evaluations.latest(tx.of(B), "ann") is None
@@ -180,12 +180,10 @@ async def test_a_sample_is_kept_once(database: Database) -> None:
     one = StoredSample("k", "e1", "c", "p", "m", 0, "Yes.", 1)
 
     def write(tx: Tx) -> None:
-        samples.put(tx.of(A), one)
-        samples.put(tx.of(A), replace(one, text="No."))
-        assert samples.find(tx.of(A), "k") == one
-        assert samples.find(tx.of(B), "k") is None
-        assert samples.of_run(tx.of(A), "e1") == [one]
-        assert samples.of_run(tx.of(A), "e2") == []
+        verdicts.put_sample(tx.of(A), one)
+        verdicts.put_sample(tx.of(A), replace(one, text="No."))
+        assert verdicts.find_sample(tx.of(A), "k") == one
+        assert verdicts.find_sample(tx.of(B), "k") is None
 
     await database.write(write, A)
 
@@ -213,8 +211,8 @@ async def test_forgetting_reaches_samples_and_reasons(database: Database) -> Non
 
     def write(tx: Tx) -> None:
         sample = StoredSample("k", "e1", "c", "p", "m", 0, told, 9)
-        samples.put(tx.of(A), sample)
-        samples.put(tx.of(A), replace(sample, key="before", created_at=4))
+        verdicts.put_sample(tx.of(A), sample)
+        verdicts.put_sample(tx.of(A), replace(sample, key="before", created_at=4))
         verdicts.put(tx.of(A), [verdict(9, reason=told), verdict(8, reason="It is kind.")])
         verdicts.put(tx.of(B), [verdict(9, reason=told)])
         for dry in (True, False):
@@ -223,7 +221,7 @@ async def test_forgetting_reaches_samples_and_reasons(database: Database) -> Non
             (found,) = PLACES["verdict"](tx.of(A), needles, dry)
             assert (found.kind, found.id) == ("verdict", "v9")
         clean = f"It names {REDACTED} plainly."
-        kept = samples.find(tx.of(A), "k")
+        kept = verdicts.find_sample(tx.of(A), "k")
         assert kept is not None
         assert kept.text == clean
         assert verdicts.get(tx.of(A), "v9").reason == clean

@@ -35,40 +35,19 @@ ONE = Optimisation(
     id="o1",
     advisor_id="ann",
     advisor_name="Ann",
-    target="prompt",
-    recipe="",
-    engine="native",
     judge="lab:judge",
     optimizer="lab:writer",
     warnings=("Careful.",),
-    state="waiting",
-    stage="",
-    iteration=0,
     iterations=10,
-    best=0,
-    best_rate=None,
-    base_rate=None,
-    calls=0,
-    unpriced=0,
-    verdict=None,
-    message="",
-    decision="",
     base_version="v1",
-    final_version="",
     created_at=10,
-    started_at=None,
-    ended_at=None,
-    decided_at=None,
     plan=StoredPlan((("a", 1, "c"),), (), ("a",), 10, 3, 5, 7),
     estimate=RunEstimate({"judge": 3}, 3, 20, 10, None, None, None),
     budget=5_000,
-    spent=0,
     base_text="You are Ann.",
-    final_text=None,
-    results=None,
 )
-TRY = StoredAttempt(1, 0, "h1", "You are Ann. Be kind.", created_at=11)
-ROW = CaseResult("a", 1, "c", False, True, True, Tally(1, 2), Tally(3), "s", "t")
+TRY = StoredAttempt(1, 0, "You are Ann. Be kind.", ask_hash="h1", created_at=11)
+ROW = CaseResult("a", 1, False, True, True, "c", Tally(1, 2), Tally(3), "s", "t")
 RESULTS = OptimisationSummary(0.2, 0.9, 0.01, 0.99, None, None, None, (ROW,), 1, 1, True)
 
 
@@ -88,7 +67,7 @@ async def test_it_starts_goes_on_and_ends_once(database: Database) -> None:
     await database.write(lambda tx: rows.spend(tx, "o1", used), ME)
     await database.write(lambda tx: rows.spend(tx, "o1", replace(used, cost=None)), ME)
     await database.write(
-        lambda tx: rows.progress(
+        lambda tx: rows.RUNS.change(
             tx, "o1", stage="search", iteration=3, best=2, best_rate=0.75, base_rate=0.5
         ),
         ME,
@@ -98,12 +77,12 @@ async def test_it_starts_goes_on_and_ends_once(database: Database) -> None:
     assert (now.stage, now.iteration, now.best, now.best_rate) == ("search", 3, 2, 0.75)
 
     first = await database.write(
-        lambda tx: rows.end(
+        lambda tx: rows.RUNS.end(
             tx, "o1", "finished", 40, "So.", verdict="improved", results=RESULTS, final_text="T"
         ),
         ME,
     )
-    second = await database.write(lambda tx: rows.end(tx, "o1", "cancelled", 50, "No."), ME)
+    second = await database.write(lambda tx: rows.RUNS.end(tx, "o1", "cancelled", 50, "No."), ME)
     ended = await database.read(lambda tx: rows.get(tx, "o1"), ME)
     assert (first, second) == (True, False)
     assert ended.results == RESULTS
@@ -118,8 +97,10 @@ async def test_it_starts_goes_on_and_ends_once(database: Database) -> None:
 
 async def test_a_failed_run_is_taken_up_again(database: Database) -> None:
     await database.write(lambda tx: rows.add(tx, ONE), ME)
-    await database.write(lambda tx: rows.end(tx, "o1", "failed", 40, "Away."), ME)
-    await database.write(lambda tx: rows.take_up(tx, "o1", "lab:other", 9_000), ME)
+    await database.write(lambda tx: rows.RUNS.end(tx, "o1", "failed", 40, "Away."), ME)
+    await database.write(
+        lambda tx: rows.RUNS.take_up(tx, "o1", judge="lab:other", budget=9_000), ME
+    )
     now = await database.read(lambda tx: rows.get(tx, "o1"), ME)
     assert (now.state, now.message, now.ended_at) == ("waiting", "", None)
     assert (now.judge, now.budget) == ("lab:other", 9_000)
@@ -137,12 +118,12 @@ async def test_who_is_under_way(database: Database) -> None:
     assert await found(ME, "bob", "prompt", "") is None
     assert await found(ME, "ann", "phase:early", "council") == "o2", "a phase is everybody's"
     assert await found(YOU, "ann", "prompt", "") is None
-    await database.write(lambda tx: rows.end(tx, "o1", "cancelled", 40, ""), ME)
+    await database.write(lambda tx: rows.RUNS.end(tx, "o1", "cancelled", 40, ""), ME)
     assert await found(ME, "ann", "prompt", "") is None
 
 
 def _page(tx: Tx, before: str | None) -> Page[Optimisation]:
-    return rows.list_page(tx, limit=3, before=before)
+    return rows.list_page(tx, None, 3, before)
 
 
 async def test_lists_are_paged_newest_first(database: Database) -> None:
@@ -157,10 +138,10 @@ async def test_lists_are_paged_newest_first(database: Database) -> None:
             break
         before = page.next
     assert seen == ["o6", "o5", "o4", "o3", "o2", "o1", "o0"]
-    mine = await database.read(lambda tx: rows.list_page(tx, advisor_id="a"), ME)
+    mine = await database.read(lambda tx: rows.list_page(tx, "a", 50, None), ME)
     assert [one.id for one in mine.items] == ["o6", "o4", "o2", "o0"]
     with pytest.raises(Invalid, match="not a place"):
-        await database.read(lambda tx: rows.list_page(tx, before="nowhere"), ME)
+        await database.read(lambda tx: rows.list_page(tx, None, 50, "nowhere"), ME)
 
 
 def _attempted(tx: Tx, one: StoredAttempt) -> None:
@@ -186,7 +167,9 @@ async def test_what_is_forgotten_is_marked_here_too(database: Database) -> None:
     await database.write(
         lambda tx: rows.put_attempt(tx, "o1", replace(TRY, text=f"You are Ann. {told}")), ME
     )
-    await database.write(lambda tx: rows.end(tx, "o1", "finished", 40, "So.", final_text=told), ME)
+    await database.write(
+        lambda tx: rows.RUNS.end(tx, "o1", "finished", 40, "So.", final_text=told), ME
+    )
     needles = Needles(["My aunt Brunhilde Oberhuber of Unterammergau called."], since=0, now=50)
     dry = await database.read(lambda tx: redact(tx, needles, dry=True), ME)
     done = await database.write(lambda tx: redact(tx, needles, dry=False), ME)

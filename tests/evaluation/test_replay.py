@@ -25,9 +25,11 @@ from tests.session.room import ME, Room, open_room
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import Unavailable
 from polyvox.evaluation import replay
+from polyvox.evaluation.budget import Calls
 from polyvox.evaluation.contexts import read
-from polyvox.evaluation.replay import Prompt
-from polyvox.evaluation.tables import assertions, samples
+from polyvox.evaluation.judge import Judge
+from polyvox.evaluation.replay import Places, Prompt, RoadBench
+from polyvox.evaluation.tables import assertions
 from polyvox.evaluation.tables.assertions import AssertionFilter
 from polyvox.memory.forget import Target
 from polyvox.memory.tables.redaction import Needles, redact
@@ -176,7 +178,7 @@ async def test_the_text_of_a_phase_can_be_tried_out(room: Room) -> None:
     places = await room.polyvox.database.read(
         lambda tx: replay.places(tx, room.polyvox.resources, chosen), ME
     )
-    bench = replay.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
+    bench = bench_of(room, "run", places)
     (name,) = places.contexts
     phase = Prompt("Ask one thing back in turn {k}.", "phase:early")
     first = await bench.sample(phase, name, 0)
@@ -185,7 +187,7 @@ async def test_the_text_of_a_phase_can_be_tried_out(room: Room) -> None:
     assert changed["messages"][1:] == original["messages"][1:]
     elsewhere = await bench.sample(Prompt("Say no.", "phase:ongoing"), name, 0)
     assert asked(room, "m1")[-1] == original
-    assert first.key != elsewhere.key
+    assert first.sample != elsewhere.sample
 
 
 async def test_a_phase_of_the_persons_own_is_part_of_what_is_tried(room: Room) -> None:
@@ -240,6 +242,14 @@ async def test_what_was_forgotten_cannot_be_replayed_and_that_is_said(room: Room
     assert len(room.provider.log) == before
 
 
+def samples_of(tx: Tx, run: str) -> list[str]:
+    return [row[0] for row in tx.all("SELECT key FROM samples WHERE run_id = ?", (run,))]
+
+
+def bench_of(room: Room, run: str, places: Places) -> RoadBench:
+    return RoadBench(run, places, Judge(Calls(room.polyvox.resources, ME), "lab:judge"))
+
+
 async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -> None:
     ann, answer_id, _ = await talked(room, "lab")
     (one,) = await assert_of(room, answer_id, "It says something.")
@@ -247,7 +257,7 @@ async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -
         lambda tx: replay.places(tx, room.polyvox.resources, [one]), ME
     )
     (name,) = places.contexts
-    bench = replay.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
+    bench = bench_of(room, "run", places)
     prompt = Prompt(ann.identity)
     room.provider.queue("m1", Script(status=500))
     with pytest.raises(Unavailable):
@@ -255,23 +265,23 @@ async def test_a_sample_is_paid_for_once_and_a_failure_is_not_kept(room: Room) -
     first = await bench.sample(prompt, name, 0)
     count = len(asked(room, "m1"))
     assert await bench.sample(prompt, name, 0) == first
-    again = replay.road_bench(room.polyvox.resources, ME, "run", places, "lab:judge")
+    again = bench_of(room, "run", places)
     assert (await again.sample(prompt, name, 0)).text == first.text
     assert len(asked(room, "m1")) == count
-    second = replay.road_bench(room.polyvox.resources, ME, "run 2", places, None)
+    second = bench_of(room, "run 2", places)
     for other in (
         await bench.sample(prompt, name, 1),
         await bench.sample(Prompt("Other."), name, 0),
         await second.sample(prompt, name, 0),
     ):
-        assert other.key != first.key
+        assert other.sample != first.sample
         assert other.text != first.text
     assert len(asked(room, "m1")) == count + 3
     judged = await bench.judge(first, [one], 0)
     judges = len(asked(room, "judge"))
     assert await bench.judge(first, [one], 0) == judged
     assert len(asked(room, "judge")) == judges
-    kept = await room.polyvox.database.read(lambda tx: samples.of_run(tx, "run"), ME)
+    kept = await room.polyvox.database.read(lambda tx: samples_of(tx, "run"), ME)
     assert len(kept) == 3
 
 
@@ -326,4 +336,4 @@ async def test_a_question_of_its_own_that_is_forgotten_meanwhile_is_not_answered
     room.provider.gate("go").set()
     found = await working
     assert outcomes(found) == {one.id: "error"}
-    assert await room.polyvox.database.read(lambda tx: samples.of_run(tx, run), ME) == []
+    assert await room.polyvox.database.read(lambda tx: samples_of(tx, run), ME) == []

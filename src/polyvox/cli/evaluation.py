@@ -10,23 +10,21 @@ from __future__ import annotations
 from dataclasses import asdict
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import typer
 
 from polyvox.app import Polyvox
 from polyvox.cli.command import Json, command, new_group, with_shared_options
 from polyvox.cli.lookup import SCOPE
-from polyvox.cli.output import note, say, say_json, table
-from polyvox.cli.progress import Bar, follow, run_of
+from polyvox.cli.output import note, print_list, say, say_json, table
+from polyvox.cli.progress import Bar, Run, follow
 from polyvox.cli.run import run
-from polyvox.cli.words import NANO, count, money, one_line
+from polyvox.cli.words import count, one_line, usd
 from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation import report as reports
-from polyvox.evaluation.junit import junit as as_junit
 from polyvox.evaluation.plan import EvaluationRequest
 from polyvox.evaluation.report import Agreements, ComparedOut, EvaluationOut, VerdictOut
-from polyvox.evaluation.run import KIND
 from polyvox.evaluation.statistics import Agreement
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations
@@ -148,9 +146,8 @@ async def _taken_up(app: Polyvox, advisor: str | None) -> str:
 
 async def _follow(app: Polyvox, run_id: str) -> EvaluationOut:
     """A run to its end, and what it has found out."""
-    kept = "what it had found is kept"
-    run = run_of(app, KIND, run_id, evaluations.get, app.evaluations.cancel, kept)
     with Bar("evaluating") as bar:
+        run = Run(app, app.evaluations, run_id)
         await follow(run, lambda now: bar.show(now.done, now.total))
     return await app.database.read(lambda tx: reports.evaluation_out(tx, run_id), SCOPE)
 
@@ -180,7 +177,7 @@ async def _report(
         if json is not None:
             _write(json, dumps(data, ensure_ascii=False, indent=2) + "\n")
     if junit is not None:
-        _write(junit, as_junit(report))
+        _write(junit, reports.junit(report))
     if report.state != "finished":
         note(f"{report.state}: {report.message}")
         return UNDER
@@ -224,7 +221,7 @@ def _show(report: EvaluationOut) -> None:
 
 
 def _cost(report: EvaluationOut) -> str:
-    known = money(None if report.cost is None else round(report.cost * NANO))
+    known = usd(report.cost)
     partly = report.cost is not None and report.unpriced
     return f"{known} and {report.unpriced} without a known price" if partly else known
 
@@ -269,7 +266,8 @@ def _newest_run(tx: Tx, advisor: str | None = None) -> Evaluation:
 
 
 @command(group, "verdicts")
-def verdicts(
+async def verdicts(
+    app: Polyvox,
     run_id: Annotated[
         str | None, typer.Argument(metavar="[RUN]", help="A run's id; without: the newest run.")
     ] = None,
@@ -277,22 +275,21 @@ def verdicts(
 ) -> None:
     """Every verdict of a run with its id and its reason."""
 
-    async def work(app: Polyvox) -> None:
-        def read(tx: Tx) -> list[VerdictOut]:
-            return reports.evaluation_out(tx, run_id or _newest_run(tx).id).verdicts or []
+    def read(tx: Tx) -> list[VerdictOut]:
+        return reports.evaluation_out(tx, run_id or _newest_run(tx).id).verdicts or []
 
-        judged = await app.database.read(read, SCOPE)
-        if json:
-            say_json(judged)
-            return
-        rows = [
-            (verdict.id, _counted(verdict), one_line(verdict.text, 60), verdict.reason)
-            for verdict in judged
-        ]
-        empty = "There are no verdicts in this run."
-        table(("verdict", "outcome", "assertion", "reason"), rows, empty=empty)
-
-    run(work)
+    print_list(
+        await app.database.read(read, SCOPE),
+        ("verdict", "outcome", "assertion", "reason"),
+        lambda verdict: (
+            verdict.id,
+            _counted(verdict),
+            one_line(verdict.text, 60),
+            verdict.reason,
+        ),
+        empty="There are no verdicts in this run.",
+        json=json,
+    )
 
 
 def _counted(verdict: VerdictOut) -> str:
@@ -305,7 +302,8 @@ def _counted(verdict: VerdictOut) -> str:
 
 
 @command(group, "overrule")
-def overrule(
+async def overrule(
+    app: Polyvox,
     verdict: Annotated[
         str, typer.Argument(metavar="VERDICT", help="Its id; `polyvox eval verdicts` has them.")
     ],
@@ -319,16 +317,12 @@ def overrule(
 
     To say what the judge said is a label too: see `polyvox eval agreement`.
     """
-
-    async def work(app: Polyvox) -> None:
-        changed = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
-        (shown,) = await app.database.read(lambda tx: reports.verdicts_out(tx, [changed]), SCOPE)
-        if json:
-            say_json(shown)
-        else:
-            say(f"{_counted(shown)}: {shown.text}")
-
-    run(work)
+    changed = await app.evaluations.overrule(SCOPE, verdict, _outcome(outcome, off=off))
+    (shown,) = await app.database.read(lambda tx: reports.verdicts_out(tx, [changed]), SCOPE)
+    if json:
+        say_json(shown)
+    else:
+        say(f"{_counted(shown)}: {shown.text}")
 
 
 def _outcome(word: str | None, *, off: bool) -> Literal["pass", "fail"] | None:
@@ -338,30 +332,24 @@ def _outcome(word: str | None, *, off: bool) -> Literal["pass", "fail"] | None:
         return None
     if word is None:
         raise Invalid("What should it have been?", "Say pass or fail; --off takes it back.")
-    if word == "pass":
-        return "pass"
-    if word == "fail":
-        return "fail"
-    raise Invalid(f"{word!r} is no outcome.", "Say pass or fail.", param="outcome")
+    if word not in ("pass", "fail"):
+        raise Invalid(f"{word!r} is no outcome.", "Say pass or fail.", param="outcome")
+    return cast("Literal['pass', 'fail']", word)
 
 
 @command(group, "agreement")
-def agreement(advisor: Advisor = None, json: Json = False) -> None:
+async def agreement(app: Polyvox, advisor: Advisor = None, json: Json = False) -> None:
     """How well the judges agree with what you say of their verdicts, with the counts.
 
     TPR: of what should pass, how much is passed; TNR: of what should fail, how much is failed;
     kappa: agreement beyond chance.
     """
-
-    async def work(app: Polyvox) -> None:
-        agreements = await app.database.read(lambda tx: reports.agreements(tx, advisor), SCOPE)
-        if json:
-            say_json(agreements)
-            return
-        empty = "No verdict has a label yet. Give it one: polyvox eval overrule VERDICT pass|fail"
-        table(("labels", "TPR", "TNR", "kappa", "of"), _lines(agreements), empty=empty)
-
-    run(work)
+    agreements = await app.database.read(lambda tx: reports.agreements(tx, advisor), SCOPE)
+    if json:
+        say_json(agreements)
+        return
+    empty = "No verdict has a label yet. Give it one: polyvox eval overrule VERDICT pass|fail"
+    table(("labels", "TPR", "TNR", "kappa", "of"), _lines(agreements), empty=empty)
 
 
 def _lines(agreements: Agreements) -> list[tuple[str, ...]]:

@@ -12,21 +12,19 @@ import typer
 from polyvox.app import Polyvox
 from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import note, say, say_json, table
-from polyvox.cli.progress import Bar, follow, run_of
-from polyvox.cli.run import run
-from polyvox.cli.words import NANO, count, money
+from polyvox.cli.progress import Bar, Run, follow
+from polyvox.cli.words import count, money, usd
 from polyvox.errors import Invalid
-from polyvox.evaluation.optimise.adopt import Verb
 from polyvox.evaluation.optimise.plan import OptimisationRequest
-from polyvox.evaluation.optimise.run import KIND
+from polyvox.evaluation.optimise.run import Verb
 from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut
-from polyvox.evaluation.tables import optimisations
 from polyvox.evaluation.tables.optimisations import Optimisation
 
 NOT_BETTER = 1
 
 
-def optimize(
+async def optimize(
+    app: Polyvox,
     advisor: Annotated[
         str | None, typer.Argument(metavar="SLUG", help="The advisor, by slug or id.")
     ] = None,
@@ -66,32 +64,26 @@ def optimize(
         bool, typer.Option("--force", help="Decide so although something speaks against it.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="The run as JSON.")] = False,
-) -> None:
+) -> int:
     """Look for a better prompt: rewrite it, try it on the assertions, confirm the best one afresh.
 
     Without --assertion, all active assertions of the advisor are used. Nothing changes until a
     result is accepted. Exits 1 where nothing better was found.
     """
-
-    async def work(app: Polyvox) -> int:
-        if decide is not None:
-            return await _decide(app, decide, force=force, json=json)
-        if show is not None:
-            return await _report(app, show, json=json)
-        if resume is not None:
-            run_id = (await app.optimisations.resume(SCOPE, resume, budget)).id
-            return await _whole(app, run_id, accept=accept, json=json)
-        if advisor is None:
-            raise Invalid(
-                "Which advisor?", "polyvox optimize SLUG; `polyvox advisors list` has them."
-            )
-        ids = tuple(assertion) if assertion else None
-        wish = OptimisationRequest(advisor, ids, target, engine, iterations, budget, holdout)
-        if estimate:
-            return await _estimate(app, wish, json=json)
-        return await _begin(app, wish, accept=accept, json=json)
-
-    run(work)
+    if decide is not None:
+        return await _decide(app, decide, force=force, json=json)
+    if show is not None:
+        return await _report(app, show, json=json)
+    if resume is not None:
+        run_id = (await app.optimisations.resume(SCOPE, resume, budget)).id
+        return await _whole(app, run_id, accept=accept, json=json)
+    if advisor is None:
+        raise Invalid("Which advisor?", "polyvox optimize SLUG; `polyvox advisors list` has them.")
+    ids = tuple(assertion) if assertion else None
+    wish = OptimisationRequest(advisor, ids, target, engine, iterations, budget, holdout)
+    if estimate:
+        return await _estimate(app, wish, json=json)
+    return await _begin(app, wish, accept=accept, json=json)
 
 
 async def _estimate(app: Polyvox, wish: OptimisationRequest, *, json: bool) -> int:
@@ -105,7 +97,7 @@ async def _estimate(app: Polyvox, wish: OptimisationRequest, *, json: bool) -> i
     say(f"{planned.advisor_name}: {many}, {count(planned.iterations, 'iteration')}")
     say(f"judge {planned.judge or 'none'}, rewriter {planned.optimizer}")
     calls, cost = planned.estimate.most_calls, planned.estimate.most_cost
-    say(f"at most {count(calls, 'call')} and {_usd(cost)} if it goes all the way")
+    say(f"at most {count(calls, 'call')} and {usd(cost)} if it goes all the way")
     return 0
 
 
@@ -131,14 +123,12 @@ async def _whole(app: Polyvox, run_id: str, *, accept: bool, json: bool) -> int:
 
 
 async def _follow(app: Polyvox, run_id: str) -> Optimisation:
-    kept = "its attempts are kept"
-    run = run_of(app, KIND, run_id, optimisations.get, app.optimisations.cancel, kept)
     with Bar("optimising") as bar:
 
         def show(now: Optimisation) -> None:
             bar.show(now.iteration, now.iterations, _step(now), f", {money(now.spent)} spent")
 
-        return await follow(run, show)
+        return await follow(Run(app, app.optimisations, run_id), show)
 
 
 def _step(now: Optimisation) -> str:
@@ -176,7 +166,7 @@ def _show(detail: OptimizationDetail) -> None:
     for line in detail.diff:
         say(f"{marks[line.kind]} {line.text}")
     message = detail.message if detail.state == "finished" else f"{detail.state}: {detail.message}"
-    say(f"{message} ({count(detail.calls, 'call')}, {_usd(detail.cost)}, run {detail.id})")
+    say(f"{message} ({count(detail.calls, 'call')}, {usd(detail.cost)}, run {detail.id})")
 
 
 async def _decide(app: Polyvox, wanted: str, *, force: bool, json: bool) -> int:
@@ -189,7 +179,3 @@ async def _decide(app: Polyvox, wanted: str, *, force: bool, json: bool) -> int:
     else:
         say(f"{decided.advisor_name}: {decided.decision}")
     return 0
-
-
-def _usd(cost: float | None) -> str:
-    return money(None if cost is None else round(cost * NANO))

@@ -8,10 +8,11 @@ between the two is seen ended at the next look, and never taken for one that is 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Generic, Self
 
 from rich.console import Console
 from rich.progress import Progress
@@ -20,64 +21,41 @@ from polyvox.app import Polyvox
 from polyvox.cli.lookup import SCOPE
 from polyvox.cli.output import note
 from polyvox.errors import Conflict, Unavailable
+from polyvox.evaluation.runs import Runs
+from polyvox.evaluation.tables.runs import R
 from polyvox.store import jobs
-from polyvox.store.database import Tx
-from polyvox.values import Scope
 
 LOOK = 0.1
 """Seconds between two looks at how far a run is."""
-
-
-class RunSnapshot(Protocol):
-    """A run at one moment."""
-
-    @property
-    def ended(self) -> bool:
-        """True once nothing more will come of it."""
-        ...
-
-
-R = TypeVar("R", bound=RunSnapshot)
 
 
 @dataclass(frozen=True, slots=True)
 class Run(Generic[R]):
     """A run, and what can be done with it from here."""
 
+    app: Polyvox
+    runs: Runs[R]
     id: str
-    work: Callable[[], Coroutine[Any, Any, bool]]
-    """Works on it to its end; False where another process does."""
-    look: Callable[[], Awaitable[R]]
-    cancel: Callable[[], Awaitable[object]]
-    """Calls it off; Conflict where it has ended."""
-    failure: Callable[[], Awaitable[str]]
-    """Why the work on it had to stop, where that is known."""
-    kept: str
-    """What is said to be kept of one that was called off."""
 
+    async def work(self) -> bool:
+        """Work on it to its end; False where another process does."""
+        return await self.app.worker.run_one(SCOPE, self.runs.table.noun, self.id)
 
-def run_of(
-    app: Polyvox,
-    kind: str,
-    run_id: str,
-    get: Callable[[Tx, str], R],
-    cancel: Callable[[Scope, str], Awaitable[object]],
-    kept: str,
-) -> Run[R]:
-    """A run as the app knows it; `kind` is that of its work."""
+    async def look(self) -> R:
+        """The run as it is now."""
+        return await self.app.database.read(lambda tx: self.runs.table.get(tx, self.id), SCOPE)
 
-    async def failure() -> str:
-        job = await app.database.read(lambda tx: jobs.get(tx, f"{kind}:{run_id}"), SCOPE)
+    async def call_off(self) -> None:
+        """Call it off, unless it has ended."""
+        with contextlib.suppress(Conflict):
+            await self.runs.cancel(SCOPE, self.id)
+            note(f"called off; {self.runs.kept} in {self.id}")
+
+    async def failure(self) -> str:
+        """Why the work on it had to stop, where that is known."""
+        name = f"{self.runs.table.noun}:{self.id}"
+        job = await self.app.database.read(lambda tx: jobs.get(tx, name), SCOPE)
         return job.failure or ""
-
-    return Run(
-        run_id,
-        work=lambda: app.worker.run_one(SCOPE, kind, run_id),
-        look=lambda: app.database.read(lambda tx: get(tx, run_id), SCOPE),
-        cancel=lambda: cancel(SCOPE, run_id),
-        failure=failure,
-        kept=kept,
-    )
 
 
 async def follow(run: Run[R], show: Callable[[R], None], *, every: float = LOOK) -> R:
@@ -101,20 +79,12 @@ async def follow(run: Run[R], show: Callable[[R], None], *, every: float = LOOK)
             else:
                 await asyncio.sleep(every)  # another process is at it
     except asyncio.CancelledError:
-        await asyncio.shield(_call_off(run))
+        await asyncio.shield(run.call_off())
         raise
     finally:
         if not working.done():
             working.cancel()
             await asyncio.wait([working])
-
-
-async def _call_off(run: Run[R]) -> None:
-    try:
-        await run.cancel()
-    except Conflict:
-        return
-    note(f"called off; {run.kept} in {run.id}")
 
 
 class Bar:

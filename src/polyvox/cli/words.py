@@ -23,6 +23,11 @@ def when(stamp: int | None, zone: str = "") -> str:
     )
 
 
+def usd(dollars: float | None) -> str:
+    """A price that is given in dollars, as `money` writes it."""
+    return money(None if dollars is None else round(dollars * NANO))
+
+
 def money(nano: int | None) -> str:
     """A price in dollars, with as many digits as it needs."""
     if nano is None:

@@ -175,18 +175,20 @@ def with_phase(context: Context, name: str, text: str) -> Context:
     force, it makes no difference."""
     if name != context.phase:
         return context
-    at = next((at for at, part in enumerate(context.blocks) if part.kind == "protocol"), None)
-    if at is None or not context.blocks[at].template:
+    part = next(
+        (part for part in context.blocks if part.kind == "protocol" and part.template), None
+    )
+    if part is None:
         raise Invalid(
             f"This context does not show where the text of the phase {name!r} stood.",
             "Make the assertion again from a newer answer of this advisor.",
         )
-    part = context.blocks[at]
     if text == part.template:
         return context
     filled = phase_text(text, context.counted, context.k, context.n)
-    new = (*context.blocks[:at], SystemBlock("protocol", filled, text), *context.blocks[at + 1 :])
-    return msgspec.structs.replace(context, blocks=tuple(block for block in new if block.text))
+    new = SystemBlock("protocol", filled, text)
+    blocks = (new if block is part else block for block in context.blocks)
+    return msgspec.structs.replace(context, blocks=tuple(block for block in blocks if block.text))
 
 
 def phase_text(text: str, counted: str, k: int, n: int | None) -> str:

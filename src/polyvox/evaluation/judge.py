@@ -20,9 +20,7 @@ from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.evaluation.tables.verdicts import Judged
 from polyvox.models.base import Request
 from polyvox.models.providers import EMBEDDED
-from polyvox.models.registry import Models
 from polyvox.resources import Resources
-from polyvox.settings import Settings
 from polyvox.values import Scope
 
 log = logging.getLogger("polyvox.evaluation")
@@ -37,10 +35,11 @@ AGAIN = 1_000
 """Repeats from here on are a fail's confirmation."""
 
 
-def judge_model(settings: Settings, models: Models) -> str | None:
+def judge_model(resources: Resources) -> str | None:
     """The judge: the model that is set, a small cloud model with a key for it, the default one;
     None where there is only the embedded one."""
-    named = settings.models.judge
+    models = resources.models
+    named = resources.settings.models.judge
     if not named:
         named = GEMINI if models.has_key("gemini") else models.default
     return None if named == EMBEDDED else named
@@ -61,7 +60,7 @@ async def ask_judge(
 ) -> ModelReply | None:
     """Ask the judge's model (or a named one) one question outside of any run; None where there is
     none. Raises `CapReached`, and `ModelError` where no reply comes."""
-    name = model or judge_model(resources.settings, resources.models)
+    name = model or judge_model(resources)
     if name is None or name == EMBEDDED:
         return None
     reply, _ = await asked_plainly(Calls(resources, scope), name, request)
@@ -93,9 +92,9 @@ class Judge:
     ) -> list[Judged]:
         """One judgement for each assertion, in their order."""
         if self.model is None:
-            return [_error(assertion, TOO_SMALL) for assertion in assertions]
+            return [unjudged(assertion, TOO_SMALL) for assertion in assertions]
         if not subject.answer.strip():
-            return [_error(assertion, "There is no answer to judge.") for assertion in assertions]
+            return [unjudged(assertion, "There is no answer to judge.") for assertion in assertions]
         verdicts = await self._round(self.model, subject, assertions, repeat)
         if not self.confirm:
             return list(verdicts.values())
@@ -113,7 +112,7 @@ class Judge:
         ordered = judge_prompt.asked(subject, assertions, repeat)
         parts, too_long = judge_prompt.batches(subject, ordered, facts.window, limit)
         unfit = f"The answer does not fit the window of {model}, and is not cut for it."
-        verdicts = [_error(keyed.assertion, unfit) for keyed in too_long]
+        verdicts = [unjudged(keyed.assertion, unfit) for keyed in too_long]
         for judged in await together(partial(self._batch, model, subject, limit), parts):
             verdicts += judged
         by_id = {verdict.assertion_id: verdict for verdict in verdicts}
@@ -128,7 +127,7 @@ class Judge:
             reading = await self._read(model, request, batch)
         except ModelError as error:
             away = f"The judge could not be asked: {error.message} {error.hint}".strip()
-            return [_error(keyed.assertion, away) for keyed in batch]
+            return [unjudged(keyed.assertion, away) for keyed in batch]
         verdicts = [
             Judged(keyed.assertion.id, keyed.assertion.number, *reading.verdicts[keyed.key])
             for keyed in batch
@@ -137,7 +136,7 @@ class Judge:
         left = [keyed for keyed in batch if keyed.key in reading.wrong]
         if len(batch) == 1:
             wrong = "The judge's reply cannot be used: {}."
-            errors = [_error(row.assertion, wrong.format(reading.wrong[row.key])) for row in left]
+            errors = [unjudged(row.assertion, wrong.format(reading.wrong[row.key])) for row in left]
             return verdicts + errors
         alone = partial(self._batch, model, subject, limit)
         for judged in await together(alone, [[keyed] for keyed in left]):
@@ -170,5 +169,6 @@ class Judge:
         return voice
 
 
-def _error(assertion: Assertion, reason: str) -> Judged:
+def unjudged(assertion: Assertion, reason: str) -> Judged:
+    """Nothing was found out about an assertion, for this reason."""
     return Judged(assertion.id, assertion.number, reason, "error")

@@ -14,7 +14,7 @@ import random
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
@@ -99,10 +99,10 @@ def _key(salt: str, assertion: Assertion) -> str:
     return "a" + hashlib.sha256(named.encode()).hexdigest()[:10]
 
 
-def quoted(text: str) -> str:
-    """A text as a JSON string that reads the same and that nothing in it can end; whatever is
+def quoted(value: object) -> str:
+    """A value as JSON that reads the same and whose strings nothing in them can end; whatever is
     invisible, breaks lines or looks like a tag is written as its number."""
-    written = json.dumps(paired(text), ensure_ascii=False)
+    written = paired(json.dumps(value, ensure_ascii=False))
     return "".join(_escaped(char) for char in written)
 
 
@@ -116,13 +116,8 @@ def _escaped(char: str) -> str:
 
 def question(subject: Subject, batch: Sequence[KeyedAssertion]) -> str:
     """The one message that the judge gets."""
-    rows = ", ".join(
-        f'{{"id": "{keyed.key}", "text": {quoted(keyed.assertion.text)}}}' for keyed in batch
-    )
-    return (
-        f'{{"question": {quoted(subject.question)}, "answer": {quoted(subject.answer)},'
-        f' "assertions": [{rows}]}}'
-    )
+    rows = [{"id": keyed.key, "text": keyed.assertion.text} for keyed in batch]
+    return quoted({"question": subject.question, "answer": subject.answer, "assertions": rows})
 
 
 def schema(keys: Sequence[str]) -> str:
@@ -158,11 +153,16 @@ def request(subject: Subject, batch: Sequence[KeyedAssertion], max_tokens: int |
 def repair(first: Request, reply: str, reading: JudgeReading) -> Request:
     """The same again, with the reply that cannot be used and what is wrong with it."""
     why = "; ".join(sorted(set(reading.wrong.values())))
-    again = prompt("again").replace("{wrong}", why).replace("{ids}", ", ".join(reading.wrong))
-    shown = paired(reply[:SHOWN_AGAIN]).strip() or "…"
-    more = (ChatMessage("assistant", shown), ChatMessage("user", again))
+    text = prompt("again").replace("{wrong}", why).replace("{ids}", ", ".join(reading.wrong))
     narrowed = None if first.schema is None else schema(list(reading.wrong))
-    return Request(first.system, (*first.messages, *more), first.params, schema=narrowed)
+    return replace(again(first, reply, text), schema=narrowed)
+
+
+def again(first: Request, reply: str, text: str) -> Request:
+    """The same request with the reply to it, and what is said to that."""
+    shown = paired(reply[:SHOWN_AGAIN]).strip() or "…"
+    more = (ChatMessage("assistant", shown), ChatMessage("user", text))
+    return replace(first, messages=(*first.messages, *more))
 
 
 def size(subject: Subject, batch: Sequence[KeyedAssertion]) -> int:

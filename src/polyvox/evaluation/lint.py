@@ -27,7 +27,6 @@ from polyvox.resources import Resources
 from polyvox.values import Params, Scope
 
 Rule = Literal["vague", "compound", "negated", "contradictory"]
-RULES: tuple[Rule, ...] = get_args(Rule)
 CHECKS: tuple[Kind, ...] = (
     "words", "sentences", "questions", "contains", "lacks", "ends_with_question", "language", "json"
 )  # fmt: skip
@@ -90,14 +89,11 @@ async def lint(
 
 def request(wordings: Sequence[Wording], known: Sequence[Wording]) -> Request:
     """Put the question, the words of others as data."""
-    rows = ", ".join(
-        f'{{"id": "{number}", "text": {quoted(wording.text)}}}'
-        for number, wording in enumerate(wordings, 1)
-    )
-    beside = ", ".join(quoted(wording.text) for wording in known)
+    rows = [{"id": str(number), "text": row.text} for number, row in enumerate(wordings, 1)]
+    data = {"assertions": rows, "known": [row.text for row in known]}
     return Request(
         (SystemPart(prompt("lint")),),
-        (ChatMessage("user", f'{{"assertions": [{rows}], "known": [{beside}]}}'),),
+        (ChatMessage("user", quoted(data)),),
         Params(temperature=0),
         schema=SCHEMA,
     )
@@ -163,7 +159,7 @@ SCHEMA = json.dumps(
                 findings={
                     "type": "array",
                     "items": object_schema(
-                        rule={"type": "string", "enum": list(RULES)},
+                        rule={"type": "string", "enum": list(get_args(Rule))},
                         message={"type": "string"},
                         split={"type": "array", "items": {"type": "string"}},
                     ),

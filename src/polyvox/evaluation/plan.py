@@ -6,14 +6,15 @@ if the advisor or its assertions have changed meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.evaluation import suite
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
 from polyvox.evaluation.judge_prompt import judge_hash
-from polyvox.evaluation.replay import places
+from polyvox.evaluation.replay import Places, places
 from polyvox.evaluation.suite import Unit
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations
@@ -72,17 +73,17 @@ def plan(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
     if wish.advisor is not None:
         advisor_id, _ = assertion_rows.owner(tx, wish.advisor)
     chosen = _chosen(tx, wish, advisor_id, mode)
-    asked: list[str] = []
     if answer is not None:
-        units = [Unit(_pairs(chosen), answer=answer.id)]
-        asked.append(answer.model)
+        units, asked = [Unit(_pairs(chosen), answer=answer.id)], [answer.model]
     elif mode == "judge":
-        units = _stored(chosen)
+        units = _grouped((_stored(assertion), assertion) for assertion in chosen)
         sources = {unit.answer for unit in units if unit.answer}
-        asked += [stored.model for source in sources if (stored := _find(tx, source)) is not None]
+        asked = [stored.model for source in sources if (stored := _find(tx, source)) is not None]
     else:
-        units, asked = _replayed(tx, resources, chosen, wish.model)
-    judge = judge_model(resources.settings, resources.models)
+        where = places(tx, resources, chosen)
+        units = _grouped(_replayed(chosen, where))
+        asked = [wish.model or context.model_id for context in where.contexts.values()]
+    judge = judge_model(resources)
     confirm = resources.settings.evaluation.confirm if wish.confirm is None else wish.confirm
     return Evaluation(
         id=new_id(),
@@ -96,7 +97,7 @@ def plan(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
         early=wish.early,
         judge=judge or "",
         judge_hash=judge_hash(),
-        plan=suite.write_plan(units),
+        plan=tuple(units),
         warnings=_warnings(chosen, judge, asked),
         total=sum(len(u.assertions) * (1 if u.nowhere else wish.repeats) for u in units),
         created_at=resources.clock(),
@@ -138,7 +139,7 @@ def _chosen(tx: Tx, wish: EvaluationRequest, advisor_id: str | None, mode: Mode)
     if not wish.failing:
         return chosen
     last = evaluations.latest(tx, advisor_id, mode=mode)
-    results = suite.read_results(last.results) if last is not None and last.results else None
+    results = last.results if last is not None else None
     failed = (
         {row.assertion_id for row in results.assertions if row.outcome == "fail"} if results else ()
     )
@@ -153,56 +154,40 @@ def _pairs(chosen: Sequence[Assertion]) -> tuple[tuple[str, int], ...]:
     return tuple((assertion.id, assertion.number) for assertion in chosen)
 
 
-def _stored(chosen: Sequence[Assertion]) -> list[Unit]:
-    """Each assertion on the answer that it was drawn from."""
-    groups: dict[tuple[str, str], list[Assertion]] = {}
-    for assertion in chosen:
-        if assertion.source is None or not assertion.source.answer.strip():
-            place = ("", NO_ANSWER)
-        elif assertion.source.answer == REDACTED:
-            place = ("", FORGOTTEN)
-        else:
-            place = (assertion.source.answer_id, "")
-        groups.setdefault(place, []).append(assertion)
-    return [
-        Unit(_pairs(some), answer=answer_id, nowhere=nowhere)
-        for (answer_id, nowhere), some in groups.items()
-    ]
+def _grouped(tried: Iterable[tuple[Unit, Assertion]]) -> list[Unit]:
+    """Subjects with all of their assertions; first those that are nowhere, then own questions."""
+    groups: dict[Unit, list[Assertion]] = {}
+    for subject, assertion in tried:
+        groups.setdefault(subject, []).append(assertion)
+    units = [replace(subject, assertions=_pairs(some)) for subject, some in groups.items()]
+    return sorted(units, key=lambda unit: (not unit.nowhere, not unit.asked))
 
 
-def _replayed(
-    tx: Tx, resources: Resources, chosen: Sequence[Assertion], model: str
-) -> tuple[list[Unit], list[str]]:
-    """Each assertion in its contexts, and the models that will answer there."""
-    where = places(tx, resources, chosen)
-    stored: dict[str, list[Assertion]] = {}
-    own: dict[tuple[str, str], list[Assertion]] = {}
-    units: list[Unit] = []
+def _stored(assertion: Assertion) -> Unit:
+    """The answer that an assertion was drawn from."""
+    if assertion.source is None or not assertion.source.answer.strip():
+        return Unit(nowhere=NO_ANSWER)
+    if assertion.source.answer == REDACTED:
+        return Unit(nowhere=FORGOTTEN)
+    return Unit(answer=assertion.source.answer_id)
+
+
+def _replayed(chosen: Sequence[Assertion], where: Places) -> Iterator[tuple[Unit, Assertion]]:
+    """Each assertion in its contexts."""
+    questions: dict[tuple[str, str], str] = {}
     for assertion in chosen:
+        advisor = where.advisors.get(assertion.advisor_id)
         names = where.of[assertion.id]
         if not names:
-            why = NO_CONTEXT if assertion.advisor_id in where.advisors else NO_ADVISOR
-            units.append(Unit(_pairs([assertion]), nowhere=why))
+            yield Unit(nowhere=NO_CONTEXT if advisor else NO_ADVISOR), assertion
         elif assertion.source is None and assertion.user_input is not None:
-            own.setdefault((assertion.advisor_id, assertion.user_input), []).append(assertion)
+            key = (assertion.advisor_id, assertion.user_input)
+            asked = questions.setdefault(key, assertion.id)
+            yield Unit(asked=asked, prompt=advisor.version_id if advisor else ""), assertion
         else:
             for name in names:
-                stored.setdefault(name, []).append(assertion)
-
-    def version(advisor_id: str) -> str:
-        advisor = where.advisors.get(advisor_id)
-        return advisor.version_id if advisor else ""
-
-    units += [
-        Unit(_pairs(some), asked=some[0].id, prompt=version(advisor_id))
-        for (advisor_id, _), some in own.items()
-    ]
-    units += [
-        Unit(_pairs(some), context=name, prompt=version(where.contexts[name].advisor_id))
-        for name, some in stored.items()
-    ]
-    models = [model] if model else [context.model_id for context in where.contexts.values()]
-    return units, models
+                then = where.advisors.get(where.contexts[name].advisor_id)
+                yield Unit(context=name, prompt=then.version_id if then else ""), assertion
 
 
 def _warnings(

@@ -11,9 +11,10 @@ a failure is never kept, so asking again tries again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -22,21 +23,18 @@ from polyvox.context.compile import compile_request
 from polyvox.context.rebuild import Receipt
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import EmptyAnswer, Invalid, NotFound
-from polyvox.evaluation.budget import Calls, Note, RunBudget
 from polyvox.evaluation.checks import check
 from polyvox.evaluation.contexts import Context, Field, captured, read, with_phase, with_prompt
-from polyvox.evaluation.judge import Judge
+from polyvox.evaluation.judge import Judge, unjudged
 from polyvox.evaluation.judge_prompt import Subject, judge_hash
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import contexts as context_rows
-from polyvox.evaluation.tables import samples, verdicts
+from polyvox.evaluation.tables import verdicts
 from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.evaluation.tables.assertions import version_of as version_of
-from polyvox.evaluation.tables.samples import StoredSample
-from polyvox.evaluation.tables.verdicts import CODE, Judged, Verdict
+from polyvox.evaluation.tables.verdicts import CODE, Judged, StoredSample, Verdict
 from polyvox.ids import content_hash, new_id
 from polyvox.memory.tables import companions
-from polyvox.models.base import Request
 from polyvox.resources import Resources
 from polyvox.session.council import find_recipe, model_for, params_for, voiced
 from polyvox.shapes import shape
@@ -45,8 +43,9 @@ from polyvox.store import turns
 from polyvox.store.database import Tx
 from polyvox.store.usage import token_ratio
 from polyvox.thread import Thread, ThreadTurn
-from polyvox.values import Advisor, Scope
+from polyvox.values import Advisor
 
+T = TypeVar("T")
 FRESH_RECIPE = "council"
 """Recipe for a question that nobody has asked an advisor yet."""
 MEANWHILE = (
@@ -80,30 +79,37 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """An advisor's answer when it was asked anew."""
+class JudgedText:
+    """The text that verdicts are about: a stored answer, or a sample (an answer had anew)."""
 
-    key: str
-    """Names it: run, prompt, context, model, parameters and repeat."""
-    text: str
+    sample: str
+    """Names a sample: run, prompt, context, model, parameters and repeat; empty: it is none."""
+    answer_id: str | None
+    prompt_hash: str
+    context_hash: str
     model: str
     """provider:name that gave it."""
-    context_hash: str
-    prompt_hash: str
+    text: Subject | None = None
+    """None: there is none, and every verdict on it is an error."""
+
+    @property
+    def subject(self) -> str:
+        """Its name among the verdicts."""
+        return self.sample or self.answer_id or ""
 
 
 class Bench(Protocol):
     """Tries prompts out: the road itself (`RoadBench`), or a simulated one with set
     probabilities."""
 
-    async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+    async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> JudgedText:
         """Have the advisor answer in that context with this prompt; another repeat is another
         answer. Raises `ModelError` where it does not answer, `CapReached` where nothing may be
         spent any more, `Invalid` where the context cannot be replayed."""
         ...
 
     async def judge(
-        self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+        self, about: JudgedText, assertions: Sequence[Assertion], repeat: int
     ) -> list[Judged]:
         """One judgement for each assertion, in their order. A judge that is away or unreadable
         is an `error` in each of its own; only `CapReached` is raised."""
@@ -181,56 +187,46 @@ def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Contex
     return msgspec.structs.replace(captured(receipt, advisor, recipe, asked), model_id=model)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedText:
-    """The text that a verdict is about."""
-
-    sample: str
-    answer_id: str | None
-    prompt_hash: str
-    context_hash: str
-    model: str
-    text: Subject | None = None
-    """None: there is none, and every verdict on it is an error."""
-
-    @property
-    def subject(self) -> str:
-        """Its name among the verdicts."""
-        return self.sample or self.answer_id or ""
-
-
 @dataclass(slots=True, eq=False)
 class RoadBench:
     """The road as a bench: contexts are replayed, answers are judged, and both are kept."""
 
-    resources: Resources
-    scope: Scope
     run_id: str
     """The evaluation or optimisation that this is for."""
     places: Places
-    calls: Calls
-    judge_: Judge
+    voice: Judge
+    """Who judges, and by whose calls advisors are asked too."""
     model: str | None = None
     """Asks this model in place of the one that had answered."""
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
-    async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+    async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> JudgedText:
         """Have the advisor answer in that context with this prompt."""
-        context = self._context(context_hash)
+        calls, context = self.voice.calls, self._context(context_hash)
         request = self._with(context, prompt).request()
         key = self.key(prompt, context_hash, repeat)
         async with self._locks.setdefault(key, asyncio.Lock()):
-            kept = await self.resources.database.read(
-                lambda tx: self._kept(tx, key, context_hash), self.scope
-            )
+            kept = await self._read(lambda tx: self._kept(tx, key, context_hash))
             if kept is None:
-                text, model = await self._ask(self._model(context), request)
-                now = self.resources.clock()
+                model = self._model(context)
+                reply = await calls.ask(model, request)
+                if not reply.text.strip():
+                    hint = "Run what could not be judged again."
+                    raise EmptyAnswer(f"{model} answered nothing.", hint)
+                now = calls.resources.clock()
                 kept = StoredSample(
-                    key, self.run_id, context_hash, prompt.hash, model, repeat, text, now
+                    key,
+                    self.run_id,
+                    context_hash,
+                    prompt.hash,
+                    reply.model,
+                    repeat,
+                    reply.text,
+                    now,
                 )
-                await self._keep_sample(kept)
-        return shape(Sample, kept)
+                await self.write(partial(self._keep_sample, kept))
+        text = Subject(context.asked, kept.text)
+        return JudgedText(key, None, prompt.hash, context_hash, kept.model, text)
 
     def key(self, prompt: Prompt, context_hash: str, repeat: int) -> str:
         """The name of a sample: another run, prompt, context, model, parameters or repeat is
@@ -250,22 +246,14 @@ class RoadBench:
         return content_hash(msgspec.json.encode(named).decode())
 
     async def judge(
-        self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+        self, about: JudgedText, assertions: Sequence[Assertion], repeat: int
     ) -> list[Judged]:
         """One judgement for each assertion, in their order; what was found out before is not asked
         for again."""
-        text = Subject(self._context(sample.context_hash).asked, sample.text)
-        about = JudgedText(
-            sample.key, None, sample.prompt_hash, sample.context_hash, sample.model, text
-        )
-        return await self.judge_text(about, text, assertions, repeat)
-
-    async def judge_text(
-        self, about: JudgedText, text: Subject, assertions: Sequence[Assertion], repeat: int
-    ) -> list[Judged]:
-        """The same about any text."""
-        known = await self.resources.database.read(
-            lambda tx: verdicts.of_subject(tx, self.run_id, about.subject, repeat), self.scope
+        if (text := about.text) is None:
+            return await self.errors(about, assertions, repeat, "The answer is gone.")
+        known = await self._read(
+            lambda tx: verdicts.of_subject(tx, self.run_id, about.subject, repeat)
         )
         judged = {
             (verdict.assertion_id, verdict.number): shape(Judged, verdict)
@@ -274,20 +262,26 @@ class RoadBench:
         }
         left = [row for row in assertions if (row.id, row.number) not in judged]
         coded = [_checked(row, text.answer) for row in left if row.kind != "judge"]
-        coded = await self.keep(about, coded, repeat, coded=True)
+        coded = await self._keep(about, coded, repeat, coded=True)
         worded = [row for row in left if row.kind == "judge"]
-        spoken = await self.judge_.judge(text, worded, repeat) if worded else []
-        spoken = await self.keep(about, spoken, repeat)
+        spoken = await self.voice.judge(text, worded, repeat) if worded else []
+        spoken = await self._keep(about, spoken, repeat)
         judged |= {(row.assertion_id, row.number): row for row in (*coded, *spoken)}
         return [judged[row.id, row.number] for row in assertions]
 
-    async def keep(
+    async def errors(
+        self, about: JudgedText, assertions: Sequence[Assertion], repeat: int, reason: str
+    ) -> list[Judged]:
+        """Nothing could be found out, for this reason."""
+        return await self._keep(about, [unjudged(row, reason) for row in assertions], repeat)
+
+    async def _keep(
         self, about: JudgedText, judged: Sequence[Judged], repeat: int, *, coded: bool = False
     ) -> list[Judged]:
         """Store what was found out, before anybody goes on; answers what was stored. A reason may
         quote its subject: where something of that was forgotten meanwhile, it is an error."""
-        now = self.resources.clock()
-        judge, prompt = (CODE, "") if coded else (self.judge_.model or "", judge_hash())
+        now = self.voice.calls.resources.clock()
+        judge, prompt = (CODE, "") if coded else (self.voice.model or "", judge_hash())
 
         def store(tx: Tx) -> list[Judged]:
             companions.drops_held(tx)
@@ -315,22 +309,21 @@ class RoadBench:
             verdicts.put(tx, rows)
             return kept
 
-        return await self.resources.database.write(store, self.scope) if judged else []
+        return await self.write(store) if judged else []
 
-    async def _ask(self, model: str, request: Request) -> tuple[str, str]:
-        """The text that the model answers, and which one it was."""
-        reply = await self.calls.ask(model, request)
-        if not reply.text.strip():
-            raise EmptyAnswer(f"{model} answered nothing.", "Run what could not be judged again.")
-        return reply.text, reply.model
+    async def _read(self, work: Callable[[Tx], T]) -> T:
+        calls = self.voice.calls
+        return await calls.resources.database.read(work, calls.scope)
 
-    async def _keep_sample(self, made: StoredSample) -> None:
-        def store(tx: Tx) -> None:
-            companions.drops_held(tx)
-            self._kept(tx, made.key, made.context_hash)
-            samples.put(tx, made)
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        """Store something of the run."""
+        calls = self.voice.calls
+        return await calls.resources.database.write(work, calls.scope)
 
-        await self.resources.database.write(store, self.scope)
+    def _keep_sample(self, made: StoredSample, tx: Tx) -> None:
+        companions.drops_held(tx)
+        self._kept(tx, made.key, made.context_hash)
+        verdicts.put_sample(tx, made)
 
     def _kept(self, tx: Tx, key: str, context_hash: str) -> StoredSample | None:
         """A sample that is stored, unless something of its context was forgotten since it was
@@ -339,7 +332,7 @@ class RoadBench:
         asked = self._context(context_hash).asked
         if stored.redacted if stored else not assertion_rows.is_asked(tx, asked):
             raise _forgotten()
-        return samples.find(tx, key)
+        return verdicts.find_sample(tx, key)
 
     def _stands(self, tx: Tx, about: JudgedText, text: Subject) -> bool:
         """True if the judged text is stored as it was read."""
@@ -380,25 +373,7 @@ class RoadBench:
         if self.model or context.model_id:
             return self.model or context.model_id
         advisor = self.places.advisors.get(context.advisor_id)
-        return (advisor.model if advisor else None) or self.resources.models.default
-
-
-def road_bench(
-    resources: Resources,
-    scope: Scope,
-    run_id: str,
-    places: Places,
-    judge: str | None,
-    *,
-    purpose: str = "evaluation",
-    note: Note | None = None,
-    budget: RunBudget | None = None,
-    confirm: bool = False,
-    model: str | None = None,
-) -> RoadBench:
-    """Build the road's bench for one run; `note` counts a call in the commit that stores it."""
-    calls = Calls(resources, scope, purpose, note, budget or RunBudget())
-    return RoadBench(resources, scope, run_id, places, calls, Judge(calls, judge, confirm), model)
+        return (advisor.model if advisor else None) or self.voice.calls.resources.models.default
 
 
 def _field(advisor: Advisor | None, text: str) -> Field | None:
@@ -420,5 +395,5 @@ def _checked(assertion: Assertion, answer: str) -> Judged:
     try:
         result = check(assertion.kind, assertion.args, answer)
     except Invalid as error:
-        return Judged(assertion.id, assertion.number, error.message, "error")
+        return unjudged(assertion, error.message)
     return Judged(assertion.id, assertion.number, result.reason, result.outcome)

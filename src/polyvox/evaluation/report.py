@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from typing import Literal, TypeVar
 
@@ -11,38 +14,27 @@ from polyvox.errors import Invalid, NotFound
 from polyvox.evaluation import suite
 from polyvox.evaluation.run import seen
 from polyvox.evaluation.statistics import Agreement, agreement, wilson
-from polyvox.evaluation.suite import AssertionChange, AssertionScore, Results, RunSummary
-from polyvox.evaluation.tables import assertions, evaluations, samples, verdicts
+from polyvox.evaluation.suite import AssertionChange, AssertionResult, Results, RunSummary
+from polyvox.evaluation.tables import assertions, evaluations, verdicts
 from polyvox.evaluation.tables.assertions import OURS, AssertionFilter
-from polyvox.evaluation.tables.evaluations import Evaluation, EvaluationState, Mode, Origin
+from polyvox.evaluation.tables.evaluations import Evaluation, EvaluationFacts
 from polyvox.evaluation.tables.verdicts import CODE, Outcome, Verdict
 from polyvox.shapes import shape, usd
 from polyvox.store import advisors, turns, versions
 from polyvox.store.database import Tx
 
 K = TypeVar("K")
+_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
-class TallyOut:
-    """One context or answer that an assertion was tried on."""
-
-    subject: str
-    passes: int
-    fails: int
-    errors: int
-    outcome: Outcome
-
-
-@dataclass(frozen=True, slots=True)
-class ResultOut(AssertionScore):
+class ResultOut(AssertionResult):
     """The result of an assertion in a run."""
 
     text: str
     kind: str
     advisor_id: str
     advisor_name: str
-    subjects: list[TallyOut]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,38 +47,18 @@ class VerdictOut(Verdict):
     """The answer when it was asked anew; null for a stored answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationOut:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationOut(EvaluationFacts):
     """A run over assertions."""
 
-    id: str
-    advisor_id: str | None
     advisor_name: str | None
-    mode: Mode
-    origin: Origin
-    answer_id: str | None
-    model: str
     repeat: int
-    confirm: bool
-    early: bool
-    judge: str
-    judge_hash: str
-    warnings: tuple[str, ...]
-    state: EvaluationState
-    done: int
-    total: int
-    calls: int
     cost: float | None
     """USD; null where no price is known."""
-    unpriced: int
-    message: str
     blessed: bool
-    created_at: int
-    started_at: int | None
-    ended_at: int | None
     summary: RunSummary | None
-    results: list[ResultOut] | None
-    verdicts: list[VerdictOut] | None
+    results: list[ResultOut] | None = None
+    verdicts: list[VerdictOut] | None = None
 
     def reasons(self, assertion_id: str) -> list[str]:
         """The reasons why an assertion did not pass, each once."""
@@ -95,19 +67,11 @@ class EvaluationOut:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeOut(AssertionChange):
-    """The change of an assertion's outcome since another run."""
-
-    text: str
-    advisor_name: str
-
-
-@dataclass(frozen=True, slots=True)
 class ComparedOut:
     """A run beside the one that it is compared with; broken assertions come first."""
 
     base: str
-    changes: list[ChangeOut]
+    changes: list[AssertionChange]
     broken: int
     fixed: int
 
@@ -200,19 +164,14 @@ def evaluation_out(tx: Tx, evaluation_id: str, *, with_verdicts: bool = True) ->
             "kind": version.kind if version else "judge",
             "advisor_id": advisor_id,
             "advisor_name": advisor_name,
-            "subjects": [shape(TallyOut, tally) for tally in row.subjects],
         }
         rows.append(shape(ResultOut, row, **given))
     shown = verdicts_out(tx, known) if with_verdicts else None
-    return replace(_run_out(tx, run, results), results=rows, verdicts=shown)
+    return replace(run_out(tx, run, results), results=rows, verdicts=shown)
 
 
-def listed_run(tx: Tx, run: Evaluation) -> EvaluationOut:
-    """A run as it stands in a list: with its numbers, once there are any."""
-    return _run_out(tx, run, suite.read_results(run.results) if run.results else None)
-
-
-def _run_out(tx: Tx, run: Evaluation, results: Results | None) -> EvaluationOut:
+def run_out(tx: Tx, run: Evaluation, results: Results | None) -> EvaluationOut:
+    """A run as it stands in a list: with the numbers of its results, once there are any."""
     advisor = advisors.even_removed(tx, run.advisor_id or "")
     return shape(
         EvaluationOut,
@@ -230,7 +189,7 @@ def _run_out(tx: Tx, run: Evaluation, results: Results | None) -> EvaluationOut:
 def verdicts_out(tx: Tx, known: Iterable[Verdict]) -> list[VerdictOut]:
     """Verdicts with their assertions' texts and the answers that were asked anew."""
     named = _Assertions(tx)
-    sample = cache(lambda key: samples.find(tx, key))
+    sample = cache(lambda key: verdicts.find_sample(tx, key))
     shown = []
     for verdict in known:
         kept = sample(verdict.sample) if verdict.sample else None
@@ -246,11 +205,8 @@ def compared(tx: Tx, evaluation_id: str, base: str) -> ComparedOut:
     other = _base(tx, run, base)
     named = _Assertions(tx)
     changes = [
-        shape(
-            ChangeOut,
-            row,
-            text=named.text(row.assertion_id),
-            advisor_name=named.advisor(row.assertion_id)[1],
+        replace(
+            row, text=named.text(row.assertion_id), advisor_name=named.advisor(row.assertion_id)[1]
         )
         for row in suite.compare(seen(tx, other.id).results, results)
     ]
@@ -328,11 +284,11 @@ def pass_rates(tx: Tx, advisor: str, limit: int = 200) -> list[PassRate]:
     page = evaluations.list_page(tx, advisor_id=advisor_id, limit=limit)
     points = []
     for run in reversed(page.items):
-        tried = {unit.prompt for unit in suite.read_plan(run.plan) if unit.prompt}
-        if run.mode != "replay" or run.state != "finished" or not run.results or len(tried) != 1:
+        tried = {unit.prompt for unit in run.plan if unit.prompt}
+        results = run.results
+        if run.mode != "replay" or run.state != "finished" or not results or len(tried) != 1:
             continue
         version = versions.get(tx, tried.pop())
-        results = suite.read_results(run.results)
         passes = sum(row.passes for row in results.assertions)
         n = passes + sum(row.fails for row in results.assertions)
         interval = wilson(passes, n)
@@ -353,3 +309,48 @@ def pass_rates(tx: Tx, advisor: str, limit: int = 200) -> list[PassRate]:
             )
         )
     return points
+
+
+# -- a run as a JUnit file, the way that build servers read test results ---------------------------
+
+
+def junit(run: EvaluationOut) -> str:
+    """The file: a suite for each advisor, a test for each assertion."""
+    rows = run.results or []
+    started = run.started_at or run.created_at
+    seconds = ((run.ended_at or started) - started) / 1e6
+    at = datetime.fromtimestamp(started // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    time = f"{seconds:.3f}"
+    root = ET.Element("testsuites", {"name": "polyvox eval", **_counts(rows), "time": time})
+    for name in dict.fromkeys(row.advisor_name or "polyvox" for row in rows):
+        some = [row for row in rows if (row.advisor_name or "polyvox") == name]
+        line = _line(name)
+        counted = {"name": line, **_counts(some), "timestamp": at}
+        suite = ET.SubElement(root, "testsuite", counted)
+        for row in some:
+            case = ET.SubElement(suite, "testcase", classname=line, name=_line(row.text), time="0")
+            if row.outcome != "pass":
+                tag = "failure" if row.outcome == "fail" else "error"
+                passed = f"{row.passes} of {row.passes + row.fails} passed, {row.errors} errors"
+                reasons = "\n".join(run.reasons(row.assertion_id))
+                ET.SubElement(case, tag, message=passed, type=tag).text = _legal(reasons)
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _counts(rows: Sequence[ResultOut]) -> dict[str, str]:
+    outcomes = [row.outcome for row in rows]
+    return {
+        "tests": str(len(rows)),
+        "failures": str(outcomes.count("fail")),
+        "errors": str(outcomes.count("error")),
+        "skipped": "0",
+    }
+
+
+def _line(text: str) -> str:
+    return _legal(" ".join(text.split()))
+
+
+def _legal(text: str) -> str:
+    return _ILLEGAL.sub("\ufffd", text)

@@ -13,16 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-import msgspec
-
 from polyvox.errors import CapReached, Conflict, Invalid, ModelError, NotFound
 from polyvox.evaluation import replay, suite
 from polyvox.evaluation.assertion import as_of
-from polyvox.evaluation.budget import together
-from polyvox.evaluation.judge import judge_model
+from polyvox.evaluation.budget import Calls, together
+from polyvox.evaluation.judge import Judge, judge_model
 from polyvox.evaluation.judge_prompt import Subject, judge_hash
 from polyvox.evaluation.plan import EvaluationRequest, plan
 from polyvox.evaluation.replay import JudgedText, Places, Prompt, RoadBench
+from polyvox.evaluation.runs import Runs
 from polyvox.evaluation.suite import Results, Unit
 from polyvox.evaluation.tables import assertions, evaluations, verdicts
 from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter, version_of
@@ -31,15 +30,12 @@ from polyvox.evaluation.tables.verdicts import Judged, Outcome, Verdict
 from polyvox.resources import Resources
 from polyvox.store import jobs, turns, versions
 from polyvox.store.database import Tx
-from polyvox.store.jobs import Job
+from polyvox.store.table import reading, writing
 from polyvox.values import PromptVersion, Scope
-from polyvox.work.cancel import Bells
-from polyvox.work.worker import Handler
 
-KIND = "evaluation"
+KIND = evaluations.RUNS.noun
 AT_ONCE = 3
 """Runs that one process works on at the same time; live badges are such runs too."""
-CALLED_OFF = "It was called off; what it had found is kept."
 
 
 class EvaluationView(NamedTuple):
@@ -62,105 +58,61 @@ def seen(tx: Tx, evaluation_id: str) -> EvaluationView:
     """A run with all that it has found out up to now."""
     run = evaluations.get(tx, evaluation_id)
     known = verdicts.of_evaluation(tx, evaluation_id)
-    return EvaluationView(run, suite.results(suite.read_plan(run.plan), known), tuple(known))
+    return EvaluationView(run, suite.results(run.plan, known), tuple(known))
 
 
 def keep_results(tx: Tx, evaluation_id: str) -> Results:
     """Write down what a run has found out, as it is now."""
     results = seen(tx, evaluation_id).results
-    text = msgspec.json.encode(results).decode()
-    evaluations.keep_results(tx, evaluation_id, text)
+    evaluations.change(tx, evaluation_id, results=results)
     return results
 
 
-class Evaluations:
+def overrule(tx: Tx, now: int, verdict_id: str, outcome: Literal["pass", "fail"] | None) -> Verdict:
+    """Note what a verdict should have been; the run's results follow."""
+    verdict = verdicts.overrule(tx, verdict_id, outcome, now)
+    try:
+        ended = evaluations.get(tx, verdict.evaluation_id).ended
+    except NotFound:  # it is an optimisation's
+        return verdict
+    if ended:
+        keep_results(tx, verdict.evaluation_id)
+    return verdict
+
+
+class Evaluations(Runs[Evaluation]):
     """The verbs of evaluations, and the work behind them."""
 
-    def __init__(self, resources: Resources) -> None:
-        self._resources = resources
-        self._ring = resources.bell.ring
-        self._bells = Bells()
-
-    @property
-    def handlers(self) -> dict[str, Handler]:
-        """Jobs that the worker runs here, by kind."""
-        return {KIND: self._do}
+    table = evaluations.RUNS
+    kept = "what it had found is kept"
+    over = "There is nothing to call off."
+    get = reading(seen)
+    bless = writing(evaluations.bless)
+    overrule = writing(overrule)
 
     async def begin(self, scope: Scope, wish: EvaluationRequest) -> Evaluation:
         """Want a run; a worker does it."""
-        made = await self._resources.database.write(
-            lambda tx: begin(tx, self._resources, wish), scope
-        )
-        self._ring()
-        return made
-
-    async def get(self, scope: Scope, evaluation_id: str) -> EvaluationView:
-        """A run with all that it has found out up to now."""
-        return await self._resources.database.read(lambda tx: seen(tx, evaluation_id), scope)
-
-    async def cancel(self, scope: Scope, evaluation_id: str) -> Evaluation:
-        """Call a run off: from now on nothing is spent on it, what it found stays."""
-
-        def write(tx: Tx) -> Evaluation:
-            now = self._resources.clock()
-            if not evaluations.end(tx, evaluation_id, "cancelled", now, CALLED_OFF):
-                run = evaluations.get(tx, evaluation_id)
-                raise Conflict(f"This evaluation is {run.state}.", "There is nothing to call off.")
-            keep_results(tx, evaluation_id)
-            return evaluations.get(tx, evaluation_id)
-
-        ended = await self._resources.database.write(write, scope)
-        self._bells.ring(evaluation_id)
-        return ended
-
-    async def bless(self, scope: Scope, evaluation_id: str, *, blessed: bool = True) -> Evaluation:
-        """Make a run the one that later ones are compared with."""
-        now = self._resources.clock() if blessed else None
-        return await self._resources.database.write(
-            lambda tx: evaluations.bless(tx, evaluation_id, now), scope
-        )
+        return await self._want(scope, lambda tx: begin(tx, self._resources, wish))
 
     async def retry_errors(self, scope: Scope, evaluation_id: str) -> Evaluation:
         """Take an ended run up again: what could not be found out is tried once more."""
 
         def write(tx: Tx) -> Evaluation:
-            view = seen(tx, evaluation_id)
-            if not view.evaluation.ended:
-                raise Conflict(
-                    f"This evaluation is {view.evaluation.state}.", "Wait for its end first."
-                )
-            missing = any(row.errors or row.rate is None for row in view.results.assertions)
-            if view.evaluation.state == "finished" and not missing:
+            run, results, _ = seen(tx, evaluation_id)
+            if not run.ended:
+                raise Conflict(f"This evaluation is {run.state}.", "Wait for its end first.")
+            missing = any(row.errors or row.rate is None for row in results.assertions)
+            if run.state == "finished" and not missing:
                 raise Conflict("Everything in this evaluation was found out.", "Run it anew.")
             if jobs.get(tx, f"{KIND}:{evaluation_id}").state == "running":
                 raise Conflict(
                     "This evaluation is still being called off.", "Try again in a moment."
                 )
-            judge = judge_model(self._resources.settings, self._resources.models) or ""
-            evaluations.take_up(tx, evaluation_id, judge, judge_hash())
-            jobs.enqueue_again(tx, KIND, evaluation_id, self._resources.clock())
-            return evaluations.get(tx, evaluation_id)
+            judge = judge_model(self._resources) or ""
+            jobs.enqueue_again(tx, KIND, evaluation_id, self._clock())
+            return self.table.take_up(tx, evaluation_id, judge=judge, judge_hash=judge_hash())
 
-        taken = await self._resources.database.write(write, scope)
-        self._ring()
-        return taken
-
-    async def overrule(
-        self, scope: Scope, verdict_id: str, outcome: Literal["pass", "fail"] | None
-    ) -> Verdict:
-        """Note what a verdict should have been; the run's results follow."""
-
-        def write(tx: Tx) -> Verdict:
-            verdict = verdicts.overrule(tx, verdict_id, outcome, self._resources.clock())
-            try:
-                ended = evaluations.get(tx, verdict.evaluation_id).ended
-            except NotFound:  # it is an optimisation's
-                return verdict
-            if ended:
-                keep_results(tx, verdict.evaluation_id)
-            return verdict
-
-        return await self._resources.database.write(write, scope)
+        return await self._want(scope, write)
 
     # live badges
 
@@ -170,7 +122,7 @@ class Evaluations:
         would say nothing."""
         wish = EvaluationRequest(answer_id=answer_id, mode="judge", origin="badge")
         try:
-            if judge_model(self._resources.settings, self._resources.models) is None:
+            if judge_model(self._resources) is None:
                 advisor_id = turns.get_answer(tx, answer_id).advisor_id
                 known = assertions.list_all(tx, AssertionFilter(advisor_id=advisor_id, active=True))
                 coded = tuple(row.id for row in known if row.kind != "judge")
@@ -183,35 +135,24 @@ class Evaluations:
 
     # the work
 
-    async def _do(self, job: Job) -> None:
-        scope, run_id = job.scope, job.subject
-        database, clock = self._resources.database, self._resources.clock
-        try:
-            run = await database.write(lambda tx: evaluations.start(tx, run_id, clock()), scope)
-        except NotFound:
-            return
-        if run.ended:
-            return
-
-        async def wanted() -> bool:
-            now = await database.read(lambda tx: evaluations.get(tx, run_id), scope)
-            return not now.ended
-
+    async def _work(self, scope: Scope, run: Evaluation) -> None:
         failure = ""
         try:
-            work = find_out(self._resources, scope, run)
-            whole = await self._bells.while_wanted(run_id, work, wanted)
+            await find_out(self._resources, scope, run)
         except CapReached as error:
-            whole, failure = True, f"{error.message} {error.hint}".strip()
+            failure = f"{error.message} {error.hint}".strip()
 
         def write(tx: Tx) -> None:
-            results = keep_results(tx, run_id)
-            if whole and failure:
-                evaluations.end(tx, run_id, "failed", clock(), failure)
-            elif whole and evaluations.end(tx, run_id, "finished", clock(), _told(results)):
-                evaluations.progress(tx, run_id, run.total)
+            results, now = keep_results(tx, run.id), self._clock()
+            if failure:
+                self.table.end(tx, run.id, "failed", now, failure)
+            else:
+                self.table.end(tx, run.id, "finished", now, _told(results), done=run.total)
 
-        await database.write(write, scope)
+        await self._database.write(write, scope)
+
+    def _settle(self, tx: Tx, run_id: str) -> None:
+        keep_results(tx, run_id)
 
 
 def _told(results: Results) -> str:
@@ -226,55 +167,39 @@ def _told(results: Results) -> str:
     return f"{words}."
 
 
-@dataclass(frozen=True, slots=True)
-class RunInputs:
-    """Inputs of a run, read in one transaction."""
+async def find_out(resources: Resources, scope: Scope, run: Evaluation) -> None:
+    """Find out whatever is not known yet. `CapReached` ends it."""
+    calls = Calls(resources, scope, note=lambda tx, used: evaluations.spend(tx, run.id, used))
+    judge = Judge(calls, run.judge or None, run.confirm)
+    doing = await resources.database.read(lambda tx: _load(tx, resources, run, judge), scope)
+    await together(doing.unit, run.plan)
 
+
+@dataclass(slots=True)
+class _Run:
+    """A run under way, with its inputs as they were read in one transaction."""
+
+    run: Evaluation
+    bench: RoadBench
     assertions: Mapping[tuple[str, int], Assertion]
-    places: Places
     prompts: Mapping[str, PromptVersion]
     stored: Mapping[str, JudgedText]
     """Stored answers by id."""
     known: Mapping[tuple[str, str], Mapping[int, Outcome]]
     """Outcomes of the repeats, by assertion and place."""
-
-
-async def find_out(resources: Resources, scope: Scope, run: Evaluation) -> None:
-    """Find out whatever is not known yet. `CapReached` ends it."""
-    units = suite.read_plan(run.plan)
-    loaded = await resources.database.read(lambda tx: _load(tx, resources, run, units), scope)
-    bench = replay.road_bench(
-        resources,
-        scope,
-        run.id,
-        loaded.places,
-        run.judge or None,
-        note=lambda tx, used: evaluations.spend(tx, run.id, used),
-        confirm=run.confirm,
-        model=run.model or None,
-    )
-    await together(_Run(resources, scope, run, bench, loaded).unit, units)
-
-
-@dataclass(slots=True)
-class _Run:
-    resources: Resources
-    scope: Scope
-    run: Evaluation
-    bench: RoadBench
-    loaded: RunInputs
     done: int = 0
 
     async def unit(self, unit: Unit) -> None:
         """Ask about one subject, repeat after repeat until it is decided."""
-        chosen = [self.loaded.assertions.get(pair) for pair in unit.assertions]
+        chosen = [self.assertions.get(pair) for pair in unit.assertions]
         assertions = [assertion for assertion in chosen if assertion is not None]
         if unit.nowhere:
-            await self._errors(JudgedText("", None, "", "", ""), assertions, 0, unit.nowhere)
+            about = JudgedText("", None, "", "", "")
+            await self.bench.errors(about, assertions, 0, unit.nowhere)
             await self._progress(len(unit.assertions))
             return
         name = self._name(unit)
-        outcomes = {row.id: dict(self.loaded.known.get((row.id, name), {})) for row in assertions}
+        outcomes = {row.id: dict(self.known.get((row.id, name), {})) for row in assertions}
         repeats, early = self.run.repeats, self.run.early
         counted = 0
         for repeat in range(repeats):
@@ -295,55 +220,43 @@ class _Run:
         self, unit: Unit, name: str, assertions: Sequence[Assertion], repeat: int
     ) -> list[Judged]:
         if unit.answer:
-            about = self.loaded.stored.get(unit.answer)
-            if about is None or about.text is None:
-                gone = JudgedText("", unit.answer, "", "", "")
-                return await self._errors(gone, assertions, repeat, "The answer is gone.")
-            return await self.bench.judge_text(about, about.text, assertions, repeat)
+            gone = JudgedText("", unit.answer, "", "", "")
+            about = self.stored.get(unit.answer, gone)
+            return await self.bench.judge(about, assertions, repeat)
         prompt = self._prompt(unit, name)
         about = JudgedText(name, None, prompt.hash, name, "")
         try:
             about = replace(about, sample=self.bench.key(prompt, name, repeat))
-            sample = await self.bench.sample(prompt, name, repeat)
+            about = await self.bench.sample(prompt, name, repeat)
         except (ModelError, Invalid) as error:
             reason = f"The advisor could not be asked: {error.message} {error.hint}".strip()
-            return await self._errors(about, assertions, repeat, reason)
-        return await self.bench.judge(sample, assertions, repeat)
-
-    async def _errors(
-        self, about: JudgedText, assertions: Sequence[Assertion], repeat: int, reason: str
-    ) -> list[Judged]:
-        judged = [
-            Judged(assertion.id, assertion.number, reason, "error") for assertion in assertions
-        ]
-        await self.bench.keep(about, judged, repeat)
-        return judged
+            return await self.bench.errors(about, assertions, repeat, reason)
+        return await self.bench.judge(about, assertions, repeat)
 
     def _name(self, unit: Unit) -> str:
         """The subject as its verdicts name it."""
         if not unit.asked:
             return unit.subject
-        known = self.loaded.places.of
+        known = self.bench.places.of
         names = [
             name for assertion_id, _ in unit.assertions for name in known.get(assertion_id, ())
         ]
         return names[0] if names else unit.asked
 
     def _prompt(self, unit: Unit, name: str) -> Prompt:
-        if unit.prompt in self.loaded.prompts:
-            return Prompt(self.loaded.prompts[unit.prompt].text)
-        context = self.loaded.places.contexts.get(name)
+        if unit.prompt in self.prompts:
+            return Prompt(self.prompts[unit.prompt].text)
+        context = self.bench.places.contexts.get(name)
         return Prompt(context.versioned if context else "")
 
     async def _progress(self, more: int) -> None:
         self.done += more
         done = min(self.done, self.run.total)
-        await self.resources.database.write(
-            lambda tx: evaluations.progress(tx, self.run.id, done), self.scope
-        )
+        await self.bench.write(lambda tx: evaluations.change(tx, self.run.id, done=done))
 
 
-def _load(tx: Tx, resources: Resources, run: Evaluation, units: Sequence[Unit]) -> RunInputs:
+def _load(tx: Tx, resources: Resources, run: Evaluation, judge: Judge) -> _Run:
+    units = run.plan
     assertions = {
         pair: made
         for unit in units
@@ -363,13 +276,8 @@ def _load(tx: Tx, resources: Resources, run: Evaluation, units: Sequence[Unit]) 
     for verdict in verdicts.of_evaluation(tx, run.id):
         outcomes = known.setdefault((verdict.assertion_id, verdict.place), {})
         outcomes[verdict.repeat] = verdict.outcome
-    return RunInputs(
-        assertions,
-        replace(places, advisors=advisors),
-        prompts,
-        _answers(tx, units, assertions),
-        known,
-    )
+    bench = RoadBench(run.id, replace(places, advisors=advisors), judge, run.model or None)
+    return _Run(run, bench, assertions, prompts, _answers(tx, units, assertions), known)
 
 
 def _answers(

@@ -87,7 +87,7 @@ async def suggest(
     try:
         reply = await ask_judge(resources, scope, request, model)
     except ModelError as error:
-        name = model or judge_model(resources.settings, resources.models)
+        name = model or judge_model(resources)
         note = f"Found by rules alone: {name} gave nothing. {error.message}"
         return Suggestions(tuple(by_rules), "", note)
     if reply is None:
@@ -123,11 +123,10 @@ def _rounded(words: int) -> int:
 
 def ask(question: str, answer: str, known: Sequence[str], most: int = COUNT) -> Request:
     """Put the question to a model, the words of others as data."""
-    texts = ", ".join(quoted(text) for text in known[:MOST_KNOWN])
-    data = f'{{"question": {quoted(question)}, "answer": {quoted(answer)}, "known": [{texts}]}}'
+    data = {"question": question, "answer": answer, "known": known[:MOST_KNOWN]}
     return Request(
         (SystemPart(fill(prompt("suggest"), {"count": str(most)})),),
-        (ChatMessage("user", data),),
+        (ChatMessage("user", quoted(data)),),
         Params(temperature=0.4),
     )
 

@@ -22,7 +22,7 @@ Change = Literal["fixed", "broken", "same", "new", "gone", "unclear"]
 class Unit(msgspec.Struct, frozen=True, omit_defaults=True):
     """One subject and the assertions that are tried on it, by id and version."""
 
-    assertions: tuple[tuple[str, int], ...]
+    assertions: tuple[tuple[str, int], ...] = ()
     context: str = ""
     """The hash of a stored context."""
     asked: str = ""
@@ -38,19 +38,6 @@ class Unit(msgspec.Struct, frozen=True, omit_defaults=True):
     def subject(self) -> str:
         """Names the subject among those of its run."""
         return self.context or self.answer or self.asked or "nowhere"
-
-
-_units = msgspec.json.Decoder(tuple[Unit, ...])
-
-
-def write_plan(units: Sequence[Unit]) -> str:
-    """A plan as it is stored."""
-    return msgspec.json.encode(units).decode()
-
-
-def read_plan(text: str) -> tuple[Unit, ...]:
-    """A plan as it was made."""
-    return _units.decode(text)
 
 
 def still_open(outcomes: Collection[Outcome], repeats: int, *, early: bool) -> bool:
@@ -74,16 +61,13 @@ class SubjectTally:
     passes: int
     fails: int
     errors: int
-
-    @property
-    def outcome(self) -> Outcome:
-        """The majority of the verdicts."""
-        return most(self.passes, self.fails)
+    outcome: Outcome = "error"
+    """The majority of the verdicts; results that were stored long ago do not tell it."""
 
 
 @dataclass(frozen=True, slots=True)
-class AssertionScore:
-    """The result of an assertion in numbers."""
+class AssertionResult:
+    """The result of an assertion, in numbers and subject by subject."""
 
     assertion_id: str
     number: int
@@ -99,12 +83,6 @@ class AssertionScore:
     flaky: bool
     overruled: int
     """Verdicts on which a person has had a say."""
-
-
-@dataclass(frozen=True, slots=True)
-class AssertionResult(AssertionScore):
-    """The result of an assertion, subject by subject."""
-
     subjects: tuple[SubjectTally, ...]
 
 
@@ -167,7 +145,7 @@ def _result(
     for subject, verdicts in known.items():
         outcomes = [verdict.effective for verdict in verdicts]
         counts = (outcomes.count("pass"), outcomes.count("fail"), outcomes.count("error"))
-        tallies.append(SubjectTally(subject, *counts))
+        tallies.append(SubjectTally(subject, *counts, most(*counts[:2])))
     passes = sum(tally.passes for tally in tallies)
     fails = sum(tally.fails for tally in tallies)
     interval = wilson(passes, passes + fails)
@@ -187,14 +165,6 @@ def _result(
     )
 
 
-_results = msgspec.json.Decoder(Results)
-
-
-def read_results(text: str) -> Results:
-    """Results as they were stored."""
-    return _results.decode(text)
-
-
 @dataclass(frozen=True, slots=True)
 class AssertionChange:
     """An assertion in this run and in the one that it is compared with."""
@@ -208,6 +178,9 @@ class AssertionChange:
     """True if it says something else now."""
     rate_before: float | None
     rate_after: float | None
+    text: str = ""
+    advisor_name: str = ""
+    """Both are for a report to fill in."""
 
 
 def compare(base: Results, now: Results) -> list[AssertionChange]:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from polyvox.errors import CapReached
+from polyvox.evaluation.judge_prompt import Subject
 from polyvox.evaluation.optimise.rewrite import Ask, Proposal
 from polyvox.evaluation.optimise.values import Case, OptimisationPlan
-from polyvox.evaluation.replay import Prompt, Sample
+from polyvox.evaluation.replay import JudgedText, Prompt
 from polyvox.evaluation.tables.assertions import Assertion, AssertionSource
 from polyvox.evaluation.tables.verdicts import Judged
 from polyvox.values import Usage
@@ -41,27 +42,29 @@ class SimulatedBench:
     tokens_used: Counter[str] = field(default_factory=Counter)
     _kept: set[tuple[str, ...]] = field(default_factory=set)
 
-    async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+    async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> JudgedText:
         """An answer."""
         key = f"{prompt.hash}/{context_hash}/{repeat}"
         self._pay("advisor", ("advisor", key))
-        return Sample(key, prompt.text, "simulated:advisor", context_hash, prompt.hash)
+        text = Subject("", prompt.text)
+        return JudgedText(key, None, prompt.hash, context_hash, "simulated:advisor", text)
 
     async def judge(
-        self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+        self, about: JudgedText, assertions: Sequence[Assertion], repeat: int
     ) -> list[Judged]:
         """Verdicts on it."""
+        assert about.text is not None
         del repeat  # the sample is another one in each
         down = self.judge_down_after
         if down is not None and self.calls["judge"] >= down:
             return [Judged(one.id, one.number, "The judge is away.", "error") for one in assertions]
-        self._pay("judge", ("judge", sample.key, *(one.id for one in assertions)))
-        shared = self._chance(sample.key, "shared")
-        joined = self._chance(sample.key, "joined") < self.together
+        self._pay("judge", ("judge", about.sample, *(one.id for one in assertions)))
+        shared = self._chance(about.sample, "shared")
+        joined = self._chance(about.sample, "joined") < self.together
         found = []
         for one in assertions:
-            drawn = shared if joined else self._chance(sample.key, one.id)
-            passed = drawn < self.rates(Prompt(sample.text), one.id)
+            drawn = shared if joined else self._chance(about.sample, one.id)
+            passed = drawn < self.rates(Prompt(about.text.answer), one.id)
             reason = "It does." if passed else "It does not."
             found.append(Judged(one.id, one.number, reason, "pass" if passed else "fail"))
         return found

@@ -17,18 +17,18 @@ from tests.evaluation.optimise.simulate import (
 )
 
 from polyvox.errors import ModelError, Unavailable
+from polyvox.evaluation.judge_prompt import Subject
 from polyvox.evaluation.optimise.result import OptimisationResult
 from polyvox.evaluation.optimise.rewrite import Ask, Proposal
-from polyvox.evaluation.optimise.score import Hurdle, Scorer
-from polyvox.evaluation.optimise.search import optimise
+from polyvox.evaluation.optimise.search import Hurdle, Scorer, optimise
 from polyvox.evaluation.optimise.values import OptimisationPlan, Outage, PromptAttempt, Stage
-from polyvox.evaluation.replay import Prompt, Sample
+from polyvox.evaluation.replay import JudgedText, Prompt
 from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.evaluation.tables.verdicts import Judged
 
 
 async def run(bench: SimulatedBench, plan: OptimisationPlan | None = None) -> OptimisationResult:
-    return await optimise(plan or simulated_plan(), bench, SimulatedRewriter(bench))
+    return await optimise(plan or simulated_plan(), bench, SimulatedRewriter(bench).rewrite)
 
 
 def scorer(bench: SimulatedBench) -> Scorer:
@@ -100,7 +100,7 @@ class Silent(SimulatedRewriter):
 async def test_a_rewriter_without_a_usable_text() -> None:
     bench = SimulatedBench(unchanged(0.2), 1)
     plan = simulated_plan(6, iterations=3)
-    found = await optimise(plan, bench, Silent(bench))
+    found = await optimise(plan, bench, Silent(bench).rewrite)
     assert found.ruling == "not distinguishable"
     assert found.message == ("None of 3 attempts could be used. The last one: It was no prompt.")
 
@@ -113,14 +113,14 @@ class Away(SimulatedRewriter):
 async def test_a_rewriter_that_is_away_is_told() -> None:
     bench = SimulatedBench(unchanged(0.2), 1)
     with pytest.raises(ModelError, match="nobody there"):
-        await optimise(simulated_plan(6), bench, Away(bench))
+        await optimise(simulated_plan(6), bench, Away(bench).rewrite)
 
 
 async def test_holdouts_are_kept_from_the_rewriter() -> None:
     bench = SimulatedBench(unchanged(0.3), 3)
     writer = SimulatedRewriter(bench)
     plan = replace(simulated_plan(8, iterations=4), holdouts=frozenset({"a2", "a5"}))
-    found = await optimise(plan, bench, writer)
+    found = await optimise(plan, bench, writer.rewrite)
     assert writer.asked
     for ask in writer.asked:
         said = {one.text for one in ask.failing} | set(ask.holding) | set(ask.allowed)
@@ -145,10 +145,10 @@ async def test_a_guard_that_fails_only_in_the_confirmation_is_a_regression() -> 
 
     class Fooled(SimulatedBench):
         async def judge(
-            self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+            self, about: JudgedText, assertions: Sequence[Assertion], repeat: int
         ) -> list[Judged]:
-            found = await super().judge(sample, assertions, repeat)
-            fresh = repeat >= 100 and sample.text != ORIGINAL.text
+            found = await super().judge(about, assertions, repeat)
+            fresh = repeat >= 100 and about.text != Subject("", ORIGINAL.text)
             return [
                 replace(one, outcome="fail" if fresh else "pass")
                 if one.assertion_id.startswith("g")
@@ -166,9 +166,9 @@ async def test_a_guard_that_fails_only_in_the_confirmation_is_a_regression() -> 
 async def test_a_case_that_cannot_be_judged_is_left_out() -> None:
     class Puzzled(SimulatedBench):
         async def judge(
-            self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+            self, about: JudgedText, assertions: Sequence[Assertion], repeat: int
         ) -> list[Judged]:
-            found = await super().judge(sample, assertions, repeat)
+            found = await super().judge(about, assertions, repeat)
             return [
                 replace(one, outcome="error") if one.assertion_id == "a1" else one for one in found
             ]
@@ -206,18 +206,18 @@ async def test_only_so_many_answers_are_under_way() -> None:
         here = 0
         most = 0
 
-        async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+        async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> JudgedText:
             self.here += 1
             self.most = max(self.most, self.here)
             await asyncio.sleep(0)
             return await super().sample(prompt, context_hash, repeat)
 
         async def judge(
-            self, sample: Sample, assertions: Sequence[Assertion], repeat: int
+            self, about: JudgedText, assertions: Sequence[Assertion], repeat: int
         ) -> list[Judged]:
             await asyncio.sleep(0)
             self.here -= 1
-            return await super().judge(sample, assertions, repeat)
+            return await super().judge(about, assertions, repeat)
 
     bench = Counting(changed(0.0, 1.0), 1)
     await run(bench, replace(simulated_plan(9), parallel=3))
@@ -236,7 +236,7 @@ async def test_a_cancelled_run_leaves_nothing_running() -> None:
         stuck = asyncio.Event()
         ended = 0
 
-        async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> Sample:
+        async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> JudgedText:
             if prompt.text == ORIGINAL.text:
                 return await super().sample(prompt, context_hash, repeat)
             self.stuck.set()
@@ -266,7 +266,7 @@ async def test_whoever_watches_is_told_every_step() -> None:
         told.append((stage, len(attempts) - 1, best.number))
 
     bench = SimulatedBench(changed(0.0, 1.0, since=2), 1)
-    await optimise(simulated_plan(), bench, SimulatedRewriter(bench), watching)
+    await optimise(simulated_plan(), bench, SimulatedRewriter(bench).rewrite, watching)
     assert told == [
         ("baseline", 0, 0),
         ("search", 0, 0),

@@ -130,5 +130,3 @@ def test_the_same_question_has_the_same_name() -> None:
     one, other = rewrite.request(ASK, 10), rewrite.request(replace(ASK, earlier=()), 10)
     assert rewrite.ask_hash(one) == rewrite.ask_hash(rewrite.request(ASK, 10))
     assert rewrite.ask_hash(one) != rewrite.ask_hash(other)
-    again = rewrite.again(one, "nonsense", "it is nonsense.")
-    assert "That cannot be used: it is nonsense." in again.messages[-1].text

@@ -21,7 +21,7 @@ from polyvox.evaluation.optimise.values import Case, OptimisationPlan
 from polyvox.evaluation.replay import PROMPT, Places, Prompt, places, version_of
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter
-from polyvox.evaluation.tables.optimisations import NO_ESTIMATE, Optimisation, StoredPlan
+from polyvox.evaluation.tables.optimisations import Optimisation, StoredPlan
 from polyvox.events import NANO
 from polyvox.ids import new_id
 from polyvox.models.providers import EMBEDDED
@@ -131,35 +131,15 @@ def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int) 
         advisor_name=advisor.name,
         target=wish.target,
         recipe=recipe,
-        engine=ENGINE,
         judge=judge or "",
         optimizer=optimizer,
         warnings=tuple(dict.fromkeys(warnings)),
-        state="waiting",
-        stage="",
-        iteration=0,
         iterations=plan.iterations,
-        best=0,
-        best_rate=None,
-        base_rate=None,
-        calls=0,
-        unpriced=0,
-        verdict=None,
-        message="",
-        decision="",
         base_version="" if phase else advisor.version_id,
-        final_version="",
         created_at=resources.clock(),
-        started_at=None,
-        ended_at=None,
-        decided_at=None,
         plan=_stored(plan),
-        estimate=NO_ESTIMATE,
         budget=None if budget is None else round(budget * NANO),
-        spent=0,
         base_text=text,
-        final_text=None,
-        results=None,
     )
     return Planned(run, plan, where)
 
@@ -249,7 +229,7 @@ def _phase_text(
 
 
 def _models(resources: Resources, assertions: Sequence[Assertion]) -> tuple[str | None, str]:
-    judge = judge_model(resources.settings, resources.models)
+    judge = judge_model(resources)
     if judge is None and any(assertion.kind == "judge" for assertion in assertions):
         raise Invalid(TOO_SMALL, "Choose assertions that are checks in code, or set models.judge.")
     optimizer = resources.settings.models.optimizer or judge

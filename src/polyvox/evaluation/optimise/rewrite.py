@@ -12,14 +12,14 @@ import asyncio
 import difflib
 import json
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from polyvox.errors import ModelError
 from polyvox.evaluation.budget import Calls, ModelReply
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import asked_plainly
-from polyvox.evaluation.judge_prompt import SHOWN_AGAIN, THOUGHT, quoted
+from polyvox.evaluation.judge_prompt import THOUGHT, again, object_schema, quoted
 from polyvox.evaluation.judge_prompt import prompt as text_of
 from polyvox.evaluation.optimise.leaks import leaks
 from polyvox.evaluation.tables import optimisations
@@ -28,8 +28,7 @@ from polyvox.ids import content_hash
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.models.wire import paired
 from polyvox.replies import objects
-from polyvox.resources import Resources
-from polyvox.values import Params, Scope
+from polyvox.values import Params
 
 GROWTH = 1.5
 ROOM = 800
@@ -45,14 +44,7 @@ TEMPERATURE = 0.7
 """Attempts that begin at the same parent should differ."""
 CUT = "it ended before its end: the reply was too long."
 _SLOT = re.compile(r"\{\w+\}")
-SCHEMA = json.dumps(
-    {
-        "type": "object",
-        "properties": {"reason": {"type": "string"}, "instructions": {"type": "string"}},
-        "required": ["reason", "instructions"],
-        "additionalProperties": False,
-    }
-)
+SCHEMA = json.dumps(object_schema(reason={"type": "string"}, instructions={"type": "string"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +88,9 @@ class Proposal:
     note: str = ""
 
 
-class Rewriter(Protocol):
-    """Whoever proposes prompts: a model, or a simulated one."""
-
-    async def rewrite(self, ask: Ask, number: int) -> Proposal:
-        """The prompt of attempt `number`. The same attempt asked for again is the same proposal,
-        paid for once. Raises `ModelError` or `CapReached`."""
-        ...
+Rewrite = Callable[[Ask, int], Awaitable[Proposal]]
+"""Proposes the prompt of an attempt, by its number: a model, or a simulated one. The same attempt
+asked for again is the same proposal, paid for once. Raises `ModelError` or `CapReached`."""
 
 
 def cap(original: str) -> int:
@@ -112,21 +100,25 @@ def cap(original: str) -> int:
 
 def question(ask: Ask) -> str:
     """The one message that the rewriter gets."""
-    failing = ", ".join(
-        f'{{"statement": {quoted(case.text)}, "held": "{case.passes} of {case.of}",'
-        f' "asked": {quoted(_short(case.question))}, "answered": {quoted(_short(case.answer))},'
-        f' "why": {quoted(_short(case.reason))}}}'
+    failing = [
+        {
+            "statement": case.text,
+            "held": f"{case.passes} of {case.of}",
+            "asked": _short(case.question),
+            "answered": _short(case.answer),
+            "why": _short(case.reason),
+        }
         for case in ask.failing[:MOST_FAILING]
-    )
-    holding = ", ".join(quoted(text) for text in ask.holding)
-    earlier = ", ".join(
-        f'{{"instructions": {quoted(text)}, "held": "{rate:.0%}"}}' for text, rate in ask.earlier
-    )
-    return (
-        f'{{"advisor": {quoted(ask.advisor)}, "instructions": {quoted(ask.prompt)},'
-        f' "failing": [{failing}], "holding": [{holding}], "earlier": [{earlier}],'
-        f' "most": {cap(ask.original)}}}'
-    )
+    ]
+    data = {
+        "advisor": ask.advisor,
+        "instructions": ask.prompt,
+        "failing": failing,
+        "holding": ask.holding,
+        "earlier": [{"instructions": text, "held": f"{rate:.0%}"} for text, rate in ask.earlier],
+        "most": cap(ask.original),
+    }
+    return quoted(data)
 
 
 def request(ask: Ask, max_tokens: int | None) -> Request:
@@ -137,16 +129,6 @@ def request(ask: Ask, max_tokens: int | None) -> Request:
         Params(max_tokens=max_tokens, temperature=TEMPERATURE),
         schema=SCHEMA,
     )
-
-
-def again(first: Request, reply: str, wrong: str) -> Request:
-    """The same again, with the reply that cannot be used and what is wrong with it."""
-    shown = paired(reply[:SHOWN_AGAIN]).strip() or "…"
-    more = (
-        ChatMessage("assistant", shown),
-        ChatMessage("user", text_of("rewrite_again").replace("{wrong}", wrong)),
-    )
-    return Request(first.system, (*first.messages, *more), first.params, schema=first.schema)
 
 
 def read(reply: str) -> str | None:
@@ -213,8 +195,6 @@ def _short(text: str) -> str:
 class RoadRewriter:
     """Asks the optimiser model on behalf of one run."""
 
-    resources: Resources
-    scope: Scope
     run_id: str
     calls: Calls
     model: str
@@ -222,13 +202,14 @@ class RoadRewriter:
     """All texts of the contexts: nothing of them may be carried over."""
 
     async def rewrite(self, ask: Ask, number: int) -> Proposal:
-        """See `Rewriter`."""
+        """Propose the prompt of an attempt (a `Rewrite`)."""
         ask = replace(ask, conversations=(*self.conversations, *ask.conversations))
-        limit = self.resources.models.facts(self.model).max_tokens or MAX_TOKENS
+        resources, scope = self.calls.resources, self.calls.scope
+        limit = resources.models.facts(self.model).max_tokens or MAX_TOKENS
         first = request(ask, limit)
         name = ask_hash(first)
-        kept = await self.resources.database.read(
-            lambda tx: optimisations.find_attempt(tx, self.run_id, number), self.scope
+        kept = await resources.database.read(
+            lambda tx: optimisations.find_attempt(tx, self.run_id, number), scope
         )
         if kept is not None and kept.ask_hash == name:
             return Proposal(kept.text, kept.note)
@@ -239,10 +220,10 @@ class RoadRewriter:
             text=proposal.text,
             state="refused" if proposal.text is None else "proposed",
             note=proposal.note,
-            created_at=self.resources.clock(),
+            created_at=resources.clock(),
         )
-        await self.resources.database.write(
-            lambda tx: optimisations.put_attempt(tx, self.run_id, made), self.scope
+        await resources.database.write(
+            lambda tx: optimisations.put_attempt(tx, self.run_id, made), scope
         )
         return proposal
 
@@ -251,7 +232,8 @@ class RoadRewriter:
         reply, request = await self._reply(request)
         text, wrong = await asyncio.to_thread(self._read, reply, ask)
         if wrong:
-            reply, _ = await self._reply(again(request, reply.text, wrong))
+            complaint = text_of("rewrite_again").replace("{wrong}", wrong)
+            reply, _ = await self._reply(again(request, reply.text, complaint))
             text, wrong = await asyncio.to_thread(self._read, reply, ask)
         return Proposal(None, refusal(wrong)) if wrong else Proposal(text)
 

@@ -13,9 +13,13 @@ Guards: an attempt that breaks what the advisor did right is no improvement. Two
 guard that always held never does now, or the guards together pass less often by the test that
 decides in the end, at the same level.
 
+Scoring a prompt: in every context an answer, judged, and again until it is decided, that is, until
+most of its k repeats cannot turn out otherwise. A prompt that cannot catch up with the best one any
+more is given up.
+
 Invariant: given the run's seed and what bench and rewriter answer, every decision here is
-determined. A run that was killed is begun again from the start and finds everything it had paid
-for.
+determined, by outcomes alone and never by timing. A run that was killed is begun again from the
+start and finds everything it had paid for.
 """
 
 from __future__ import annotations
@@ -23,10 +27,11 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from polyvox.errors import CapReached
+from polyvox.errors import CapReached, Invalid, ModelError
 from polyvox.evaluation.budget import together
 from polyvox.evaluation.optimise.decide import LEVEL, chance, compare, worth_confirming
 from polyvox.evaluation.optimise.result import (
@@ -37,18 +42,21 @@ from polyvox.evaluation.optimise.result import (
     ruled,
     tried,
 )
-from polyvox.evaluation.optimise.rewrite import Ask, Failing, Rewriter
-from polyvox.evaluation.optimise.score import Hurdle, Scorer
+from polyvox.evaluation.optimise.rewrite import Ask, Failing, Rewrite
 from polyvox.evaluation.optimise.values import (
     FRESH,
     Case,
+    JudgedAnswer,
     OptimisationPlan,
+    Outage,
     PromptAttempt,
     Scores,
     Stage,
     Tally,
+    contexts_of,
 )
 from polyvox.evaluation.replay import Bench, Prompt
+from polyvox.evaluation.statistics import decided
 
 MOST_EARLIER = 3
 Watch = Callable[[Stage, Sequence[PromptAttempt], PromptAttempt], Awaitable[None]]
@@ -61,7 +69,7 @@ async def unwatched(stage: Stage, attempts: Sequence[PromptAttempt], best: Promp
 
 
 async def optimise(
-    plan: OptimisationPlan, bench: Bench, rewriter: Rewriter, watch: Watch = unwatched
+    plan: OptimisationPlan, bench: Bench, rewrite: Rewrite, watch: Watch = unwatched
 ) -> OptimisationResult:
     """Search for a better prompt and say what was found. Raises `Outage` where nothing can be
     found out any more."""
@@ -80,7 +88,7 @@ async def optimise(
     plan = replace(plan, targets=judged)
     if baseline.perfect(plan.keys):
         return OptimisationResult("passing", all_passing(plan), (start,), start)
-    search = Search(plan, scorer, rewriter, watch, [start])
+    search = Search(plan, scorer, rewrite, watch, [start])
     await watch("search", search.attempts, start)
     cut = ""
     try:
@@ -132,7 +140,7 @@ class Search:
 
     plan: OptimisationPlan
     scorer: Scorer
-    rewriter: Rewriter
+    rewrite: Rewrite
     watch: Watch
     attempts: list[PromptAttempt]
     """By their numbers; the prompt as it was comes first."""
@@ -151,7 +159,7 @@ class Search:
         """Make attempts until the iterations are used up or everything passes."""
         for number in range(1, self.plan.iterations + 1):
             parent = choose_parent(self.attempts, self.plan.keys, self.plan.seed, number)
-            proposal = await self.rewriter.rewrite(self._ask(parent), number)
+            proposal = await self.rewrite(self._ask(parent), number)
             prompt = Prompt(proposal.text or "", self.plan.prompt.target)
             attempt = PromptAttempt(number, parent.number, prompt, "refused", note=proposal.note)
             if proposal.text is not None:
@@ -274,3 +282,102 @@ def best_of(attempts: Sequence[PromptAttempt], keys: Sequence[str]) -> PromptAtt
     baseline = attempts[0].scores
     scored = [attempt for attempt in attempts if attempt.state == "scored"]
     return max(scored, key=lambda attempt: attempt.scores.mean(keys, baseline))
+
+
+Contexts = Mapping[str, Sequence[Case]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hurdle:
+    """The scores that a prompt must be able to beat."""
+
+    mean: float
+    front: Mapping[str, float]
+    """The best rate of each case."""
+
+    def hopeless(self, tallies: Mapping[str, Tally], undecided: frozenset[str], left: int) -> bool:
+        """True if, with everything undecided passing from now on, the mean would still be below,
+        and no case better than in the front."""
+        most = []
+        for key, tally in tallies.items():
+            more = left if key in undecided else 0
+            rate = (tally.passes + more) / max(1, tally.known + more)
+            if rate > self.front[key]:
+                return False
+            most.append(rate)
+        return sum(most) / len(most) < self.mean - 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """Scores prompts on a bench. The gate lets so many answers be under way, from being asked for
+    until what was said of them is kept: no more can be lost."""
+
+    bench: Bench
+    gate: asyncio.Semaphore
+
+    async def measure(
+        self,
+        prompt: Prompt,
+        cases: Sequence[Case],
+        repeats: int,
+        *,
+        first: int = 0,
+        every: bool = False,
+        hurdle: Hurdle | None = None,
+    ) -> Scores:
+        """Score a prompt on these cases. `every` asks all the repeats, decided or not; with a
+        hurdle it is given up once it is hopeless. Raises `Outage` when a round tells nothing."""
+        contexts = contexts_of(cases)
+        tallies = {case.key: Tally() for case in cases}
+        seen: list[JudgedAnswer] = []
+        asked = list(contexts)
+        for done in range(repeats):
+            batches = await together(partial(self._judged, prompt, contexts, first + done), asked)
+            news = [judged for batch in batches for judged in batch]
+            for judged in news:
+                tallies[judged.case] = tallies[judged.case].plus(judged.outcome)
+            seen += news
+            if all(judged.outcome == "error" for judged in news):
+                raise Outage(
+                    f"Nothing could be found out about any answer. {news[0].reason}",
+                    "What was paid for is kept: resume the run when that is mended.",
+                )
+            undecided = _undecided(contexts, tallies, repeats)
+            keys = frozenset(case.key for context in undecided for case in contexts[context])
+            if hurdle is not None and hurdle.hopeless(tallies, keys, repeats - done - 1):
+                return Scores(tallies, tuple(seen), whole=False)
+            asked = asked if every else undecided
+            if not asked:
+                break
+        return Scores(tallies, tuple(seen))
+
+    async def _judged(
+        self, prompt: Prompt, contexts: Contexts, repeat: int, context: str
+    ) -> list[JudgedAnswer]:
+        """One answer and what is said of it. An advisor that does not answer tells nothing."""
+        cases = contexts[context]
+        async with self.gate:
+            try:
+                about = await self.bench.sample(prompt, context, repeat)
+            except (ModelError, Invalid) as error:
+                reason = f"The advisor did not answer: {error.message} {error.hint}".strip()
+                return [JudgedAnswer(case.key, repeat, "error", reason, "", "") for case in cases]
+            judged = await self.bench.judge(about, [case.assertion for case in cases], repeat)
+        text = about.text.answer if about.text else ""
+        return [
+            JudgedAnswer(case.key, repeat, verdict.outcome, verdict.reason, about.sample, text)
+            for case, verdict in zip(cases, judged, strict=True)
+        ]
+
+
+def _undecided(contexts: Contexts, tallies: Mapping[str, Tally], repeats: int) -> list[str]:
+    """The contexts in which something is undecided."""
+    return [
+        context
+        for context, cases in contexts.items()
+        if any(
+            not decided(tallies[case.key].passes, tallies[case.key].fails, repeats)
+            for case in cases
+        )
+    ]

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.evaluation.optimise.plan import Planned
-from polyvox.evaluation.optimise.values import AttemptState, Tally, assertions_of, contexts_of
+from polyvox.evaluation.optimise.values import Tally, assertions_of, contexts_of
 from polyvox.evaluation.statistics import wilson
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations as rows
-from polyvox.evaluation.tables import samples
+from polyvox.evaluation.tables import verdicts
 from polyvox.evaluation.tables.optimisations import (
+    AttemptFacts,
+    CaseFacts,
     CaseResult,
     ComparedRates,
     Optimisation,
@@ -97,7 +99,7 @@ class PlannedOut:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizationOut(OptimisationFacts):
     """A run that looks for a better prompt, and its progress."""
 
@@ -151,17 +153,11 @@ class CountOut:
 
 
 @dataclass(frozen=True, slots=True)
-class BeforeAfter:
+class BeforeAfter(CaseFacts):
     """One assertion in one context, before and after, with an answer of each prompt."""
 
-    assertion_id: str
-    number: int
     text: str
     context_hash: str
-    guard: bool
-    holdout: bool
-    confirmed: bool
-    """True if the counts are of fresh answers; else they are the search's."""
     before: CountOut | None
     after: CountOut | None
     answer_before: str | None
@@ -174,7 +170,9 @@ class BeforeAfter:
             version.number: version.text
             for version in assertion_rows.versions(tx, row.assertion_id)
         }
-        before, after = (samples.find(tx, key) for key in (row.sample_before, row.sample_after))
+        before, after = (
+            verdicts.find_sample(tx, key) for key in (row.sample_before, row.sample_after)
+        )
         return shape(
             cls,
             row,
@@ -198,23 +196,13 @@ class ScoreOut:
     errors: int
 
 
-@dataclass(frozen=True, slots=True)
-class PromptAttemptOut:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptAttemptOut(AttemptFacts):
     """A rewritten prompt and its fate."""
 
-    number: int
-    parent: int
-    """The attempt that it was made from; 0: the prompt as it was."""
-    text: str | None
-    """Null: it was not taken; the note says why."""
-    state: AttemptState
-    note: str
-    rate: float | None
-    """The mean over the chosen assertions; null where it was not scored in full."""
     scores: list[ScoreOut]
     cost: float | None
     """USD spent on it; null where no price is known."""
-    created_at: int
 
     @classmethod
     def of(cls, attempt: StoredAttempt, *, priced: bool) -> PromptAttemptOut:
@@ -234,7 +222,7 @@ class DiffLine:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizationDetail(OptimizationOut):
     """A run with its attempts and, once it has ended, its findings."""
 

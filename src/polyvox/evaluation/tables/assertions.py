@@ -17,10 +17,10 @@ from polyvox.errors import Conflict, NotFound
 from polyvox.evaluation.tables import contexts, past_runs
 from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store import advisors
-from polyvox.store.database import Tx, Value
+from polyvox.store.database import Row, Tx, Value
 from polyvox.store.pages import Page, page_of, place_in
 from polyvox.store.search import fold
-from polyvox.store.table import MANY, Table
+from polyvox.store.table import Table, rows_in
 from polyvox.values import ASSISTANT_ID, REDACTED, SYNTHESIS_ID
 
 Kind = Literal[
@@ -133,17 +133,20 @@ _ROW = (
     " a.source_turn, a.source_input, a.source_text, a.context_hash"
 )
 """The fields of an assertion in the order of its table, those of its source last."""
+_SPOKEN = "source_input source_text user_input words"
+"""Columns that hold words of a conversation."""
+
+
+_SELECT = (
+    f"SELECT {_ROW} FROM assertions a JOIN assertion_versions v"
+    " ON v.user_id = a.user_id AND v.assertion_id = a.id AND v.number = a.number"
+    " WHERE a.user_id = ?"
+)
 
 
 def _select(tx: Tx, rest: str, *params: Value) -> list[Assertion]:
     """Assertions that `rest` selects, removed ones too."""
-    rows = tx.all(
-        f"SELECT {_ROW} FROM assertions a JOIN assertion_versions v"
-        " ON v.user_id = a.user_id AND v.assertion_id = a.id AND v.number = a.number"
-        f" WHERE a.user_id = ? {rest}",
-        (tx.user, *params),
-    )
-    return [_TABLE.value(row) for row in rows]
+    return [_TABLE.value(row) for row in tx.all(f"{_SELECT} {rest}", (tx.user, *params))]
 
 
 def find(tx: Tx, assertion_id: str) -> Assertion | None:
@@ -164,12 +167,8 @@ def get(tx: Tx, assertion_id: str) -> Assertion:
 
 def get_many(tx: Tx, ids: Sequence[str]) -> list[Assertion]:
     """The named assertions, in that order; NotFound if one is not there."""
-    by_id: dict[str, Assertion] = {}
-    for start in range(0, len(ids), MANY):
-        some = ids[start : start + MANY]
-        marks = ", ".join("?" * len(some))
-        rows = _select(tx, f"AND a.removed_at IS NULL AND a.id IN ({marks})", *some)
-        by_id |= {row.id: row for row in rows}
+    rows = map(_TABLE.value, rows_in(tx, f"{_SELECT} AND a.removed_at IS NULL AND a.id", ids))
+    by_id = {row.id: row for row in rows}
     return [by_id.get(assertion_id) or get(tx, assertion_id) for assertion_id in ids]
 
 
@@ -234,12 +233,8 @@ def _where(wanted: AssertionFilter) -> tuple[str, list[Value]]:
 def context_hashes(tx: Tx, advisor_id: str) -> list[str]:
     """Every stored context of an advisor, oldest assertion first: where an assertion holds that has
     neither a source nor a question of its own."""
-    rows = tx.all(
-        "SELECT context_hash, MIN(created_at) FROM assertions WHERE user_id = ? AND advisor_id = ?"
-        " AND removed_at IS NULL AND context_hash <> '' GROUP BY context_hash ORDER BY 2, 1",
-        (tx.user, advisor_id),
-    )
-    return [row[0] for row in rows]
+    rest = "AND advisor_id = ? AND context_hash <> '' GROUP BY context_hash ORDER BY 2, 1"
+    return [row[0] for row in _rows(tx, "context_hash, MIN(created_at)", rest, advisor_id)]
 
 
 def is_asked(tx: Tx, question: str) -> bool:
@@ -250,28 +245,25 @@ def is_asked(tx: Tx, question: str) -> bool:
 
 def is_known(tx: Tx, assertion_id: str) -> bool:
     """True if this id was ever given."""
-    sql = "SELECT 1 FROM assertions WHERE user_id = ? AND id = ?"
-    return tx.one(sql, (tx.user, assertion_id)) is not None
+    return bool(versions(tx, assertion_id))
 
 
 def tags_of(tx: Tx, advisor_id: str) -> list[str]:
     """Every tag that an advisor's assertions have."""
-    rows = tx.all(
-        "SELECT DISTINCT tags FROM assertions WHERE user_id = ? AND advisor_id = ?"
-        " AND removed_at IS NULL",
-        (tx.user, advisor_id),
-    )
+    rows = _rows(tx, "DISTINCT tags", "AND advisor_id = ?", advisor_id)
     return sorted({tag for row in rows for tag in msgspec.json.decode(row[0])})
 
 
 def asserted(tx: Tx, conversation_id: str) -> list[str]:
     """The answers of a conversation that assertions were drawn from."""
-    rows = tx.all(
-        "SELECT DISTINCT source_answer FROM assertions WHERE user_id = ?"
-        " AND source_conversation = ? AND removed_at IS NULL ORDER BY source_answer",
-        (tx.user, conversation_id),
-    )
-    return [row[0] for row in rows]
+    rest = "AND source_conversation = ? ORDER BY source_answer"
+    return [row[0] for row in _rows(tx, "DISTINCT source_answer", rest, conversation_id)]
+
+
+def _rows(tx: Tx, columns: str, rest: str, *params: Value) -> list[Row]:
+    """Columns of the assertions that are there."""
+    sql = f"SELECT {columns} FROM assertions WHERE user_id = ? AND removed_at IS NULL {rest}"
+    return tx.all(sql, (tx.user, *params))
 
 
 def owner(tx: Tx, key: str) -> tuple[str, str]:
@@ -285,12 +277,8 @@ def owner(tx: Tx, key: str) -> tuple[str, str]:
 
 def owners(tx: Tx) -> list[tuple[str, str]]:
     """Id and name of everybody who has assertions, by their first one."""
-    rows = tx.all(
-        "SELECT advisor_id, MAX(advisor_name), MIN(created_at) FROM assertions WHERE user_id = ?"
-        " AND removed_at IS NULL GROUP BY advisor_id ORDER BY 3, 1",
-        (tx.user,),
-    )
-    return [(row[0], row[1]) for row in rows]
+    columns = "advisor_id, MAX(advisor_name), MIN(created_at)"
+    return [(row[0], row[1]) for row in _rows(tx, columns, "GROUP BY advisor_id ORDER BY 3, 1")]
 
 
 def add(tx: Tx, assertion: Assertion) -> Assertion:
@@ -327,11 +315,15 @@ def change(tx: Tx, assertion_id: str, now: int, details: AssertionDetails) -> As
         (now, tx.user, assertion_id),
     )
     old = get(tx, assertion_id)
-    new = replace(old, **details, updated_at=now)
+    return _replace(tx, old, replace(old, **details, updated_at=now))
+
+
+def _replace(tx: Tx, old: Assertion, new: Assertion) -> Assertion:
+    """Store what has changed of an assertion."""
     if new.wording != old.wording:
         new = replace(new, number=old.number + 1)
-        _add_version(tx, new, now)
-    _update(tx, new, "number tags active user_input words")
+        _add_version(tx, new, new.updated_at)
+    _update(tx, new, f"advisor_name number tags active context_hash updated_at {_SPOKEN}")
     return new
 
 
@@ -365,15 +357,8 @@ def restore(tx: Tx, assertion: Assertion, now: int) -> bool:
     )
     if not back:
         return False
-    _update(tx, assertion, "advisor_name source_input source_text context_hash user_input")
-    details: AssertionDetails = {
-        "text": assertion.text,
-        "kind": assertion.kind,
-        "args": assertion.args,
-        "tags": assertion.tags,
-        "active": assertion.active,
-    }
-    change(tx, assertion.id, now, details)
+    old = get(tx, assertion.id)
+    _replace(tx, old, replace(assertion, number=old.number, updated_at=now))
     return True
 
 
@@ -402,7 +387,7 @@ def _forgotten(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
                 " AND assertion_id = ? AND number = ?",
                 (text, args or _json(version.args), tx.user, old.id, version.number),
             )
-        _update(tx, new, "source_input source_text user_input tags words")
+        _update(tx, new, f"tags {_SPOKEN}")
     return places
 
 

@@ -14,28 +14,26 @@ from typing import Literal
 import msgspec
 
 from polyvox.evaluation.optimise.values import AttemptState, Ruling, Tally
-from polyvox.evaluation.tables.forget import forget_text
-from polyvox.evaluation.tables.runs import UNDER_WAY, RunTable
-from polyvox.store.database import Tx, Value
-from polyvox.store.pages import Page
+from polyvox.evaluation.tables.runs import UNDER_WAY, RunFacts, RunTable
+from polyvox.evaluation.tables.verdicts import forget_text
+from polyvox.store.database import Tx
 from polyvox.store.table import Table
 
 OptimisationState = Literal["waiting", "running", "finished", "cancelled", "failed", "spent"]
 Decision = Literal["", "accepted", "rejected", "rolled back"]
-ENDED: frozenset[OptimisationState] = frozenset({"finished", "cancelled", "failed", "spent"})
 
 
 class StoredPlan(msgspec.Struct, frozen=True):
     """A plan by ids, versions and hashes."""
 
-    targets: tuple[tuple[str, int, str], ...]
+    targets: tuple[tuple[str, int, str], ...] = ()
     """(assertion, version, context); an empty context is the assertion's own question."""
-    guards: tuple[tuple[str, int, str], ...]
-    holdouts: tuple[str, ...]
-    iterations: int
-    repeats: int
-    confirmations: int
-    seed: int
+    guards: tuple[tuple[str, int, str], ...] = ()
+    holdouts: tuple[str, ...] = ()
+    iterations: int = 0
+    repeats: int = 0
+    confirmations: int = 0
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +53,27 @@ class RunEstimate:
     """The part of `cost` that the confirmation takes: the search leaves it over."""
 
 
+NO_PLAN = StoredPlan()
 NO_ESTIMATE = RunEstimate({}, 0, 0, 0, None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class CaseResult:
-    """One assertion in one context, before and after."""
+class CaseFacts:
+    """One assertion in one context of a run."""
 
     assertion_id: str
     number: int
-    context: str
     guard: bool
     holdout: bool
     confirmed: bool
     """True if the counts are of fresh answers; else they are the search's."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult(CaseFacts):
+    """One assertion in one context, before and after."""
+
+    context: str
     before: Tally | None
     after: Tally | None
     sample_before: str
@@ -101,153 +106,96 @@ class OptimisationSummary(ComparedRates):
 
 
 @dataclass(frozen=True, slots=True)
-class OptimisationFacts:
-    """The part of a run that is shown as it is stored."""
+class OptimisationFacts(RunFacts):
+    """The part of an optimisation that is shown as it is stored."""
 
-    id: str
-    advisor_id: str
-    advisor_name: str
-    target: str
+    advisor_id: str = ""
+    advisor_name: str = ""
+    target: str = "prompt"
     """`prompt`, or `phase:NAME`."""
-    recipe: str
+    recipe: str = ""
     """The recipe whose phase it is; empty for the advisor's prompt."""
-    engine: Literal["native", "gepa"]
-    judge: str
-    """The judge's model; empty: there is none."""
-    optimizer: str
+    engine: Literal["native", "gepa"] = "native"
+    optimizer: str = ""
     """The model that rewrites."""
-    warnings: tuple[str, ...]
-    state: OptimisationState
-    stage: Literal["", "baseline", "search", "confirmation"]
-    iteration: int
-    iterations: int
-    best: int
+    state: OptimisationState = "waiting"
+    stage: Literal["", "baseline", "search", "confirmation"] = ""
+    iteration: int = 0
+    iterations: int = 0
+    best: int = 0
     """The number of the best attempt up to now; 0: the prompt as it was."""
-    best_rate: float | None
-    base_rate: float | None
-    calls: int
-    unpriced: int
-    """Calls whose price is not known."""
-    verdict: Ruling | None
-    message: str
-    """The verdict in words, or why there is none."""
-    decision: Decision
-    base_version: str
+    best_rate: float | None = None
+    base_rate: float | None = None
+    verdict: Ruling | None = None
+    decision: Decision = ""
+    base_version: str = ""
     """The prompt version that it began with; empty for a phase."""
-    final_version: str
+    final_version: str = ""
     """The prompt version that accepting it made."""
-    created_at: int
-    started_at: int | None
-    ended_at: int | None
-    decided_at: int | None
+    decided_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Optimisation(OptimisationFacts):
     """A run that looks for a better prompt."""
 
-    plan: StoredPlan
-    estimate: RunEstimate
-    budget: int | None
+    plan: StoredPlan = NO_PLAN
+    estimate: RunEstimate = NO_ESTIMATE
+    budget: int | None = None
     """Nano-dollars that it may spend; None: no limit of its own."""
-    spent: int
+    spent: int = 0
     """Nano-dollars known to be spent."""
-    base_text: str
-    final_text: str | None
+    base_text: str = ""
+    final_text: str | None = None
     """The best attempt's prompt, where there is a better one."""
-    results: OptimisationSummary | None
-
-    @property
-    def ended(self) -> bool:
-        """True once it is over, however."""
-        return self.state in ENDED
+    results: OptimisationSummary | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAttempt:
-    """A rewritten prompt and what became of it."""
+class AttemptFacts:
+    """The part of an attempt that is shown as it is stored."""
 
     number: int
     parent: int = 0
     """The attempt that it was made from; 0: the prompt as it was."""
-    ask_hash: str = ""
-    """Names the question to the rewriter."""
     text: str | None = None
-    """None: what the rewriter gave was not taken."""
+    """None: what the rewriter gave was not taken; the note says why."""
     state: AttemptState = "proposed"
     note: str = ""
     rate: float | None = None
+    """The mean over the chosen assertions; None where it was not scored in full."""
+    created_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAttempt(AttemptFacts):
+    """A rewritten prompt and what became of it."""
+
+    ask_hash: str = ""
+    """Names the question to the rewriter."""
     scores: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     """Passes, fails and errors by case."""
     spent: int = 0
     """Nano-dollars known to be spent on it."""
-    created_at: int = 0
 
 
-_RUNS = RunTable("optimisations", Optimisation, "optimisation", "GET /api/optimizations")
+RUNS = RunTable("optimisations", Optimisation, "optimisation", "GET /api/optimizations")
 _ATTEMPTS = Table("attempts", StoredAttempt)
-add, get, start, spend = _RUNS.insert, _RUNS.get, _RUNS.start, _RUNS.spend
-
-
-def list_page(
-    tx: Tx, *, advisor_id: str | None = None, limit: int = 50, before: str | None = None
-) -> Page[Optimisation]:
-    """Runs, newest first; `before` is a page's `next`."""
-    if advisor_id is None:
-        return _RUNS.page(tx, limit, before)
-    return _RUNS.page(tx, limit, before, "AND advisor_id = ?", advisor_id)
+add, get, start, spend, list_page = RUNS.insert, RUNS.get, RUNS.start, RUNS.spend, RUNS.page
 
 
 def under_way(tx: Tx, advisor_id: str, target: str, recipe: str) -> Optimisation | None:
     """The run that is looking for the same prompt right now: a phase is shared by all advisors."""
     column, owner = ("recipe", recipe) if recipe else ("advisor_id", advisor_id)
     rest = f"AND target = ? AND {column} = ? {UNDER_WAY} ORDER BY created_at, id LIMIT 1"
-    return _RUNS.one(tx, rest, target, owner)
-
-
-def progress(tx: Tx, optimisation_id: str, **columns: Value) -> None:
-    """Note its progress, unless it has ended meanwhile."""
-    _RUNS.change(tx, optimisation_id, "AND state = 'running'", **columns)
-
-
-def end(
-    tx: Tx,
-    optimisation_id: str,
-    state: Literal["finished", "cancelled", "failed", "spent"],
-    now: int,
-    message: str,
-    *,
-    verdict: Ruling | None = None,
-    results: OptimisationSummary | None = None,
-    final_text: str | None = None,
-) -> bool:
-    """It is over; False where it was already."""
-    return _RUNS.change(
-        tx,
-        optimisation_id,
-        UNDER_WAY,
-        state=state,
-        ended_at=now,
-        message=message,
-        verdict=verdict,
-        results=None if results is None else msgspec.json.encode(results).decode(),
-        final_text=final_text,
-    )
-
-
-def take_up(tx: Tx, optimisation_id: str, judge: str, budget: int | None) -> None:
-    """A failed or spent run goes on, with this judge and this budget."""
-    found: dict[str, Value] = dict.fromkeys(("ended_at", "verdict", "results", "final_text"))
-    _RUNS.change(
-        tx, optimisation_id, state="waiting", message="", judge=judge, budget=budget, **found
-    )
+    return RUNS.one(tx, rest, target, owner)
 
 
 def decide(
     tx: Tx, optimisation_id: str, decision: Decision, now: int, version: str = ""
 ) -> Optimisation:
     """Note the decision; `version` is the prompt version that it made."""
-    _RUNS.change(tx, optimisation_id, decision=decision, decided_at=now, final_version=version)
+    RUNS.change(tx, optimisation_id, decision=decision, decided_at=now, final_version=version)
     return get(tx, optimisation_id)
 
 

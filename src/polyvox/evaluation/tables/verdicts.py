@@ -3,6 +3,9 @@
 Invariant: one run has one verdict for a version of an assertion, a text and a repeat. One that was
 an `error` may be found out later, in its place; a pass or a fail stays what it was, and a person's
 word stands beside it.
+
+A sample, what an advisor answered when it was asked anew, belongs to the run that it was made for:
+another run is another measurement. Failures are not kept.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.errors import Conflict, NotFound
-from polyvox.evaluation.tables.forget import forget_text
+from polyvox.memory.tables.redaction import Found, Needles, excerpt, place
 from polyvox.store.database import Tx
 from polyvox.store.table import Table
 
@@ -147,5 +150,64 @@ def overruled(tx: Tx) -> list[Verdict]:
     return _TABLE.all(tx, "AND overruled IS NOT NULL ORDER BY created_at, id")
 
 
-# Reasons quote what they judge.
+# -- samples ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSample:
+    """One answer that an advisor gave in a stored context."""
+
+    key: str
+    run_id: str
+    context_hash: str
+    prompt_hash: str
+    model: str
+    repeat: int
+    text: str
+    created_at: int
+
+
+_SAMPLES = Table("samples", StoredSample)
+
+
+def put_sample(tx: Tx, sample: StoredSample) -> None:
+    """Keep a sample; one that is there stays as it is."""
+    _SAMPLES.try_insert(tx, sample)
+
+
+def find_sample(tx: Tx, key: str) -> StoredSample | None:
+    """One sample, or None."""
+    return _SAMPLES.one(tx, "AND key = ?", key)
+
+
+# -- forgetting ------------------------------------------------------------------------------------
+
+
+def forget_text(kind: str, *columns: tuple[str, str, str]) -> None:
+    """Register a place of forgetting: each column as (table, key of a row, column). What a key
+    holds up to its first space is the id that is told."""
+
+    @place(kind, tables=[table for table, _, _ in columns])
+    def redacted(tx: Tx, needles: Needles, dry: bool) -> list[Found]:
+        places: list[Found] = []
+        for table, key, column in columns:
+            rows = tx.all(
+                f"SELECT {key}, {column} FROM {table} WHERE user_id = ? AND created_at >= ?"
+                f" AND {column} IS NOT NULL",
+                (tx.user, needles.since),
+            )
+            for row_id, text in rows:
+                if (clean := needles.redacted(text)) is None:
+                    continue
+                places.append(Found(kind, row_id.partition(" ")[0], excerpt(text)))
+                if not dry:
+                    tx.run(
+                        f"UPDATE {table} SET {column} = ? WHERE user_id = ? AND {key} = ?",
+                        (clean, tx.user, row_id),
+                    )
+        return places
+
+
+# Reasons quote what they judge, and what was answered anew may repeat what its context held.
 forget_text("verdict", ("verdicts", "id", "reason"))
+forget_text("sample", ("samples", "key", "text"))

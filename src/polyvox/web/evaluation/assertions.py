@@ -35,7 +35,7 @@ from polyvox.store.database import Tx
 from polyvox.web.dependencies import App, Key, Who, while_wanted
 from polyvox.web.errors import responses
 from polyvox.web.export import SAFE, disposition, file_name
-from polyvox.web.openapi import Router
+from polyvox.web.openapi import Router, file
 
 router = Router("assertions")
 
@@ -295,13 +295,7 @@ async def list_assertions(
 @router.get(
     "/api/advisors/{advisor}/assertions/export",
     response_class=Response,
-    responses={
-        **responses(404),
-        200: {
-            "description": "The file, as a download.",
-            "content": {YAML: {"schema": {"type": "object"}}},
-        },
-    },
+    responses=responses(404) | file("The file, as a download.", YAML, schema="object"),
 )
 async def export_assertions(app: App, who: Who, advisor: Key) -> Response:
     """An advisor's assertions as YAML, with the contexts they need."""

@@ -18,13 +18,15 @@ from polyvox.evaluation.report import (
     PassRate,
     VerdictOut,
     evaluation_out,
-    listed_run,
+    run_out,
     verdicts_out,
 )
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import evaluations, verdicts
 from polyvox.fields import Body, Id, ModelName
+from polyvox.shapes import shape
 from polyvox.store.database import Tx
+from polyvox.store.pages import Page
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
 from polyvox.web.openapi import Router
@@ -53,16 +55,14 @@ class EvaluateBody(Body):
 
     def wish(self) -> EvaluationRequest:
         """The value of the room."""
-        return EvaluationRequest(
+        return shape(
+            EvaluationRequest,
+            self,
             advisor=self.advisor_id,
             assertion_ids=None if self.assertion_ids is None else tuple(self.assertion_ids),
-            answer_id=self.answer_id,
-            mode=self.mode,
             repeats=self.repeat,
-            confirm=self.confirm,
-            early=self.early,
-            failing=self.failing,
             model=self.model or "",
+            origin="person",
         )
 
 
@@ -76,14 +76,6 @@ class OverruleBody(Body):
     """The right outcome of a verdict; null takes that back."""
 
     outcome: Literal["pass", "fail"] | None
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationPage:
-    """Runs, newest first."""
-
-    items: list[EvaluationOut]
-    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +106,13 @@ async def list_evaluations(
     advisor: AdvisorFilter = None,
     limit: Few = 50,
     before: Annotated[Id | None, Query()] = None,
-) -> EvaluationPage:
+) -> Page[EvaluationOut]:
     """Runs, newest first; those that live badges made are not among them."""
 
-    def read(tx: Tx) -> EvaluationPage:
+    def read(tx: Tx) -> Page[EvaluationOut]:
         key = None if advisor is None else assertion_rows.owner(tx, advisor)[0]
-        page = evaluations.list_page(tx, advisor_id=key, limit=limit, before=before)
-        return EvaluationPage([listed_run(tx, run) for run in page.items], page.next)
+        page = evaluations.list_page(tx, key, limit, before)
+        return Page(tuple(run_out(tx, run, run.results) for run in page.items), page.next)
 
     return await app.database.read(read, who)
 

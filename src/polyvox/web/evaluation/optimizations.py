@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fastapi import Query
@@ -12,6 +11,7 @@ from polyvox.evaluation.optimise.plan import MOST_ASSERTIONS, MOST_ITERATIONS, O
 from polyvox.evaluation.optimise.shapes import OptimizationDetail, OptimizationOut, PlannedOut
 from polyvox.fields import Body, Id
 from polyvox.shapes import shape
+from polyvox.store.pages import Page
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
 from polyvox.web.openapi import Router
@@ -51,14 +51,6 @@ class ResumeBody(Body):
     budget: float | None = Field(None, gt=0, le=MOST_USD)
 
 
-@dataclass(frozen=True, slots=True)
-class OptimizationPage:
-    """Some runs, newest first."""
-
-    items: list[OptimizationOut]
-    next: str | None
-
-
 @router.post("/api/optimizations/estimate", responses=responses(404))
 async def estimate_optimization(app: App, who: Who, body: OptimizeBody) -> PlannedOut:
     """Estimate a run. Nothing is begun."""
@@ -79,10 +71,10 @@ async def list_optimizations(
     advisor: Annotated[Id | None, Query()] = None,
     limit: Few = 50,
     before: Annotated[Id | None, Query()] = None,
-) -> OptimizationPage:
+) -> Page[OptimizationOut]:
     """Runs, newest first."""
     page = await app.optimisations.list(who, advisor, limit, before)
-    return OptimizationPage([OptimizationOut.of(run) for run in page.items], page.next)
+    return Page(tuple(map(OptimizationOut.of, page.items)), page.next)
 
 
 @router.get("/api/optimizations/{optimization}", responses=responses(404))
