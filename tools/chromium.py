@@ -67,6 +67,10 @@ FLAGS = (
     "--font-render-hinting=none",  # the same letters at every place of a line
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing else can be reached
     f"--disable-features={','.join(FEATURES)}",
+    # One process instead of three: a page costs a quarter less. The second feature is Playwright's,
+    # whose own list this one replaces.
+    "--in-process-gpu",
+    "--enable-features=NetworkServiceInProcess2,CDPScreenshotNewSurface",
 )
 """How it is started: quiet, the same everywhere, and unable to reach anything but this machine."""
 
