@@ -49,7 +49,7 @@ def compile_request(
     prompts = prompt_set(facts.prompts)
     ratio = sane_ratio(thread.ratio)
     place = _place(recipe, thread)
-    blocks = system_blocks(recipe, thread.advisor, place, prompts)
+    blocks = system_blocks(recipe, thread.advisor, place, prompts, company=thread.company)
     memory = tuple(Block(name, text) for name, text in thread.memory if text)
     selected = select(recipe, thread)
     room = allowance_for(limits, facts, params, ratio, recipe.context)
@@ -153,16 +153,22 @@ def _place(recipe: Recipe, thread: Thread) -> PhasePlace:
 
 
 def system_blocks(
-    recipe: Recipe, advisor: Advisor, place: PhasePlace, prompts: PromptSet
+    recipe: Recipe,
+    advisor: Advisor,
+    place: PhasePlace,
+    prompts: PromptSet,
+    *,
+    company: bool = False,
 ) -> tuple[Block, ...]:
-    """The stable system text, block by block; blocks without a text are left out. The plain
-    assistant has no protocol and no company, only its identity."""
+    """The stable system text, block by block; blocks without a text are left out. `company`: others
+    are answering too. The plain assistant has no protocol and no company, only its identity."""
     if advisor.id == ASSISTANT_ID:
         return (Block("identity", advisor.prompt or prompts.text("assistant")),)
     values = {
         "name": label(advisor.name),
         "identity": advisor.identity.strip(),
         "short": (advisor.prompt or short(advisor.description)).strip(),
+        "company": prompts.text("company") if company else "",
     }
     blocks = []
     for kind in recipe.blocks:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from polyvox.context.recipe import BUILT_IN
-from polyvox.context.synthesis import AttributedPoint, Disagreement, Synthesis
+from polyvox.context.synthesis import AttributedPoint, Synthesis
 from polyvox.errors import Invalid
 from polyvox.interop import advisor_file
 from polyvox.interop.report import Report, take
@@ -22,6 +22,7 @@ from polyvox.receive import printable
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
 from polyvox.store import councils, receipts, search, sessions, versions
+from polyvox.store import recipes as recipe_rows
 from polyvox.store import turns as turn_rows
 from polyvox.store.database import Database, Tx
 from polyvox.values import (
@@ -153,7 +154,7 @@ def _store(tx: Tx, now: int, whole: Whole) -> Report:
         return report
     _refuse_taken(tx, whole)
     recipe = conversation.recipe
-    if recipe not in BUILT_IN:
+    if recipe not in BUILT_IN and recipe_rows.get(tx, recipe) is None:
         report.notes.append(f"there is no recipe {recipe!r} here; it goes on as a council")
         recipe = "council"
     who = _match(tx, now, whole, report)
@@ -277,8 +278,9 @@ def _renamed(points: str, who: Mapping[str, str]) -> str:
         read,
         points=tuple(named(point) for point in read.points),
         disagreements=tuple(
-            Disagreement(question.text, tuple(named(side) for side in question.sides))
+            replace(question, sides=tuple(named(side) for side in question.sides))
             for question in read.disagreements
         ),
+        next=tuple(named(step) for step in read.next),
     )
     return msgspec.json.encode(renamed).decode()

@@ -15,8 +15,8 @@ from polyvox.errors import Conflict, NotFound
 from polyvox.evaluation.replay import PHASE, PROMPT
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation
+from polyvox.recipes import find_recipe
 from polyvox.resources import Resources
-from polyvox.session.council import find_recipe
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import recipes as recipe_rows
 from polyvox.store import versions
