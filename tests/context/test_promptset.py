@@ -47,7 +47,6 @@ def test_templates_hold_their_slots(name: Literal["full", "compact"]) -> None:
         "note": {"count"},
         "summary": {"count", "summary"},
         "answers": {"earlier", "question", "words"},
-        "rules": {"company"} if name == "full" else set(),
         "synthesis": {"form"} if name == "full" else set(),
         "ago": {"count"},
         "turn": {"k"},

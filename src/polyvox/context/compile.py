@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from polyvox.context.budget import Fit, Load, TooLong, allowance_for, estimate, fit, sane_ratio
 from polyvox.context.draft import (
+    JOIN,
     Block,
     Compiled,
     Draft,
@@ -168,7 +169,6 @@ def system_blocks(
         "name": label(advisor.name),
         "identity": advisor.identity.strip(),
         "short": (advisor.prompt or short(advisor.description)).strip(),
-        "company": prompts.text("company") if company else "",
     }
     blocks = []
     for kind in recipe.blocks:
@@ -176,6 +176,8 @@ def system_blocks(
             text = protocol(recipe, place, prompts)
         else:
             text = fill(recipe.texts.get(kind) or prompts.text(kind), values).strip()
+            if kind == "rules" and kind not in recipe.texts and company:
+                text = f"{text}{JOIN}{prompts.text('company')}".strip()
         if text:
             blocks.append(Block(kind, text))
     return tuple(blocks)

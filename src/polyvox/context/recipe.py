@@ -116,8 +116,7 @@ class Recipe:
     """A limit of this recipe's own, with its unit; empty: `limits.context`."""
     texts: dict[str, str] = field(default_factory=dict)
     """Block texts of the user's own, by block name, in place of the prompt set's. `{name}`,
-    `{identity}`, `{short}` (the identity's first sentences) and `{company}` (a note that others are
-    answering too, where they are) are filled in."""
+    `{identity}` and `{short}` (the identity's first sentences) are filled in."""
     memory: Literal["auto", "off"] = "auto"
     """Recall of what is remembered of the person: off, or auto."""
 

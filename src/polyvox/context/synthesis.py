@@ -132,8 +132,8 @@ def compile_synthesis(
         entries = tuple((answer.answer_id, names[answer.advisor_id]) for answer in spoken)
         made = Made(prompts.text("answers"), (("", entries),), before, question.turn_id)
         text = made.render({answer.answer_id: answer.text for answer in spoken}, question.text)
-        said = (Line("user", "user", f"u{turn.turn_id}", turn.text) for turn in kept)
-        return (*said, Line("synthesis", "user", "", text, made))
+        messages = (Line("user", "user", f"u{turn.turn_id}", turn.text) for turn in kept)
+        return (*messages, Line("synthesis", "user", "", text, made))
 
     size = size_of(blocks, (), asked(()))
     if size > room.tokens:
@@ -239,10 +239,9 @@ class SynthesisReader:
 
     def end(self) -> str:
         """Return the text that was still held back."""
-        if _is_data(self._raw):
-            whole = as_markdown(self.read(), self._advisors)
-            return self._show(whole or self._raw)
-        return self._show(self._raw)
+        readable = _is_data(self._raw) and _partial(self._raw)
+        text = as_markdown(self.read(), self._advisors) if readable else ""
+        return self._show(text or self._raw)
 
     def read(self) -> Synthesis:
         """The synthesis as far as it came."""
@@ -262,10 +261,9 @@ def _is_data(reply: str) -> bool:
 
 def _partial(reply: str) -> dict[str, Any]:
     """A structured reply as far as it came; empty where it cannot be read."""
-    for found in objects(reply):
-        if found.keys() & set(PARTS):
-            return found
-        break
+    whole = next(objects(reply), {})
+    if whole.keys() & set(PARTS):
+        return whole
     try:
         data = from_json(reply[reply.find("{") :], allow_partial="trailing-strings")
     except ValueError:
@@ -290,6 +288,7 @@ def _from_data(data: Mapping[str, Any], advisors: Sequence[Attributable]) -> Syn
             str(row.get("hinges_on") or "").strip(),
         )
         for row in _rows(data.get("disagreements"))
+        if row.get("text")
     )
     points, steps = claims(data.get("points")), claims(data.get("next"))
     return Synthesis(points, questions, unknown=tuple(dict.fromkeys(who.unknown)), next=steps)

@@ -77,8 +77,11 @@ async def copy_recipe(app: App, who: Who, body: RecipeCopy) -> RecipeOut:
         copied = find_recipe(tx, app.settings, body.copy_of)
         base = copied.base or copied.name
         parts, usual = as_data(copied), as_data(BUILT_IN[base])
-        differs = {part: parts[part] for part in parts if parts[part] != usual[part]}
-        differs = without_base(differs) | {"name": None}
+        differs = {
+            part: value
+            for part, value in parts.items()
+            if part not in ("name", "base") and value != usual[part]
+        }
         change = {**_laid_over(differs, body.change), "base": base}
         _check(app, layered(body.name, change))
         recipes.put(tx, body.name, change, app.clock())

@@ -84,7 +84,9 @@ function Recipe({ entry, onCopy }) {
         ${entry.name !== "companion" && html`
           <button type="button" aria-label=${`Copy the recipe ${title}`} onClick=${onCopy}>Copy</button>`}
         ${entry.base && html`
-          <a href=${`/?recipe=${entry.name}`} aria-label=${`Start a conversation with ${title}`}>Start a conversation</a>`}
+          <a href=${`/?recipe=${entry.name}`} aria-label=${`Start a conversation with ${title}`}>
+            Start a conversation
+          </a>`}
       </div>
     </article>`;
 }
