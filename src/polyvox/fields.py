@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -50,7 +50,10 @@ Id = Annotated[Text, Field(min_length=1, max_length=200)]
 Prompt = Annotated[Text, Field(max_length=100_000)]
 Message = Annotated[str, Field(min_length=1, json_schema_extra=SAYS)]
 """A message of a person; the road itself checks it, for every door."""
-RecipeName = Literal["council", "agent", "companion"]
+RecipeName = Slug
+"""The road itself checks that there is such a recipe."""
+Asking = Annotated[int, Field(ge=0, le=1000)]
+"""A number of answers in which advisors only ask."""
 Item = Annotated[Text, Field(min_length=1, max_length=500)]
 """The id of a memory that a session is told at its start."""
 Vetoes = Annotated[list[Item], Field(max_length=200)]

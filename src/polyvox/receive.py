@@ -33,10 +33,11 @@ class UserMessage:
     body_hash: str = ""
 
 
-def body_hash(content: str, advisors: Sequence[str] | None) -> str:
+def body_hash(content: str, advisors: Sequence[str] | None, *, answer_now: bool = False) -> str:
     """Tells whether a repeated idempotency key came with the same body: as it was given, whoever
     those names mean by now."""
-    return content_hash(repr((content, None if advisors is None else list(advisors))))
+    given = (content, None if advisors is None else list(advisors))
+    return content_hash(repr((*given, "answer now") if answer_now else given))
 
 
 def clean(text: str, what: str, limit: int, *, empty: bool = False) -> str:
@@ -103,13 +104,14 @@ def receive(
     limit: int,
     advisors: Sequence[str] | None = None,
     idempotency_key: str | None = None,
+    answer_now: bool = False,
 ) -> UserMessage:
     """A message from any door. Advisors named by the caller win over @mentions in the text; an @
     that names no advisor is just text."""
     clean(content, "content", limit)
     if idempotency_key is not None:
         clean(idempotency_key, "idempotency_key", 200)
-    given = body_hash(content, advisors)
+    given = body_hash(content, advisors, answer_now=answer_now)
     by_name = {ASSISTANT_ID: ASSISTANT_ID}
     by_name |= {key: a.id for a in known for key in (a.slug.casefold(), a.id)}
     if advisors is not None:

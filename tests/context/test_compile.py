@@ -70,8 +70,10 @@ def evening(turns: int, exchange: bool = False) -> Thread:
             last=words,
             words=words,
             round=1,
+            company=True,
         )
-    return Thread(council["keeper"], current, units, answers=turns, last=words if turns else ())
+    last = words if turns else ()
+    return Thread(council["keeper"], current, units, answers=turns, last=last, company=True)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,19 @@ def test_a_whole_request(name: str, thread: Thread, facts: ModelFacts, recipe: o
         COUNCIL if recipe is COUNCIL else AGENT, thread, limits(), facts, Params(max_tokens=500)
     )
     assert shown(made.request) == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_others_are_named_only_where_others_answer() -> None:
+    others = "Others are answering the same message"
+    alone, together = (
+        compile_request(
+            COUNCIL, replace(evening(1), company=company), limits(), LARGE, Params()
+        ).request.system[0]
+        for company in (False, True)
+    )
+    assert others not in alone.text
+    assert not alone.text.endswith("\n")
+    assert others in together.text
 
 
 def talk(turns: int = 3, advisors: int = 3) -> World:

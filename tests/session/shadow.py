@@ -20,7 +20,7 @@ from polyvox.values import ASSISTANT_ID, Answer, Turn
 
 CANARY = re.compile(r"\b(?:text|thought|error|synthesis|message|name|role)0x\d+\b")
 EARLY = "Ask ONE short question"
-ONGOING = "You know enough of this situation"
+ONGOING = "Answer fully and from your own point of view"
 
 Message = tuple[str, str]
 

@@ -70,6 +70,9 @@ class Talk:
     only: list[str] | None = None
     """Slugs of the advisors who are asked; None: all of the conversation."""
     model: str | None = None
+    phases: int | None = None
+    """Answers in which advisors of the next conversation only ask; None: as its council or recipe
+    says."""
     turn_id: str | None = None
     note: str = ""
     """Said once, when the first answers are on their way."""
@@ -99,8 +102,8 @@ class Talk:
             raise Invalid("Nothing has been said yet.", "Send a message first.")
         return self.turn_id
 
-    async def send(self, content: str) -> Outcome:
-        """Send a message to whoever is asked now."""
+    async def send(self, content: str, *, answer_now: bool = False) -> Outcome:
+        """Send a message to whoever is asked now; `answer_now` ends the phase of questions."""
         conversation = self.conversation or await self._begin()
         if self.only is None and self.alone is None:
             await self._note_unknown_mention(content)
@@ -111,6 +114,7 @@ class Talk:
             advisors=self.only,
             model=self.model,
             veto=tuple(self.veto),
+            answer_now=answer_now,
         )
         try:
             outcome = await self._watch(sending, conversation.id)
@@ -132,7 +136,17 @@ class Talk:
             details["council"] = self.council
         if self.recipe is not None:
             details["recipe"] = self.recipe
+        if self.phases is not None:
+            details["phases"] = self.phases
         return await self.app.conversations.create(SCOPE, **details)
+
+    async def set_phases(self, phases: int | None) -> None:
+        """Set how long advisors only ask, in this conversation or in the one that begins next."""
+        self.phases = phases
+        if self.conversation is not None:
+            self.conversation = await self.app.change_conversation(
+                SCOPE, self.conversation.id, {"phases": phases}
+            )
 
     async def again(self, answers: Sequence[Answer], *, retry: bool) -> Outcome:
         """Have these answers (of one turn) written once more."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from polyvox.context.budget import Fit, Load, TooLong, allowance_for, estimate, fit, sane_ratio
 from polyvox.context.draft import (
+    JOIN,
     Block,
     Compiled,
     Draft,
@@ -49,7 +50,7 @@ def compile_request(
     prompts = prompt_set(facts.prompts)
     ratio = sane_ratio(thread.ratio)
     place = _place(recipe, thread)
-    blocks = system_blocks(recipe, thread.advisor, place, prompts)
+    blocks = system_blocks(recipe, thread.advisor, place, prompts, company=thread.company)
     memory = tuple(Block(name, text) for name, text in thread.memory if text)
     selected = select(recipe, thread)
     room = allowance_for(limits, facts, params, ratio, recipe.context)
@@ -153,10 +154,15 @@ def _place(recipe: Recipe, thread: Thread) -> PhasePlace:
 
 
 def system_blocks(
-    recipe: Recipe, advisor: Advisor, place: PhasePlace, prompts: PromptSet
+    recipe: Recipe,
+    advisor: Advisor,
+    place: PhasePlace,
+    prompts: PromptSet,
+    *,
+    company: bool = False,
 ) -> tuple[Block, ...]:
-    """The stable system text, block by block; blocks without a text are left out. The plain
-    assistant has no protocol and no company, only its identity."""
+    """The stable system text, block by block; blocks without a text are left out. `company`: others
+    are answering too. The plain assistant has no protocol and no company, only its identity."""
     if advisor.id == ASSISTANT_ID:
         return (Block("identity", advisor.prompt or prompts.text("assistant")),)
     values = {
@@ -170,6 +176,8 @@ def system_blocks(
             text = protocol(recipe, place, prompts)
         else:
             text = fill(recipe.texts.get(kind) or prompts.text(kind), values).strip()
+            if kind == "rules" and kind not in recipe.texts and company:
+                text = f"{text}{JOIN}{prompts.text('company')}".strip()
         if text:
             blocks.append(Block(kind, text))
     return tuple(blocks)

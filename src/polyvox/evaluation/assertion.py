@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import Conflict, Invalid, NotFound
 from polyvox.evaluation.checks import described, understood
 from polyvox.evaluation.contexts import Context, captured
@@ -29,8 +28,9 @@ from polyvox.evaluation.tables.assertions import Wording as Wording
 from polyvox.evaluation.tables.past_runs import PastRun
 from polyvox.ids import new_id
 from polyvox.receive import clean
+from polyvox.recipes import known_recipe
 from polyvox.resources import Resources
-from polyvox.session.council import find_recipe, plain_assistant
+from polyvox.session.council import plain_assistant
 from polyvox.session.inspect import inspect
 from polyvox.settings import Settings
 from polyvox.shapes import shape
@@ -310,8 +310,7 @@ def context_of(tx: Tx, settings: Settings, answer: Answer) -> Context | None:
     if receipts.find(tx, answer.id) is None:
         return None
     receipt = inspect(tx, answer.id).receipt
-    name = receipt.draft.recipe
-    recipe = find_recipe(tx, settings, name) if name in BUILT_IN else None
+    recipe = known_recipe(tx, settings, receipt.draft.recipe)
     asked = turns.get_turn(tx, answer.turn_id).content
     return captured(receipt, advisor_then(tx, answer), recipe, asked)
 

@@ -21,7 +21,6 @@ import msgspec
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.context.rebuild import Receipt
-from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import EmptyAnswer, Invalid, NotFound
 from polyvox.evaluation.checks import check
 from polyvox.evaluation.contexts import Context, Field, captured, read, with_phase, with_prompt
@@ -35,8 +34,9 @@ from polyvox.evaluation.tables.assertions import version_of as version_of
 from polyvox.evaluation.tables.verdicts import CODE, Judged, StoredSample, Verdict
 from polyvox.ids import content_hash, new_id
 from polyvox.memory.tables import companions
+from polyvox.recipes import find_recipe, known_recipe
 from polyvox.resources import Resources
-from polyvox.session.council import find_recipe, model_for, params_for, voiced
+from polyvox.session.council import model_for, params_for, voiced
 from polyvox.shapes import shape
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import turns
@@ -156,10 +156,8 @@ def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Pla
 def _today(tx: Tx, resources: Resources, context: Context) -> Context:
     """A context under the phase that the person has written since: their own text of it is part of
     what is tried out, as the advisor's prompt is."""
-    if context.recipe[0] not in BUILT_IN:
-        return context
-    recipe = find_recipe(tx, resources.settings, context.recipe[0])
-    for phase in recipe.phases:
+    recipe = known_recipe(tx, resources.settings, context.recipe[0])
+    for phase in recipe.phases if recipe is not None else ():
         if phase.name == context.phase and phase.text:
             try:
                 return with_phase(context, phase.name, phase.text)

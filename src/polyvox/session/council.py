@@ -1,8 +1,7 @@
-"""The advisors of a conversation, and the recipe by which they are asked."""
+"""The advisors of a conversation, and how each of them is asked."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
@@ -10,18 +9,15 @@ from importlib import resources
 from polyvox.companion.personas import embodied, find_or_make, opening
 from polyvox.context.budget import allowance_for
 from polyvox.context.receipt import BaseHistory, Seat, base_of
-from polyvox.context.recipe import BUILT_IN, Recipe, changed, traits_of
-from polyvox.errors import ConfigError, Invalid
+from polyvox.context.recipe import Recipe, asked_first
 from polyvox.ids import new_id
 from polyvox.memory import running
 from polyvox.memory.tell import AdvisorView
 from polyvox.models.base import ModelFacts
 from polyvox.resources import Resources
 from polyvox.session.answer import AnswerJob
-from polyvox.settings import Settings
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import receipts, usage
-from polyvox.store import recipes as recipe_rows
 from polyvox.store.database import Tx
 from polyvox.store.threads import Need, Reach, quotable_answers, read_threads
 from polyvox.thread import Other, Own, Thread
@@ -31,46 +27,16 @@ PERSONA = "harbor"
 """Whom a companion conversation is with where nobody was named."""
 
 
-def find_recipe(tx: Tx, settings: Settings, name: str) -> Recipe:
-    """A recipe as it is in force: built in, changed by the configuration, then by the user."""
-    base = BUILT_IN.get(name)
-    if base is None:
-        raise Invalid(
-            f"There is no recipe {name!r}.",
-            f"Known recipes: {', '.join(sorted(BUILT_IN))}.",
-            param="recipe",
-        )
-    recipe = changed(base, settings.recipes.get(name, {}))
-    stored = recipe_rows.get(tx, name)
-    return changed(recipe, stored) if stored is not None else recipe
-
-
-def recipe_of(resources: Resources, tx: Tx, name: str) -> Recipe:
-    """A recipe as it is in force by the settings of now."""
-    return find_recipe(tx, resources.settings, name)
-
-
-def check_recipes(settings: Settings) -> None:
-    """Refuse a configuration whose recipes cannot be used, before anything else begins."""
-    for name, change in settings.recipes.items():
-        if name not in BUILT_IN:
-            near = difflib.get_close_matches(name, BUILT_IN, 1, cutoff=0)
-            raise ConfigError(
-                f"There is no recipe {name!r} to change.", f"Did you mean [recipes.{near[0]}]?"
-            )
-        try:
-            changed(BUILT_IN[name], change)
-        except Invalid as error:
-            raise ConfigError(f"[recipes.{name}]: {error.message}", error.hint) from None
-
-
 def everyone(tx: Tx) -> list[Advisor]:
     """Every advisor of this user, the inactive ones too."""
     return advisor_rows.list_all(tx)
 
 
 def council_of(
-    conversation: Conversation, known: Sequence[Advisor], asked: Sequence[str] | None
+    conversation: Conversation,
+    known: Sequence[Advisor],
+    asked: Sequence[str] | None,
+    recipe: Recipe,
 ) -> tuple[Advisor, ...]:
     """Choose the advisors of a message: those it names, else the conversation's council, else every
     active advisor, else the plain assistant. A companion is one voice: where nobody is named it is
@@ -81,7 +47,7 @@ def council_of(
     elif conversation.advisors is not None:
         ids = conversation.advisors
         chosen = [by_id[advisor_id] for advisor_id in ids if advisor_id in by_id]
-    elif traits_of(conversation.recipe).persona:
+    elif recipe.traits.persona:
         chosen = [_persona(known)]
     else:
         chosen = [advisor for advisor in known if advisor.active]
@@ -192,7 +158,7 @@ def seat(
         place = Seat(advisor.id, advisor.name, advisor.version_id, facts.id)
         cut = base.cut if base is not None else None
         summary = None if round_ else running.find(tx, turn, recipe, advisor.id)
-        thread = replace(thread, cut=cut, summary=summary)
+        thread = replace(thread, cut=cut, summary=summary, company=len(turn.asked) > 1)
         views.append(AdvisorView(job.answer_id, advisor, thread, facts, params, base, place))
     return views
 
@@ -216,7 +182,7 @@ def reach_of(recipe: Recipe) -> Reach:
         session_only=recipe.scope == "session" or window.kind == "recent",
         whole_threads="thread" in levels,
         first_turns=window.system_messages if window.kind == "bookends" else 0,
-        count_upto=None if recipe.count_turns else sum(p.answers or 0 for p in recipe.phases),
+        count_upto=None if recipe.count_turns else asked_first(recipe),
     )
 
 

@@ -29,6 +29,7 @@ from polyvox.memory.tell import uses_memory
 from polyvox.memory.trace_words import missing
 from polyvox.memory.veto import Veto
 from polyvox.receive import receive
+from polyvox.recipes import recipe_for
 from polyvox.resources import Resources
 from polyvox.session import council
 from polyvox.session.answer import AnswerJob
@@ -106,12 +107,16 @@ def _imagine(
         limit=resources.settings.limits.message_chars,
         advisors=advisors,
     )
-    recipe = council.find_recipe(tx, resources.settings, conversation.recipe)
-    asked = council.council_of(conversation, known, message.asked)
+    recipe = recipe_for(tx, resources.settings, conversation)
+    asked = council.council_of(conversation, known, message.asked, recipe)
     now = resources.clock()
     turn = next_turn(tx, conversation, content, now)
     session = running_session(tx, resources.settings, conversation, now)
-    turn = replace(turn, session_id=turn.id if session is None else session.id)
+    turn = replace(
+        turn,
+        session_id=turn.id if session is None else session.id,
+        asked=tuple(advisor.id for advisor in asked),
+    )
     return [AnswerJob(tx.scope, turn, new_id(), advisor, recipe) for advisor in asked]
 
 
@@ -237,8 +242,8 @@ def _place(tx: Tx, resources: Resources, recipe_name: str, conversation_id: str 
     else:
         talk = conversations.get(tx, conversation_id)
         session = running_session(tx, resources.settings, talk, resources.clock())
-    recipe = council.find_recipe(tx, resources.settings, talk.recipe)
-    asked = council.council_of(talk, known, None)
+    recipe = recipe_for(tx, resources.settings, talk)
+    asked = council.council_of(talk, known, None, recipe)
     models = tuple(council.model_for(resources, recipe, advisor) for advisor in asked)
     kept = companions.session(tx, session.id) if session is not None else None
     return _Place(recipe, models, talk.recall, session, kept)

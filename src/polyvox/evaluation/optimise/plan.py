@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from polyvox.context.recipe import BUILT_IN
 from polyvox.context.words import prompt_set
 from polyvox.errors import Invalid
 from polyvox.evaluation.contexts import Context
@@ -25,8 +24,8 @@ from polyvox.evaluation.tables.optimisations import Optimisation, StoredPlan
 from polyvox.events import NANO
 from polyvox.ids import new_id
 from polyvox.models.providers import EMBEDDED
+from polyvox.recipes import known_recipe
 from polyvox.resources import Resources
-from polyvox.session.council import find_recipe
 from polyvox.store import advisors as advisor_rows
 from polyvox.store.database import Tx
 from polyvox.values import Advisor
@@ -209,13 +208,13 @@ def _phase_text(
 ) -> tuple[str, str]:
     """The recipe whose phase it is, and what it says now."""
     names = sorted({where.contexts[case.context].recipe[0] for case in targets})
-    if len(names) > 1 or names[0] not in BUILT_IN:
+    recipe = known_recipe(tx, resources.settings, names[0])
+    if len(names) > 1 or recipe is None:
         raise Invalid(
             f"These assertions were made under several recipes: {', '.join(names)}.",
             "Choose those of one recipe.",
             param="assertion_ids",
         )
-    recipe = find_recipe(tx, resources.settings, names[0])
     own = {entry.name: entry.text for entry in recipe.phases}
     if phase not in own:
         raise Invalid(

@@ -39,8 +39,8 @@ from polyvox.evaluation.runs import Runs
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
 from polyvox.events import NANO
+from polyvox.recipes import find_recipe
 from polyvox.resources import Resources
-from polyvox.session.council import find_recipe
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import jobs, versions
 from polyvox.store import recipes as recipe_rows

@@ -129,6 +129,12 @@ export function Columns({ slots, forgotten, onRead }) {
     </div>`;
 }
 
+/** Whether somebody has responded since a synthesis was written. */
+function isOlder(synthesis, rounds) {
+  const begun = (slot) => currentVersion(slot).data.value.created_at;
+  return rounds.flat().some((slot) => begun(slot) > begun(synthesis));
+}
+
 function Further({ turn, slots, rounds, synthesis }) {
   const heard = slots.filter((slot) => [
     "completed", "stopped"
@@ -136,8 +142,10 @@ function Further({ turn, slots, rounds, synthesis }) {
   if (turn.running || heard < 2 || turn.message.value.redacted) return null;
   return html`
     <div class="tools further">
-      ${!synthesis && html`
-        <button type="button" onClick=${() => synthesize(turn)}>Bring the answers together</button>`}
+      ${(!synthesis || isOlder(synthesis, rounds)) && html`
+        <button type="button" onClick=${() => synthesize(turn)}>
+          ${synthesis ? "Bring them together again" : "Bring the answers together"}
+        </button>`}
       <button type="button" onClick=${() => exchange(turn)}>
         ${rounds.length ? "Another round" : "Let them respond to each other"}
       </button>
