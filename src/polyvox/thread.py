@@ -28,6 +28,8 @@ class Other:
     slug: str
     name: str
     text: str
+    depth: int = 0
+    """Of the turn in which they were said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Thread:
     answers: int = 0
     """Answers of this advisor in its thread, exchange rounds not counted."""
     last: tuple[Other, ...] = ()
-    """The others' words in the most recent completed turn."""
+    """Each other advisor's last words, in the newest completed turn in which it spoke."""
     words: tuple[Other, ...] = ()
     """Exchange only: what the others said in the round before."""
     round: int = 0

@@ -171,7 +171,7 @@ def test_a_text_that_was_not_sent_may_be_gone() -> None:
     world.turns[0].answers[1].text = "y" * 90_000
     world.say("now")
     made = compile_request(
-        BUILT_IN["council"], world.thread(), limits("5000 chars"), LARGE, Params()
+        BUILT_IN["council"], world.thread(), limits("5000 chars", share=0), LARGE, Params()
     )
     packed = pack(made.draft)
     receipts = {"r": packed.data}

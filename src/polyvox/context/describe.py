@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polyvox.context.draft import Draft, Span, describe_omitted, spans_of
+from polyvox.context.draft import Draft, Span, describe_cuts, describe_omitted, spans_of
 from polyvox.context.rebuild import Receipt
 from polyvox.context.receipt import Seat, Sent
 
@@ -154,6 +154,10 @@ def _left_out(draft: Draft, spans: list[Span]) -> tuple[str, ...]:
         for span in spans
         if not span.included and span.kind != "omitted"
     ]
+    for line in draft.lines[draft.history :]:
+        if line.made is not None:
+            name = NAMES.get(line.kind, line.kind)
+            lines += [f"{name}, shortened: {cut}" for cut in describe_cuts(line.made)]
     return tuple(lines)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from polyvox.context.draft import Draft, Line, Unsent
-from polyvox.context.words import Group, Made
+from polyvox.context.words import Cut, Group, Made
 from polyvox.ids import content_hash
 from polyvox.models.base import Encoded
 from polyvox.values import Attempt, Params
@@ -44,6 +44,7 @@ class TailMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     question: str = ""
     whole: bool = False
     sources: tuple[str, ...] = ()
+    cuts: tuple[Cut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +246,18 @@ def _piece(line: Line, keep: Callable[[str], str]) -> TailMessage:
         question=made.question,
         whole=made.whole,
         sources=made.sources,
+        cuts=made.cuts,
     )
 
 
 def made_of(piece: TailMessage, template: str) -> Made:
     """A stored message as `Made`, given its template's text."""
-    return Made(template, piece.groups, piece.values, piece.question, piece.whole, piece.sources)
+    return Made(
+        template,
+        piece.groups,
+        piece.values,
+        piece.question,
+        piece.whole,
+        piece.sources,
+        piece.cuts,
+    )

@@ -129,6 +129,9 @@ class Limits(Section):
         pattern=r"^[1-9][0-9]{0,8} *(chars|tokens)$",
     )
     low_water: float = setting(0.85, "Once over the limit, trim to this part of it.", gt=0.1, le=1)
+    reference_share: float = on_page(
+        0.35, "Part of the room that the other advisors' words may take.", ge=0, le=1
+    )
     max_tokens: int = on_page(2048, "Longest answer in tokens.", ge=1, le=MOST)
     local_max_tokens: int = on_page(512, "The same for the embedded model.", ge=1, le=MOST)
     message_chars: int = setting(400_000, "Longest message a person can send.", ge=1)
