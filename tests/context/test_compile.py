@@ -204,10 +204,10 @@ def test_visibility(visibility: dict[str, object], seen: set[str]) -> None:
 def test_whole_threads_are_grouped_by_turn_oldest_first() -> None:
     made = request(talk().thread(0), visibility={"default": "thread"})
     block = made.messages[-2].text
-    order = ["3 turns ago:", "answer 1 in 1", "2 turns ago:", "in 2", "Last turn:", "in 3"]
+    order = ["3 turns ago:", "answer 1 in 1", "2 turns ago:", "in 2", "Most recently:", "in 3"]
     at = [block.index(part) for part in order]
     assert at == sorted(at)
-    assert block.count("Last turn:") == 1
+    assert block.count("Most recently:") == 1
 
 
 def test_an_exchange_ends_with_the_others_words_and_what_to_do() -> None:
@@ -246,7 +246,8 @@ def test_an_exchange_keeps_to_visibility() -> None:
 def test_the_plain_assistant_has_an_identity_and_no_protocol() -> None:
     thread = replace(talk().thread(), advisor=plain_assistant())
     made = request(thread)
-    assert made.system == (SystemPart(prompt_set("full").text("assistant")),)
+    zone = prompt_set("full").text("clock").replace("{zone}", "UTC")
+    assert made.system == (SystemPart(f"{prompt_set('full').text('assistant')}\n\n{zone}"),)
     assert made.messages[-2].text.startswith("[For reference")
     first = replace(thread, answers=0)
     assert compile_request(COUNCIL, first, limits(), LARGE, Params()).draft.phase == ""

@@ -47,6 +47,7 @@ def test_templates_hold_their_slots(name: Literal["full", "compact"]) -> None:
         "summary": {"count", "summary"},
         "answers": {"question", "words"},
         "ago": {"count"},
+        "clock": {"zone"},
         "turn": {"k"},
     }
     for key, text in prompts.texts.items():

@@ -59,7 +59,10 @@ def compile_request(
     prompts = prompt_set(facts.prompts)
     ratio = sane_ratio(thread.ratio)
     place = _place(recipe, thread)
-    blocks = system_blocks(recipe, thread.advisor, place, prompts)
+    blocks = (
+        *system_blocks(recipe, thread.advisor, place, prompts),
+        *_clock(recipe, thread, prompts),
+    )
     memory = tuple(Block(name, text) for name, text in thread.memory if text)
     selected = select(recipe, thread)
     room = allowance_for(limits, facts, params, ratio, recipe.context)
@@ -69,7 +72,7 @@ def compile_request(
     load = Load(
         fixed=system_size(blocks, ()) + sum(estimate(len(line.text)) for line in tail),
         memory=system_size((), memory),
-        units=_sizes(selected.units, stamped=recipe.stamps != "none"),
+        units=_sizes(selected.units, thread.zone, stamped=recipe.stamps != "none"),
         reference=0 if thread.round else estimate(reference.chars),
         share=limits.reference_share,
         note=notes.size if selected.noted else None,
@@ -83,7 +86,8 @@ def compile_request(
     if not isinstance(kept, Fit):
         what = "The advisor's instructions, the message and the others' words"
         raise TooLong(kept, room, ratio, what) if thread.round else TooLong(kept, room, ratio)
-    history = _history(selected.units[kept.start :], stamped=recipe.stamps != "none")
+    kept_units = selected.units[kept.start :]
+    history = _history(kept_units, thread.zone, stamped=recipe.stamps != "none")
     note = notes.line(kept.start) if selected.noted and kept.note else None
     ahead = messages_in(selected.units[kept.start : selected.head])
     if note is not None:
@@ -113,6 +117,7 @@ def compile_request(
         unsent=(*((left,) if left else ()), *_without(memory, kept_blocks)),
         omitted=_omitted(recipe, thread, selected, kept.start),
         stamps=recipe.stamps,
+        zone=thread.zone,
         cut=_cut(recipe, thread, selected.units, kept.start),
         ratio=ratio,
         allowance=room,
@@ -186,13 +191,20 @@ def system_blocks(
     return tuple(blocks)
 
 
+def _clock(recipe: Recipe, thread: Thread, prompts: PromptSet) -> tuple[Block, ...]:
+    """The zone of the stamps, named once, where there are any."""
+    if recipe.stamps == "none" or thread.current.said_at is None:
+        return ()
+    return (Block("clock", fill(prompts.text("clock"), {"zone": thread.zone})),)
+
+
 def _tail(
     recipe: Recipe, thread: Thread, prompts: PromptSet, reference: Reference, room: int
 ) -> tuple[Line, ...]:
     """The current message; in an exchange also the answers to it so far and the others' words,
     which are shortened where they would not fit beside those."""
     asked = thread.current
-    front = stamp(asked.said_at) if recipe.stamps == "all" else ""
+    front = stamp(asked.said_at, thread.zone) if recipe.stamps == "all" else ""
     current = Line("current", "user", f"u{asked.turn_id}", front + asked.text)
     if not thread.round:
         return (current,)
@@ -209,12 +221,12 @@ def _tail(
     return (current, *own, Line("exchange", "user", "", text, made))
 
 
-def _sizes(units: Sequence[ThreadTurn], *, stamped: bool) -> list[int]:
+def _sizes(units: Sequence[ThreadTurn], zone: str, *, stamped: bool) -> list[int]:
     """Estimated tokens of each unit, without building its texts: this runs over all that was
     read, while texts are built only for what is kept."""
     sizes = []
     for unit in units:
-        front = STAMP_CHARS if stamped and stamp(unit.said_at) else 0
+        front = STAMP_CHARS if stamped and stamp(unit.said_at, zone) else 0
         size = (len(unit.text) + front + 3) >> 2
         for answer in unit.own:
             size += (len(answer.text) + 3) >> 2
@@ -222,10 +234,10 @@ def _sizes(units: Sequence[ThreadTurn], *, stamped: bool) -> list[int]:
     return sizes
 
 
-def _history(units: Sequence[ThreadTurn], *, stamped: bool) -> list[Line]:
+def _history(units: Sequence[ThreadTurn], zone: str, *, stamped: bool) -> list[Line]:
     lines = []
     for unit in units:
-        text = stamp(unit.said_at) + unit.text if stamped else unit.text
+        text = stamp(unit.said_at, zone) + unit.text if stamped else unit.text
         lines.append(Line("user", "user", "u" + unit.turn_id, text))
         lines += [Line("own", "assistant", "a" + own.answer_id, own.text) for own in unit.own]
     return lines

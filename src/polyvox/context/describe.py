@@ -14,6 +14,7 @@ NAMES: dict[str, str] = {
     "shared": "shared context",
     "protocol": "protocol",
     "rules": "response rules",
+    "clock": "time zone",
     "memory": "memory",
     "user": "the person's messages",
     "own": "its own answers",

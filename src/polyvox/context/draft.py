@@ -92,6 +92,8 @@ class Draft:
     params: Params
     settled: int
     schema: str | None = None
+    zone: str = "UTC"
+    """The time zone of the stamps."""
 
     @property
     def system_tokens(self) -> int:
@@ -175,6 +177,7 @@ IN: dict[str, str] = {
     "shared": "what this conversation is for",
     "protocol": "what to do in this phase",
     "rules": "how to write",
+    "clock": "the time zone of the times in front of messages",
     "memory": "remembered for this turn",
     "user": "the person's message",
     "own": "this advisor's own answer",

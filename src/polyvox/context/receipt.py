@@ -102,6 +102,7 @@ class ReceiptData(msgspec.Struct, frozen=True, omit_defaults=True):
     params: Params = Params()
     schema: str | None = None
     council: str | None = None
+    zone: str = "UTC"
     sent: Sent | None = None
 
 
@@ -114,6 +115,8 @@ class BaseHistory:
     hash: str
     cut: int | None = None
     """The cut to go on with: `Thread.cut` of the next turn."""
+    shown: tuple[str, ...] = ()
+    """Answers of others that stood in its reference block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,14 @@ def read_history(data: str) -> Refs:
 def base_of(answer_id: str, data: str) -> BaseHistory:
     """The base to which the next receipt of the same advisor can be appended."""
     stored = read(data)
-    return BaseHistory(answer_id, stored.history.count, stored.history.hash, stored.cut)
+    shown = tuple(
+        answer
+        for piece in stored.tail
+        if piece.kind == "reference"
+        for _, entries in piece.groups
+        for answer, _ in entries
+    )
+    return BaseHistory(answer_id, stored.history.count, stored.history.hash, stored.cut, shown)
 
 
 def pack(draft: Draft, base: BaseHistory | None = None, council: Sequence[Seat] = ()) -> Packed:
@@ -181,6 +191,7 @@ def pack(draft: Draft, base: BaseHistory | None = None, council: Sequence[Seat] 
         unsent=list(draft.unsent),
         omitted=[(o.reason, o.turns, o.messages, o.first, o.last) for o in draft.omitted],
         stamps=draft.stamps,
+        zone=draft.zone,
         cut=draft.cut,
         ratio=draft.ratio,
         allowance=(room.tokens, room.limit, room.window, room.answer, room.by_window),

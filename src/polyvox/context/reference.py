@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from polyvox.context.draft import Line, Unsent
 from polyvox.context.recipe import Level, Recipe
 from polyvox.context.words import Cut, Entry, Group, Made, PromptSet, cut_to, fill, indented, label
-from polyvox.thread import Other, Thread, ThreadTurn
+from polyvox.thread import Other, Thread, ThreadTurn, distinct
 
 LEAST = 40
 """Characters below which a shortened text tells nothing: then the block is left out."""
@@ -152,7 +152,8 @@ def _entries(
 ) -> tuple[Entry, ...]:
     shown = [other for other in others if other.text.strip() and seen(other)]
     texts.update((other.answer_id, other.text) for other in shown)
-    return tuple((other.answer_id, label(other.name)) for other in shown)
+    names = distinct({other.advisor_id: label(other.name) for other in shown})
+    return tuple((other.answer_id, names[other.advisor_id]) for other in shown)
 
 
 def _width(group: Group, texts: dict[str, str], most: int) -> int:

@@ -13,10 +13,11 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -103,6 +104,7 @@ STAMP_CHARS = len("[2025-10-30T12:00] ")
 _BRACKET = re.compile(r"\\(?:.|\Z)|[\[\]]", re.DOTALL)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE = 60_000_000
+_OFFSET = re.compile(r"UTC([+-])(\d\d):(\d\d)")
 
 
 Cut = tuple[str, int, int]
@@ -145,18 +147,31 @@ class Made(msgspec.Struct, frozen=True):
         }
 
 
-@lru_cache(maxsize=4096)
-def _stamp(minute: int) -> str:
+@lru_cache(maxsize=64)
+def _zone(name: str) -> tzinfo:
+    """A zone by its name or its offset; UTC for one that is not known here."""
+    if (match := _OFFSET.fullmatch(name)) is not None:
+        minutes = int(match[2]) * 60 + int(match[3])
+        return timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes))
     try:
-        moment = _EPOCH + timedelta(minutes=minute)
-    except OverflowError:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return UTC
+
+
+@lru_cache(maxsize=4096)
+def _stamp(minute: int, zone: str) -> str:
+    try:
+        moment = (_EPOCH + timedelta(minutes=minute)).astimezone(_zone(zone))
+    except (OverflowError, ValueError):
         return ""
     return f"[{moment:%Y-%m-%d}T{moment:%H:%M}] " if moment.year >= 1000 else ""
 
 
-def stamp(said_at: int | None) -> str:
-    """`[YYYY-MM-DDTHH:MM] ` in UTC; nothing for a time that is unknown or outside the calendar."""
-    return "" if said_at is None else _stamp(said_at // _MINUTE)
+def stamp(said_at: int | None, zone: str) -> str:
+    """`[YYYY-MM-DDTHH:MM] ` in a zone; nothing for a time that is unknown or outside the
+    calendar."""
+    return "" if said_at is None else _stamp(said_at // _MINUTE, zone)
 
 
 def label(name: str) -> str:

@@ -47,7 +47,11 @@ class HttpModel(ABC):
 
     def encode(self, request: Request) -> Encoded:
         """The bytes that `stream` would send."""
-        return encode(self._endpoint.dialect, self._name, request)
+        return encode(self._dialect(), self._name, request)
+
+    def _dialect(self) -> str:
+        """The habits to follow now."""
+        return self._endpoint.dialect
 
     async def stream(self, request: Request, log: AttemptLog | None = None) -> WireReply:
         """Send the request and wait for the first piece of its answer."""

@@ -100,6 +100,8 @@ class Models:
         self._chains: dict[tuple[str, ...], Model] = {}
         self._gates: dict[tuple[object, ...], Gate] = {}
         self._local: dict[str, LocalModel] = {}
+        self._alternating: set[tuple[str, str]] = set()
+        """Models that demand alternating roles, by address and name."""
 
     def use(self, settings: Settings) -> None:
         """From now on these settings. What is under way ends with those it began with; a pace that
@@ -267,9 +269,11 @@ class Models:
             self._local[name] = LocalModel(self._settings, name, self._transport)
             return self._local[name]
         endpoint = endpoint_of(provider, self._settings, self._env)
-        kind = AnthropicModel if DIALECTS[endpoint.dialect].wire == "anthropic" else OpenAIModel
         bounds = Bounds.of(self._settings.limits)
-        return kind(name, endpoint, self._transport, bounds, self._clock)
+        parts = (name, endpoint, self._transport, bounds, self._clock)
+        if DIALECTS[endpoint.dialect].wire == "anthropic":
+            return AnthropicModel(*parts)
+        return OpenAIModel(*parts, alternating=self._alternating)
 
     def _gate(self, key: str, given: Provider | ModelFactsSetting | None) -> Gate | None:
         if given is None or not (given.concurrency or given.requests_per_minute or given.min_delay):

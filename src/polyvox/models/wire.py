@@ -189,6 +189,13 @@ DIALECTS: dict[str, Dialect] = {
     "anthropic": Dialect(wire="anthropic", thinking=anthropic_thinking),
     "scripted": Dialect(wire="scripted", thinking=plain_thinking),
 }
+ALTERNATING = "+alternate"
+"""Behind the name of a dialect of OpenAI's wire: the same with roles that alternate."""
+DIALECTS |= {
+    name + ALTERNATING: replace(rules, alternate=True)
+    for name, rules in DIALECTS.items()
+    if rules.wire == "openai" and not rules.alternate
+}
 
 
 def encode(dialect: str, model: str, request: Request) -> Encoded:

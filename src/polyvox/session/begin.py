@@ -84,6 +84,7 @@ def _refuse_too_long(
             message,
             answers=threads.count_answers(tx, turn, advisor.id, enough),
             ratio=usage.token_ratio(tx, name),
+            zone=resources.settings.zone,
         )
         try:
             compile_request(recipe, thread, resources.settings.limits, facts, params)

@@ -23,8 +23,15 @@ from polyvox.store import advisors as advisor_rows
 from polyvox.store import receipts, usage
 from polyvox.store import recipes as recipe_rows
 from polyvox.store.database import Tx
-from polyvox.store.threads import Need, Reach, quotable_answers, read_threads
-from polyvox.thread import Other, Own, Thread
+from polyvox.store.threads import (
+    Need,
+    Reach,
+    last_words,
+    newest_depth,
+    quotable_answers,
+    read_threads,
+)
+from polyvox.thread import Other, Own, Peer, Thread
 from polyvox.values import ASSISTANT_ID, Advisor, Conversation, Params, Scope, Turn
 
 PERSONA = "harbor"
@@ -170,7 +177,7 @@ def seat(
 ) -> list[AdvisorView]:
     """Read every job's thread and how its model is asked. `round_`: of an exchange."""
     recipe, turn = jobs[0].recipe, jobs[0].turn
-    slugs = advisor_rows.slugs(tx)
+    peers = advisor_rows.peers(tx)
     asked = []
     needs: list[Need] = []
     measured: dict[str, float] = {}
@@ -183,16 +190,19 @@ def seat(
         room = allowance_for(resources.settings.limits, facts, params, ratio, recipe.context)
         asked.append((facts, params))
         needs.append(Need(voiced(recipe, job.advisor), room.chars, ratio))
-    threads = read_threads(tx, turn, reach_of(recipe), needs, slugs)
+    threads = read_threads(tx, turn, reach_of(recipe), needs, peers)
+    bases = [_base(tx, thread) for thread in threads]
     if round_:
-        threads = [_in_exchange(tx, turn, thread, round_, slugs) for thread in threads]
+        threads = [_in_exchange(tx, turn, thread, round_, peers) for thread in threads]
+    elif turn.depth > 1:
+        threads = _with_last_words(tx, turn, threads, bases, peers)
     views = []
-    for job, thread, (facts, params) in zip(jobs, threads, asked, strict=True):
-        advisor, base = job.advisor, _base(tx, thread)
+    for job, thread, base, (facts, params) in zip(jobs, threads, bases, asked, strict=True):
+        advisor = job.advisor
         place = Seat(advisor.id, advisor.name, advisor.version_id, facts.id)
         cut = base.cut if base is not None else None
         summary = None if round_ else running.find(tx, turn, recipe, advisor.id)
-        thread = replace(thread, cut=cut, summary=summary)
+        thread = replace(thread, cut=cut, summary=summary, zone=resources.settings.zone)
         views.append(AdvisorView(job.answer_id, advisor, thread, facts, params, base, place))
     return views
 
@@ -227,16 +237,37 @@ def _base(tx: Tx, thread: Thread) -> BaseHistory | None:
     return None if stored is None else base_of(stored.answer_id, stored.data)
 
 
+def _with_last_words(
+    tx: Tx,
+    turn: Turn,
+    threads: Sequence[Thread],
+    bases: Sequence[BaseHistory | None],
+    peers: Mapping[str, Peer],
+) -> list[Thread]:
+    """The threads with the others' last words: none that is older than what the advisor has
+    already been shown."""
+    since = [newest_depth(tx, base.shown) if base is not None else 0 for base in bases]
+    last = last_words(tx, turn, min(since), peers)
+    return [
+        replace(
+            thread,
+            last=tuple(o for o in last if o.advisor_id != thread.advisor.id and o.depth >= shown),
+        )
+        for thread, shown in zip(threads, since, strict=True)
+    ]
+
+
 def _in_exchange(
-    tx: Tx, turn: Turn, thread: Thread, round_: int, slugs: Mapping[str, str]
+    tx: Tx, turn: Turn, thread: Thread, round_: int, peers: Mapping[str, Peer]
 ) -> Thread:
     """The thread as it stands inside a turn, before an exchange round."""
     me = thread.advisor.id
     spoken = quotable_answers(tx, turn.id)
     own = tuple(Own(i, text) for i, who, _, text, n in spoken if who == me and n < round_)
     words = tuple(
-        Other(i, who, slugs.get(who, ""), name, text)
+        Other(i, who, peer.slug, peer.called(name), text, turn.depth)
         for i, who, name, text, n in spoken
+        for peer in [peers.get(who, Peer())]
         if who != me and n == round_ - 1
     )
     return replace(thread, current=replace(thread.current, own=own), words=words, round=round_)

@@ -17,9 +17,9 @@ from polyvox.events import Event
 from polyvox.resources import Resources
 from polyvox.session.answer import AnswerJob, AnswerWriter, Call, seal
 from polyvox.session.queue import TurnQueue
-from polyvox.store import threads, turns, usage
+from polyvox.store import advisors, threads, turns, usage
 from polyvox.store.database import Tx
-from polyvox.thread import Other, ThreadTurn
+from polyvox.thread import Other, Peer, ThreadTurn
 from polyvox.values import SYNTHESIS_ID, Advisor, Answer, Params, Scope, Turn
 
 AUTHOR = Advisor(SYNTHESIS_ID, SYNTHESIS_ID, "Synthesis", "")
@@ -82,8 +82,9 @@ def _call(tx: Tx, resources: Resources, turn: Turn) -> Call:
     facts = resources.models.facts(name)
     limits = resources.settings.limits
     params = Params(max_tokens=facts.max_tokens or limits.max_tokens)
+    peers = advisors.peers(tx)
     words = [
-        Other(answer_id, advisor_id, "", label, text)
+        Other(answer_id, advisor_id, "", peers.get(advisor_id, Peer()).called(label), text)
         for answer_id, advisor_id, label, text, _ in threads.quotable_answers(tx, turn.id)
     ]
     question = ThreadTurn(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)

@@ -18,6 +18,7 @@ from polyvox.store import versions
 from polyvox.store.database import Tx
 from polyvox.store.slug import check_slug, insert_named, taken
 from polyvox.store.table import Table, Verbs, reading, writing
+from polyvox.thread import Peer, distinct
 from polyvox.values import Advisor, Params, PromptVersion
 
 ADVISORS = Table("advisors", Advisor)
@@ -67,9 +68,11 @@ def everyone(tx: Tx) -> list[Advisor]:
     return ADVISORS.all(tx, "ORDER BY position, id")
 
 
-def slugs(tx: Tx) -> dict[str, str]:
-    """Every advisor's slug by its id, the removed ones' too."""
-    return dict(tx.all("SELECT id, slug FROM advisors WHERE user_id = ?", (tx.user,)))
+def peers(tx: Tx) -> dict[str, Peer]:
+    """Every advisor by its id, the removed ones too, as the others' requests name it."""
+    rows = tx.all("SELECT id, slug, name, removed_at FROM advisors WHERE user_id = ?", (tx.user,))
+    labels = distinct({row[0]: row[2] for row in rows if row[3] is None})
+    return {row[0]: Peer(row[1], row[2], labels.get(row[0], row[2])) for row in rows}
 
 
 def list_all(tx: Tx, *, active: bool = False) -> list[Advisor]:
