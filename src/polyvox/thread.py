@@ -115,6 +115,8 @@ class Thread:
     """Exchange only: what the others said in the round before."""
     round: int = 0
     """The exchange round that is being written; 0: the answer itself."""
+    early: bool = False
+    """Exchange only: nobody has taken a position yet."""
     cut: int | None = None
     """Depth of the first turn that was kept last time, once anything was cut."""
     ratio: float = 1.0

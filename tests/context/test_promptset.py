@@ -43,6 +43,7 @@ def test_templates_hold_their_slots(name: Literal["full", "compact"]) -> None:
         "reference": {"words"},
         "reference_thread": {"words"},
         "exchange": {"words"},
+        "exchange_early": {"words"},
         "note": {"count"},
         "summary": {"count", "summary"},
         "answers": {"question", "words"},

@@ -118,7 +118,14 @@ class TooLong(ContextTooLong):
         ratio: float,
         what: str = "The advisor's instructions and the message",
         remedy: str = "Shorten the message",
+        system: int = 0,
     ) -> None:
+        """`system`: the size of the instructions alone."""
+        self.by_prompt = system > allowance.tokens
+        """True if the instructions are too long by themselves, whatever the message is."""
+        if self.by_prompt:
+            what, remedy = "The advisor's instructions alone", "Shorten its prompt"
+            size = system
         self.size = size
         """Estimated tokens that cannot be dropped, uncorrected like `allowance` and `over`."""
         self.allowance = allowance

@@ -85,7 +85,10 @@ def compile_request(
         kept_blocks, kept = some, fit(replace(load, memory=system_size((), some)), *bounds)
     if not isinstance(kept, Fit):
         what = "The advisor's instructions, the message and the others' words"
-        raise TooLong(kept, room, ratio, what) if thread.round else TooLong(kept, room, ratio)
+        system = system_size(blocks, ())
+        if thread.round:
+            raise TooLong(kept, room, ratio, what, system=system)
+        raise TooLong(kept, room, ratio, system=system)
     kept_units = selected.units[kept.start :]
     history = _history(kept_units, thread.zone, stamped=recipe.stamps != "none")
     note = notes.line(kept.start) if selected.noted and kept.note else None
@@ -165,7 +168,8 @@ def with_memory(
 def _place(recipe: Recipe, thread: Thread) -> PhasePlace:
     if thread.advisor.id == ASSISTANT_ID:
         return PhasePlace(None, thread.answers + 1)
-    return (exchange_phase if thread.round else phase_for)(recipe, thread.answers)
+    positions = thread.round and not thread.early
+    return (exchange_phase if positions else phase_for)(recipe, thread.answers)
 
 
 def system_blocks(
@@ -209,7 +213,8 @@ def _tail(
     if not thread.round:
         return (current,)
     own = [Line("own", "assistant", f"a{answer.answer_id}", answer.text) for answer in asked.own]
-    made = Made(prompts.text("exchange"), (("", reference.last),) if reference.last else ())
+    template = prompts.text("exchange_early" if thread.early else "exchange")
+    made = Made(template, (("", reference.last),) if reference.last else ())
     text = made.render(reference.texts)
     room -= sum(estimate(len(line.text)) for line in (current, *own))
     over = len(text) - room * CHARS_PER_TOKEN

@@ -34,7 +34,7 @@ from polyvox.models.providers import (
     split_name,
 )
 from polyvox.models.scripted import SCRIPTS, Script, ScriptedModel
-from polyvox.models.wire import DIALECTS
+from polyvox.models.wire import DIALECTS, answer_limit
 from polyvox.models.wrappers import Deadline, Fallback, Gate, Limit, Meter, OpenModel, Retry
 from polyvox.settings import ModelFactsSetting, Provider, Settings
 from polyvox.transport import Transport
@@ -173,6 +173,13 @@ class Models:
     def cost(self, name: str, usage: Usage) -> int | None:
         """Nano-dollars for this usage of a model, as its replies are priced; None: unknown."""
         return cost_of(name, usage, base_url=self._base_url(name.partition(":")[0]))
+
+    def answer_limit(self, name: str, params: Params) -> int:
+        """The longest answer that a model is asked for, as it is sent."""
+        provider, _, short = name.partition(":")
+        if provider in OWN or provider not in known_providers(self._settings):
+            return params.max_tokens or 0
+        return answer_limit(endpoint_of(provider, self._settings, self._env).dialect, short, params)
 
     def stays_here(self, name: str) -> bool:
         """True if a model's requests stay on this machine: it is embedded, scripted, or served at a

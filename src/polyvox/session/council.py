@@ -10,7 +10,7 @@ from importlib import resources
 from polyvox.companion.personas import embodied, find_or_make, opening
 from polyvox.context.budget import allowance_for
 from polyvox.context.receipt import BaseHistory, Seat, base_of
-from polyvox.context.recipe import BUILT_IN, Recipe, changed, traits_of
+from polyvox.context.recipe import BUILT_IN, Recipe, changed, phase_for, traits_of
 from polyvox.errors import ConfigError, Invalid
 from polyvox.ids import new_id
 from polyvox.memory import running
@@ -26,6 +26,7 @@ from polyvox.store.database import Tx
 from polyvox.store.threads import (
     Need,
     Reach,
+    count_answers,
     last_words,
     newest_depth,
     quotable_answers,
@@ -193,7 +194,11 @@ def seat(
     threads = read_threads(tx, turn, reach_of(recipe), needs, peers)
     bases = [_base(tx, thread) for thread in threads]
     if round_:
-        threads = [_in_exchange(tx, turn, thread, round_, peers) for thread in threads]
+        early = nobody_took_a_position(tx, turn, recipe, [job.advisor for job in jobs])
+        threads = [
+            replace(_in_exchange(tx, turn, thread, round_, peers), early=early)
+            for thread in threads
+        ]
     elif turn.depth > 1:
         threads = _with_last_words(tx, turn, threads, bases, peers)
     views = []
@@ -216,6 +221,16 @@ def thread_of(
             (view,) = seat(tx, resources, [AnswerJob(tx.scope, turn, "", advisor, recipe)])
             return view.thread
     return None
+
+
+def nobody_took_a_position(tx: Tx, turn: Turn, recipe: Recipe, advisors: Sequence[Advisor]) -> bool:
+    """True if every one of these advisors was in a passing phase when it answered a turn."""
+    enough = reach_of(recipe).count_upto
+    return all(
+        phase_for(recipe, count_answers(tx, turn, advisor.id, enough)).n is not None
+        and advisor.id != ASSISTANT_ID
+        for advisor in advisors
+    )
 
 
 def reach_of(recipe: Recipe) -> Reach:

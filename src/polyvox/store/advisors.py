@@ -95,6 +95,7 @@ def create(
     position = 0 if last is None or last[0] is None else last[0] + 1
     values: dict[str, Any] = {"slug": "", **details, "created_at": now, "updated_at": now}
     advisor = Advisor(new_id(), **values, position=position, version_id=new_id())
+    _check_prompt(advisor)
     advisor = insert_named(tx, ADVISORS, advisor, details.get("slug"))
     versions.add(tx, advisor, None, reason, now)
     return advisor
@@ -105,6 +106,16 @@ def update(
 ) -> Advisor:
     """Change what is named. Another identity text makes a new version."""
     return _change(tx, now, key, reason, lambda old: replace(old, **details))
+
+
+def _check_prompt(advisor: Advisor) -> None:
+    """Refuse a prompt of blanks alone: it would leave an advisor without an identity."""
+    if advisor.prompt and not advisor.prompt.strip():
+        raise Invalid(
+            "The prompt is blank.",
+            "Write one, or remove it to use the description.",
+            param="prompt",
+        )
 
 
 def remove(tx: Tx, now: int, key: str) -> None:
@@ -183,6 +194,7 @@ def _change(
     )
     old = get(tx, advisor_id)
     new = replace(change(old), updated_at=now)
+    _check_prompt(new)
     if new.slug != old.slug and find(tx, check_slug(new.slug)) is not None:
         raise taken(new)
     if new.identity != old.identity:

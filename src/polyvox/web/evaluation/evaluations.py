@@ -150,9 +150,11 @@ async def retry_evaluation(app: App, who: Who, evaluation: Key) -> EvaluationOut
 
 
 @router.post("/api/evaluations/{evaluation}/bless", responses=responses(404, 409))
-async def bless_evaluation(app: App, who: Who, evaluation: Key, body: BlessBody) -> EvaluationOut:
+async def bless_evaluation(
+    app: App, who: Who, evaluation: Key, body: BlessBody | None = None
+) -> EvaluationOut:
     """Make a finished run the one that later ones are compared with."""
-    await app.evaluations.bless(who, evaluation, blessed=body.blessed)
+    await app.evaluations.bless(who, evaluation, blessed=body is None or body.blessed)
     return await app.database.read(lambda tx: evaluation_out(tx, evaluation), who)
 
 

@@ -99,19 +99,22 @@ async def cancel_optimization(app: App, who: Who, optimization: Key) -> Optimiza
 
 @router.post("/api/optimizations/{optimization}/resume", responses=responses(404, 409))
 async def resume_optimization(
-    app: App, who: Who, optimization: Key, body: ResumeBody
+    app: App, who: Who, optimization: Key, body: ResumeBody | None = None
 ) -> OptimizationOut:
     """Let a run that failed or is spent go on; nothing that it has paid for is paid again."""
-    return OptimizationOut.of(await app.optimisations.resume(who, optimization, body.budget))
+    budget = body.budget if body is not None else None
+    return OptimizationOut.of(await app.optimisations.resume(who, optimization, budget))
 
 
 @router.post("/api/optimizations/{optimization}/accept", responses=responses(404, 409))
 async def accept_optimization(
-    app: App, who: Who, optimization: Key, body: ForceBody
+    app: App, who: Who, optimization: Key, body: ForceBody | None = None
 ) -> OptimizationOut:
     """Make the best attempt the prompt: a new version. Refused where the prompt was changed since
     the run began, or the result was not shown to be better, unless `force` is set."""
-    decided = await app.optimisations.decide(who, optimization, "accept", force=body.force)
+    decided = await app.optimisations.decide(
+        who, optimization, "accept", force=body is not None and body.force
+    )
     return OptimizationOut.of(decided)
 
 
@@ -123,8 +126,10 @@ async def reject_optimization(app: App, who: Who, optimization: Key) -> Optimiza
 
 @router.post("/api/optimizations/{optimization}/rollback", responses=responses(404, 409))
 async def rollback_optimization(
-    app: App, who: Who, optimization: Key, body: ForceBody
+    app: App, who: Who, optimization: Key, body: ForceBody | None = None
 ) -> OptimizationOut:
     """Undo an accepted result: the prompt as it was before, as a new version."""
-    decided = await app.optimisations.decide(who, optimization, "rollback", force=body.force)
+    decided = await app.optimisations.decide(
+        who, optimization, "rollback", force=body is not None and body.force
+    )
     return OptimizationOut.of(decided)
