@@ -168,7 +168,7 @@ def _stamp(minute: int, zone: str) -> str:
     return f"[{moment:%Y-%m-%d}T{moment:%H:%M}] " if moment.year >= 1000 else ""
 
 
-def stamp(said_at: int | None, zone: str) -> str:
+def stamp(said_at: int | None, zone: str = "UTC") -> str:
     """`[YYYY-MM-DDTHH:MM] ` in a zone; nothing for a time that is unknown or outside the
     calendar."""
     return "" if said_at is None else _stamp(said_at // _MINUTE, zone)

@@ -15,8 +15,8 @@ def machine_zone() -> str:
     link = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
     for name in (os.environ.get("TZ", "").removeprefix(":"), link, _written()):
         try:
-            if name and ZoneInfo(name):
-                return name
+            if name:
+                return ZoneInfo(name).key
         except (KeyError, ValueError, OSError):
             continue
     offset = datetime.now(UTC).astimezone().strftime("%z")

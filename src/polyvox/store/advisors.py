@@ -15,7 +15,7 @@ import msgspec
 from polyvox.errors import Invalid, NotFound
 from polyvox.ids import new_id
 from polyvox.store import versions
-from polyvox.store.database import Tx
+from polyvox.store.database import Row, Tx
 from polyvox.store.slug import check_slug, insert_named, taken
 from polyvox.store.table import Table, Verbs, reading, writing
 from polyvox.thread import Peer, distinct
@@ -70,9 +70,11 @@ def everyone(tx: Tx) -> list[Advisor]:
 
 def peers(tx: Tx) -> dict[str, Peer]:
     """Every advisor by its id, the removed ones too, as the others' requests name it."""
-    rows = tx.all("SELECT id, slug, name, removed_at FROM advisors WHERE user_id = ?", (tx.user,))
+    rows: list[Row] = tx.all(
+        "SELECT id, slug, name, removed_at FROM advisors WHERE user_id = ?", (tx.user,)
+    )
     labels = distinct({row[0]: row[2] for row in rows if row[3] is None})
-    return {row[0]: Peer(row[1], row[2], labels.get(row[0], row[2])) for row in rows}
+    return {row[0]: Peer(row[1], row[2], labels.get(row[0]) or row[2]) for row in rows}
 
 
 def list_all(tx: Tx, *, active: bool = False) -> list[Advisor]:

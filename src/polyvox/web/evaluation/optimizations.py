@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+import fastapi
 from fastapi import Query
 from pydantic import Field
 
@@ -59,6 +60,11 @@ class OptimizationPage:
     next: str | None
 
 
+MaybeForce = Annotated[ForceBody, fastapi.Body(default_factory=ForceBody)]
+MaybeResume = Annotated[ResumeBody, fastapi.Body(default_factory=ResumeBody)]
+"""A body that may be left out."""
+
+
 @router.post("/api/optimizations/estimate", responses=responses(404))
 async def estimate_optimization(app: App, who: Who, body: OptimizeBody) -> PlannedOut:
     """Estimate a run. Nothing is begun."""
@@ -99,16 +105,15 @@ async def cancel_optimization(app: App, who: Who, optimization: Key) -> Optimiza
 
 @router.post("/api/optimizations/{optimization}/resume", responses=responses(404, 409))
 async def resume_optimization(
-    app: App, who: Who, optimization: Key, body: ResumeBody | None = None
+    app: App, who: Who, optimization: Key, body: MaybeResume
 ) -> OptimizationOut:
     """Let a run that failed or is spent go on; nothing that it has paid for is paid again."""
-    budget = body.budget if body is not None else None
-    return OptimizationOut.of(await app.optimisations.resume(who, optimization, budget))
+    return OptimizationOut.of(await app.optimisations.resume(who, optimization, body.budget))
 
 
 @router.post("/api/optimizations/{optimization}/accept", responses=responses(404, 409))
 async def accept_optimization(
-    app: App, who: Who, optimization: Key, body: ForceBody | None = None
+    app: App, who: Who, optimization: Key, body: MaybeForce
 ) -> OptimizationOut:
     """Make the best attempt the prompt: a new version. Refused where the prompt was changed since
     the run began, or the result was not shown to be better, unless `force` is set."""
@@ -126,7 +131,7 @@ async def reject_optimization(app: App, who: Who, optimization: Key) -> Optimiza
 
 @router.post("/api/optimizations/{optimization}/rollback", responses=responses(404, 409))
 async def rollback_optimization(
-    app: App, who: Who, optimization: Key, body: ForceBody | None = None
+    app: App, who: Who, optimization: Key, body: MaybeForce
 ) -> OptimizationOut:
     """Undo an accepted result: the prompt as it was before, as a new version."""
     decided = await app.optimisations.decide(
