@@ -16,7 +16,7 @@ from tests.provider import Script
 pytestmark = pytest.mark.contract
 NOON = 1_761_825_600_000_000  # 2025-10-30 12:00 UTC
 ONGOING = {"phases": [{"name": "ongoing"}]}
-PLAIN = {"memory": {"council": False}, "recipes": {"council": ONGOING}}
+PLAIN: dict[str, Any] = {"memory": {"council": False}, "recipes": {"council": ONGOING}}
 
 
 @pytest.fixture
@@ -97,8 +97,6 @@ async def test_a_model_that_demands_alternating_roles_is_given_them(app: App) ->
     ("habit", "state", "calls"), [("always", "completed", 2), ("never", "failed", 2)]
 )
 async def test_alternation_can_be_set(tmp_path: Path, habit: str, state: str, calls: int) -> None:
-    async with open_app(tmp_path, **PLAIN) as lab:
-        pass
     async with open_app(tmp_path, **PLAIN) as lab:
         url = lab.provider.base_url
         strict = {"base_url": url, "api_key": "k-1234567", "alternate": habit}
@@ -207,10 +205,10 @@ async def test_small_refusals_and_limits(app: App) -> None:
     assert "Whom do you mean by @nobody" in asked.error["message"]
     await app.say(talk, "Mail me @nobody later.")
     sent = app.provider.requests(bare(ann))[-1].json()["max_tokens"]
-    query = {"content": "And now?", "conversation_id": talk}
-    reply = await app.post("/api/estimate", query)
-    if reply.status == 200:
-        assert sent in str(reply.json()) or str(sent) in reply.text
+    estimate = (
+        await app.post(f"/api/conversations/{talk}/estimate", {"content": "And now?"})
+    ).json()
+    assert [row["output_tokens"] for row in estimate["advisors"]] == [sent] == [4300]
 
 
 async def test_a_message_that_is_too_long_names_everyone(tmp_path: Path) -> None:

@@ -117,9 +117,7 @@ async def accept_optimization(
 ) -> OptimizationOut:
     """Make the best attempt the prompt: a new version. Refused where the prompt was changed since
     the run began, or the result was not shown to be better, unless `force` is set."""
-    decided = await app.optimisations.decide(
-        who, optimization, "accept", force=body is not None and body.force
-    )
+    decided = await app.optimisations.decide(who, optimization, "accept", force=body.force)
     return OptimizationOut.of(decided)
 
 
@@ -134,7 +132,5 @@ async def rollback_optimization(
     app: App, who: Who, optimization: Key, body: MaybeForce
 ) -> OptimizationOut:
     """Undo an accepted result: the prompt as it was before, as a new version."""
-    decided = await app.optimisations.decide(
-        who, optimization, "rollback", force=body is not None and body.force
-    )
+    decided = await app.optimisations.decide(who, optimization, "rollback", force=body.force)
     return OptimizationOut.of(decided)

@@ -173,7 +173,8 @@ export function TurnView({ live, turn, last }) {
 // How many columns stand side by side: what the style sheet does, as a number.
 const phone = window.matchMedia("(max-width: 640px)");
 const tablet = window.matchMedia("(max-width: 1180px)");
-const count = () => (phone.matches ? (onPhone.value === "column" ? 1 : Infinity) : tablet.matches ? 2 : 3); // a phone has one long row
+const onePhoneColumn = () => (onPhone.value === "column" ? 1 : Infinity); // else one long row
+const count = () => (phone.matches ? onePhoneColumn() : tablet.matches ? 2 : 3);
 
 export const columns = signal(count());
 for (const query of [phone, tablet]) query.addEventListener("change", () => { columns.value = count(); });
