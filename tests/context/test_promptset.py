@@ -44,11 +44,13 @@ def test_templates_hold_their_slots(name: Literal["full", "compact"]) -> None:
         "reference": {"words"},
         "reference_thread": {"words"},
         "exchange": {"words"},
+        "exchange_early": {"words"},
         "note": {"count"},
         "summary": {"count", "summary"},
         "answers": {"earlier", "question", "words"},
         "synthesis": {"form"} if name == "full" else set(),
         "ago": {"count"},
+        "clock": {"zone"},
         "turn": {"k"},
     }
     for key, text in prompts.texts.items():

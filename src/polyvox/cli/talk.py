@@ -26,6 +26,7 @@ from polyvox.cli.output import note, note_kindly
 from polyvox.errors import Invalid, PolyvoxError
 from polyvox.receive import mentioned
 from polyvox.session.preview import Shown
+from polyvox.store import events as event_rows
 from polyvox.store import turns as turn_rows
 from polyvox.store.conversations import ConversationDetails
 from polyvox.values import Advisor, Answer, Conversation
@@ -237,6 +238,10 @@ class Talk:
         new = [answer for answer in whole if answer.id not in before]
         board.settle(new, whole)
         self.view.end()
+        for notice in await app.database.read(
+            lambda tx: event_rows.notices(tx, conversation_id, after, board.turn_id), SCOPE
+        ):
+            note_kindly(f"{notice.message} {notice.hint}".strip())
         return Outcome(board.turn_id, tuple(new), bool(stops))
 
     async def _show(self, board: Board, conversation_id: str, after: int) -> None:

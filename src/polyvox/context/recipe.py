@@ -20,6 +20,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from polyvox.context.words import PromptSet, fill, prompt_set
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
+from polyvox.settings.complaint import complaint
 from polyvox.values import Params
 
 Level = Literal["none", "last_turn", "thread"]
@@ -261,7 +262,7 @@ def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise Invalid(f"{where}: {first['msg']}.", param=where) from None
+        raise Invalid(f"{where}: {complaint(first)}.", param=where) from None
     _check(recipe)
     return recipe
 

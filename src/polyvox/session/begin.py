@@ -88,7 +88,7 @@ def _refuse_too_long(
     read: that can be dropped."""
     message = ThreadTurn(turn.id, turn.message_id, 1, turn.content, turn.said_at)
     enough = reach_of(recipe).count_upto
-    refusal: TooLong | None = None
+    refusals: list[tuple[str, TooLong]] = []
     for advisor in asked:
         name = model_for(resources, recipe, advisor)
         facts = resources.models.facts(name)
@@ -99,15 +99,30 @@ def _refuse_too_long(
             answers=threads.count_answers(tx, turn, advisor.id, enough),
             company=len(asked) > 1,
             ratio=usage.token_ratio(tx, name),
+            zone=resources.settings.zone,
         )
         try:
             compile_request(recipe, thread, resources.settings.limits, facts, params)
         except TooLong as error:
-            refusal = error
+            refusals.append((advisor.name, error))
         else:
             return
-    if refusal is not None:
-        raise Invalid(refusal.message, refusal.hint, param="content")
+    if refusals:
+        raise too_long_for_all(refusals)
+
+
+def too_long_for_all(refusals: Sequence[tuple[str, TooLong]]) -> Invalid:
+    """The refusal of a message that fits no advisor: by how much for each, and whether the message
+    or a prompt is to blame."""
+    least = min((error for _, error in refusals), key=lambda error: error.over)
+    told = "; ".join(
+        f"{name}: {'its prompt' if error.by_prompt else 'the message'} is about"
+        f" {error.over_chars:,} characters too long"
+        for name, error in refusals
+    )
+    blame = "prompt" if all(error.by_prompt for _, error in refusals) else "content"
+    what = "The advisors' prompts are too long" if blame == "prompt" else "The message is too long"
+    return Invalid(f"{what} ({told}). {least.message}", least.hint, param=blame)
 
 
 def begin(tx: Tx, resources: Resources, plan: Plan) -> Begun:

@@ -9,7 +9,7 @@ from importlib import resources
 from polyvox.companion.personas import embodied, find_or_make, opening
 from polyvox.context.budget import allowance_for
 from polyvox.context.receipt import BaseHistory, Seat, base_of
-from polyvox.context.recipe import Recipe, asked_first
+from polyvox.context.recipe import Recipe, asked_first, phase_for
 from polyvox.ids import new_id
 from polyvox.memory import running
 from polyvox.memory.tell import AdvisorView
@@ -19,8 +19,16 @@ from polyvox.session.answer import AnswerJob
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import receipts, usage
 from polyvox.store.database import Tx
-from polyvox.store.threads import Need, Reach, quotable_answers, read_threads
-from polyvox.thread import Other, Own, Thread
+from polyvox.store.threads import (
+    Need,
+    Reach,
+    count_answers,
+    last_words,
+    newest_depth,
+    quotable_answers,
+    read_threads,
+)
+from polyvox.thread import Other, Own, Peer, Thread
 from polyvox.values import ASSISTANT_ID, Advisor, Conversation, Params, Scope, Turn
 
 PERSONA = "harbor"
@@ -136,7 +144,7 @@ def seat(
 ) -> list[AdvisorView]:
     """Read every job's thread and how its model is asked. `round_`: of an exchange."""
     recipe, turn = jobs[0].recipe, jobs[0].turn
-    slugs = advisor_rows.slugs(tx)
+    peers = advisor_rows.peers(tx)
     asked = []
     needs: list[Need] = []
     measured: dict[str, float] = {}
@@ -149,16 +157,29 @@ def seat(
         room = allowance_for(resources.settings.limits, facts, params, ratio, recipe.context)
         asked.append((facts, params))
         needs.append(Need(voiced(recipe, job.advisor), room.chars, ratio))
-    threads = read_threads(tx, turn, reach_of(recipe), needs, slugs)
+    threads = read_threads(tx, turn, reach_of(recipe), needs, peers)
+    bases = [_base(tx, thread) for thread in threads]
     if round_:
-        threads = [_in_exchange(tx, turn, thread, round_, slugs) for thread in threads]
+        early = nobody_took_a_position(tx, turn, recipe, [job.advisor for job in jobs])
+        threads = [
+            replace(_in_exchange(tx, turn, thread, round_, peers), early=early)
+            for thread in threads
+        ]
+    elif turn.depth > 1:
+        threads = _with_last_words(tx, turn, threads, bases, peers)
     views = []
-    for job, thread, (facts, params) in zip(jobs, threads, asked, strict=True):
-        advisor, base = job.advisor, _base(tx, thread)
+    for job, thread, base, (facts, params) in zip(jobs, threads, bases, asked, strict=True):
+        advisor = job.advisor
         place = Seat(advisor.id, advisor.name, advisor.version_id, facts.id)
         cut = base.cut if base is not None else None
         summary = None if round_ else running.find(tx, turn, recipe, advisor.id)
-        thread = replace(thread, cut=cut, summary=summary, company=len(turn.asked) > 1)
+        thread = replace(
+            thread,
+            cut=cut,
+            summary=summary,
+            company=len(turn.asked) > 1,
+            zone=resources.settings.zone,
+        )
         views.append(AdvisorView(job.answer_id, advisor, thread, facts, params, base, place))
     return views
 
@@ -172,6 +193,16 @@ def thread_of(
             (view,) = seat(tx, resources, [AnswerJob(tx.scope, turn, "", advisor, recipe)])
             return view.thread
     return None
+
+
+def nobody_took_a_position(tx: Tx, turn: Turn, recipe: Recipe, advisors: Sequence[Advisor]) -> bool:
+    """True if every one of these advisors was in a passing phase when it answered a turn."""
+    enough = reach_of(recipe).count_upto
+    return all(
+        phase_for(recipe, count_answers(tx, turn, advisor.id, enough)).n is not None
+        and advisor.id != ASSISTANT_ID
+        for advisor in advisors
+    )
 
 
 def reach_of(recipe: Recipe) -> Reach:
@@ -193,16 +224,37 @@ def _base(tx: Tx, thread: Thread) -> BaseHistory | None:
     return None if stored is None else base_of(stored.answer_id, stored.data)
 
 
+def _with_last_words(
+    tx: Tx,
+    turn: Turn,
+    threads: Sequence[Thread],
+    bases: Sequence[BaseHistory | None],
+    peers: Mapping[str, Peer],
+) -> list[Thread]:
+    """The threads with the others' last words: none that is older than what the advisor has
+    already been shown."""
+    since = [newest_depth(tx, base.shown) if base is not None else 0 for base in bases]
+    last = last_words(tx, turn, min(since), peers)
+    return [
+        replace(
+            thread,
+            last=tuple(o for o in last if o.advisor_id != thread.advisor.id and o.depth >= shown),
+        )
+        for thread, shown in zip(threads, since, strict=True)
+    ]
+
+
 def _in_exchange(
-    tx: Tx, turn: Turn, thread: Thread, round_: int, slugs: Mapping[str, str]
+    tx: Tx, turn: Turn, thread: Thread, round_: int, peers: Mapping[str, Peer]
 ) -> Thread:
     """The thread as it stands inside a turn, before an exchange round."""
     me = thread.advisor.id
     spoken = quotable_answers(tx, turn.id)
     own = tuple(Own(i, text) for i, who, _, text, n in spoken if who == me and n < round_)
     words = tuple(
-        Other(i, who, slugs.get(who, ""), name, text)
+        Other(i, who, peer.slug, peer.called(name), text, turn.depth)
         for i, who, name, text, n in spoken
+        for peer in [peers.get(who, Peer())]
         if who != me and n == round_ - 1
     )
     return replace(thread, current=replace(thread.current, own=own), words=words, round=round_)

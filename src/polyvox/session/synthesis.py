@@ -20,7 +20,7 @@ from polyvox.session.answer import AnswerJob, AnswerWriter, Call, seal
 from polyvox.session.queue import TurnQueue
 from polyvox.store import advisors, threads, turns, usage
 from polyvox.store.database import Tx
-from polyvox.thread import Other, ThreadTurn
+from polyvox.thread import Other, Peer, ThreadTurn
 from polyvox.values import SYNTHESIS_ID, Advisor, Answer, Params, Scope, Turn
 
 AUTHOR = Advisor(SYNTHESIS_ID, SYNTHESIS_ID, "Synthesis", "")
@@ -86,10 +86,11 @@ def _call(tx: Tx, resources: Resources, turn: Turn) -> Call:
     facts = resources.models.facts(name)
     limits = resources.settings.limits
     params = Params(max_tokens=facts.max_tokens or limits.max_tokens)
-    slugs = advisors.slugs(tx)
+    peers = advisors.peers(tx)
     words = [
-        Other(answer_id, advisor_id, slugs.get(advisor_id, ""), label, text)
+        Other(answer_id, advisor_id, peer.slug, peer.called(label), text)
         for answer_id, advisor_id, label, text, _ in threads.quotable_answers(tx, turn.id)
+        for peer in (peers.get(advisor_id, Peer()),)
     ]
     who, ratio, earlier = attributable(words), usage.token_ratio(tx, name), _earlier(tx, turn)
     council = [Seat(other.advisor_id, other.label, "", "") for other in who]

@@ -16,6 +16,7 @@ from polyvox.errors import Conflict, Invalid, NotFound
 from polyvox.fields import Body, ParamsBody, RecipeName
 from polyvox.receive import clean
 from polyvox.recipes import find_recipe, known_recipe, recipe_names
+from polyvox.settings.complaint import complaint
 from polyvox.store import recipes
 from polyvox.store.database import Tx
 from polyvox.web.dependencies import App, Key, Who
@@ -168,7 +169,7 @@ def _check(app: Polyvox, recipe: Recipe) -> None:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(["params", *(str(part) for part in first["loc"])])
-        raise Invalid(f"{place}: {first['msg']}.", "Correct that value.", param=place) from None
+        raise Invalid(f"{place}: {complaint(first)}.", "Correct that value.", param=place) from None
 
 
 def _laid_over(before: Mapping[str, Any], body: dict[str, Any]) -> dict[str, Any]:

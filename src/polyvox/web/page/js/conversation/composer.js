@@ -1,7 +1,7 @@
 // @ts-check
 // The prompt line: who is asked, what is asked, what it will cost.
 import { api } from "../api.js";
-import { advisors, colorOf, conversations } from "../lists.js";
+import { advisors, colorOf, conversations, labelOf } from "../lists.js";
 import { enterSends, pref } from "../prefs.js";
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
 import { money, plural, compactNumber } from "../words.js";
@@ -27,7 +27,7 @@ function Chips({ chosen, onChange }) {
       ${everyone.map((advisor) => html`
         <button type="button" key=${advisor.id} class="chip" data-c style=${{ "--c": colorOf(advisor.id) }}
           aria-pressed=${on.has(advisor.id)} onClick=${() => toggle(advisor.id)}>
-          ${advisor.name}
+          ${labelOf(advisor)}
         </button>`)}
       <a class="chip add" href="/advisors">Advisors …</a>
     </div>`;
