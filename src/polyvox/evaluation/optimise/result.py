@@ -90,8 +90,15 @@ def nothing_better(made: Attempts, before: float, after: float) -> str:
     refused = [attempt for attempt in made if attempt.state == "refused"]
     if len(made) > 1 and len(refused) == len(made) - 1:
         return f"None of {tried(made)} could be used. The last one: {refused[-1].note}"
+    worse = f"None of {tried(made)} did clearly better than the prompt as it was:"
+    tallies = [tally for attempt in made for tally in attempt.scores.tallies.values()]
+    if not any(tally.passes for tally in tallies):
+        return (
+            f"{worse} no attempt passed. Look at the answers: perhaps no prompt of this advisor can"
+            " do what the assertions ask, or they ask for something else than you meant."
+        )
     return (
-        f"None of {tried(made)} did clearly better than the prompt as it was: {before:.0%} before,"
+        f"{worse} {before:.0%} before,"
         f" {after:.0%} at best. A difference this small could not be confirmed."
     )
 
