@@ -90,3 +90,54 @@ async def test_nothing_passed_is_told_so(home: App) -> None:
     run = await optimised(home, advisor, iterations=1)
     assert "no attempt passed" in run["message"]
     assert "0%" not in run["message"]
+
+
+async def phased(app: App) -> tuple[Any, str]:
+    """Two advisors who share a phase, with an assertion each; the first one and hers."""
+    ann = await advised(app)
+    body = {"name": "Bob", "description": "Bob.", "prompt": "Speak of the sea."}
+    bob = await app.make("/api/advisors", body)
+    await assertion_of(app, bob, "It speaks of the sea.")
+    listed = (await app.get(f"/api/advisors/{ann['id']}/assertions")).json()
+    return ann, listed["items"][0]["id"]
+
+
+async def test_a_phase_is_guarded_by_every_advisor_who_uses_it(home: App) -> None:
+    ann, assertion = await phased(home)
+
+    def obedient(body: Any) -> Script:
+        """The moon is above everything."""
+        system = body["messages"][0]["content"]
+        return Script(text="The moon.") if "Speak of the moon" in system else answers(body)
+
+    home.provider.made("ann", obedient)
+    writing(home, lambda old: f"{old} Speak of the moon.")
+    wish = {"target": "phase:early", "assertion_ids": [assertion], "iterations": 1}
+    body = {"advisor_id": ann["id"], **wish}
+    planned = (await home.post("/api/optimizations/estimate", body)).json()
+    assert planned["guards"] == 1
+    assert any("every advisor" in one and "Bob" in one for one in planned["warnings"])
+    run = await optimised(home, ann, **wish)
+    (attempt,) = run["attempts"]
+    assert attempt["state"] == "guarded"
+    assert "of Bob" in attempt["note"]
+    assert "It speaks of the sea." in attempt["note"]
+    assert any("Bob" in warning for warning in run["warnings"])
+
+
+async def test_a_phase_that_breaks_nobody_is_improved(home: App) -> None:
+    ann, assertion = await phased(home)
+    writing(home, lambda old: f"{old} Speak of the moon.")
+    run = await optimised(home, ann, target="phase:early", assertion_ids=[assertion], iterations=1)
+    assert run["verdict"] == "improved", run["message"]
+    guard = next(row for row in run["results"] if row["guard"])
+    assert (guard["text"], guard["after"]["passes"]) == ("It speaks of the sea.", 5)
+    assert "sea and moon" in guard["answer_after"] or "moon and sea" in guard["answer_after"]
+
+
+async def test_a_prompt_is_guarded_by_its_own_advisors_assertions_alone(home: App) -> None:
+    ann, assertion = await phased(home)
+    body = {"advisor_id": ann["id"], "assertion_ids": [assertion]}
+    planned = (await home.post("/api/optimizations/estimate", body)).json()
+    assert planned["guards"] == 0
+    assert not any("Bob" in warning for warning in planned["warnings"])

@@ -74,7 +74,8 @@ def _calls(models: Models, planned: Planned) -> Iterator[PlannedCalls]:
     yield PlannedCalls("rewriter", _rewriting(models, planned, answers), plan.iterations)
     for name, cases in contexts.items():
         context, answer = places.contexts[name], answers[name]
-        model = context.model_id or places.advisors[run.advisor_id].model or models.default
+        advisor = places.advisors.get(context.advisor_id)
+        model = context.model_id or (advisor.model if advisor else None) or models.default
         yield PlannedCalls("advisor", _answering(models, model, context, answer), scored, fresh)
         subject = Subject(context.asked, answer)
         judged = [case.assertion for case in cases if case.assertion.kind == "judge"]

@@ -57,7 +57,7 @@ def ruled(plan: OptimisationPlan, confirmation: Confirmation) -> tuple[Ruling, s
     if guards is not None and guards.worse <= LEVEL:
         ruling = "regressed"
         message = (
-            f"Regressed: the advisor's other assertions pass less often, {guards.before:.0%} before"
+            f"Regressed: {plan.guards_name} pass less often, {guards.before:.0%} before"
             f" and {guards.after:.0%} after ({chance(guards.worse)}). The chosen ones:"
             f" {compared.before:.0%} before, {compared.after:.0%} after."
         )

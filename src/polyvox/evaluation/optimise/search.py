@@ -194,7 +194,7 @@ class Search:
         if self._guarded is None:
             self._guarded = await self.scorer.measure(self.plan.prompt, guards, repeats, every=True)
         return broken_guard(
-            guards, self._guarded, await self.scorer.measure(prompt, guards, repeats)
+            self.plan, self._guarded, await self.scorer.measure(prompt, guards, repeats)
         )
 
     def _ask(self, parent: PromptAttempt) -> Ask:
@@ -238,16 +238,19 @@ def _failing(case: Case, scores: Scores) -> Failing:
     )
 
 
-def broken_guard(guards: Sequence[Case], old: Scores, new: Scores) -> str:
+def broken_guard(plan: OptimisationPlan, old: Scores, new: Scores) -> str:
     """Say in a sentence what broke; empty where nothing did."""
-    for guard in guards:
+    mine = plan.targets[0].assertion.advisor_id
+    for guard in plan.guards:
         before, after = old.tallies.get(guard.key, Tally()), new.tallies.get(guard.key, Tally())
         if before.known > 1 and after.known > 1 and (before.rate, after.rate) == (1.0, 0.0):
-            return f"An assertion that always held does not any more: “{guard.assertion.text}”"
-    compared = compare(guards, old, new)
+            whose = guard.assertion.advisor_name
+            of = "" if guard.assertion.advisor_id == mine else f" of {whose}"
+            return f"An assertion{of} that always held does not any more: “{guard.assertion.text}”"
+    compared = compare(plan.guards, old, new)
     if compared.worse <= LEVEL:
         return (
-            f"The advisor's other assertions pass less often: {compared.before:.0%} before,"
+            f"{plan.guards_name.capitalize()} pass less often: {compared.before:.0%} before,"
             f" {compared.after:.0%} after ({chance(compared.worse)})."
         )
     return ""

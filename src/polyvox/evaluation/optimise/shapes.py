@@ -72,7 +72,8 @@ class PlannedOut:
     """The text that would be improved."""
     assertions: int
     guards: int
-    """Other active assertions of this advisor, which must not get worse."""
+    """Other active assertions of this advisor, for a phase of all that use it: they must not get
+    worse."""
     holdouts: int
     contexts: int
     iterations: int

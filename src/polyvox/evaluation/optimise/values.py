@@ -145,7 +145,8 @@ class OptimisationPlan:
     targets: tuple[Case, ...]
     """The chosen assertions, each in its contexts."""
     guards: tuple[Case, ...] = ()
-    """The advisor's other active assertions: they must not get worse."""
+    """The advisor's other active assertions, for a phase those of all advisors that use it: they
+    must not get worse."""
     holdouts: frozenset[str] = frozenset()
     """Ids of chosen assertions that the rewriter never sees."""
     iterations: int = ITERATIONS
@@ -158,6 +159,13 @@ class OptimisationPlan:
     def keys(self) -> tuple[str, ...]:
         """The targets' keys."""
         return tuple(case.key for case in self.targets)
+
+    @property
+    def guards_name(self) -> str:
+        """The guards in words."""
+        if self.prompt.phase is None:
+            return "the advisor's other assertions"
+        return "the other assertions of the advisors who use it"
 
     @property
     def shown(self) -> tuple[Case, ...]:
