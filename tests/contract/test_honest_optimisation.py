@@ -141,3 +141,67 @@ async def test_a_prompt_is_guarded_by_its_own_advisors_assertions_alone(home: Ap
     planned = (await home.post("/api/optimizations/estimate", body)).json()
     assert planned["guards"] == 0
     assert not any("Bob" in warning for warning in planned["warnings"])
+
+
+COPIED = "Speak of the moon."
+OTHERWISE = "And the other matter, how is that?"
+
+
+def rewording(app: App, message: str) -> None:
+    """A judge that puts every question in these words."""
+
+    def judge(body: Any) -> Script:
+        if "message" in json.loads(body["messages"][-1]["content"]):
+            return Script(pieces=(json.dumps({"message": message}),))
+        return judges(body)
+
+    app.provider.made("judge", judge)
+
+
+def asked_of(app: App, model: str = "ann") -> list[str]:
+    """The last message of every request to the advisor."""
+    calls = [call for call in app.provider.log if call.model == model]
+    return [json.loads(call.body)["messages"][-1]["content"] for call in calls]
+
+
+async def test_a_copied_assertion_is_named_and_confirmed_in_other_words(home: App) -> None:
+    advisor = await advised(home, COPIED)
+    rewording(home, OTHERWISE)
+    writing(home, lambda old: f"{old} {COPIED}")
+    home.provider.log.clear()
+    run = await optimised(home, advisor, iterations=1)
+    assert run["verdict"] == "improved"
+    assert "Copied from the assertion" in run["message"]
+    assert f"“{COPIED}”" in run["message"]
+    assert [row["copied"] for row in run["results"]] == [True]
+    fresh = [text for text in asked_of(home) if OTHERWISE in text]
+    assert len(fresh) == 10, "five answers of each prompt"
+    assert not any("What about it?" in text for text in fresh)
+    judged = [text for text in asked_of(home, "judge") if f'"question": "{OTHERWISE}"' in text]
+    assert len(judged) == 10
+    assert run["calls"] <= run["estimate"]["most_calls"]
+
+
+async def test_a_copy_that_works_on_the_same_words_alone_is_no_improvement(home: App) -> None:
+    advisor = await advised(home, COPIED)
+
+    def parrot(body: Any) -> Script:
+        same = "What about it?" in body["messages"][-1]["content"]
+        return answers(body) if same else Script(text="There is nothing to be said.")
+
+    home.provider.made("ann", parrot)
+    rewording(home, OTHERWISE)
+    writing(home, lambda old: f"{old} {COPIED}")
+    run = await optimised(home, advisor, iterations=1)
+    assert (run["verdict"], run["acceptable"]) == ("not distinguishable", False)
+    assert run["best_rate"] == 1.0
+
+
+async def test_a_copy_that_nobody_can_try_in_other_words_is_not_called_improved(home: App) -> None:
+    advisor = await advised(home, COPIED)
+    rewording(home, "What about it?")
+    writing(home, lambda old: f"{old} {COPIED}")
+    run = await optimised(home, advisor, iterations=1)
+    assert (run["verdict"], run["acceptable"]) == ("not distinguishable", False)
+    assert "Copied from the assertion" in run["message"]
+    assert "Improved" not in run["message"]

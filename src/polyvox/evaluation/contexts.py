@@ -225,6 +225,21 @@ def with_phase(context: Context, name: str, text: str) -> Context:
     return msgspec.structs.replace(context, blocks=tuple(block for block in blocks if block.text))
 
 
+def in_other_words(context: Context, asked: str) -> Context | None:
+    """The same context with the person's last message put otherwise; None where it does not show
+    where that message stood."""
+    at = len(context.messages) - 1
+    while at >= 0 and context.messages[at].kind != "current":
+        at -= 1
+    if at < 0 or not context.asked or context.messages[at].text.count(context.asked) != 1:
+        return None
+    sent = context.messages[at]
+    text = sent.text.replace(context.asked, asked)
+    message = SentMessage(sent.kind, sent.role, text, sent.refs)
+    messages = (*context.messages[:at], message, *context.messages[at + 1 :])
+    return msgspec.structs.replace(context, asked=asked, messages=messages)
+
+
 def phase_text(text: str, counted: str, k: int, n: int | None) -> str:
     """A protocol as it is sent in turn k (of n)."""
     whole = f"{text}\n\n{counted}".strip() if counted else text

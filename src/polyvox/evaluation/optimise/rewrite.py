@@ -12,7 +12,7 @@ import asyncio
 import difflib
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 
 from polyvox.errors import ModelError
@@ -23,6 +23,7 @@ from polyvox.evaluation.judge_prompt import THOUGHT, again, object_schema, quote
 from polyvox.evaluation.judge_prompt import prompt as text_of
 from polyvox.evaluation.optimise.leaks import UNSPACED, leaks
 from polyvox.evaluation.tables import optimisations
+from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.evaluation.tables.optimisations import StoredAttempt
 from polyvox.ids import content_hash
 from polyvox.models.base import ChatMessage, Request, SystemPart
@@ -35,6 +36,8 @@ ROOM = 800
 """Characters that even a short prompt may grow by."""
 KEPT = 0.5
 """The part of the words before that must still be there, in their order."""
+FEWEST_COPIED = 3
+"""Words: a shorter assertion may stand in a prompt by chance."""
 MOST_FAILING = 12
 EXAMPLE_CHARS = 1_200
 MAX_TOKENS = 4_096
@@ -180,6 +183,18 @@ def kept(before: str, after: str) -> float:
         return 1.0
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     return sum(block.size for block in matcher.get_matching_blocks()) / len(old)
+
+
+def copied(assertions: Iterable[Assertion], before: str, after: str) -> frozenset[str]:
+    """Ids of the assertions that stand in the new prompt word for word, and did not before."""
+    old, new = (f" {' '.join(_WORD.findall(text.casefold()))} " for text in (before, after))
+    pasted = set()
+    for assertion in assertions:
+        words = _WORD.findall(assertion.text.casefold())
+        run = f" {' '.join(words)} "
+        if len(words) >= FEWEST_COPIED and run in new and run not in old:
+            pasted.add(assertion.id)
+    return frozenset(pasted)
 
 
 def refusal(why: str) -> str:

@@ -163,6 +163,8 @@ class BeforeAfter(CaseFacts):
     after: CountOut | None
     answer_before: str | None
     answer_after: str | None
+    copied: bool
+    """True if the new prompt holds the assertion word for word."""
 
     @classmethod
     def read(cls, tx: Tx, row: CaseResult) -> BeforeAfter:
