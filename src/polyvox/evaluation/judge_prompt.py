@@ -40,8 +40,11 @@ SHOWN_AGAIN = 4_000
 FEWEST_LETTERS = 6
 """A shorter reason points at nothing."""
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-CONCLUSION = re.compile(r"\b(?:so|and) the assertion (holds|does not hold)\W*$", re.IGNORECASE)
-"""The end that the instructions ask of every reason."""
+CONCLUSION = re.compile(
+    r"\b(?:so|and) the assertion (holds|does not hold|fails)\W*$", re.IGNORECASE
+)
+"""The end that the instructions ask of every reason, nearly to the letter: whatever else a reason
+says, a model reads."""
 OPPOSITE = "a reason says the opposite of its verdict"
 _ESCAPED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
@@ -320,7 +323,7 @@ def _row_verdict(row: Mapping[str, Any]) -> tuple[str, PassFail] | str:
     outcome: PassFail = "pass" if verdict.strip().casefold() == "pass" else "fail"
     line = " ".join(paired(reason).replace("\0", " ").split())[:LONGEST_REASON]
     said = CONCLUSION.search(line)
-    if said is not None and (said[1] == "holds") != (outcome == "pass"):
+    if said is not None and (said[1].casefold() == "holds") != (outcome == "pass"):
         return OPPOSITE
     return line, outcome
 
