@@ -156,6 +156,7 @@ def _show(detail: OptimizationDetail) -> None:
             for side in (row.before, row.after)
         ]
         kind = "guard" if row.guard else "unseen" if row.holdout else ""
+        kind = "copied from the assertion" if row.copied else kind
         rows.append((*sides, kind, row.text))
     table(("before", "after", "", "assertion"), rows, empty="Nothing was compared.")
     for attempt in detail.attempts:

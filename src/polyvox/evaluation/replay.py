@@ -22,9 +22,19 @@ from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.context.rebuild import Receipt
 from polyvox.errors import EmptyAnswer, Invalid, NotFound
+from polyvox.evaluation import reword
+from polyvox.evaluation.budget import together
 from polyvox.evaluation.checks import check
-from polyvox.evaluation.contexts import Context, Field, captured, read, with_phase, with_prompt
-from polyvox.evaluation.judge import Judge, unjudged
+from polyvox.evaluation.contexts import (
+    Context,
+    Field,
+    captured,
+    in_other_words,
+    read,
+    with_phase,
+    with_prompt,
+)
+from polyvox.evaluation.judge import Judge, asked_plainly, unjudged
 from polyvox.evaluation.judge_prompt import Subject, judge_hash
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import contexts as context_rows
@@ -115,6 +125,11 @@ class Bench(Protocol):
         is an `error` in each of its own; only `CapReached` is raised."""
         ...
 
+    async def reworded(self, contexts: Sequence[str]) -> Bench | None:
+        """The same bench with the person's question put in other words in these contexts; None
+        where that cannot be had. Raises `ModelError` and `CapReached`."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -196,6 +211,10 @@ class RoadBench:
     """Who judges, and by whose calls advisors are asked too."""
     model: str | None = None
     """Asks this model in place of the one that had answered."""
+    writer: str = ""
+    """Puts questions in other words where there is no judge."""
+    wordings: Mapping[str, str] = field(default_factory=dict)
+    """Questions in other words, by context."""
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> JudgedText:
@@ -231,7 +250,7 @@ class RoadBench:
         another one."""
         context = self._context(context_hash)
         advisor = self.places.advisors.get(context.advisor_id)
-        named = (
+        named: tuple[object, ...] = (
             self.run_id,
             prompt.target,
             prompt.hash,
@@ -241,6 +260,8 @@ class RoadBench:
             context.params,
             repeat,
         )
+        if context_hash in self.wordings:
+            named += (self.wordings[context_hash],)
         return content_hash(msgspec.json.encode(named).decode())
 
     async def judge(
@@ -266,6 +287,30 @@ class RoadBench:
         spoken = await self._keep(about, spoken, repeat)
         judged |= {(row.assertion_id, row.number): row for row in (*coded, *spoken)}
         return [judged[row.id, row.number] for row in assertions]
+
+    async def reworded(self, contexts: Sequence[str]) -> RoadBench | None:
+        """The same bench with the person's question put in other words in these contexts."""
+        texts = await together(self._reworded, contexts)
+        wordings = {name: text for name, text in zip(contexts, texts, strict=True) if text}
+        return replace(self, wordings=wordings) if len(wordings) == len(contexts) else None
+
+    async def _reworded(self, context_hash: str) -> str | None:
+        """The question of a context in other words, kept as samples are; None: there is none."""
+        calls, context = self.voice.calls, self._context(context_hash)
+        model = self.voice.model or self.writer
+        if not model or in_other_words(context, "") is None:
+            return None
+        key = content_hash(f"{self.run_id}\nreworded\n{context_hash}")
+        kept = await self._read(lambda tx: self._kept(tx, key, context_hash))
+        if kept is None:
+            reply, _ = await asked_plainly(calls, model, reword.request(context.asked))
+            text = reword.read(reply.text, context.asked)
+            if text is None:
+                return None
+            now = calls.resources.clock()
+            kept = StoredSample(key, self.run_id, context_hash, "", reply.model, 0, text, now)
+            await self.write(partial(self._keep_sample, kept))
+        return kept.text
 
     async def errors(
         self, about: JudgedText, assertions: Sequence[Assertion], repeat: int, reason: str
@@ -327,7 +372,7 @@ class RoadBench:
         """A sample that is stored, unless something of its context was forgotten since it was
         read: that is refused."""
         stored = context_rows.find(tx, context_hash)
-        asked = self._context(context_hash).asked
+        asked = self.places.contexts[context_hash].asked
         if stored.redacted if stored else not assertion_rows.is_asked(tx, asked):
             raise _forgotten()
         return verdicts.find_sample(tx, key)
@@ -353,7 +398,8 @@ class RoadBench:
                 "The context of this assertion is not there any more.",
                 "Make the assertion again from another answer.",
             )
-        return context
+        wording = self.wordings.get(context_hash)
+        return (wording and in_other_words(context, wording)) or context
 
     def _with(self, context: Context, prompt: Prompt) -> Context:
         """The context with this prompt in it, and the advisor's own where it is a phase's."""

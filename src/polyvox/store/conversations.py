@@ -110,6 +110,16 @@ def sole_advisors(tx: Tx, recipe: str) -> list[str]:
     return [ids[0] for ids in lists if len(ids) == 1]
 
 
+def speakers(tx: Tx, recipe: str) -> set[str]:
+    """Ids of the advisors who have answered in some conversation of a recipe."""
+    rows = tx.all(
+        "SELECT DISTINCT a.advisor_id FROM conversations c JOIN answers a ON a.user_id = c.user_id"
+        " AND a.conversation_id = c.id WHERE c.user_id = ? AND c.recipe = ?",
+        (tx.user, recipe),
+    )
+    return {row[0] for row in rows}
+
+
 def create(tx: Tx, now: int, **details: Unpack[ConversationDetails]) -> Conversation:
     """A new, empty conversation."""
     empty = Conversation(new_id(), "", DEFAULT_RECIPE, None, None, None, 0, now, now)

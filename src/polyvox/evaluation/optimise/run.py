@@ -166,7 +166,8 @@ class Optimisations(Runs[Optimisation]):
         calls = Calls(
             resources, scope, PURPOSE, lambda tx, used: rows.spend(tx, run.id, used), budget
         )
-        bench = RoadBench(run.id, places, Judge(calls, run.judge or None))
+        judge = Judge(calls, run.judge or None)
+        bench = RoadBench(run.id, places, judge, writer=run.optimizer)
         used = contexts_of((*plan.targets, *plan.guards))
         texts = texts_of([context for name, context in places.contexts.items() if name in used])
         rewriter = RoadRewriter(run.id, calls, run.optimizer, texts)

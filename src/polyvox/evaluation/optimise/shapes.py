@@ -72,7 +72,8 @@ class PlannedOut:
     """The text that would be improved."""
     assertions: int
     guards: int
-    """Other active assertions of this advisor, which must not get worse."""
+    """Other active assertions of this advisor, for a phase of all that use it: they must not get
+    worse."""
     holdouts: int
     contexts: int
     iterations: int
@@ -162,6 +163,8 @@ class BeforeAfter(CaseFacts):
     after: CountOut | None
     answer_before: str | None
     answer_after: str | None
+    copied: bool
+    """True if the new prompt holds the assertion word for word."""
 
     @classmethod
     def read(cls, tx: Tx, row: CaseResult) -> BeforeAfter:

@@ -106,6 +106,7 @@ function Results({ results }) {
             ${result.text}
             ${result.guard && html` <span class="stamp">guard</span>`}
             ${result.holdout && html` <span class="stamp">held back</span>`}
+            ${result.copied && html` <span class="stamp">copied from the assertion</span>`}
           </td>
           <${Cell} name="Before" cell=${result.before} /><${Cell} name="After" cell=${result.after} />
           <td role="cell">
