@@ -54,6 +54,10 @@ Argument = Annotated[
     list[str] | None,
     typer.Option("--arg", metavar="NAME=VALUE", help="What a check needs: text=…, pattern=…"),
 ]
+PhaseOption = Annotated[
+    str | None,
+    typer.Option("--phase", metavar="NAME", help="The phase whose answers are meant: early, …"),
+]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be repeated.")]
 Active = Annotated[
     bool | None, typer.Option("--active/--inactive", help="Whether it is part of the suite.")
@@ -89,7 +93,7 @@ async def list_assertions(
             assertion.id,
             one_line(assertion.advisor_name, 24),
             assertion.kind,
-            "" if assertion.active else "inactive",
+            ", ".join(filter(None, (assertion.phase, "" if assertion.active else "inactive"))),
             one_line(assertion.text, 60),
             _source(assertion),
         ),
@@ -109,6 +113,8 @@ async def show(app: Polyvox, assertion: Id, json: Json = False) -> None:
     shown, zone = history.assertion, app.settings.timezone
     say(shown.text)
     say(f"  {shown.kind} · {shown.advisor_name} · {'active' if shown.active else 'inactive'}")
+    if shown.phase is not None:
+        say(f"  judged in the phase {shown.phase}")
     if shown.args:
         say("  " + ", ".join(f"{key}: {value}" for key, value in shown.args.items()))
     if shown.tags:
@@ -144,6 +150,7 @@ async def add(
     max_: Most = None,
     arg: Argument = None,
     tag: Tags = None,
+    phase: PhaseOption = None,
     json: Json = False,
 ) -> None:
     """New assertions: drawn from an answer, or by hand for an advisor."""
@@ -153,10 +160,12 @@ async def add(
     if answer is not None:
         if ask is not None:
             raise Invalid("What is drawn from an answer has its question.", "Leave --ask out.")
-        made = await assertion_room.from_answer(app.resources, SCOPE, answer, wordings, tag or ())
+        made = await assertion_room.from_answer(
+            app.resources, SCOPE, answer, wordings, tag or (), phase
+        )
     else:
         made = await assertion_room.by_hand(
-            app.resources, SCOPE, advisor or "", wordings, tag or (), ask
+            app.resources, SCOPE, advisor or "", wordings, tag or (), ask, phase
         )
     if json:
         say_json([AssertionOut.of(assertion) for assertion in made])
@@ -180,6 +189,10 @@ async def edit(
     ask: Annotated[
         str | None, typer.Option(metavar="TEXT", help="By hand: what to ask; '' for nothing.")
     ] = None,
+    phase: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The phase that is meant; '' for each context's own."),
+    ] = None,
 ) -> None:
     """Change an assertion. Saying something else makes a new version."""
     given = _arguments(arg, min_, max_)
@@ -196,6 +209,8 @@ async def edit(
         details["active"] = active
     if ask is not None:
         details["user_input"] = ask or None
+    if phase is not None:
+        details["phase"] = phase or None
     if not details:
         raise Invalid("Nothing to change.", "`polyvox assertions edit --help` lists what can be.")
     made = await assertion_room.change(app.resources, SCOPE, assertion, details)
@@ -216,20 +231,27 @@ async def remove(
 
 
 @command(group, "lint")
-async def lint(app: Polyvox, text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
+async def lint(
+    app: Polyvox,
+    text: Texts = None,
+    advisor: Owner = None,
+    phase: PhaseOption = None,
+    json: Json = False,
+) -> None:
     """Warnings about assertions: given ones, or (with --advisor alone) all that are stored."""
 
-    def read(tx: Tx) -> list[Wording]:
+    def read(tx: Tx) -> tuple[list[Wording], str]:
+        protocol = assertion_room.phase_of(tx, app.resources, phase, None) if phase else ""
         if advisor is None:
-            return []
+            return [], protocol
         wanted = AssertionFilter(advisor_id=rows.owner(tx, advisor)[0], active=True)
-        return [row.wording for row in rows.list_all(tx, wanted)]
+        return [row.wording for row in rows.list_all(tx, wanted)], protocol
 
     if not text and advisor is None:
         raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
-    known = await app.database.read(read, SCOPE)
+    known, protocol = await app.database.read(read, SCOPE)
     looked = _wordings(text, None, {}) if text else known
-    report = await lint_wordings(app.resources, SCOPE, looked, known if text else [])
+    report = await lint_wordings(app.resources, SCOPE, looked, known if text else [], protocol)
     if json:
         say_json(report.items)
     else:

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from polyvox.context.recipe import BUILT_IN
+from polyvox.context.recipe import BUILT_IN, exchange_phase
+from polyvox.context.words import prompt_set
 from polyvox.errors import Conflict, Invalid, NotFound
 from polyvox.evaluation.checks import described, understood
 from polyvox.evaluation.contexts import Context, captured
+from polyvox.evaluation.replay import FRESH_RECIPE
 from polyvox.evaluation.tables import assertions, contexts, past_runs
 from polyvox.evaluation.tables.assertions import (
     Assertion,
@@ -64,9 +66,11 @@ async def from_answer(
     answer_id: str,
     given: Sequence[Wording],
     tagged: Sequence[str] = (),
+    phase: str | None = None,
 ) -> list[Assertion]:
-    """Assertions about an answer, with what its advisor had been sent. One that was drawn from it
-    before, word for word, is given as it is."""
+    """Assertions about an answer, with what its advisor had been sent, for the phase that is named
+    or else the answer's own. One that was drawn from it before, word for word, is given as it
+    is."""
     wordings, named, now = checked(given), tags(tagged), resources.clock()
 
     def write(tx: Tx) -> list[Assertion]:
@@ -82,9 +86,10 @@ async def from_answer(
             answer.id, answer.conversation_id, answer.turn_id, asked, answer.text, name
         )
         known = assertions.list_all(tx, AssertionFilter(answer_id=answer.id))
+        meant = _phase(tx, resources, phase) or (context.phase if context else "") or None
         like = Assertion("", answer.advisor_id, answer.advisor_name, 1, "", source=source)
-        like = replace(like, tags=named, created_at=now, updated_at=now)
-        return _made(tx, known, wordings, like)
+        like = replace(like, tags=named, phase=meant, created_at=now, updated_at=now)
+        return _made(tx, _meant(known, phase), wordings, like)
 
     return await resources.database.write(write, scope)
 
@@ -96,8 +101,10 @@ async def by_hand(
     given: Sequence[Wording],
     tagged: Sequence[str] = (),
     user_input: str | None = None,
+    phase: str | None = None,
 ) -> list[Assertion]:
-    """Assertions about an advisor, with a question of their own, or for every stored context."""
+    """Assertions about an advisor, with a question of their own, or for every stored context; for
+    the phase that is named, or else the open one."""
     wordings, named, now = checked(given), tags(tagged), resources.clock()
     if user_input is not None:
         clean(user_input, "user_input", resources.settings.limits.message_chars)
@@ -109,11 +116,49 @@ async def by_hand(
             for row in assertions.list_all(tx, AssertionFilter(advisor_id=who.id))
             if row.source is None and row.user_input == user_input
         ]
+        meant = _phase(tx, resources, phase) or open_phase(tx, resources) or None
         like = Assertion("", who.id, who.name, 1, "", user_input=user_input)
-        like = replace(like, tags=named, created_at=now, updated_at=now)
-        return _made(tx, known, wordings, like)
+        like = replace(like, tags=named, phase=meant, created_at=now, updated_at=now)
+        return _made(tx, _meant(known, phase), wordings, like)
 
     return await resources.database.write(write, scope)
+
+
+def open_phase(tx: Tx, resources: Resources) -> str:
+    """The phase that assertions made by hand are meant for: the one of the council without an
+    end."""
+    return exchange_phase(find_recipe(tx, resources.settings, FRESH_RECIPE), 0).name
+
+
+def phase_of(tx: Tx, resources: Resources, phase: str | None, answer_id: str | None) -> str:
+    """The text of the phase that assertions are meant for: of the one that is named, else of the
+    answer's own, else of the open one."""
+    own = None
+    if answer_id is not None:
+        own = context_of(tx, resources.settings, turns.get_answer(tx, answer_id))
+    known = own is not None and own.recipe[0] in BUILT_IN
+    recipe = find_recipe(tx, resources.settings, own.recipe[0] if own and known else FRESH_RECIPE)
+    name = _phase(tx, resources, phase) or (own.phase if own else open_phase(tx, resources))
+    named = next((entry for entry in recipe.phases if entry.name == name), None)
+    return (named.text or prompt_set("full").text(name)) if named else ""
+
+
+def _phase(tx: Tx, resources: Resources, name: str | None) -> str | None:
+    """A phase that is named, if some recipe has it."""
+    recipes = [find_recipe(tx, resources.settings, recipe) for recipe in BUILT_IN]
+    known = list(dict.fromkeys(phase.name for recipe in recipes for phase in recipe.phases))
+    if name is not None and name not in known:
+        raise Invalid(
+            f"No recipe has a phase {name[:60]!r}.",
+            f"Known are {', '.join(known)}." if known else "Leave it out.",
+            param="phase",
+        )
+    return name
+
+
+def _meant(known: Iterable[Assertion], phase: str | None) -> list[Assertion]:
+    """Those for a phase, where one is named."""
+    return [row for row in known if phase is None or row.phase == phase]
 
 
 def _made(
@@ -147,6 +192,8 @@ async def change(
             new |= {"text": said.text, "kind": said.kind, "args": said.args}
         if "tags" in details:
             new["tags"] = tags(details["tags"])
+        if "phase" in details:
+            _phase(tx, resources, details["phase"])
         if "user_input" in details:
             if old.source is not None:
                 raise Invalid(
@@ -207,6 +254,8 @@ class AssertionOut:
     user_input: str | None
     created_at: int
     updated_at: int
+    phase: str | None
+    """The phase under which its advisor answers when it is replayed; null: each context's own."""
 
     @classmethod
     def of(cls, assertion: Assertion, *, whole: bool = False) -> AssertionOut:

@@ -24,7 +24,15 @@ from polyvox.context.rebuild import Receipt
 from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import EmptyAnswer, Invalid, NotFound
 from polyvox.evaluation.checks import check
-from polyvox.evaluation.contexts import Context, Field, captured, read, with_phase, with_prompt
+from polyvox.evaluation.contexts import (
+    Context,
+    Field,
+    captured,
+    read,
+    under_phase,
+    with_phase,
+    with_prompt,
+)
 from polyvox.evaluation.judge import Judge, unjudged
 from polyvox.evaluation.judge_prompt import Subject, judge_hash
 from polyvox.evaluation.tables import assertions as assertion_rows
@@ -126,6 +134,8 @@ class Places:
     """The hashes of each assertion's contexts; none where it has no place to be tried."""
     advisors: Mapping[str, Advisor]
     """Advisors of the contexts, as they are now, without those that are gone."""
+    stored: Mapping[str, str] = field(default_factory=dict)
+    """The stored context's hash, by the name of one that is tried under another phase."""
 
 
 def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Places:
@@ -134,14 +144,16 @@ def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Pla
     contexts: dict[str, Context] = {}
     of: dict[str, tuple[str, ...]] = {}
     advisors: dict[str, Advisor] = {}
+    moved: dict[str, str] = {}
     for assertion in assertions:
         advisor = advisors.get(assertion.advisor_id) or advisor_rows.find(tx, assertion.advisor_id)
         if advisor is not None:
             advisors[advisor.id] = advisor
         if assertion.source is not None:
-            names = [assertion.source.context_hash] if assertion.source.context_hash else []
+            own = assertion.source.context_hash
+            names = [own, *assertion.contexts] if own else list(assertion.contexts)
         elif assertion.user_input is not None:
-            fresh = advisor and _fresh(tx, resources, advisor, assertion.user_input)
+            fresh = advisor and _fresh(tx, resources, advisor, assertion)
             contexts |= {fresh.hash: fresh} if fresh else {}
             names = [fresh.hash] if fresh else []
         else:
@@ -149,8 +161,22 @@ def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Pla
         for name in names:
             if name not in contexts and (stored := context_rows.find(tx, name)) is not None:
                 contexts[name] = _today(tx, resources, read(stored.data))
-        of[assertion.id] = tuple(name for name in names if name in contexts)
-    return Places(contexts, of, advisors)
+        names = [name for name in names if name in contexts]
+        if (phase := assertion.phase) is not None:
+            for at, name in enumerate(names):
+                context = in_phase(tx, resources, contexts[name], phase)
+                if context is not contexts[name]:
+                    names[at] = content_hash(f"{name}\n{phase}")
+                    contexts[names[at]], moved[names[at]] = context, name
+        of[assertion.id] = tuple(names)
+    return Places(contexts, of, advisors, moved)
+
+
+def in_phase(tx: Tx, resources: Resources, context: Context, phase: str) -> Context:
+    """The context under the phase that an assertion is meant for."""
+    if context.recipe[0] not in BUILT_IN:
+        return context
+    return under_phase(context, find_recipe(tx, resources.settings, context.recipe[0]), phase)
 
 
 def _today(tx: Tx, resources: Resources, context: Context) -> Context:
@@ -168,8 +194,10 @@ def _today(tx: Tx, resources: Resources, context: Context) -> Context:
     return context
 
 
-def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Context | None:
-    """Compile the request for a first message to this advisor; None where it does not fit."""
+def _fresh(tx: Tx, resources: Resources, advisor: Advisor, assertion: Assertion) -> Context | None:
+    """Compile the request for a first message to this advisor, under the assertion's phase; None
+    where it does not fit."""
+    asked = assertion.user_input or ""
     recipe = find_recipe(tx, resources.settings, FRESH_RECIPE)
     model = model_for(resources, recipe, advisor)
     facts = resources.models.facts(model)
@@ -184,7 +212,10 @@ def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Contex
     except TooLong:
         return None
     receipt = Receipt("", compiled.draft, compiled.request, (), None, ())
-    return msgspec.structs.replace(captured(receipt, advisor, recipe, asked), model_id=model)
+    context = captured(receipt, advisor, recipe, asked)
+    if assertion.phase is not None:
+        context = under_phase(context, recipe, assertion.phase)
+    return msgspec.structs.replace(context, model_id=model)
 
 
 @dataclass(slots=True, eq=False)
@@ -328,7 +359,7 @@ class RoadBench:
     def _kept(self, tx: Tx, key: str, context_hash: str) -> StoredSample | None:
         """A sample that is stored, unless something of its context was forgotten since it was
         read: that is refused."""
-        stored = context_rows.find(tx, context_hash)
+        stored = context_rows.find(tx, self.places.stored.get(context_hash, context_hash))
         asked = self._context(context_hash).asked
         if stored.redacted if stored else not assertion_rows.is_asked(tx, asked):
             raise _forgotten()

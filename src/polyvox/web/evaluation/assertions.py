@@ -43,6 +43,7 @@ YAML = "application/yaml"
 Searched = Annotated[Text, Query(max_length=500)]
 Words = Annotated[Text, Field(max_length=LONGEST)]
 Tag = Annotated[Filled, Field(min_length=1, max_length=60)]
+PhaseName = Annotated[Filled, Field(min_length=1, max_length=60)]
 Args = dict[str, Any]
 
 
@@ -71,6 +72,9 @@ class AssertionCreate(AssertionTexts):
     tags: list[Tag] = Field(default_factory=list, max_length=20)
     user_input: Message | None = None
     """By hand: what to ask. Without one it holds in every stored context of its advisor."""
+    phase: PhaseName | None = None
+    """The phase whose answers are meant. Null: the answer's own; by hand, the one without end
+    (`ongoing`)."""
 
 
 class AssertionPatch(Body):
@@ -82,6 +86,8 @@ class AssertionPatch(Body):
     tags: Annotated[list[Tag], Field(max_length=20)] | None = None
     active: bool | None = None
     user_input: Message | None = None
+    phase: PhaseName | None = None
+    """Null: the phase of each context."""
 
 
 class BulkBody(Body):
@@ -99,6 +105,8 @@ class LintBody(AssertionTexts):
     answer_id: Id | None = None
     beside: Id | None = None
     """An assertion that is being edited: it is not compared with itself."""
+    phase: PhaseName | None = None
+    """The phase whose answers are meant; null: as for new assertions."""
 
 
 class SuggestAssertions(Body):
@@ -185,12 +193,12 @@ async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
                 param="user_input",
             )
         made = await assertion_room.from_answer(
-            app.resources, who, body.answer_id, wordings, body.tags
+            app.resources, who, body.answer_id, wordings, body.tags, body.phase
         )
     else:
         advisor = body.advisor_id or ""
         made = await assertion_room.by_hand(
-            app.resources, who, advisor, wordings, body.tags, body.user_input
+            app.resources, who, advisor, wordings, body.tags, body.user_input, body.phase
         )
     linted = [LintedWording(row.text) for row in made]
     shown = [AssertionOut.of(row) for row in made]
@@ -219,8 +227,15 @@ async def lint_assertions(app: App, who: Who, request: Request, body: LintBody) 
     """Warnings of the judge's model about texts that are not stored yet, and checks in code that
     say the same. Without such a model the note says so."""
     wordings = checked(body.wordings())
-    known = await app.database.read(lambda tx: _others(tx, body), who)
-    return await while_wanted(request, lint(app.resources, who, wordings, known))
+
+    def read(tx: Tx) -> tuple[list[Wording], str]:
+        known = _others(tx, body)
+        if body.phase is None and body.advisor_id is None and body.answer_id is None:
+            return known, ""
+        return known, assertion_room.phase_of(tx, app.resources, body.phase, body.answer_id)
+
+    known, phase = await app.database.read(read, who)
+    return await while_wanted(request, lint(app.resources, who, wordings, known, phase))
 
 
 def _others(tx: Tx, body: LintBody) -> list[Wording]:
@@ -248,10 +263,12 @@ async def change_assertion(
     """Change an assertion. Saying something else makes a new version; verdicts keep the old."""
     details: AssertionDetails = {}
     for key, value in body.model_dump(exclude_unset=True).items():
-        if value is not None or key == "user_input":
+        if value is not None or key in ("user_input", "phase"):
             details[key] = value  # type: ignore[literal-required]  # the body's keys are these
     if not details:
-        raise Invalid("Nothing to change.", "Give text, kind, args, tags or active.", param="text")
+        raise Invalid(
+            "Nothing to change.", "Give text, kind, args, tags, active or phase.", param="text"
+        )
     return AssertionOut.of(await assertion_room.change(app.resources, who, assertion, details))
 
 
