@@ -227,3 +227,9 @@ def test_the_phase_is_chosen_shown_and_changed(here: Here) -> None:
     assert here("assertions", "edit", first, "--phase", "early").code == 0
     assert [row["phase"] for row in listed(here)] == ["early", "early"]
     assert here("assertions", "add", "x y", "--advisor", "keeper", "--phase", "late").code == 2
+
+
+def test_typed_words_of_a_check_become_one(here: Here) -> None:
+    assert here("assertions", "add", "at most 150 words", "--advisor", "keeper").code == 0
+    (row,) = listed(here)
+    assert (row["kind"], row["args"]) == ("words", {"max": 150})

@@ -18,7 +18,7 @@ from polyvox.cli.prompt import interruptible, sure
 from polyvox.cli.words import count, one_line, when
 from polyvox.errors import Invalid
 from polyvox.evaluation import assertion as assertion_room
-from polyvox.evaluation.assertion import AssertionOut, lines
+from polyvox.evaluation.assertion import AssertionOut, lines, typed
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import LintedWording
 from polyvox.evaluation.lint import lint as lint_wordings
@@ -250,7 +250,7 @@ async def lint(
     if not text and advisor is None:
         raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
     known, protocol = await app.database.read(read, SCOPE)
-    looked = _wordings(text, None, {}) if text else known
+    looked = _wordings(text, "judge", {}) if text else known
     report = await lint_wordings(app.resources, SCOPE, looked, known if text else [], protocol)
     if json:
         say_json(report.items)
@@ -364,6 +364,8 @@ def _wordings(text: Sequence[str] | None, kind: str | None, given: dict[str, Any
         texts = [""]
     if not texts:
         raise Invalid("There is no assertion.", "Write what the answer should do.")
+    if kind is None and not given:
+        return typed(texts)
     return [Wording(line, named, given) for line in texts]
 
 

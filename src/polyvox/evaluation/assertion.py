@@ -15,7 +15,7 @@ from typing import Any, Literal
 from polyvox.context.recipe import BUILT_IN, exchange_phase
 from polyvox.context.words import prompt_set
 from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.evaluation.checks import described, understood
+from polyvox.evaluation.checks import described, understood, written
 from polyvox.evaluation.contexts import Context, captured
 from polyvox.evaluation.replay import FRESH_RECIPE
 from polyvox.evaluation.tables import assertions, contexts, past_runs
@@ -189,6 +189,8 @@ async def change(
             if old.kind != "judge" and text == described(old.kind, old.args):
                 text = ""  # its words were those of the check; they follow it
             said = wording(details.get("text", text), kind, dict(args))
+            if not {"kind", "args"} & details.keys():
+                said = written(said.text) or said
             new |= {"text": said.text, "kind": said.kind, "args": said.args}
         if "tags" in details:
             new["tags"] = tags(details["tags"])
@@ -333,6 +335,12 @@ def wording(text: str, kind: Kind, args: Mapping[str, Any] | None) -> Wording:
     if not line and kind != "judge":
         line = described(kind, given)
     return Wording(clean(line, "text", LONGEST), kind, given)
+
+
+def typed(texts: Iterable[str]) -> list[Wording]:
+    """Texts whose kind nobody named: a check in code where they are the words of one, else for a
+    judge."""
+    return [written(text) or Wording(text) for text in texts]
 
 
 def tags(given: Iterable[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from polyvox.errors import Invalid, ModelError
-from polyvox.evaluation.checks import described, understood
+from polyvox.evaluation.checks import described, understood, written
 from polyvox.evaluation.judge import ask_judge
 from polyvox.evaluation.judge_prompt import object_schema, prompt, quoted
 from polyvox.evaluation.tables.assertions import Kind, Wording
@@ -78,8 +78,8 @@ async def lint(
 ) -> LintReport:
     """Ask the judge's model about these assertions, beside the known ones of their advisor and the
     text of the phase that they are meant for."""
-    silent = tuple(LintedWording(wording.text) for wording in wordings)
-    if not any(wording.kind == "judge" for wording in wordings):
+    silent = tuple(LintedWording(wording.text, (), _written(wording)) for wording in wordings)
+    if all(wording.kind != "judge" or _written(wording) for wording in wordings):
         return LintReport(silent)
     try:
         reply = await ask_judge(resources, scope, request(wordings, known, phase))
@@ -126,7 +126,13 @@ def _linted(wording: Wording, row: dict[str, Any]) -> LintedWording:
     given = row.get("findings")
     findings = map(_finding, given if isinstance(given, list) else ())
     found = tuple(finding for finding in findings if finding is not None)
-    return LintedWording(wording.text, found, _check(row.get("check")))
+    check = _written(wording) or _check(row.get("check"))
+    return LintedWording(wording.text, found, check)
+
+
+def _written(wording: Wording) -> Wording | None:
+    """The check in code that a judge's wording stands for word for word."""
+    return written(wording.text) if wording.kind == "judge" else None
 
 
 def _finding(given: object) -> LintFinding | None:

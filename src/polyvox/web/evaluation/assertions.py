@@ -20,6 +20,7 @@ from polyvox.evaluation.assertion import (
     History,
     checked,
     lines,
+    typed,
 )
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import LintedWording, LintReport, lint
@@ -181,8 +182,11 @@ class AssertedOut:
 @router.post("/api/assertions", status_code=201, responses=responses(404, 409))
 async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
     """New assertions, one per text or line: from an answer, with what its advisor had been sent;
-    or by hand for an advisor. One that is there word for word is given as it is."""
+    or by hand for an advisor. One that is there word for word is given as it is. Where no kind is
+    given, "at most 150 words" and the like is a check in code, and anything else is judged."""
     wordings = body.wordings()
+    if "kind" not in body.model_fields_set:
+        wordings = typed(wording.text for wording in wordings)
     if (body.answer_id is None) == (body.advisor_id is None):
         raise Invalid("Give an answer_id or an advisor_id.", "One of them.", param="answer_id")
     if body.answer_id is not None:
