@@ -8,19 +8,9 @@ import { pref } from "../prefs.js";
 import { go, route } from "../router.js";
 import { html, useEffect, useState } from "../ui.js";
 import { money, number, plural } from "../words.js";
+import { usePhases } from "./assertion.js";
 
 const PAUSE = 300;
-const NAMED = /^[\w-]{1,60}$/; // what can be named as a target
-
-/** The phases of all recipes: their texts can be improved as a prompt can. */
-function usePhases() {
-  const [phases] = useLoaded(async () => {
-    const recipes = await api.get("/api/recipes");
-    const names = recipes.flatMap(({ recipe }) => recipe.phases.map((phase) => phase.name));
-    return [...new Set(names)].filter((name) => NAMED.test(name));
-  }, []);
-  return phases ?? [];
-}
 
 /** What it would take, asked for anew when a choice changes. */
 function useEstimate(body) {
