@@ -171,3 +171,21 @@ async def test_what_cannot_be_is_told_in_the_one_shape(home: House) -> None:
         path = f"/api/optimizations/nothing{verb}"
         answer = await (home.post(path) if verb else home.get(path))
         assert answer.status == 404
+
+
+async def test_the_rewriter_sees_the_protocol_and_rules_around_the_prompt(home: House) -> None:
+    advisor, assertion = await advised(home)
+    replayed = home.provider.requests("ann")[-1].json()["messages"][0]["content"]
+    body = {"advisor_id": advisor["slug"], "assertion_ids": [assertion], "iterations": 1}
+    await ended(home, (await home.post("/api/optimizations", body)).json())
+    asked = last_of(home.provider.requests("writer")[-1].json())
+    assert len(asked["around"]) >= 2
+    assert all(text in replayed and PROMPT not in text for text in asked["around"])
+    assert any("turn 1 of 3" in text for text in asked["around"])
+    home.provider.log.clear()
+    home.provider.made("writer", lambda body: Script(text="{}") if body else Script())
+    begun = await home.post("/api/optimizations", {**body, "target": "phase:early"})
+    await ended(home, begun.json())
+    asked = last_of(home.provider.requests("writer")[0].json())
+    assert any(PROMPT in text for text in asked["around"])
+    assert asked["instructions"] not in asked["around"]

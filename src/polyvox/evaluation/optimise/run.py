@@ -30,7 +30,7 @@ from polyvox.evaluation.optimise import plan as plans
 from polyvox.evaluation.optimise.estimate import estimate, price_warnings
 from polyvox.evaluation.optimise.plan import OptimisationRequest, Planned
 from polyvox.evaluation.optimise.result import known, summarise
-from polyvox.evaluation.optimise.rewrite import RoadRewriter, texts_of
+from polyvox.evaluation.optimise.rewrite import RoadRewriter, around_of, texts_of
 from polyvox.evaluation.optimise.search import optimise
 from polyvox.evaluation.optimise.shapes import OptimizationDetail, PlannedOut
 from polyvox.evaluation.optimise.values import Outage, PromptAttempt, Stage, contexts_of
@@ -168,8 +168,9 @@ class Optimisations(Runs[Optimisation]):
         )
         bench = RoadBench(run.id, places, Judge(calls, run.judge or None))
         used = contexts_of((*plan.targets, *plan.guards))
-        texts = texts_of([context for name, context in places.contexts.items() if name in used])
-        rewriter = RoadRewriter(run.id, calls, run.optimizer, texts)
+        contexts = [context for name, context in places.contexts.items() if name in used]
+        around = around_of(contexts, plan.prompt.phase)
+        rewriter = RoadRewriter(run.id, calls, run.optimizer, texts_of(contexts), around)
         progress = Progress(run.id, calls, run.spent)
         result = await optimise(plan, bench, rewriter.rewrite, progress.stage)
 

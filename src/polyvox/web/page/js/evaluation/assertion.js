@@ -84,7 +84,8 @@ function Edit({ assertion, onDone, onCancel }) {
           <textarea class="box" autofocus rows="2" ...${attributes} value=${text}
             onInput=${(event) => setText(event.currentTarget.value)}></textarea>`}
       <//>
-      <${KindFields} kind=${check?.kind ?? assertion.kind} args=${check?.args ?? assertion.args} wrong=${errorOf(failure, "args") ?? errorOf(failure, "kind")}
+      <${KindFields} kind=${check?.kind ?? assertion.kind} args=${check?.args ?? assertion.args}
+        wrong=${errorOf(failure, "args") ?? errorOf(failure, "kind")}
         onChange=${(kind, args) => setCheck({ kind, args })} />
       <${PhaseField} value=${phase} otherwise="As in each context" wrong=${errorOf(failure, "phase")}
         onChange=${setPhase} />
