@@ -284,6 +284,20 @@ async def suggest(
         note(suggested.note)
 
 
+@command(group, "contexts")
+async def contexts(
+    app: Polyvox,
+    advisor: Annotated[str, typer.Argument(metavar="SLUG", help="The advisor, by slug or id.")],
+    assertion: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this one (may be repeated).")
+    ] = None,
+    most: Annotated[int, typer.Option("--count", min=1, max=50, metavar="N", help="How many.")] = 3,
+) -> None:
+    """Try assertions in contexts of other conversations with their advisor too."""
+    added = await assertion_room.add_contexts(app.resources, SCOPE, advisor, assertion, most)
+    say(f"added {count(added, 'context')}")
+
+
 @command(group, "import")
 async def import_(
     app: Polyvox,

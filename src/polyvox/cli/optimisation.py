@@ -98,10 +98,15 @@ async def _estimate(app: Polyvox, wish: OptimisationRequest, *, json: bool) -> i
     say(f"judge {planned.judge or 'none'}, rewriter {planned.optimizer}")
     calls, cost = planned.estimate.most_calls, planned.estimate.most_cost
     say(f"at most {count(calls, 'call')} and {usd(cost)} if it goes all the way")
+    say(planned.visible.message)
     return 0
 
 
 async def _begin(app: Polyvox, wish: OptimisationRequest, *, accept: bool, json: bool) -> int:
+    planned = await app.optimisations.estimate(SCOPE, wish)
+    note(planned.visible.message)
+    if planned.visible.add:
+        note(f"add some with: polyvox assertions contexts {wish.advisor_id}")
     made = await app.optimisations.begin(SCOPE, wish)
     for warning in made.warnings:
         note(warning)

@@ -210,6 +210,45 @@ async def change(
     return await resources.database.write(write, scope)
 
 
+async def add_contexts(
+    resources: Resources, scope: Scope, advisor: str, ids: Sequence[str] | None, count: int
+) -> int:
+    """Have assertions (None: the active ones) tried in contexts of other conversations with their
+    advisor too, the newest first, one of each; answers how many there were."""
+    now = resources.clock()
+
+    def write(tx: Tx) -> int:
+        who = advisors.get(tx, advisor)
+        chosen = assertions.list_all(
+            tx, AssertionFilter(advisor_id=who.id, active=ids is None or None)
+        )
+        if ids is not None:
+            chosen = [row for row in chosen if row.id in ids]
+        chosen = [row for row in chosen if row.user_input is None]  # others have their own question
+        known = {name for row in chosen for name in row.contexts}
+        names: list[str] = []
+        used = {row.source.conversation_id for row in chosen if row.source is not None}
+        for answer_id, conversation_id in assertions.newest_answers(tx, who.id) if chosen else ():
+            if conversation_id in used or len(names) == count:
+                continue
+            context = context_of(tx, resources.settings, turns.get_answer(tx, answer_id))
+            if context is None or context.redacted or not context.takes_prompt:
+                continue
+            used.add(conversation_id)
+            if context.hash not in known:
+                names.append(contexts.put(tx, context.data, now))
+        if not names:
+            raise Invalid(
+                f"No other conversation with {who.name} can be added.",
+                f"Ask {who.name} something in a new conversation first.",
+            )
+        for row in chosen:
+            assertions.add_contexts(tx, row, names, now)
+        return len(names)
+
+    return await resources.database.write(write, scope)
+
+
 async def bulk(
     resources: Resources, scope: Scope, ids: Sequence[str], action: Action, tag: str | None = None
 ) -> list[str]:

@@ -78,7 +78,8 @@ class Optimisations(Runs[Optimisation]):
 
     async def estimate(self, scope: Scope, wish: OptimisationRequest) -> PlannedOut:
         """Say what a run would do, and the most it would take. Nothing is begun."""
-        return PlannedOut.of(await self._planned(scope, wish, seed=0))
+        planned = await self._planned(scope, wish, seed=0)
+        return await asyncio.to_thread(PlannedOut.of, planned)
 
     async def _planned(self, scope: Scope, wish: OptimisationRequest, seed: int) -> Planned:
         planned = await self._database.read(

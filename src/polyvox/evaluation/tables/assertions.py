@@ -252,6 +252,16 @@ def add_contexts(tx: Tx, assertion: Assertion, names: Sequence[str], now: int) -
     return _replace(tx, assertion, replace(assertion, contexts=every, updated_at=now))
 
 
+def newest_answers(tx: Tx, advisor_id: str) -> list[tuple[str, str]]:
+    """Id and conversation of an advisor's whole answers, the newest first."""
+    sql = (
+        "SELECT id, conversation_id FROM answers WHERE user_id = ? AND advisor_id = ?"
+        " AND kind = 'advisor' AND state = 'completed' AND current = 1 AND text <> ''"
+        " ORDER BY id DESC LIMIT 500"
+    )
+    return [(row[0], row[1]) for row in tx.all(sql, (tx.user, advisor_id))]
+
+
 def is_asked(tx: Tx, question: str) -> bool:
     """True if some assertion has this question of its own."""
     sql = "SELECT 1 FROM assertions WHERE user_id = ? AND user_input = ?"

@@ -110,6 +110,13 @@ class LintBody(AssertionTexts):
     """The phase whose answers are meant; null: as for new assertions."""
 
 
+class ContextsBody(Body):
+    """Contexts to add: how many, and for which assertions (null: the active ones)."""
+
+    count: int = Field(3, ge=1, le=50)
+    assertion_ids: Annotated[list[Id], Field(min_length=1, max_length=5000)] | None = None
+
+
 class SuggestAssertions(Body):
     """The number of proposals, and the model that is asked for them."""
 
@@ -151,6 +158,13 @@ class BulkOut:
     """The assertions that were changed."""
 
     ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextsOut:
+    """The number of contexts that were added."""
+
+    added: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +325,14 @@ async def list_assertions(
         return AssertionPage(owner, name, items, page.next, rows.tags_of(tx, owner))
 
     return await app.database.read(read, who)
+
+
+@router.post("/api/advisors/{advisor}/assertions/contexts", responses=responses(404))
+async def add_contexts(app: App, who: Who, advisor: Key, body: ContextsBody) -> ContextsOut:
+    """Try assertions in contexts of other conversations with this advisor too. Those with a
+    question of their own stay as they are."""
+    ids, count = body.assertion_ids, body.count
+    return ContextsOut(await assertion_room.add_contexts(app.resources, who, advisor, ids, count))
 
 
 @router.get(
