@@ -140,7 +140,8 @@ def _step(now: Optimisation) -> str:
     """The stage of a run: 3/10, the best up to now."""
     text = f"{now.stage or now.state} {now.iteration}/{now.iterations}"
     if now.best_rate is not None:
-        text += f", best {now.best_rate:.0%} (before {now.base_rate or 0:.0%})"
+        before = "not run" if now.base_rate is None else f"{now.base_rate:.0%}"
+        text += f", best {now.best_rate:.0%} (before {before})"
     return text
 
 
@@ -157,7 +158,9 @@ def _show(detail: OptimizationDetail) -> None:
     rows = []
     for row in detail.results:
         sides = [
-            f"{side.passes}/{side.passes + side.fails}" if side is not None else "-"
+            f"{side.passes}/{side.passes + side.fails}"
+            if side and side.rate is not None
+            else "not run"
             for side in (row.before, row.after)
         ]
         kind = "guard" if row.guard else "unseen" if row.holdout else ""
