@@ -209,7 +209,7 @@ def _show(report: EvaluationOut) -> None:
         total = row.passes + row.fails
         rate = f"{row.passes}/{total}" if total else "-"
         interval = f"{row.low:.0%} to {row.high:.0%}" if total else "-"
-        mark = f"{row.outcome} (flaky)" if row.flaky else row.outcome
+        mark = f"{row.outcome} (flaky)" if row.flaky else row.outcome if row.judged else "not run"
         rows.append((mark, rate, interval, row.advisor_name, row.text))
     table(("outcome", "passed", "95 %", "advisor", "assertion"), rows, empty="Nothing was tried.")
     for row in report.results or []:

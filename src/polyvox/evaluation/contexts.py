@@ -240,6 +240,25 @@ def in_other_words(context: Context, asked: str) -> Context | None:
     return msgspec.structs.replace(context, asked=asked, messages=messages)
 
 
+def under_phase(context: Context, recipe: Recipe, name: str) -> Context:
+    """The same context in another phase of its recipe, at that phase's beginning. Where the recipe
+    has no such phase or the context no protocol, it stays as it is."""
+    names = [phase.name for phase in recipe.phases]
+    part = next((part for part in context.blocks if part.kind == "protocol"), None)
+    if name == context.phase or name not in names or part is None:
+        return context
+    at = names.index(name)
+    phase, n = recipe.phases[at], recipe.phases[at].answers
+    before = sum(earlier.answers or 0 for earlier in recipe.phases[:at])
+    prompts = prompt_set("compact" if context.prompts[0] == "compact" else "full")
+    counted = prompts.text("turn") if recipe.count_turns and n is None else ""
+    k = before + 1 if n is None else 1
+    text = phase.text or prompts.text(name)
+    new = SystemBlock("protocol", phase_text(text, counted, k, n), text)
+    blocks = tuple(new if block is part else block for block in context.blocks)
+    return msgspec.structs.replace(context, phase=name, k=k, n=n, counted=counted, blocks=blocks)
+
+
 def phase_text(text: str, counted: str, k: int, n: int | None) -> str:
     """A protocol as it is sent in turn k (of n)."""
     whole = f"{text}\n\n{counted}".strip() if counted else text

@@ -31,6 +31,7 @@ from polyvox.evaluation.contexts import (
     captured,
     in_other_words,
     read,
+    under_phase,
     with_phase,
     with_prompt,
 )
@@ -141,6 +142,8 @@ class Places:
     """The hashes of each assertion's contexts; none where it has no place to be tried."""
     advisors: Mapping[str, Advisor]
     """Advisors of the contexts, as they are now, without those that are gone."""
+    stored: Mapping[str, str] = field(default_factory=dict)
+    """The stored context's hash, by the name of one that is tried under another phase."""
 
 
 def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Places:
@@ -149,14 +152,16 @@ def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Pla
     contexts: dict[str, Context] = {}
     of: dict[str, tuple[str, ...]] = {}
     advisors: dict[str, Advisor] = {}
+    moved: dict[str, str] = {}
     for assertion in assertions:
         advisor = advisors.get(assertion.advisor_id) or advisor_rows.find(tx, assertion.advisor_id)
         if advisor is not None:
             advisors[advisor.id] = advisor
         if assertion.source is not None:
-            names = [assertion.source.context_hash] if assertion.source.context_hash else []
+            own = assertion.source.context_hash
+            names = [own, *assertion.contexts] if own else list(assertion.contexts)
         elif assertion.user_input is not None:
-            fresh = advisor and _fresh(tx, resources, advisor, assertion.user_input)
+            fresh = advisor and _fresh(tx, resources, advisor, assertion)
             contexts |= {fresh.hash: fresh} if fresh else {}
             names = [fresh.hash] if fresh else []
         else:
@@ -164,8 +169,21 @@ def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Pla
         for name in names:
             if name not in contexts and (stored := context_rows.find(tx, name)) is not None:
                 contexts[name] = _today(tx, resources, read(stored.data))
-        of[assertion.id] = tuple(name for name in names if name in contexts)
-    return Places(contexts, of, advisors)
+        names = [name for name in names if name in contexts]
+        if (phase := assertion.phase) is not None:
+            for at, name in enumerate(names):
+                context = in_phase(tx, resources, contexts[name], phase)
+                if context is not contexts[name]:
+                    names[at] = content_hash(f"{name}\n{phase}")
+                    contexts[names[at]], moved[names[at]] = context, name
+        of[assertion.id] = tuple(names)
+    return Places(contexts, of, advisors, moved)
+
+
+def in_phase(tx: Tx, resources: Resources, context: Context, phase: str) -> Context:
+    """The context under the phase that an assertion is meant for."""
+    recipe = known_recipe(tx, resources.settings, context.recipe[0])
+    return context if recipe is None else under_phase(context, recipe, phase)
 
 
 def _today(tx: Tx, resources: Resources, context: Context) -> Context:
@@ -181,8 +199,10 @@ def _today(tx: Tx, resources: Resources, context: Context) -> Context:
     return context
 
 
-def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Context | None:
-    """Compile the request for a first message to this advisor; None where it does not fit."""
+def _fresh(tx: Tx, resources: Resources, advisor: Advisor, assertion: Assertion) -> Context | None:
+    """Compile the request for a first message to this advisor, under the assertion's phase; None
+    where it does not fit."""
+    asked = assertion.user_input or ""
     recipe = find_recipe(tx, resources.settings, FRESH_RECIPE)
     model = model_for(resources, recipe, advisor)
     facts = resources.models.facts(model)
@@ -197,7 +217,10 @@ def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Contex
     except TooLong:
         return None
     receipt = Receipt("", compiled.draft, compiled.request, (), None, ())
-    return msgspec.structs.replace(captured(receipt, advisor, recipe, asked), model_id=model)
+    context = captured(receipt, advisor, recipe, asked)
+    if assertion.phase is not None:
+        context = under_phase(context, recipe, assertion.phase)
+    return msgspec.structs.replace(context, model_id=model)
 
 
 @dataclass(slots=True, eq=False)
@@ -371,7 +394,7 @@ class RoadBench:
     def _kept(self, tx: Tx, key: str, context_hash: str) -> StoredSample | None:
         """A sample that is stored, unless something of its context was forgotten since it was
         read: that is refused."""
-        stored = context_rows.find(tx, context_hash)
+        stored = context_rows.find(tx, self.places.stored.get(context_hash, context_hash))
         asked = self.places.contexts[context_hash].asked
         if stored.redacted if stored else not assertion_rows.is_asked(tx, asked):
             raise _forgotten()

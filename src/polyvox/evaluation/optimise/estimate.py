@@ -125,9 +125,10 @@ def _rewriting(models: Models, planned: Planned, answers: Mapping[str, str]) -> 
         for case in shown[:half]
     )
     holding = tuple(case.assertion.text for case in shown[half:])
-    request = rewrite.request(
-        Ask(run.advisor_name, run.base_text, run.base_text, failing, holding), None
-    )
+    contexts = [planned.places.contexts[name] for name in answers]
+    around = rewrite.around_of(contexts, planned.plan.prompt.phase)
+    ask = Ask(run.advisor_name, run.base_text, run.base_text, failing, holding, around=around)
+    request = rewrite.request(ask, None)
     used = Usage(estimated_tokens(request), tokens(len(run.base_text)) + EDIT_TOKENS)
     return _priced(models, run.optimizer, used)
 

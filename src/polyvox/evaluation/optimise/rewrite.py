@@ -87,6 +87,8 @@ class Ask:
     """Texts that it must carry nothing over from."""
     tried: frozenset[str] = frozenset()
     """Prompts that were tried already."""
+    around: tuple[str, ...] = ()
+    """System texts that surround the prompt in a request: the protocol of a phase, the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ def question(ask: Ask) -> str:
     data = {
         "advisor": ask.advisor,
         "instructions": ask.prompt,
+        "around": ask.around,
         "failing": failing,
         "holding": ask.holding,
         "earlier": [{"instructions": text, "held": f"{rate:.0%}"} for text, rate in ask.earlier],
@@ -223,10 +226,13 @@ class RoadRewriter:
     model: str
     conversations: tuple[str, ...]
     """All texts of the contexts: nothing of them may be carried over."""
+    around: tuple[str, ...] = ()
+    """The texts that surround the prompt in these contexts."""
 
     async def rewrite(self, ask: Ask, number: int) -> Proposal:
         """Propose the prompt of an attempt (a `Rewrite`)."""
-        ask = replace(ask, conversations=(*self.conversations, *ask.conversations))
+        conversations = (*self.conversations, *ask.conversations)
+        ask = replace(ask, conversations=conversations, around=self.around)
         resources, scope = self.calls.resources, self.calls.scope
         limit = resources.models.facts(self.model).max_tokens or MAX_TOKENS
         first = request(ask, limit)
@@ -285,3 +291,16 @@ def texts_of(contexts: list[Context]) -> tuple[str, ...]:
         seen |= dict.fromkeys(block.text for block in context.memory)
         seen[context.asked] = None
     return tuple(text for text in seen if text)
+
+
+def around_of(contexts: Iterable[Context], phase: str | None) -> tuple[str, ...]:
+    """The system texts that surround the prompt in these contexts, or the text of a phase."""
+    seen: dict[str, None] = {}
+    for context in contexts:
+        for block in context.blocks:
+            target = (
+                block.kind == "protocol" if phase else block.template and block.kind != "protocol"
+            )
+            if not target:
+                seen[block.text] = None
+    return tuple(seen)

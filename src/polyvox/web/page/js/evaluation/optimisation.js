@@ -56,7 +56,7 @@ function Changes({ run }) {
 }
 
 const trialCount = (cell) =>
-  (cell && cell.passes + cell.fails > 0 ? `${cell.passes} of ${cell.passes + cell.fails}` : "–");
+  (cell && cell.passes + cell.fails > 0 ? `${cell.passes} of ${cell.passes + cell.fails}` : "not run");
 
 function Cell({ cell, name }) {
   return html`
