@@ -35,7 +35,7 @@ class ResultOut(AssertionResult):
     kind: str
     advisor_id: str
     advisor_name: str
-    judged: bool
+    judged: bool = True
     """False: it was not run yet, so its numbers say nothing."""
 
 
