@@ -255,6 +255,7 @@ class Polyvox:
     ) -> tuple[Conversation, str]:
         """Send a message, in a new conversation if none is named; answers the turn's id."""
         if conversation is None:
+            await self.check_recipe(scope, recipe)
             details: conversation_rows.ConversationDetails = {"recipe": recipe} if recipe else {}
             made = await self.conversations.create(scope, **details)
         else:

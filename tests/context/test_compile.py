@@ -267,7 +267,8 @@ def test_the_plain_assistant_has_an_identity_and_no_protocol() -> None:
     first = replace(thread, answers=0)
     assert compile_request(COUNCIL, first, limits(), LARGE, Params()).draft.phase == ""
     own = replace(thread, advisor=replace(plain_assistant(), prompt="Be terse."))
-    assert request(own).system == (SystemPart("Be terse."),)
+    zone = "The time in front of a message is the time in this zone: UTC."
+    assert request(own).system == (SystemPart(f"Be terse.\n\n{zone}"),)
 
 
 def test_the_agents_prompt_alone_is_the_system_text() -> None:

@@ -8,8 +8,6 @@ belongs to the app, so watching ends when the app has nothing left to do for it.
 from __future__ import annotations
 
 import asyncio
-import difflib
-import re
 import signal
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
@@ -22,9 +20,8 @@ from polyvox.app import Polyvox
 from polyvox.cli.answers import AnswerView, Board
 from polyvox.cli.failure import STOPPED, tell
 from polyvox.cli.lookup import SCOPE, People
-from polyvox.cli.output import note, note_kindly
+from polyvox.cli.output import note_kindly
 from polyvox.errors import Invalid, PolyvoxError
-from polyvox.receive import mentioned
 from polyvox.session.preview import Shown
 from polyvox.store import events as event_rows
 from polyvox.store import turns as turn_rows
@@ -106,8 +103,6 @@ class Talk:
     async def send(self, content: str, *, answer_now: bool = False) -> Outcome:
         """Send a message to whoever is asked now; `answer_now` ends the phase of questions."""
         conversation = self.conversation or await self._begin()
-        if self.only is None and self.alone is None:
-            await self._note_unknown_mention(content)
         sending = self.app.turns.send(
             SCOPE,
             conversation.id,
@@ -186,20 +181,6 @@ class Talk:
         ]
         if not asked or any(advisor.model is None for advisor in asked):
             self.note = warning
-
-    async def _note_unknown_mention(self, message: str) -> None:
-        """Say so where a message begins with an @name that is nobody's: the @ is just text then."""
-        word = re.match(r"@(\w[\w-]*)", message.lstrip())
-        if word is None:
-            return
-        advisors = await self.app.advisors.list(SCOPE)
-        slugs = [advisor.slug for advisor in advisors]
-        if word[1].casefold() in slugs:
-            return
-        near = difflib.get_close_matches(word[1].casefold(), slugs, 1)
-        perhaps = f"; did you mean @{near[0]}?" if near else "."
-        asked = "" if mentioned(message, advisors) else " Everyone is asked."
-        note(f"There is no advisor @{word[1]}{perhaps}{asked}")
 
     def _warm(self) -> None:
         """Have the embedded model loaded meanwhile, if it is the default one."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -110,16 +110,25 @@ class Calls:
     def __post_init__(self) -> None:
         self._room = asyncio.Semaphore(self.resources.settings.evaluation.concurrency)
 
-    async def ask(self, model: str, request: Request) -> ModelReply:
+    async def ask(
+        self,
+        model: str,
+        request: Request,
+        keep: Callable[[ModelReply], Awaitable[object]] | None = None,
+    ) -> ModelReply:
         """Ask exactly this model for a whole reply: another one in its place would be measured in
-        its name. Raises `ModelError` where none comes, `CapReached` before a call that may not be
-        made."""
+        its name. `keep` stores the reply before the next call begins, so that a killed run pays
+        again only for what was in flight. Raises `ModelError` where none comes, `CapReached` before
+        a call that may not be made."""
         async with self._room:
             await self._check_caps()
             most = self._most(model, request)
             await self.budget.set_aside(most)
             try:
-                return await self._ask(model, request)
+                reply = await self._ask(model, request)
+                if keep is not None:
+                    await keep(reply)
+                return reply
             finally:
                 await self.budget.put_back(most)
 

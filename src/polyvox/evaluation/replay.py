@@ -23,7 +23,7 @@ from polyvox.context.compile import compile_request
 from polyvox.context.rebuild import Receipt
 from polyvox.errors import EmptyAnswer, Invalid, NotFound
 from polyvox.evaluation import reword
-from polyvox.evaluation.budget import together
+from polyvox.evaluation.budget import ModelReply, together
 from polyvox.evaluation.checks import check
 from polyvox.evaluation.contexts import (
     Context,
@@ -248,23 +248,22 @@ class RoadBench:
         async with self._locks.setdefault(key, asyncio.Lock()):
             kept = await self._read(lambda tx: self._kept(tx, key, context_hash))
             if kept is None:
+                now = calls.resources.clock()
+
+                def made(reply: ModelReply) -> StoredSample:
+                    where = (key, self.run_id, context_hash, prompt.hash)
+                    return StoredSample(*where, reply.model, repeat, reply.text, now)
+
+                async def keep(reply: ModelReply) -> None:
+                    if reply.text.strip():
+                        await self.write(partial(self._keep_sample, made(reply)))
+
                 model = self._model(context)
-                reply = await calls.ask(model, request)
+                reply = await calls.ask(model, request, keep)
                 if not reply.text.strip():
                     hint = "Run what could not be judged again."
                     raise EmptyAnswer(f"{model} answered nothing.", hint)
-                now = calls.resources.clock()
-                kept = StoredSample(
-                    key,
-                    self.run_id,
-                    context_hash,
-                    prompt.hash,
-                    reply.model,
-                    repeat,
-                    reply.text,
-                    now,
-                )
-                await self.write(partial(self._keep_sample, kept))
+                kept = made(reply)
         text = Subject(context.asked, kept.text)
         return JudgedText(key, None, prompt.hash, context_hash, kept.model, text)
 
