@@ -13,8 +13,9 @@ from benchmarks.report import Row, at_most, median
 from polyvox.app import Polyvox
 from polyvox.ids import new_id
 from polyvox.memory.tell import Told, TurnView
+from polyvox.recipes import find_recipe
 from polyvox.session.answer import AnswerJob, jobs_for
-from polyvox.session.council import find_recipe, seat
+from polyvox.session.council import seat
 from polyvox.session.turn import compile_calls
 from polyvox.settings import Limits, ModelSettings, Settings
 from polyvox.store import conversations, turns

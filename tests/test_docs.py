@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from polyvox.context.recipe import BUILT_IN, changed
+from polyvox.recipes import check_recipes
 from polyvox.settings import load
 
 ROOT = Path(__file__).parent.parent
@@ -57,8 +57,7 @@ def test_configurations_are_accepted(page: str, text: str, tmp_path: Path) -> No
     path = tmp_path / "polyvox.toml"
     path.write_text(text, encoding="utf-8")
     settings = load(path, env={"POLYVOX_HOME": str(tmp_path)})
-    for name, change in settings.recipes.items():
-        changed(BUILT_IN[name], change)
+    check_recipes(settings)
     assert tomllib.loads(text), page
 
 

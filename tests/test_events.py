@@ -78,6 +78,7 @@ def test_every_kind_has_a_name_of_its_own() -> None:
         "answer.interrupted",
         "turn.completed",
         "conversation.changed",
+        "exchange.notice",
     }
 
 

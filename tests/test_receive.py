@@ -75,7 +75,7 @@ def test_whatever_is_taken_can_be_encoded(text: str) -> None:
         ("(@ann)", ("id-ann",)),
         ("@ann's view", ("id-ann",)),
         ("mail@ann.example and @@ann", None),
-        ("@annabel and @bob", None),
+        ("Well, @annabel and @bob", None),
         ("path/@ann", None),
         ("@", None),
     ],
@@ -163,3 +163,12 @@ def test_whatever_is_mended_can_be_a_name(text: str) -> None:
 
 def test_json_is_given_to_a_terminal_escaped() -> None:
     assert escaped('"a\x7fb\x9b\xa0é"') == '"a\\u007fb\\u009b\xa0é"'
+
+
+def test_a_message_to_nobody_asks_whom_it_is_for() -> None:
+    ann = Advisor("id-ann", "ann", "Ann", "")
+    with pytest.raises(Invalid, match="Whom do you mean by @anne") as caught:
+        receive("@anne, what now?", known=[ann], limit=100)
+    assert "Did you mean @ann?" in caught.value.hint
+    assert receive("Ask @anne.", known=[ann], limit=100).asked is None
+    assert receive("@anne?", known=[], limit=100).asked is None

@@ -209,14 +209,14 @@ def test_an_unknown_name_on_the_command_line(written: Read) -> None:
 @pytest.mark.parametrize(
     ("text", "key", "words"),
     [
-        ("[limits]\nmax_tokens = 'many'", "limits.max_tokens", "integer"),
+        ("[limits]\nmax_tokens = 'many'", "limits.max_tokens", "a whole number"),
         ("[limits]\nmax_tokens = true", "limits.max_tokens", "not true or false"),
         ("[limits]\ncost_per_day = true", "limits.cost_per_day", "not true or false"),
-        ("[limits]\nmax_tokens = 0", "limits.max_tokens", "greater than or equal to 1"),
-        ("[limits]\ncontext = 150000", "limits.context", "string"),
+        ("[limits]\nmax_tokens = 0", "limits.max_tokens", "at least 1"),
+        ("[limits]\ncontext = 150000", "limits.context", "a text"),
         ("[limits]\ncontext = '150000'", "limits.context", "with its unit"),
         ("[limits]\ncontext = '9 words'", "limits.context", "150000 chars"),
-        ("limits = 5", "limits", "valid dictionary"),
+        ("limits = 5", "limits", "a table of names"),
         ("[models]\ndefault = 'smollm2'", "models.default", "provider:name"),
         ("[models]\nfallback = ['x']", "models.fallback.0", "provider:name"),
         ("timezone = 'Europe/Lisbn'", "timezone", "did you mean Europe/Lisbon?"),
@@ -225,7 +225,7 @@ def test_an_unknown_name_on_the_command_line(written: Read) -> None:
         ("debug = 'loud'", "debug", "'off'"),
         ("[providers.lab]\nbase_url = 'ftp://x'", "providers.lab.base_url", "http://"),
         ("[providers.lab]\nkind = 'soap'\nbase_url='http://x'", "providers.lab.kind", "openai"),
-        ("[providers]\nlab = 5", "providers.lab", "dictionary"),
+        ("[providers]\nlab = 5", "providers.lab", "a table of names"),
         ("[server]\nport = 99999", "server.port", "65535"),
     ],
 )

@@ -26,10 +26,11 @@ from polyvox.memory.service import Memory
 from polyvox.memory.startbrief import BriefWriter
 from polyvox.memory.tell import Telling
 from polyvox.models.registry import Models
+from polyvox.recipes import check_recipes, find_recipe, usable_recipe
 from polyvox.resources import Resources
 from polyvox.session.changes import change
 from polyvox.session.commands import Turns
-from polyvox.session.council import check_recipes, recipe_of, starter_council, thread_of
+from polyvox.session.council import starter_council, thread_of
 from polyvox.session.inspect import Inspected, View, inspect, view
 from polyvox.session.lifecycle import CatchUp, end_session, sweep
 from polyvox.settings import Settings, load
@@ -129,7 +130,9 @@ class Polyvox:
             self.evaluations = Evaluations(resources)
             self.optimisations = Optimisations(resources)
             summaries = RunningSummaries(
-                self.memory.asker, partial(recipe_of, resources), partial(thread_of, resources)
+                self.memory.asker,
+                lambda tx, name: usable_recipe(tx, resources.settings, name),
+                partial(thread_of, resources),
             )
             self.worker = Worker(
                 self.database,
@@ -198,8 +201,7 @@ class Polyvox:
     async def _sweep(self) -> None:
         while True:
             try:
-                idle = self.settings.sessions.idle_minutes
-                swept = await sweep(self.database, self.clock, idle)
+                swept = await sweep(self.database, self.clock, self.settings)
                 if await self.memory.embeddings.keep_up() or swept:
                     self.resources.bell.ring()
             except PolyvoxError as error:
@@ -237,6 +239,11 @@ class Polyvox:
         if name:
             self.models.check_name(name)
 
+    async def check_recipe(self, scope: Scope, name: str | None) -> None:
+        """Refuse a recipe that there is not."""
+        if name:
+            await self.database.read(lambda tx: find_recipe(tx, self.settings, name), scope)
+
     async def ask(
         self,
         content: str,
@@ -248,6 +255,7 @@ class Polyvox:
     ) -> tuple[Conversation, str]:
         """Send a message, in a new conversation if none is named; answers the turn's id."""
         if conversation is None:
+            await self.check_recipe(scope, recipe)
             details: conversation_rows.ConversationDetails = {"recipe": recipe} if recipe else {}
             made = await self.conversations.create(scope, **details)
         else:

@@ -94,6 +94,16 @@ class AnswerInterrupted(Struct, frozen=True):
     answer_id: str
 
 
+class ExchangeNotice(Struct, frozen=True):
+    """Something to know of an exchange: it was cut short, or nobody has taken a position yet."""
+
+    kind: ClassVar = "exchange.notice"
+    turn_id: str
+    reason: Literal["cut", "early"]
+    message: str
+    hint: str = ""
+
+
 class TurnCompleted(Struct, frozen=True):
     """Every answer of the turn has ended, however."""
 
@@ -116,7 +126,15 @@ class ConversationChanged(Struct, frozen=True):
 
 Delta = TextDelta | ThinkingDelta
 AnswerEnded = AnswerCompleted | AnswerFailed | AnswerStopped | AnswerInterrupted
-Event = TurnStarted | AnswerStarted | Delta | AnswerEnded | TurnCompleted | ConversationChanged
+Event = (
+    TurnStarted
+    | AnswerStarted
+    | Delta
+    | AnswerEnded
+    | ExchangeNotice
+    | TurnCompleted
+    | ConversationChanged
+)
 KINDS: dict[str, type[Event]] = {cls.kind: cls for cls in get_args(Event)}
 
 

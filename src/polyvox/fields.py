@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -34,6 +34,10 @@ def _filled(text: str) -> str:
     return text
 
 
+def _not_blank(text: str) -> str:
+    return _filled(text) if text else text
+
+
 _clean, _name = _checked(clean), _checked(clean_name)
 Text = Annotated[str, _clean]
 """Any text without control characters."""
@@ -47,10 +51,14 @@ Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
 ModelName = Annotated[str, Field(pattern=MODEL, max_length=300), _clean]
 Color = Annotated[str, Field(pattern=r"^(#[0-9a-fA-F]{6})?$")]
 Id = Annotated[Text, Field(min_length=1, max_length=200)]
-Prompt = Annotated[Text, Field(max_length=100_000)]
+Prompt = Annotated[Text, AfterValidator(_not_blank), Field(max_length=100_000)]
+"""Nothing, or something that can be seen."""
 Message = Annotated[str, Field(min_length=1, json_schema_extra=SAYS)]
 """A message of a person; the road itself checks it, for every door."""
-RecipeName = Literal["council", "agent", "companion"]
+RecipeName = Slug
+"""The road itself checks that there is such a recipe."""
+Asking = Annotated[int, Field(ge=0, le=1000)]
+"""A number of answers in which advisors only ask."""
 Item = Annotated[Text, Field(min_length=1, max_length=500)]
 """The id of a memory that a session is told at its start."""
 Vetoes = Annotated[list[Item], Field(max_length=200)]

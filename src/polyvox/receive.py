@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -33,10 +34,11 @@ class UserMessage:
     body_hash: str = ""
 
 
-def body_hash(content: str, advisors: Sequence[str] | None) -> str:
+def body_hash(content: str, advisors: Sequence[str] | None, *, answer_now: bool = False) -> str:
     """Tells whether a repeated idempotency key came with the same body: as it was given, whoever
     those names mean by now."""
-    return content_hash(repr((content, None if advisors is None else list(advisors))))
+    given = (content, None if advisors is None else list(advisors))
+    return content_hash(repr((*given, "answer now") if answer_now else given))
 
 
 def clean(text: str, what: str, limit: int, *, empty: bool = False) -> str:
@@ -103,13 +105,14 @@ def receive(
     limit: int,
     advisors: Sequence[str] | None = None,
     idempotency_key: str | None = None,
+    answer_now: bool = False,
 ) -> UserMessage:
     """A message from any door. Advisors named by the caller win over @mentions in the text; an @
-    that names no advisor is just text."""
+    that names no advisor is just text, unless the message begins with it."""
     clean(content, "content", limit)
     if idempotency_key is not None:
         clean(idempotency_key, "idempotency_key", 200)
-    given = body_hash(content, advisors)
+    given = body_hash(content, advisors, answer_now=answer_now)
     by_name = {ASSISTANT_ID: ASSISTANT_ID}
     by_name |= {key: a.id for a in known for key in (a.slug.casefold(), a.id)}
     if advisors is not None:
@@ -129,7 +132,26 @@ def receive(
                 )
             asked.append(by_name[key])
         return UserMessage(content, tuple(dict.fromkeys(asked)), idempotency_key, given)
+    _check_addressed(content, known)
     return UserMessage(content, mentioned(content, known) or None, idempotency_key, given)
+
+
+def _check_addressed(content: str, known: Sequence[Advisor]) -> None:
+    """Ask whom a message is meant for that begins with an @ and the name of nobody. Later in a
+    text an @ may be anything."""
+    slugs = {advisor.slug.casefold() for advisor in known}
+    for word in content.split():
+        if (match := _MENTION.match(word)) is None:
+            return
+        if match[1].casefold() in slugs or not slugs:
+            continue
+        near = difflib.get_close_matches(match[1].casefold(), slugs, 1, cutoff=0.5)
+        guess = f"Did you mean @{near[0]}? " if near else ""
+        raise Invalid(
+            f"Whom do you mean by @{match[1]}? There is no advisor of that name.",
+            f"{guess}Known: {', '.join(f'@{slug}' for slug in sorted(slugs))}.",
+            param="content",
+        )
 
 
 def mentioned(content: str, known: Sequence[Advisor]) -> tuple[str, ...]:

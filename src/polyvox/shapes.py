@@ -61,6 +61,8 @@ class ConversationOut:
     created_at: int
     updated_at: int
     recall: Recall
+    phases: int | None
+    """Answers in which advisors only ask, at most; 0: none, null: as the recipe says."""
 
     @classmethod
     def of(cls, conversation: Conversation) -> ConversationOut:

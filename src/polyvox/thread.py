@@ -6,6 +6,7 @@ speak; the compiler decides what of it fits and in which words it is sent.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polyvox.values import Advisor
@@ -28,6 +29,35 @@ class Other:
     slug: str
     name: str
     text: str
+    depth: int = 0
+    """Of the turn in which they were said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """An advisor as the others' requests name it."""
+
+    slug: str = ""
+    name: str = ""
+    label: str = ""
+    """Its name, numbered where another advisor has the same."""
+
+    def called(self, name: str) -> str:
+        """The label for words it spoke under a name; one it no longer has stays as it was."""
+        return self.label if name == self.name else name
+
+
+def distinct(names: Mapping[str, str]) -> dict[str, str]:
+    """Each advisor's name by its id; one that several have is numbered in the order of their
+    ids, which is that of their making."""
+    shared: dict[str, list[str]] = {}
+    for advisor_id in sorted(names):
+        shared.setdefault(" ".join(names[advisor_id].split()).casefold(), []).append(advisor_id)
+    return {
+        advisor_id: f"{names[advisor_id]} ({number})" if len(ids) > 1 else names[advisor_id]
+        for ids in shared.values()
+        for number, advisor_id in enumerate(ids, 1)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +110,22 @@ class Thread:
     answers: int = 0
     """Answers of this advisor in its thread, exchange rounds not counted."""
     last: tuple[Other, ...] = ()
-    """The others' words in the most recent completed turn."""
+    """Each other advisor's last words, in the newest completed turn in which it spoke."""
     words: tuple[Other, ...] = ()
     """Exchange only: what the others said in the round before."""
     round: int = 0
     """The exchange round that is being written; 0: the answer itself."""
+    company: bool = False
+    """True if others are answering the same message."""
+    early: bool = False
+    """Exchange only: nobody has taken a position yet."""
     cut: int | None = None
     """Depth of the first turn that was kept last time, once anything was cut."""
     ratio: float = 1.0
     """Provider-reported tokens over estimated ones, learned for this model."""
     memory: tuple[tuple[str, str], ...] = field(default=())
     """Per-turn memory blocks (name, text), dropped before the reference block when over."""
+    zone: str = "UTC"
+    """The person's time zone by name: that of the stamps."""
     summary: ThreadSummary | None = None
     """A stored summary that may stand for what a bookends window leaves out."""

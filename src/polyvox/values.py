@@ -99,6 +99,9 @@ class Council:
     recipe: str = "council"
     created_at: int = 0
     updated_at: int = 0
+    phases: int | None = None
+    """Answers that its recipe's limited phases last at most; 0 skips them, None: as the recipe
+    says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,9 @@ class Conversation:
     updated_at: int
     recall: Recall = "inherit"
     """Recall in its turns; inherit: as the settings say."""
+    phases: int | None = None
+    """Answers that its recipe's limited phases last at most; 0 skips them, None: as the recipe
+    says."""
 
 
 @dataclass(frozen=True, slots=True)

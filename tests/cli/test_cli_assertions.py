@@ -214,3 +214,22 @@ def test_instruct_makes_a_version(here: Here) -> None:
     rows = here("advisors", "history", "keeper", "--json").json
     assert (rows[0]["number"], rows[0]["reason"]) == (2, "instructed")
     assert rows[0]["text"].endswith("\n\nAlways name a cost.")
+
+
+def test_the_phase_is_chosen_shown_and_changed(here: Here) -> None:
+    assert here("assertions", "add", "Gives advice", "--advisor", "keeper").code == 0
+    here("assertions", "add", "Asks first", "--advisor", "keeper", "--phase", "early")
+    assert [row["phase"] for row in listed(here)] == ["ongoing", "early"]
+    lines = here("assertions").out.splitlines()[1:]
+    assert ["ongoing" in lines[0], "early" in lines[1]] == [True, True]
+    first = listed(here)[0]["id"]
+    assert "judged in the phase ongoing" in here("assertions", "show", first).out
+    assert here("assertions", "edit", first, "--phase", "early").code == 0
+    assert [row["phase"] for row in listed(here)] == ["early", "early"]
+    assert here("assertions", "add", "x y", "--advisor", "keeper", "--phase", "late").code == 2
+
+
+def test_typed_words_of_a_check_become_one(here: Here) -> None:
+    assert here("assertions", "add", "at most 150 words", "--advisor", "keeper").code == 0
+    (row,) = listed(here)
+    assert (row["kind"], row["args"]) == ("words", {"max": 150})

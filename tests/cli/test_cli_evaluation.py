@@ -25,7 +25,7 @@ def test_a_table_and_what_was_spent(here: Here, provider: Provider) -> None:
     suite(here)
     provider.script(judge={**JUDGE, "fails": ["kind"]})
     run = here("eval", "--advisor", "ann")
-    assert run.code == 0, run.err
+    assert run.code == 1, run.err
     lines = run.out.splitlines()
     assert lines[0].split() == ["outcome", "passed", "95", "%", "advisor", "assertion"]
     assert sum(line.startswith("pass") for line in lines) == 2
@@ -33,6 +33,16 @@ def test_a_table_and_what_was_spent(here: Here, provider: Provider) -> None:
     assert "fail: It is kind.: It is so, and the assertion does not hold." in run.out
     assert "2 of 3 assertions passed, 1 failed." in run.out
     assert "6 calls" in run.out
+
+
+def test_a_failing_assertion_exits_one(here: Here, provider: Provider) -> None:
+    suite(here)
+    assert here("eval").code == 0
+    provider.script(judge={**JUDGE, "fails": ["kind"]})
+    run = here("eval")
+    assert run.code == 1
+    assert "67% passed, less than 100%." in run.err
+    assert here("eval", "--fail-under", "0").code == 0
 
 
 @pytest.mark.parametrize(("least", "code"), [("0.5", 0), ("0.66", 0), ("0.7", 1), ("1", 1)])
@@ -52,7 +62,7 @@ def test_what_could_not_be_found_out_is_not_passed_over(here: Here, provider: Pr
     assert "could not be found out" in some.out
     provider.script(judge={"status": 500})
     none = here("eval")
-    assert none.code == 1
+    assert none.code == 3
     assert "Nothing could be found out." in none.err
     provider.clear()
     provider.script(judge=JUDGE)
@@ -80,7 +90,7 @@ def test_files_for_machines(here: Here, provider: Provider, tmp_path: Path) -> N
     provider.script(judge={**JUDGE, "fails": ["kind"]})
     as_json, as_junit = tmp_path / "run.json", tmp_path / "run.xml"
     run = here("eval", "--repeat", "3", "--json", str(as_json), "--junit", str(as_junit))
-    assert run.code == 0, run.err
+    assert run.code == 1, run.err
     data: dict[str, Any] = json.loads(as_json.read_text())
     assert (data["repeat"], data["summary"]["failed"]) == (3, 1)
     assert len(data["verdicts"]) == 6, "each was decided after two"
@@ -134,7 +144,7 @@ def test_checks_in_code_work_with_nothing_but_the_embedded_model(here: Here, cli
         .replace('default = "lab:plain"', 'default = "local:smollm2"')
     )
     run = here("eval", "--advisor", "ann")
-    assert run.code == 0, run.err
+    assert run.code == 3, run.err
     assert "too small" in run.err
     outcomes = [line.split()[0] for line in run.out.splitlines()[1:5]]
     assert sorted(outcomes) == ["error", "error", "error", "pass"]

@@ -258,7 +258,7 @@ def test_usage_calls_an_unknown_price_unknown(cli: Cli, here: Here) -> None:
 
 
 def test_a_receipt_tells_what_was_sent_and_why(cli: Cli, here: Here, provider: Provider) -> None:
-    made = here("ask", "What now?", "-a", "keeper", "--json").json
+    made = here("ask", "What now?", "-a", "keeper", "--phases", "recipe", "--json").json
     answer = made["answers"][0]["answer"]
     told = here("receipt", answer).out
     assert told.startswith(f"Keeper: answer {answer} (completed)\n")
@@ -296,7 +296,7 @@ def _sent(database: Path, answer: str, data: dict[str, object]) -> bytes:
 
 
 def test_a_receipt_of_what_was_left_out(cli: Cli, here: Here, provider: Provider) -> None:
-    cli.config.write_text(cli.config.read_text() + 'context = "3300 chars"\n')
+    cli.config.write_text(cli.config.read_text() + 'context = "3100 chars"\n')
     long = "word " * 60
     for _ in range(3):
         answer = here("ask", long, "-a", "keeper", "-c", "last", "--json")

@@ -46,6 +46,7 @@ def test_an_estimate_begins_nothing(here: Here, provider: Provider) -> None:
     assert "Ann: 1 assertion, 0 guards, 3 iterations" in run.out
     assert "judge lab:judge, rewriter lab:writer" in run.out
     assert "price unknown if it goes all the way" in run.out
+    assert "1 assertion in 1 context can show only a change of more than" in run.out
     assert "The price of a model is not known" in run.err
     assert provider.log() == []
     told = here("optimize", "ann", "--estimate", "--json").json
@@ -126,7 +127,7 @@ def test_ctrl_c_calls_it_off(cli: Cli, provider: Provider, here: Here) -> None:
         (["ann", "--engine", "magic"], "no engine"),
         (["ann", "--budget", "1"], "no budget can be kept"),
         (["ann", "--holdout", "0.5"], "too few"),
-        (["ann", "--target", "phase:ongoing"], "not ongoing"),
+        (["ann", "--target", "phase:early"], "not early"),
         (["ann", "--assertion", "nothing"], "no assertion"),
         (["--decide", "perhaps"], "is no decision"),
         (["--show", "nothing"], "no optimisation"),

@@ -17,7 +17,7 @@ def judged(provider: Provider, cli: Cli, here: Here) -> None:
     suite(here)
     provider.script(judge={**JUDGE, "fails": ["kind"]})
     run = here("eval", "--advisor", "ann")
-    assert run.code == 0, run.err
+    assert run.code == 1, run.err
 
 
 def verdicts(here: Here) -> dict[str, Any]:

@@ -233,7 +233,7 @@ RECALL = [
         talk(ASKED),
         f"{OPENING} supplemental_context",
         memory=Told(FULL, found=Got(None, Degrade("query", "timeout"))),
-        texts={"supplemental_context": "memory could not be reached"},
+        texts={"supplemental_context": "memory cannot be reached"},
         trace={"recall.decision": "unreachable", "degrades": ["query: timeout"]},
     ),
     Situation(

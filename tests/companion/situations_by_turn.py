@@ -109,7 +109,7 @@ START = [
         (Say(), Say(after=HOUR)),
         f"overlay {OPENING}",
         SUNDAY,
-        texts={"overlay": "weekly_compass: A week begins."},
+        texts={"overlay": "weekly_compass: A new week is starting."},
         trace={"overlay": "weekly_compass"},
     ),
     Situation(
@@ -326,7 +326,10 @@ LATER = [
         trace={"overlay": "conflict_regulation", "overlay_reason": "conflict"},
     ),
     Situation(
-        "a story", talk({}, STORY), "overlay", texts={"overlay": "curiosity_spiral: They began"}
+        "a story",
+        talk({}, STORY),
+        "overlay",
+        texts={"overlay": "curiosity_spiral: They have"},
     ),
     Situation(
         "a story has four turns of a session",

@@ -76,7 +76,7 @@ def test_the_guard_comes_with_momentum_alone_and_is_softer_at_night() -> None:
     assert "Did you call?" in named(moving)["posture"]
     assert "next step" in named(moving)["posture"]
     night = named(replace(moving, hour=3))["posture"]
-    for words in ("morning", "Did you call?", "same check question", "one small next step"):
+    for words in ("morning", "Did you call?", "same check-in question", "one small next step"):
         assert words in night
     assert "Did you call?" not in named(replace(moving, reading=reading()))["posture"]
 

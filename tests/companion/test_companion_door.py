@@ -386,7 +386,7 @@ async def test_every_turn_has_a_trace_and_only_its_own_words_are_missing_in_it(
     council = await lounge.house.conversation(persona)
     turn = await lounge.house.say(council, "Is it so?")
     plain = (await lounge.house.get(f"/api/turns/{turn['turn_id']}/trace")).json()
-    stable = ["identity", "shared", "protocol", "rules"]
+    stable = ["identity", "shared", "protocol", "rules", "clock"]
     assert plain["system_blocks"] == [*stable, "user_context", "handover"]
     assert (plain["gate"], plain["posture"]) == ("none", None)
     assert (await lounge.house.get("/api/turns/none/trace")).status == 404

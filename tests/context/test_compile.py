@@ -70,8 +70,10 @@ def evening(turns: int, exchange: bool = False) -> Thread:
             last=words,
             words=words,
             round=1,
+            company=True,
         )
-    return Thread(council["keeper"], current, units, answers=turns, last=words if turns else ())
+    last = words if turns else ()
+    return Thread(council["keeper"], current, units, answers=turns, last=last, company=True)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,19 @@ def test_a_whole_request(name: str, thread: Thread, facts: ModelFacts, recipe: o
         COUNCIL if recipe is COUNCIL else AGENT, thread, limits(), facts, Params(max_tokens=500)
     )
     assert shown(made.request) == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_others_are_named_only_where_others_answer() -> None:
+    others = "Others are answering the same message"
+    alone, together = (
+        compile_request(
+            COUNCIL, replace(evening(1), company=company), limits(), LARGE, Params()
+        ).request.system[0]
+        for company in (False, True)
+    )
+    assert others not in alone.text
+    assert not alone.text.endswith("\n")
+    assert others in together.text
 
 
 def talk(turns: int = 3, advisors: int = 3) -> World:
@@ -204,10 +219,10 @@ def test_visibility(visibility: dict[str, object], seen: set[str]) -> None:
 def test_whole_threads_are_grouped_by_turn_oldest_first() -> None:
     made = request(talk().thread(0), visibility={"default": "thread"})
     block = made.messages[-2].text
-    order = ["3 turns ago:", "answer 1 in 1", "2 turns ago:", "in 2", "Last turn:", "in 3"]
+    order = ["3 turns ago:", "answer 1 in 1", "2 turns ago:", "in 2", "Most recently:", "in 3"]
     at = [block.index(part) for part in order]
     assert at == sorted(at)
-    assert block.count("Last turn:") == 1
+    assert block.count("Most recently:") == 1
 
 
 def test_an_exchange_ends_with_the_others_words_and_what_to_do() -> None:
@@ -246,12 +261,14 @@ def test_an_exchange_keeps_to_visibility() -> None:
 def test_the_plain_assistant_has_an_identity_and_no_protocol() -> None:
     thread = replace(talk().thread(), advisor=plain_assistant())
     made = request(thread)
-    assert made.system == (SystemPart(prompt_set("full").text("assistant")),)
+    zone = prompt_set("full").text("clock").replace("{zone}", "UTC")
+    assert made.system == (SystemPart(f"{prompt_set('full').text('assistant')}\n\n{zone}"),)
     assert made.messages[-2].text.startswith("[For reference")
     first = replace(thread, answers=0)
     assert compile_request(COUNCIL, first, limits(), LARGE, Params()).draft.phase == ""
     own = replace(thread, advisor=replace(plain_assistant(), prompt="Be terse."))
-    assert request(own).system == (SystemPart("Be terse."),)
+    zone = "The time in front of a message is the time in this zone: UTC."
+    assert request(own).system == (SystemPart(f"Be terse.\n\n{zone}"),)
 
 
 def test_the_agents_prompt_alone_is_the_system_text() -> None:
@@ -344,7 +361,7 @@ def test_the_reference_block_is_dropped_whole_before_the_newest_pair() -> None:
     made = compile_request(
         COUNCIL,
         world.thread(memory=(("m", "z" * 90),)),
-        limits(f"{system + 400} chars"),
+        limits(f"{system + 180} chars"),
         LARGE,
         Params(),
     )
@@ -409,8 +426,8 @@ def test_a_huge_answer_is_measured_not_copied() -> None:
     for level in ("last_turn", "thread"):
         recipe = changed(COUNCIL, {"visibility": {"default": level}})
         made = compile_request(recipe, world.thread(), limits(), LARGE, Params())
-        assert made.draft.unsent[0].chars > 3_000_000
-        assert [m.role for m in made.request.messages] == ["user", "assistant", "user"]
+        assert [whole for _, _, whole in made.draft.cuts] == [3_000_000]
+        assert tokens(made.request) < made.draft.allowance.tokens / 2
 
 
 def test_the_note_goes_before_the_message_does() -> None:
@@ -463,6 +480,6 @@ def test_memory_that_fits_is_put_into_what_was_compiled_without_it(
     told = with_memory(without, thread, memory)
     assert told is None or told == whole
     draft = whole.draft
-    left_out = draft.omitted or draft.unsent or draft.memory_sent is not any(sizes)
+    left_out = draft.omitted or draft.unsent or draft.cuts or draft.memory_sent is not any(sizes)
     if cut is None and not left_out:
         assert told is not None, "nothing is left out, so nothing had to be compiled"

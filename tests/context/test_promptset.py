@@ -29,8 +29,9 @@ def test_a_set_is_named_by_its_content_and_read_once() -> None:
     assert len(full.hash) == 32
 
 
-def test_the_compact_set_drops_the_shared_context_and_nothing_else() -> None:
-    assert set(prompt_set("full").texts) - set(prompt_set("compact").texts) == {"shared"}
+def test_the_compact_set_drops_the_shared_context_and_what_small_models_are_not_told() -> None:
+    dropped = {"shared", "company", "synthesis_list", "synthesis_data"}
+    assert set(prompt_set("full").texts) - set(prompt_set("compact").texts) == dropped
     assert prompt_set("compact").text("shared") == ""
 
 
@@ -43,10 +44,13 @@ def test_templates_hold_their_slots(name: Literal["full", "compact"]) -> None:
         "reference": {"words"},
         "reference_thread": {"words"},
         "exchange": {"words"},
+        "exchange_early": {"words"},
         "note": {"count"},
         "summary": {"count", "summary"},
-        "answers": {"question", "words"},
+        "answers": {"earlier", "question", "words"},
+        "synthesis": {"form"} if name == "full" else set(),
         "ago": {"count"},
+        "clock": {"zone"},
         "turn": {"k"},
     }
     for key, text in prompts.texts.items():
@@ -83,9 +87,19 @@ def test_the_ongoing_protocol_is_constant_and_says_nothing_of_earlier() -> None:
 
 def test_the_rules_are_in_both_sets() -> None:
     full = prompt_set("full").text("rules")
-    for word in ("JSON", "label", "perspective", "independently", "ignore", "own voice", "prose"):
+    for word in ("JSON", "label", "perspective", "ignore", "own voice", "prose"):
         assert word in full
+    assert "independently" in prompt_set("full").text("company")
     assert "label" in prompt_set("compact").text("rules")
+
+
+@pytest.mark.parametrize("name", ["full", "compact"])
+@pytest.mark.parametrize("key", ["rules", "assistant", "synthesis"])
+def test_whoever_writes_is_told_to_use_the_persons_language(
+    name: Literal["full", "compact"], key: str
+) -> None:
+    text = prompt_set(name).text(key)
+    assert "language the person writes in" in text or "in the person's language" in text
 
 
 def test_compact_prompts_stay_small_with_every_starter_advisor() -> None:

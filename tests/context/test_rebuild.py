@@ -146,7 +146,7 @@ def test_a_text_that_is_gone_is_redacted_and_told() -> None:
     assert receipt.request.messages[0].text == "[redacted]"
     assert "Advisor 1: [redacted]" in receipt.request.messages[-2].text
     nothing = rebuild(newest, ReceiptSources(whole.receipts))
-    assert all(part.text == "\n\n".join(["[redacted]"] * 4) for part in nothing.request.system)
+    assert all(part.text == "\n\n".join(["[redacted]"] * 5) for part in nothing.request.system)
 
 
 @pytest.mark.parametrize("harm", ["missing", "other", "circle"])
@@ -171,7 +171,7 @@ def test_a_text_that_was_not_sent_may_be_gone() -> None:
     world.turns[0].answers[1].text = "y" * 90_000
     world.say("now")
     made = compile_request(
-        BUILT_IN["council"], world.thread(), limits("5000 chars"), LARGE, Params()
+        BUILT_IN["council"], world.thread(), limits("5000 chars", share=0), LARGE, Params()
     )
     packed = pack(made.draft)
     receipts = {"r": packed.data}

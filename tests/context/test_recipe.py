@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from polyvox.context.recipe import BUILT_IN, Pair, Recipe, Visibility, as_data, changed
+from polyvox.context.recipe import (
+    BUILT_IN,
+    Pair,
+    Recipe,
+    Visibility,
+    as_data,
+    changed,
+    layered,
+    phase_for,
+    shortened,
+    without_base,
+)
 from polyvox.errors import Invalid
 
 COUNCIL = BUILT_IN["council"]
@@ -23,7 +34,7 @@ def test_a_change_is_laid_over_the_rest() -> None:
 
 def test_data_and_back() -> None:
     for recipe in BUILT_IN.values():
-        data = as_data(recipe)
+        data = without_base(as_data(recipe))
         data.pop("name")
         assert changed(recipe, data) == recipe
 
@@ -69,6 +80,44 @@ def test_the_last_pair_that_fits_wins() -> None:
     assert visibility.level(("a", "a-slug"), ("b", "b-slug")) == "thread"
     assert visibility.level(("a", "x"), ("b", "y")) == "none"
     assert visibility.level(("b", "b-slug"), ("a", "a-slug")) == "last_turn"
+
+
+def test_a_copy_has_its_bases_parts_and_traits() -> None:
+    quick = layered("quick", {"phases": []}, {"stamps": "none"})
+    assert (quick.name, quick.base, quick.phases, quick.stamps) == ("quick", "council", (), "none")
+    helper = layered("helper", {"base": "agent"})
+    assert helper.window == BUILT_IN["agent"].window
+    assert helper.traits == BUILT_IN["agent"].traits
+    assert helper.hash != BUILT_IN["agent"].hash
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("mine", {"base": "companion"}, "'companion' cannot be copied"),
+        ("mine", {"base": "soup"}, "'soup' cannot be copied"),
+        ("My own", {}, "cannot be called 'My own'"),
+        ("council", {"base": "agent"}, "no part 'base'"),
+        ("mine", {"windows": {}}, "no part 'windows'"),
+    ],
+)
+def test_a_copy_that_cannot_be(name: str, change: dict[str, Any], told: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        layered(name, change)
+    assert told in caught.value.message
+    assert caught.value.param
+
+
+def test_limited_phases_can_be_shortened_and_skipped() -> None:
+    places = [phase_for(shortened(COUNCIL, 2), answers) for answers in range(3)]
+    assert [(place.name, place.k, place.n) for place in places] == [
+        ("early", 1, 2),
+        ("early", 2, 2),
+        ("ongoing", 3, None),
+    ]
+    assert phase_for(shortened(COUNCIL, 0), 0).name == "ongoing"
+    assert shortened(COUNCIL, None) is COUNCIL
+    assert shortened(COUNCIL, 3) is COUNCIL
 
 
 def test_the_agent_recipe_sends_the_prompt_alone() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.context.world import LARGE, World, limits
 
 from polyvox.context.budget import TooLong
@@ -13,6 +17,7 @@ from polyvox.context.synthesis import (
     AttributedPoint,
     Disagreement,
     Synthesis,
+    SynthesisReader,
     as_markdown,
     attributable,
     compile_synthesis,
@@ -170,3 +175,86 @@ def test_a_label_wins_over_a_slug() -> None:
     council = (Attributable("Builder", "one", "keeper"), Attributable("Keeper", "two", "builder"))
     read = read_synthesis("- x [keeper]", council)
     assert read.points[0].advisors == ("two",)
+
+
+DATA = {
+    "points": [
+        {"text": "A promise was made.", "advisors": ["keeper", "keeper-2"]},
+        {"text": "Time is short.", "advisors": ["builder", "Nobody"]},
+    ],
+    "disagreements": [
+        {
+            "text": "Whether to stay.",
+            "sides": [
+                {"text": "Stay.", "advisors": ["keeper"]},
+                {"text": "Leave.", "advisors": ["builder"]},
+            ],
+            "hinges_on": "What was promised.",
+        }
+    ],
+    "next": [{"text": "Ask him.", "advisors": []}],
+}
+
+
+@given(st.data(), st.sampled_from(["plain", "fenced", "backwards", "prose", "list"]))
+def test_what_is_shown_does_not_depend_on_how_the_reply_is_cut(
+    data: st.DataObject, form: str
+) -> None:
+    text = json.dumps(DATA)
+    if form == "fenced":
+        text = f"```json\n{text}\n```"
+    elif form == "backwards":
+        text = json.dumps(dict(reversed(DATA.items())))
+    elif form == "prose":
+        text = "They agree."
+    elif form == "list":
+        text = WHOLE
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)))))
+    reader = SynthesisReader(COUNCIL)
+    pieces = zip([0, *cuts], [*cuts, len(text)], strict=True)
+    shown = "".join(reader.feed(text[start:end]) for start, end in pieces) + reader.end()
+    assert reader.read() == read_synthesis(text, COUNCIL)
+    if form in ("prose", "list"):
+        assert shown == text
+        return
+    assert shown == as_markdown(reader.read(), COUNCIL)
+    assert reader.read().points == READ.points
+    assert reader.read().disagreements[0].hinges_on == "What was promised."
+    assert reader.read().next == (AttributedPoint("Ask him."),)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "{not data", "{", '{"points": 3}'])
+def test_data_that_says_nothing_is_shown_as_it_came(text: str) -> None:
+    reader = SynthesisReader(COUNCIL)
+    assert reader.feed(text) + reader.end() == text
+
+
+def test_data_that_was_cut_off_keeps_what_came() -> None:
+    text = json.dumps(DATA)
+    reader = SynthesisReader(COUNCIL)
+    shown = reader.feed(text[: text.index('"hinges_on"')])
+    assert shown.startswith("- A promise was made. *(Keeper, Keeper (2))*\n")
+    assert reader.read().disagreements[0].sides[1].advisors == ("id2",)
+
+
+@pytest.mark.parametrize(
+    ("headings", "joined"),
+    [
+        (("## Streitpunkte", "## Nächste Schritte"), "und"),
+        (("**意見の相違**", "**次のステップ**"), "、"),
+        (("Désaccords :", "Prochaines étapes :"), "et"),
+        (("### Разногласия", "### Дальше"), "и"),
+    ],
+)
+def test_headings_and_joins_of_any_language(headings: tuple[str, str], joined: str) -> None:
+    apart, steps = headings
+    text = (
+        f"- A. [Keeper {joined} Builder]\n\n{apart}\n\n- Q?\n  - [Keeper] Yes.\n"
+        f"  - [Builder] No.\n  - H.\n\n{steps}\n\n- Ask. [Builder]\n- Wait.\n"
+    )
+    sides = (AttributedPoint("Yes.", ("id1",)), AttributedPoint("No.", ("id2",)))
+    assert read_synthesis(text, COUNCIL) == Synthesis(
+        points=(AttributedPoint("A.", ("id1", "id2")),),
+        disagreements=(Disagreement("Q?", sides, "H."),),
+        next=(AttributedPoint("Ask.", ("id2",)), AttributedPoint("Wait.")),
+    )

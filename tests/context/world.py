@@ -26,8 +26,9 @@ def advisor(number: int, name: str = "", **more: str) -> Advisor:
     )
 
 
-def limits(context: str = "150000 chars", low_water: float = 0.85) -> Limits:
-    return Limits.model_validate({"context": context, "low_water": low_water})
+def limits(context: str = "150000 chars", low_water: float = 0.85, share: float = 0.35) -> Limits:
+    given = {"context": context, "low_water": low_water, "reference_share": share}
+    return Limits.model_validate(given)
 
 
 def tokens(request: Request) -> int:
@@ -68,7 +69,8 @@ class Happened:
     def others(self, who: Advisor) -> tuple[Other, ...]:
         last = {a.advisor.id: a for a in self.answers if a.advisor is not who and a.speaks}
         return tuple(
-            Other(a.id, a.advisor.id, a.advisor.slug, a.advisor.name, a.text) for a in last.values()
+            Other(a.id, a.advisor.id, a.advisor.slug, a.advisor.name, a.text, self.depth)
+            for a in last.values()
         )
 
 
@@ -126,7 +128,7 @@ class World:
         before = [turn for turn in self.turns[:-1] if not turn.excluded]
         split = max(0, len(before) - read) if read is not None else 0
         seen = [self._said(turn, me) for turn in before]
-        last = next((turn.others(me) for turn in reversed(before)), ())
+        newest = {other.advisor_id: other for turn in before for other in turn.others(me)}
         words = tuple(
             Other(a.id, a.advisor.id, a.advisor.slug, a.advisor.name, a.text)
             for a in now.answers
@@ -145,7 +147,7 @@ class World:
                 for a in turn.answers
                 if a.advisor is me and a.speaks and a.round == 0
             ),
-            last=last,
+            last=tuple(newest.values()),
             words=words,
             round=round,
             cut=cut,

@@ -40,11 +40,15 @@ async def assert_of(room: Room, answer_id: str, *texts: str) -> list[Assertion]:
 
 
 async def assert_for(
-    room: Room, advisor: str, *said: str | Wording, asks: str | None = None
+    room: Room,
+    advisor: str,
+    *said: str | Wording,
+    asks: str | None = None,
+    phase: str | None = None,
 ) -> list[Assertion]:
     """Assertions by hand."""
     worded = [Wording(one) if isinstance(one, str) else one for one in said]
-    return await assertion.by_hand(room.polyvox.resources, ME, advisor, worded, (), asks)
+    return await assertion.by_hand(room.polyvox.resources, ME, advisor, worded, (), asks, phase)
 
 
 async def begin(room: Room, **wish: Any) -> str:

@@ -142,6 +142,61 @@ async def test_the_whole_corpus_gives_no_silent_pass(room: Room) -> None:
         assert found.evaluation.state == "finished"
 
 
+CONTRADICTIONS = [
+    ("pass", "Not a single figure is to be seen anywhere in it."),
+    ("pass", "The advisor dodges the matter and leaves the sum to others."),
+    ("pass", "Der Preis fehlt in der Antwort."),
+    ("fail", "Twelve francs, plain as day, right at the start."),
+    ("fail", "All that was wanted is there."),
+]
+
+
+def careful(verdict: str, reason: str, meaning: str | None) -> Callable[[Any], Script]:
+    """A judge that always says this, and reads its own reasons so; None: it cannot."""
+
+    def judge(data: Any) -> Script:
+        question = json.loads(data["messages"][1]["content"])
+        if "notes" not in question:
+            rows = [row(one["id"], verdict, reason) for one in question["assertions"]]
+            return Script(pieces=(told(*rows),))
+        assert [one["reason"] for one in question["notes"]] == [reason] * len(question["notes"])
+        assert "answer" not in question
+        rows = [{"id": one["id"], "meaning": meaning} for one in question["notes"]]
+        return Script(pieces=(json.dumps({"meanings": rows}) if meaning else "Hard to say.",))
+
+    return judge
+
+
+@pytest.mark.parametrize(("verdict", "reason"), CONTRADICTIONS)
+async def test_a_reason_against_its_verdict_is_an_error_in_any_words(
+    room: Room, verdict: str, reason: str
+) -> None:
+    answer_id, made = await pair(room)
+    meant = "fail" if verdict == "pass" else "pass"
+    room.provider.made("judge", careful(verdict, reason, meant))
+    found = await evaluate(room, answer_id=answer_id)
+    assert outcomes(found) == {one.id: "error" for one in made}
+    assert all("says the opposite of its verdict" in reason for reason in reasons(found))
+
+
+@pytest.mark.parametrize("meaning", ["pass", "unclear"])
+async def test_a_reason_in_other_words_that_supports_its_verdict_counts(
+    room: Room, meaning: str
+) -> None:
+    answer_id, made = await pair(room)
+    room.provider.made("judge", careful("pass", "Twelve francs, plain as day.", meaning))
+    found = await evaluate(room, answer_id=answer_id)
+    assert outcomes(found) == {one.id: "pass" for one in made}
+    assert found.evaluation.calls == 2, "one short question for both"
+
+
+async def test_a_reason_that_nobody_can_read_supports_nothing(room: Room) -> None:
+    answer_id, made = await pair(room)
+    room.provider.made("judge", careful("pass", "Twelve francs, plain as day.", None))
+    found = await evaluate(room, answer_id=answer_id)
+    assert outcomes(found) == {one.id: "error" for one in made}
+
+
 async def test_a_judge_that_goes_on_and_on_is_cut_and_asked_again(room: Room) -> None:
     answer_id, _ = await pair(room)
 

@@ -159,7 +159,7 @@ def reported(*rows: tuple[str, str, Outcome, str]) -> EvaluationOut:
     for number, (advisor, text, outcome, reason) in enumerate(rows):
         name = f"a{number}"
         score = (name, 1, outcome, 1, 2, 0, 1 / 3, 0.0, 1.0, True, 0)
-        results.append(ResultOut(*score, (), text, "judge", advisor, advisor))
+        results.append(ResultOut(*score, (), text, "judge", advisor, advisor, judged=True))
         said = replace(verdict(name, outcome), reason=reason)
         verdicts.append(shape(VerdictOut, said, text=text, sample_text=None))
     return EvaluationOut(

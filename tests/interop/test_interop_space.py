@@ -153,7 +153,7 @@ async def test_its_context_can_be_replayed_with_another_prompt(room: Room) -> No
     assert kept.advisor_id == mapper.id
     assert [(one.role, one.text) for one in kept.messages] == [
         ("user", "Hello."),
-        ("assistant", "[ADVISOR: Map Maker]\nHello yourself."),
+        ("assistant", "Hello yourself."),
         ("user", "Why do I never finish?"),
     ]
     asked = kept.request().system[0].text

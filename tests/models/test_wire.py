@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyvox.models.base import ChatMessage, Request, SystemPart
-from polyvox.models.wire import CACHE_CHARS, DIALECTS, encode, estimated_tokens
+from polyvox.models.wire import ALTERNATING, CACHE_CHARS, DIALECTS, encode, estimated_tokens
 from polyvox.values import Params
 
 SMALL = Request(
@@ -55,7 +55,7 @@ def body(dialect: str, request: Request, model: str = "m") -> dict[str, Any]:
 
 
 def test_there_is_a_golden_for_every_dialect() -> None:
-    assert set(GOLDEN) == set(DIALECTS)
+    assert set(GOLDEN) == {name for name in DIALECTS if not name.endswith(ALTERNATING)}
 
 
 @pytest.mark.parametrize("dialect", GOLDEN)

@@ -129,12 +129,21 @@ def _told(body: Any) -> str:
 def _judges(body: Any) -> Script:
     """The reasons are written; what holds is decided by the words of the assertion."""
     question = json.loads(body["messages"][-1]["content"])
+    if "notes" in question:
+        return _meant(question["notes"])
     asked = question["assertions"]
     if "answer" not in question:
         return _linted(asked)
     known = {one["text"]: one for one in GIVEN["verdicts"]}
     said = [{"id": one["id"], **_said(known.get(one["text"]))} for one in asked]
     return Script(text=json.dumps({"verdicts": said}))
+
+
+def _meant(notes: list[Any]) -> Script:
+    """What reasons mean: what was said with them."""
+    known = {one["reason"]: one["verdict"] for one in GIVEN["verdicts"]}
+    rows = [{"id": row["id"], "meaning": known.get(row["reason"], "pass")} for row in notes]
+    return Script(text=json.dumps({"meanings": rows}))
 
 
 def _linted(asked: list[Any]) -> Script:

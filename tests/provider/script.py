@@ -29,6 +29,7 @@ Fault = Literal[
     "length",  # every token, but ended by max_tokens (not an error)
     "hangup",  # every token and the finish mark, then the socket is closed (not an error)
     "no_done",  # OpenAI: a finish reason but no [DONE] (not an error)
+    "alternate",  # refuses messages that do not alternate, as many chat templates do
     "no_finish",  # OpenAI: [DONE] but no finish reason (not an error)
 ]
 

@@ -49,7 +49,7 @@ from typing import Any, Self, cast
 import msgspec
 from tests.provider import meaning
 from tests.provider.script import Script, fill, from_data, from_name
-from tests.provider.wire import GARBAGE, PAGE, Anthropic, OpenAI, Wire, last_user
+from tests.provider.wire import GARBAGE, PAGE, Anthropic, OpenAI, Wire, complaint, last_user
 
 SSE = "text/event-stream; charset=utf-8"
 JSON = "application/json"
@@ -351,6 +351,8 @@ class _Link(asyncio.Protocol):
         script = server.choose(request.model, data)
         if server.key and key != server.key:
             script = Script(status=401, error=f"Incorrect API key provided: {key}.")
+        if script.fault == "alternate" and (words := complaint(data)):
+            script = Script(status=400, error=words)
         values = {"n": str(request.number), "model": request.model, "key": key[:8]}
         parts = script.parts({**values, "last": last_user(data)})
         wire = wire_type(script, data, request.number, parts)

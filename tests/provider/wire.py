@@ -248,3 +248,17 @@ class Anthropic:
 
 
 Wire = OpenAI | Anthropic
+
+
+def complaint(data: Any) -> str:
+    """The words of a chat template about messages that do not alternate; empty: they do."""
+    roles = [message["role"] for message in data.get("messages", ())]
+    if "system" in roles[1:]:
+        return "System message must be at the beginning."
+    spoken = [role for role in roles if role != "system"]
+    if spoken != (["user", "assistant"] * len(spoken))[: len(spoken)]:
+        return (
+            "After the optional system message, conversation roles must alternate"
+            " user/assistant/user/assistant/..."
+        )
+    return ""

@@ -10,6 +10,7 @@ from tests.store.begin import begin_turn
 
 from polyvox.events import TextDelta
 from polyvox.memory.tell import Told, TurnView
+from polyvox.recipes import recipe_for
 from polyvox.session import council
 from polyvox.session.answer import jobs_for, seal
 from polyvox.session.council import seat
@@ -48,8 +49,8 @@ def _turn(
     now = resources.clock()
     talk = conversations.get(tx, conversation)
     known = council.everyone(tx)
-    asked: Sequence[Advisor] = council.council_of(talk, known, None)
-    recipe = council.find_recipe(tx, resources.settings, talk.recipe)
+    recipe = recipe_for(tx, resources.settings, talk)
+    asked: Sequence[Advisor] = council.council_of(talk, known, None, recipe)
     begun = begin_turn(
         tx,
         conversation,

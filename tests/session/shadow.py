@@ -20,7 +20,7 @@ from polyvox.values import ASSISTANT_ID, Answer, Turn
 
 CANARY = re.compile(r"\b(?:text|thought|error|synthesis|message|name|role)0x\d+\b")
 EARLY = "Ask ONE short question"
-ONGOING = "You know enough of this situation"
+ONGOING = "Answer fully and from your own point of view"
 
 Message = tuple[str, str]
 
@@ -166,9 +166,11 @@ def check_block(text: str, words: Sequence[Answer]) -> None:
     inside = text[: text.rindex("]")]
     at = 0
     for answer in words:
-        found = inside.find(f"\n{answer.advisor_name}: {answer.text}", at)
-        assert found > 0, f"{answer.advisor_name}: {answer.text!r} is missing in {text!r}"
-        at = found + 1
+        # One whose name another has, too, is numbered.
+        spoken = rf"\n{re.escape(answer.advisor_name)}(?: \(\d+\))?: {re.escape(answer.text)}"
+        found = re.compile(spoken).search(inside, at)
+        assert found, f"{answer.advisor_name}: {answer.text!r} is missing in {text!r}"
+        at = found.start() + 1
     told = [one for one in CANARY.findall(inside) if one.startswith("text")]
     assert told == [one for answer in words for one in CANARY.findall(answer.text)], text
 

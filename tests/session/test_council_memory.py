@@ -93,7 +93,14 @@ async def test_it_is_told_what_is_known_behind_its_own_texts(
         assert [one.sources for one in spans] == [(name,) for name in found]
         assert [one.text for one in spans] == list(found.values())
         decided = await trace(room, answer.id)
-        assert decided["system_blocks"] == ["identity", "shared", "protocol", "rules", *found]
+        assert decided["system_blocks"] == [
+            "identity",
+            "shared",
+            "protocol",
+            "rules",
+            "clock",
+            *found,
+        ]
         assert decided["handover_reason"] == "session start"
         assert decided["recall"]["decision"] == "found"
         assert decided["startbrief_runtime"]["startbrief_fetch"] == "fetched"

@@ -110,8 +110,7 @@ class Remembering(Story):
 
     async def _home(self) -> None:
         self.clock.on(minutes=30)
-        idle = self.room.polyvox.settings.sessions.idle_minutes
-        await sweep(self.room.polyvox.database, self.clock, idle)
+        await sweep(self.room.polyvox.database, self.clock, self.room.polyvox.settings)
         await self.room.polyvox.worker.run_due()
 
     async def verify(self) -> None:

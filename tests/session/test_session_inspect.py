@@ -6,14 +6,10 @@ import pytest
 from tests.session.past import live
 from tests.session.room import ME, Room
 
+from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import ConfigError, Invalid, NotFound
-from polyvox.session.council import (
-    check_recipes,
-    council_of,
-    find_recipe,
-    plain_assistant,
-    with_model,
-)
+from polyvox.recipes import check_recipes, endless_recipes, find_recipe
+from polyvox.session.council import council_of, plain_assistant, with_model
 from polyvox.settings import Settings
 from polyvox.store import conversations, recipes
 from polyvox.store.database import Database, Tx
@@ -98,7 +94,8 @@ def test_a_council_is_found(
 ) -> None:
     from dataclasses import replace
 
-    found = council_of(replace(TALK, advisors=advisors), [ANN, BOB], asked)
+    talk = replace(TALK, advisors=advisors)
+    found = council_of(talk, [ANN, BOB], asked, BUILT_IN["council"])
     assert [one.id for one in found] == expected
 
 
@@ -120,6 +117,9 @@ async def test_a_recipe_is_built_in_then_configured_then_the_users(database: Dat
         with pytest.raises(Invalid, match="no recipe 'soup'") as caught:
             find_recipe(tx.of(ME), settings, "soup")
         assert "agent" in caught.value.hint
+        recipes.put(tx.of(ME), "helper", {"base": "agent"}, 0)
+        ours = Settings(recipes={"clerk": {"base": "agent"}, "quick": {"phases": []}})
+        assert endless_recipes(tx, ours) == {"agent", "helper", "clerk"}
 
     await database.write(work, ME)
 

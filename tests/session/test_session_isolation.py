@@ -257,7 +257,12 @@ class Story:
 
     def _synthesis(self, sent: Sent, turn: Turn, answers: list[Answer]) -> None:
         spoken = [one for one in answers if one.turn_id == turn.id and counts(one)]
-        (message,) = sent.messages
+        *earlier, message = sent.messages
+        assert all(role == "user" for role, _ in earlier)
+        answered = ("text", "thought", "error")
+        assert not [
+            c for _, text in earlier for c in CANARY.findall(text) if c.startswith(answered)
+        ]
         told = [one for one in CANARY.findall(message[1]) if one.startswith("text")]
         assert Counter(told) == Counter(c for one in spoken for c in CANARY.findall(one.text))
         assert turn.content in message[1]

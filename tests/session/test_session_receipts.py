@@ -170,6 +170,7 @@ async def test_it_says_of_every_span_what_it_is_and_why(room: Room) -> None:
         ("shared", "system", True),
         ("protocol", "system", True),
         ("rules", "system", True),
+        ("clock", "system", True),
         ("user", "user", True),
         ("own", "assistant", True),
         ("reference", "user", True),

@@ -72,8 +72,8 @@ async def test_a_synthesis_is_stored_attributed_and_streamed(
         assert seen.verified
         assert seen.body == room.provider.requests("synthesis")[0].body
         body = room.provider.requests("synthesis")[0].body.decode()
-        assert "Ann: Ann's word." in body
-        assert "Bob: Bob's word." in body
+        assert "Ann (ann): Ann's word." in body
+        assert "Bob (bob): Bob's word." in body
         assert "Is it so?" in body
 
 

@@ -76,7 +76,7 @@ async def test_the_receipt_tells_what_was_left_out_and_why(tmp_path: Path) -> No
         assert (await room.receipt(answer.id)).verified
 
 
-async def test_a_reference_block_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+async def test_a_long_reference_block_is_shortened_and_says_so(tmp_path: Path) -> None:
     async with open_room(tmp_path, limits={"context": "9000 chars"}) as room:
         ann = await room.advisor("Ann", Script(text="short"))
         bob = await room.advisor("Bob", Script(text="long " * 400))
@@ -88,11 +88,11 @@ async def test_a_reference_block_is_kept_whole_or_not_at_all(tmp_path: Path) -> 
         await room.say(talk, "Three")
         _, (answer, _) = await room.say(talk, "Four")
         last = bodies(room, "m1")[-1]
-        assert "longer" not in "".join(text for _, text in last.messages)
+        assert "[…]" in last.messages[-2][1]
         seen = (await room.receipt(answer.id)).receipt
-        (out,) = [s for s in seen.spans() if s.kind == "reference"]
-        assert not out.included
-        assert "did not fit" in out.reason
+        (block,) = [span for span in seen.spans() if span.kind == "reference"]
+        assert block.included
+        assert "shortened" in block.reason
 
 
 # -- the learned ratio ---------------------------------------------------------------------------

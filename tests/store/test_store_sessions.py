@@ -7,6 +7,7 @@ from tests.store.rows import insert, insert_turn
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.session.lifecycle import end_session, sweep
+from polyvox.settings import Settings
 from polyvox.store import jobs, sessions
 from polyvox.store.database import Database, Tx
 from polyvox.store.sessions import Session, placed
@@ -15,6 +16,7 @@ from polyvox.values import Scope
 ME, YOU = Scope("anna"), Scope("bert")
 MINUTE = 60_000_000
 IDLE = 5.0
+SETTINGS = Settings.model_validate({"sessions": {"idle_minutes": IDLE}})
 
 
 async def say(database: Database, conversation: str, now: int, scope: Scope = ME) -> str:
@@ -61,9 +63,9 @@ async def test_the_sweep_closes_what_nobody_came_back_to(database: Database) -> 
     await conversation(database, "agent", "agent")
     left, theirs = await say(database, "c", 0), await say(database, "theirs", 0, YOU)
     kept = await say(database, "agent", 0)
-    assert await sweep(database, lambda: 5 * MINUTE, IDLE) == 0
-    assert await sweep(database, lambda: 5 * MINUTE + 1, IDLE) == 2
-    assert await sweep(database, lambda: 9 * MINUTE, IDLE) == 0
+    assert await sweep(database, lambda: 5 * MINUTE, SETTINGS) == 0
+    assert await sweep(database, lambda: 5 * MINUTE + 1, SETTINGS) == 2
+    assert await sweep(database, lambda: 9 * MINUTE, SETTINGS) == 0
     assert await wanted(database) == [left]
     assert await wanted(database, YOU) == [theirs]
     agent = await database.read(lambda tx: sessions.get(tx, kept), ME)
@@ -77,7 +79,7 @@ async def test_what_is_never_swept_keeps_nothing_else_from_it(database: Database
         await say(database, f"agent{number}", number)
     await conversation(database, "c", "council")
     left = await say(database, "c", 1_000)
-    assert await sweep(database, lambda: 9 * MINUTE, IDLE) == 1
+    assert await sweep(database, lambda: 9 * MINUTE, SETTINGS) == 1
     assert await wanted(database) == [left]
 
 
@@ -87,7 +89,7 @@ async def test_a_session_that_went_on_meanwhile_is_not_swept(database: Database)
     found = await database.read(lambda tx: sessions.idle(tx, MINUTE), ME)
     assert [one.id for _, one in found] == [session]
     await say(database, "c", 4 * MINUTE)
-    assert await sweep(database, lambda: 6 * MINUTE, IDLE) == 0
+    assert await sweep(database, lambda: 6 * MINUTE, SETTINGS) == 0
 
 
 async def test_sessions_are_listed_with_their_messages(database: Database) -> None:

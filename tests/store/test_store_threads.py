@@ -19,18 +19,19 @@ from polyvox.store.threads import (
     count_answered_messages,
     count_answers,
     last_answered_message,
+    last_words,
     path,
     quotable_answers,
     read_threads,
     went_unanswered,
 )
 from polyvox.store.turns import NewTurn
-from polyvox.thread import Other, Own, Thread, ThreadTurn
+from polyvox.thread import Other, Own, Peer, Thread, ThreadTurn
 from polyvox.values import Advisor, Answer, AnswerKind, AnswerState, Scope, Turn
 
 ME = Scope("me")
 WHO = tuple(Advisor(f"adv{n}", f"slug{n}", f"Name {n}", "") for n in range(3))
-SLUGS = {who.id: who.slug for who in WHO}
+PEERS = {who.id: Peer(who.slug, who.name, who.name) for who in WHO}
 
 
 @dataclass
@@ -75,7 +76,7 @@ class Tree:
         for a in self.spoken(turn):
             if a.advisor_id != who.id:
                 last[a.advisor_id] = Other(
-                    a.id, a.advisor_id, SLUGS[a.advisor_id], a.advisor_name, a.text
+                    a.id, a.advisor_id, PEERS[a.advisor_id].slug, a.advisor_name, a.text, turn.depth
                 )
         return tuple(last.values())
 
@@ -96,8 +97,13 @@ class Tree:
             current=current,
             past=tuple(self.said(one, who, whole=reach.whole_threads) for one in past),
             answers=count if reach.count_upto is None else min(count, reach.count_upto),
-            last=self.others(before[-1], who) if before else (),
         )
+
+    def last(self, turn: Turn) -> dict[str, Other]:
+        """Everybody's last words, read the simple way."""
+        before = [one for one in self.before(turn) if not one.excluded]
+        nobody = Advisor("", "", "", "")
+        return {other.advisor_id: other for one in before for other in self.others(one, nobody)}
 
 
 Step = tuple[int, bool, str, list[tuple[str, str, bool]]]
@@ -197,8 +203,11 @@ async def test_threads_equal_a_simple_reading(database: Database, steps: list[St
         needs = [Need(who, 10**6) for who in WHO]
         for turn in tree.turns[-4:]:
             for reach in REACHES:
-                for who, got in zip(WHO, read_threads(tx, turn, reach, needs, SLUGS), strict=True):
+                for who, got in zip(WHO, read_threads(tx, turn, reach, needs, PEERS), strict=True):
                     assert got == tree.thread(turn, who, reach)
+            last = last_words(tx, turn, 0, PEERS)
+            assert {other.advisor_id: other for other in last} == tree.last(turn)
+            assert last_words(tx, turn, 3, PEERS) == tuple(o for o in last if o.depth >= 3)
             for who in WHO:
                 want = tree.thread(turn, who, Reach(count_upto=None)).answers
                 assert count_answers(tx, turn, who.id) == want
@@ -243,7 +252,7 @@ async def test_a_long_thread_is_read_only_as_far_as_can_fit(database: Database) 
     turn = tree.turns[-1]
 
     def read(tx: Tx, need: Need, reach: Reach = REACHES[0]) -> Thread:
-        return read_threads(tx, turn, reach, [need], SLUGS)[0]
+        return read_threads(tx, turn, reach, [need], PEERS)[0]
 
     def look(tx: Tx) -> None:
         whole = read(tx, Need(WHO[0], 10**6))
@@ -252,7 +261,7 @@ async def test_a_long_thread_is_read_only_as_far_as_can_fit(database: Database) 
         assert (len(little.past), little.unread) == (STRIDE, STRIDE * 3 - 1)
         assert little.past == whole.past[-STRIDE:]
         one, two = read_threads(
-            tx, turn, REACHES[0], [Need(WHO[0], 100), Need(WHO[1], 10**6)], SLUGS
+            tx, turn, REACHES[0], [Need(WHO[0], 100), Need(WHO[1], 10**6)], PEERS
         )
         assert len(one.past) == len(two.past) == STRIDE * 4 - 1, "one walk for all"
 
@@ -269,7 +278,7 @@ async def test_a_bookends_window_gets_the_first_turns_and_exact_counts(database:
     reach = Reach(first_turns=3)
 
     def look(tx: Tx) -> Thread:
-        return read_threads(tx, turn, reach, [Need(WHO[0], 100)], SLUGS)[0]
+        return read_threads(tx, turn, reach, [Need(WHO[0], 100)], PEERS)[0]
 
     got = await database.read(look, ME)
     whole = tree.thread(turn, WHO[0], reach)
@@ -280,7 +289,7 @@ async def test_a_bookends_window_gets_the_first_turns_and_exact_counts(database:
 
     branched = await database.write(lambda tx: _branched(tx, tree), ME)
     got = await database.read(
-        lambda tx: read_threads(tx, branched, reach, [Need(WHO[0], 100)], SLUGS)[0], ME
+        lambda tx: read_threads(tx, branched, reach, [Need(WHO[0], 100)], PEERS)[0], ME
     )
     whole = tree.thread(branched, WHO[0], reach)
     unread = whole.past[: -len(got.past)]
@@ -304,8 +313,8 @@ async def test_the_last_words_are_of_the_last_turn_that_is_complete(database: Da
     one, two, three, now = tree.turns
 
     def last(tx: Tx) -> list[str]:
-        (thread,) = read_threads(tx, now, REACHES[0], [Need(WHO[0], 10**6)], SLUGS)
-        return sorted({a.turn_id for a in tree.answers for o in thread.last if a.id == o.answer_id})
+        last = {other.answer_id for other in last_words(tx, now, 0, PEERS)}
+        return sorted({answer.turn_id for answer in tree.answers if answer.id in last})
 
     async def reopen(turn: Turn, kind: AnswerKind) -> None:
         def add(tx: Tx) -> None:
@@ -329,9 +338,10 @@ async def test_what_is_further_back_than_a_stride_is_found(database: Database) -
     now, who = tree.turns[-1], WHO[0]
 
     def look(tx: Tx) -> None:
-        (thread,) = read_threads(tx, now, REACHES[0], [Need(who, 10**6)], SLUGS)
+        (thread,) = read_threads(tx, now, REACHES[0], [Need(who, 10**6)], PEERS)
         assert thread == tree.thread(now, who, REACHES[0])
-        assert [len(thread.past), len(thread.last), thread.answers] == [2, 2, 2]
+        assert [len(thread.past), thread.answers] == [2, 2]
+        assert len(last_words(tx, now, 0, PEERS)) == 3
 
     await database.read(look, ME)
 

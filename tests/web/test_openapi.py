@@ -155,7 +155,8 @@ POST /api/assertions | GET PATCH DELETE /api/assertions/{assertion}
 GET /api/assertions/{assertion}/history | GET /api/assertions/kinds | POST /api/assertions/bulk
 POST /api/assertions/lint | POST /api/assertions/import
 GET /api/advisors/{advisor}/assertions | GET /api/advisors/{advisor}/assertions/export
-POST /api/advisors/{advisor}/assertions/import | GET /api/answers/{answer}/assertions
+POST /api/advisors/{advisor}/assertions/import
+POST /api/advisors/{advisor}/assertions/contexts | GET /api/answers/{answer}/assertions
 POST /api/answers/{answer}/assertions/suggest | GET /api/conversations/{conversation}/asserted
 GET /api/conversations/{conversation}/events | GET /api/conversations/{conversation}/export
 POST /api/conversations/import
@@ -177,7 +178,7 @@ GET POST /api/optimizations | POST /api/optimizations/estimate
 GET /api/optimizations/{optimization} | POST /api/optimizations/{optimization}/cancel
 POST /api/optimizations/{optimization}/resume | POST /api/optimizations/{optimization}/accept
 POST /api/optimizations/{optimization}/reject | POST /api/optimizations/{optimization}/rollback
-GET /api/recipes | GET PATCH DELETE /api/recipes/{name}
+GET POST /api/recipes | GET PATCH DELETE /api/recipes/{name}
 GET PATCH /api/settings | GET /api/settings/page | GET /api/models | POST /api/models/check
 GET /api/keys | PUT DELETE /api/keys/{provider}
 GET /api/providers | PUT DELETE /api/providers/{provider}

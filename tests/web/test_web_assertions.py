@@ -340,3 +340,47 @@ async def test_instruct_adds_to_the_prompt_as_a_version(house: House) -> None:
     assert (await house.post(path, {"instruction": " "})).status == 422
     back = await house.post(f"/api/advisors/{advisor['id']}/rollback", {"version": 1})
     assert back.json()["prompt"] is None
+
+
+async def test_typed_words_of_a_check_are_checked_in_code(house: House) -> None:
+    advisor = await house.advisor()
+    texts = [
+        "at most 150 words",
+        "- At least 1200 words.",
+        "2 to 4 sentences",
+        "no questions",
+        'contains "the sea"',
+        "ends with a question",
+        "Is in German",
+        "is valid JSON",
+        "At most 150 words of advice",
+        "At most many words",
+    ]
+    body = {"advisor_id": advisor["id"], "text": "\n".join(texts)}
+    made = (await house.make(PATH, body))["assertions"]
+    contains = {"text": "the sea", "ignore_case": True, "whole_words": False}
+    assert [(row["kind"], row["args"]) for row in made] == [
+        ("words", {"max": 150}),
+        ("words", {"min": 1200}),
+        ("sentences", {"min": 2, "max": 4}),
+        ("questions", {"max": 0}),
+        ("contains", contains),
+        ("ends_with_question", {}),
+        ("language", {"language": "de"}),
+        ("json", {}),
+        ("judge", {}),
+        ("judge", {}),
+    ]
+    assert (made[0]["text"], made[1]["text"]) == ("At most 150 words", "At least 1,200 words")
+    judged = await house.make(PATH, {**body, "text": "At most 9 words", "kind": "judge"})
+    assert judged["kind"] == "judge"
+    path = f"{PATH}/{made[8]['id']}"
+    changed = (await house.patch(path, {"text": "at most 90 words"})).json()
+    assert (changed["kind"], changed["args"]) == ("words", {"max": 90})
+    told = (await house.post(f"{PATH}/lint", {"text": "at most 150 words"})).json()
+    assert told["items"][0]["check"]["args"] == {"max": 150}
+    proposed = {"assertions": [{"text": "At most 40 words"}]}
+    _, answer = await answered(house, "Keep it.")
+    model = house.model(Script(pieces=(json.dumps(proposed),)))
+    suggested = await house.post(f"/api/answers/{answer}/assertions/suggest", {"model": model})
+    assert suggested.json()["suggestions"][0]["args"] == {"max": 40}

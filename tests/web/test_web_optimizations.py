@@ -171,3 +171,64 @@ async def test_what_cannot_be_is_told_in_the_one_shape(home: House) -> None:
         path = f"/api/optimizations/nothing{verb}"
         answer = await (home.post(path) if verb else home.get(path))
         assert answer.status == 404
+
+
+async def test_the_rewriter_sees_the_protocol_and_rules_around_the_prompt(home: House) -> None:
+    advisor, assertion = await advised(home)
+    replayed = home.provider.requests("ann")[-1].json()["messages"][0]["content"]
+    body = {"advisor_id": advisor["slug"], "assertion_ids": [assertion], "iterations": 1}
+    await ended(home, (await home.post("/api/optimizations", body)).json())
+    asked = last_of(home.provider.requests("writer")[-1].json())
+    assert len(asked["around"]) >= 2
+    assert all(text in replayed and PROMPT not in text for text in asked["around"])
+    assert any("turn 1 of 3" in text for text in asked["around"])
+    home.provider.log.clear()
+    home.provider.made("writer", lambda body: Script(text="{}") if body else Script())
+    begun = await home.post("/api/optimizations", {**body, "target": "phase:early"})
+    await ended(home, begun.json())
+    asked = last_of(home.provider.requests("writer")[0].json())
+    assert any(PROMPT in text for text in asked["around"])
+    assert asked["instructions"] not in asked["around"]
+
+
+async def test_before_it_starts_it_tells_what_can_be_seen_and_takes_more_contexts(
+    home: House,
+) -> None:
+    advisor, assertion = await advised(home)
+    texts = ["It speaks of the sea.", "It speaks of fire."]
+    answer = (await home.get(f"/api/assertions/{assertion}")).json()["source"]["answer_id"]
+    await home.make("/api/assertions", {"answer_id": answer, "texts": texts})
+    body = {"advisor_id": advisor["slug"]}
+    path = f"/api/advisors/{advisor['slug']}/assertions/contexts"
+
+    async def seen() -> Any:
+        return (await home.post("/api/optimizations/estimate", body)).json()["visible"]
+
+    first = await seen()
+    assert (first["assertions"], first["contexts"]) == (3, 1)
+    assert first["message"] == (
+        f"3 assertions in 1 context can show only a change of more than {first['hidden']} points;"
+        f" add {first['add']} contexts to see {first['then']}."
+    )
+    assert 0 < first["then"] <= 30 < first["hidden"]
+    nothing = await home.post(path, {"count": 1})
+    assert (nothing.status, "other conversation" in nothing.error["message"]) == (422, True)
+    for number in range(first["add"] + 1):
+        talk = await home.conversation(advisor)
+        await home.say(talk, f"And what about number {number}?")
+    assert (await home.post(path, {"count": first["add"]})).json() == {"added": first["add"]}
+    enough = await seen()
+    assert (enough["add"], enough["contexts"], enough["then"]) == (
+        0,
+        first["add"] + 1,
+        first["then"],
+    )
+    assert enough["message"].endswith(f"can show a change of {first['then']} points or more.")
+    home.provider.log.clear()
+    run = (await home.post("/api/evaluations", {"assertion_ids": [assertion]})).json()
+    await home.polyvox.worker.run_due(["evaluation"])
+    assert len(home.provider.requests("ann")) == enough["contexts"]
+    (result,) = (await home.get(f"/api/evaluations/{run['id']}")).json()["results"]
+    assert len(result["subjects"]) == enough["contexts"]
+    assert (await home.delete(f"/api/assertions/{assertion}")).status == 204
+    assert (await seen())["contexts"] == enough["contexts"]

@@ -8,9 +8,9 @@ import typer
 
 from polyvox.app import Polyvox
 from polyvox.cli.answers import print_closing, view_for
-from polyvox.cli.command import Council, Earlier, Recipe
+from polyvox.cli.command import Council, Earlier, Phases, Recipe
 from polyvox.cli.failure import FAILED, report, tell
-from polyvox.cli.lookup import SCOPE, People, choose_conversation
+from polyvox.cli.lookup import SCOPE, People, choose_conversation, read_phases
 from polyvox.cli.output import say_json
 from polyvox.cli.prompt import read_message
 from polyvox.cli.run import run
@@ -36,6 +36,7 @@ def ask(
     conversation: Earlier = None,
     recipe: Recipe = None,
     council: Council = None,
+    phases: Phases = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     synthesize: Annotated[
         bool, typer.Option("--synthesize", help="Then bring the answers together.")
@@ -47,6 +48,7 @@ def ask(
 ) -> None:
     """Ask the council one question.
 
+    A new conversation begins with answers; --phases N lets each advisor first ask you something.
     Ctrl-C stops the answers and keeps what they have. Ends with 0 if an answer was completed.
     """
 
@@ -66,6 +68,10 @@ def ask(
             only=advisor,
             model=model,
         )
+        if phases is not None:
+            await talk.set_phases(read_phases(phases))
+        elif chosen is None:
+            talk.phases = await _phases_of(app, council)
         if not json:
             await talk.note_tiny_model()
         outcomes = [await talk.send(content)]
@@ -79,6 +85,12 @@ def ask(
         return await _finish(talk, outcomes, json=json)
 
     run(work, {"models.default": model} if model else None)
+
+
+async def _phases_of(app: Polyvox, council: str | None) -> int:
+    """Who asks once wants an answer: advisors only ask first where their council says so."""
+    own = (await app.councils.get(SCOPE, council)).phases if council is not None else None
+    return own or 0
 
 
 async def _finish(talk: Talk, outcomes: list[Outcome], *, json: bool) -> int:

@@ -18,7 +18,7 @@ from polyvox.cli.prompt import interruptible, sure
 from polyvox.cli.words import count, one_line, when
 from polyvox.errors import Invalid
 from polyvox.evaluation import assertion as assertion_room
-from polyvox.evaluation.assertion import AssertionOut, lines
+from polyvox.evaluation.assertion import AssertionOut, lines, typed
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import LintedWording
 from polyvox.evaluation.lint import lint as lint_wordings
@@ -53,6 +53,10 @@ Most = Annotated[int | None, typer.Option("--max", metavar="N", help="At most so
 Argument = Annotated[
     list[str] | None,
     typer.Option("--arg", metavar="NAME=VALUE", help="What a check needs: text=…, pattern=…"),
+]
+PhaseOption = Annotated[
+    str | None,
+    typer.Option("--phase", metavar="NAME", help="The phase whose answers are meant: early, …"),
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be repeated.")]
 Active = Annotated[
@@ -89,7 +93,7 @@ async def list_assertions(
             assertion.id,
             one_line(assertion.advisor_name, 24),
             assertion.kind,
-            "" if assertion.active else "inactive",
+            ", ".join(filter(None, (assertion.phase, "" if assertion.active else "inactive"))),
             one_line(assertion.text, 60),
             _source(assertion),
         ),
@@ -109,6 +113,8 @@ async def show(app: Polyvox, assertion: Id, json: Json = False) -> None:
     shown, zone = history.assertion, app.settings.timezone
     say(shown.text)
     say(f"  {shown.kind} · {shown.advisor_name} · {'active' if shown.active else 'inactive'}")
+    if shown.phase is not None:
+        say(f"  judged in the phase {shown.phase}")
     if shown.args:
         say("  " + ", ".join(f"{key}: {value}" for key, value in shown.args.items()))
     if shown.tags:
@@ -144,6 +150,7 @@ async def add(
     max_: Most = None,
     arg: Argument = None,
     tag: Tags = None,
+    phase: PhaseOption = None,
     json: Json = False,
 ) -> None:
     """New assertions: drawn from an answer, or by hand for an advisor."""
@@ -153,10 +160,12 @@ async def add(
     if answer is not None:
         if ask is not None:
             raise Invalid("What is drawn from an answer has its question.", "Leave --ask out.")
-        made = await assertion_room.from_answer(app.resources, SCOPE, answer, wordings, tag or ())
+        made = await assertion_room.from_answer(
+            app.resources, SCOPE, answer, wordings, tag or (), phase
+        )
     else:
         made = await assertion_room.by_hand(
-            app.resources, SCOPE, advisor or "", wordings, tag or (), ask
+            app.resources, SCOPE, advisor or "", wordings, tag or (), ask, phase
         )
     if json:
         say_json([AssertionOut.of(assertion) for assertion in made])
@@ -180,6 +189,10 @@ async def edit(
     ask: Annotated[
         str | None, typer.Option(metavar="TEXT", help="By hand: what to ask; '' for nothing.")
     ] = None,
+    phase: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The phase that is meant; '' for each context's own."),
+    ] = None,
 ) -> None:
     """Change an assertion. Saying something else makes a new version."""
     given = _arguments(arg, min_, max_)
@@ -196,6 +209,8 @@ async def edit(
         details["active"] = active
     if ask is not None:
         details["user_input"] = ask or None
+    if phase is not None:
+        details["phase"] = phase or None
     if not details:
         raise Invalid("Nothing to change.", "`polyvox assertions edit --help` lists what can be.")
     made = await assertion_room.change(app.resources, SCOPE, assertion, details)
@@ -216,20 +231,27 @@ async def remove(
 
 
 @command(group, "lint")
-async def lint(app: Polyvox, text: Texts = None, advisor: Owner = None, json: Json = False) -> None:
+async def lint(
+    app: Polyvox,
+    text: Texts = None,
+    advisor: Owner = None,
+    phase: PhaseOption = None,
+    json: Json = False,
+) -> None:
     """Warnings about assertions: given ones, or (with --advisor alone) all that are stored."""
 
-    def read(tx: Tx) -> list[Wording]:
+    def read(tx: Tx) -> tuple[list[Wording], str]:
+        protocol = assertion_room.phase_of(tx, app.resources, phase, None) if phase else ""
         if advisor is None:
-            return []
+            return [], protocol
         wanted = AssertionFilter(advisor_id=rows.owner(tx, advisor)[0], active=True)
-        return [row.wording for row in rows.list_all(tx, wanted)]
+        return [row.wording for row in rows.list_all(tx, wanted)], protocol
 
     if not text and advisor is None:
         raise Invalid("There is nothing to look at.", "Give a TEXT, or --advisor SLUG.")
-    known = await app.database.read(read, SCOPE)
-    looked = _wordings(text, None, {}) if text else known
-    report = await lint_wordings(app.resources, SCOPE, looked, known if text else [])
+    known, protocol = await app.database.read(read, SCOPE)
+    looked = _wordings(text, "judge", {}) if text else known
+    report = await lint_wordings(app.resources, SCOPE, looked, known if text else [], protocol)
     if json:
         say_json(report.items)
     else:
@@ -260,6 +282,20 @@ async def suggest(
         table(("kind", "by", "text"), rows, empty="There is nothing to suggest.")
     if suggested.note:
         note(suggested.note)
+
+
+@command(group, "contexts")
+async def contexts(
+    app: Polyvox,
+    advisor: Annotated[str, typer.Argument(metavar="SLUG", help="The advisor, by slug or id.")],
+    assertion: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this one (may be repeated).")
+    ] = None,
+    most: Annotated[int, typer.Option("--count", min=1, max=50, metavar="N", help="How many.")] = 3,
+) -> None:
+    """Try assertions in contexts of other conversations with their advisor too."""
+    added = await assertion_room.add_contexts(app.resources, SCOPE, advisor, assertion, most)
+    say(f"added {count(added, 'context')}")
 
 
 @command(group, "import")
@@ -342,6 +378,8 @@ def _wordings(text: Sequence[str] | None, kind: str | None, given: dict[str, Any
         texts = [""]
     if not texts:
         raise Invalid("There is no assertion.", "Write what the answer should do.")
+    if kind is None and not given:
+        return typed(texts)
     return [Wording(line, named, given) for line in texts]
 
 

@@ -16,9 +16,9 @@ import typer
 from polyvox.app import Polyvox
 from polyvox.cli import slash
 from polyvox.cli.answers import view_for
-from polyvox.cli.command import Council, Earlier, Recipe
+from polyvox.cli.command import Council, Earlier, Phases, Recipe
 from polyvox.cli.failure import FAILED, STOPPED, report, tell
-from polyvox.cli.lookup import SCOPE, choose_conversation, find_advisor
+from polyvox.cli.lookup import SCOPE, choose_conversation, find_advisor, read_phases
 from polyvox.cli.output import is_terminal, note, note_kindly
 from polyvox.cli.prompt import interruptible, read_line, read_message, remember
 from polyvox.cli.talk import Talk, tell_stopped
@@ -42,6 +42,7 @@ async def chat(
             help="The companion to talk with: harbor, flint, margin, or an advisor's slug.",
         ),
     ] = None,
+    phases: Phases = None,
 ) -> int:
     """Talk with the council, or (--recipe companion) with one companion who remembers you.
 
@@ -58,7 +59,10 @@ async def chat(
     app.work()  # what is said here is remembered, whether or not a server runs
     of = RECIPE if alone is not None else recipe
     view = view_for(named=traits_of(chosen.recipe if chosen is not None else of or "").persona)
-    return await _stay(Talk(app, view, chosen, of, council, alone))
+    talk = Talk(app, view, chosen, of, council, alone)
+    if phases is not None:
+        await talk.set_phases(read_phases(phases))
+    return await _stay(talk)
 
 
 async def _companion_of(app: Polyvox, conversation: Conversation) -> Advisor | None:

@@ -34,6 +34,13 @@ Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that is there.")]
+Phases = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N",
+        help="Answers in which advisors only ask, at most; off: none; recipe: as the recipe says.",
+    ),
+]
 Earlier = Annotated[
     str | None,
     typer.Option("--conversation", "-c", metavar="ID", help="Go on with this one; or: last."),

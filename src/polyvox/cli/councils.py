@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypedDict, Unpack
+from collections.abc import Mapping
+from typing import Annotated, Any, TypedDict, Unpack, cast
 
 import typer
 
 from polyvox.app import Polyvox
-from polyvox.cli.command import Json, Named, Yes, command, new_group
-from polyvox.cli.lookup import SCOPE, People, check_recipe
+from polyvox.cli.command import Json, Named, Phases, Yes, command, new_group
+from polyvox.cli.lookup import SCOPE, People, check_recipe, read_phases
 from polyvox.cli.output import print_list, say
 from polyvox.cli.prompt import sure
 from polyvox.errors import Invalid
 from polyvox.receive import clean_name
+from polyvox.store.councils import CouncilDetails
 
 group = new_group()
 
@@ -28,6 +30,7 @@ class Fields(TypedDict, total=False):
     ]
     slug: Annotated[str, typer.Option(help="How it is typed: letters, digits, hyphens.")]
     recipe: Annotated[str, typer.Option(metavar="NAME", help="How they are asked.")]
+    phases: Phases
 
 
 class Changes(Named, Fields):
@@ -40,11 +43,12 @@ async def list_councils(app: Polyvox, json: Json = False) -> None:
     people = await People.of(app, SCOPE)
     print_list(
         await app.councils.list(SCOPE),
-        ("slug", "name", "recipe", "advisors"),
+        ("slug", "name", "recipe", "asking", "advisors"),
         lambda council: (
             council.slug,
             council.name,
             council.recipe,
+            "as the recipe" if council.phases is None else str(council.phases or "off"),
             ", ".join(people.get(advisor).slug for advisor in council.advisors),
         ),
         empty="There are no councils yet. Add one: polyvox councils add NAME --advisor SLUG",
@@ -61,7 +65,7 @@ async def add(
     """A new council."""
     clean_name(name, "name", 120)
     await check_recipe(app, fields.get("recipe"))
-    made = await app.councils.create(SCOPE, name=name, **fields)
+    made = await app.councils.create(SCOPE, **_details({**fields, "name": name}))
     say(f"added the council {made.slug}")
 
 
@@ -77,8 +81,16 @@ async def edit(
     await check_recipe(app, changes.get("recipe"))
     if not changes:
         raise Invalid("Nothing to change.", "`polyvox councils edit --help` lists what can be.")
-    made = await app.councils.update(SCOPE, council, **changes)
+    made = await app.councils.update(SCOPE, council, **_details(changes))
     say(f"changed the council {made.slug}")
+
+
+def _details(given: Mapping[str, Any]) -> CouncilDetails:
+    """The options as the store takes them."""
+    details = dict(given)
+    if "phases" in details:
+        details["phases"] = read_phases(details["phases"])
+    return cast("CouncilDetails", details)
 
 
 @command(group, "remove")

@@ -31,7 +31,7 @@ from polyvox.memory.tables import vectors
 from polyvox.memory.values import Partition
 from polyvox.models.llama_file import EMBEDDED, find_gguf
 from polyvox.models.registry import Models
-from polyvox.session.council import check_recipes
+from polyvox.recipes import check_recipes
 from polyvox.settings import Settings, shown_url, stored
 from polyvox.settings.layers import leaves
 from polyvox.store import jobs, postgres

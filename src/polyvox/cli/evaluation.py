@@ -1,8 +1,8 @@
 """`polyvox eval`: run the assertions of advisors as a test suite; its commands look at verdicts.
 
-Exit codes: 0, 1 where less passes than --fail-under wants, something broke since the run that it is
-compared with, or nothing at all was found out, 2 for bad input, 3 where --fail-under is reached but
-something could not be found out.
+Exit codes: 0, 1 where an assertion fails (with --fail-under: less passes than that), something
+broke since the run that it is compared with, or the run did not finish, 2 for bad input, 3 where
+nothing of that is so, but something could not be found out.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def evaluate(
     ] = False,
     fail_under: Annotated[
         float | None,
-        typer.Option(min=0, max=1, metavar="X", help="Exit 1 where a smaller part passes."),
+        typer.Option(min=0, max=1, metavar="X", help="Exit 1 only where a smaller part passes."),
     ] = None,
     failing: Annotated[
         bool, typer.Option("--failing", help="Only what failed in the last run.")
@@ -91,8 +91,8 @@ def evaluate(
 ) -> None:
     """Run the assertions of advisors as a test suite: each answers anew, and is judged.
 
-    Exits 1 under --fail-under, or where something that passed in the run compared with fails now;
-    3 where some could not be found out.
+    Exits 1 where an assertion fails (with --fail-under: where a smaller part passes), or where
+    something that passed in the run compared with fails now; 3 where some could not be judged.
     """
     if context.invoked_subcommand is not None:
         _refuse_options(context)
@@ -191,13 +191,12 @@ def _code(report: EvaluationOut, other: ComparedOut | None, fail_under: float | 
     summary = report.summary
     if summary is None or summary.rate is None:
         note("Nothing could be found out.")
-        return UNDER
+        return UNCLEAR
     if other is not None and other.broken:
         return UNDER
-    if fail_under is None:
-        return 0
-    if summary.rate < fail_under:
-        note(f"{summary.rate:.0%} passed, less than {fail_under:.0%}.")
+    least = 1.0 if fail_under is None else fail_under
+    if summary.rate < least:
+        note(f"{summary.rate:.0%} passed, less than {least:.0%}.")
         return UNDER
     return UNCLEAR if summary.errors else 0
 
@@ -210,7 +209,7 @@ def _show(report: EvaluationOut) -> None:
         total = row.passes + row.fails
         rate = f"{row.passes}/{total}" if total else "-"
         interval = f"{row.low:.0%} to {row.high:.0%}" if total else "-"
-        mark = f"{row.outcome} (flaky)" if row.flaky else row.outcome
+        mark = f"{row.outcome} (flaky)" if row.flaky else row.outcome if row.judged else "not run"
         rows.append((mark, rate, interval, row.advisor_name, row.text))
     table(("outcome", "passed", "95 %", "advisor", "assertion"), rows, empty="Nothing was tried.")
     for row in report.results or []:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from polyvox.app import Polyvox
 from polyvox.errors import Invalid, NotFound
 from polyvox.receive import mended_name
-from polyvox.session.council import find_recipe
 from polyvox.store.advisors import everyone
 from polyvox.values import ASSISTANT_ID, SYNTHESIS_ID, Advisor, Conversation, Scope
 
@@ -18,6 +17,7 @@ SCOPE = Scope()
 PALETTE = ("#2b7fa3", "#7d6bc9", "#bf4a7c", "#9c7000", "#4a8f41", "#c25a33")
 GREY = "#808080"
 LONGEST = 200
+MOST_PHASES = 1000
 """Characters of a name that are shown."""
 DIMMEST = 0.19
 """Relative luminance: as far from black as from white, so that it reads on both."""
@@ -52,14 +52,23 @@ async def choose_conversation(
 
 async def check_recipe(app: Polyvox, name: str | None, chosen: Conversation | None = None) -> None:
     """Refuse a recipe that does not exist, or that is not the conversation's own."""
-    if name is None:
-        return
-    await app.database.read(lambda tx: find_recipe(tx, app.settings, name), SCOPE)
-    if chosen is not None and chosen.recipe != name:
+    await app.check_recipe(SCOPE, name)
+    if name is not None and chosen is not None and chosen.recipe != name:
         raise Invalid(
             f"That conversation has the recipe {chosen.recipe}, not {name}.",
             "Leave --recipe away, or begin a new conversation.",
         )
+
+
+def read_phases(text: str) -> int | None:
+    """The answers in which advisors only ask, as a person types them; None: as the recipe says."""
+    if text == "recipe":
+        return None
+    if text == "off":
+        return 0
+    if not text.isdecimal() or int(text) > MOST_PHASES:
+        raise Invalid(f"{text!r} is not a number of answers.", "Use 0 to 1000, off, or recipe.")
+    return int(text)
 
 
 def find_advisor(name: str, advisors: Sequence[Advisor]) -> Advisor | None:

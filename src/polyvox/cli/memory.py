@@ -44,6 +44,7 @@ from polyvox.memory.startbrief import written_brief
 from polyvox.memory.times import zone_of
 from polyvox.memory.values import Item, Partition
 from polyvox.settings import shown_url
+from polyvox.settings.complaint import complaint
 
 group = new_group("facts")
 
@@ -365,7 +366,7 @@ async def ingest(
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise Invalid(f"{file}: {place}: {first['msg']}.", "Correct that value.") from None
+        raise Invalid(f"{file}: {place}: {complaint(first)}.", "Correct that value.") from None
     whose, remote = body.partition(None, None), app.services.remote
     status: str
     if remote is None:

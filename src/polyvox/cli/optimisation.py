@@ -98,10 +98,15 @@ async def _estimate(app: Polyvox, wish: OptimisationRequest, *, json: bool) -> i
     say(f"judge {planned.judge or 'none'}, rewriter {planned.optimizer}")
     calls, cost = planned.estimate.most_calls, planned.estimate.most_cost
     say(f"at most {count(calls, 'call')} and {usd(cost)} if it goes all the way")
+    say(planned.visible.message)
     return 0
 
 
 async def _begin(app: Polyvox, wish: OptimisationRequest, *, accept: bool, json: bool) -> int:
+    planned = await app.optimisations.estimate(SCOPE, wish)
+    note(planned.visible.message)
+    if planned.visible.add:
+        note(f"add some with: polyvox assertions contexts {wish.advisor_id}")
     made = await app.optimisations.begin(SCOPE, wish)
     for warning in made.warnings:
         note(warning)
@@ -135,7 +140,8 @@ def _step(now: Optimisation) -> str:
     """The stage of a run: 3/10, the best up to now."""
     text = f"{now.stage or now.state} {now.iteration}/{now.iterations}"
     if now.best_rate is not None:
-        text += f", best {now.best_rate:.0%} (before {now.base_rate or 0:.0%})"
+        before = "not run" if now.base_rate is None else f"{now.base_rate:.0%}"
+        text += f", best {now.best_rate:.0%} (before {before})"
     return text
 
 
@@ -152,10 +158,13 @@ def _show(detail: OptimizationDetail) -> None:
     rows = []
     for row in detail.results:
         sides = [
-            f"{side.passes}/{side.passes + side.fails}" if side is not None else "-"
+            f"{side.passes}/{side.passes + side.fails}"
+            if side and side.rate is not None
+            else "not run"
             for side in (row.before, row.after)
         ]
         kind = "guard" if row.guard else "unseen" if row.holdout else ""
+        kind = "copied from the assertion" if row.copied else kind
         rows.append((*sides, kind, row.text))
     table(("before", "after", "", "assertion"), rows, empty="Nothing was compared.")
     for attempt in detail.attempts:

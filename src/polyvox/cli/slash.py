@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable
 
 from polyvox.cli.answers import print_closing
-from polyvox.cli.lookup import SCOPE, find_advisor
+from polyvox.cli.lookup import SCOPE, find_advisor, read_phases
 from polyvox.cli.output import note, say, say_beside
 from polyvox.cli.receipts import print_receipt, print_trace
 from polyvox.cli.talk import Outcome, Talk
@@ -121,6 +121,28 @@ async def _regenerate(talk: Talk, words: list[str]) -> None:
     close(talk, await talk.again(answers, retry=False))
 
 
+async def _answer(talk: Talk, words: list[str]) -> None:
+    """have it answered now, without further questions"""
+    if words:
+        close(talk, await talk.send(" ".join(words), answer_now=True))
+        return
+    answers = [answer for answer in await _last(talk, []) if answer.kind == "advisor"]
+    await talk.set_phases(0)
+    close(talk, await talk.again(answers, retry=False))
+
+
+async def _phases(talk: Talk, words: list[str]) -> None:
+    """let advisors only ask in their first N answers, at most"""
+    if len(words) != 1:
+        raise Invalid("For how many answers?", "/phases N; off: none; recipe: as the recipe says.")
+    await talk.set_phases(read_phases(words[0]))
+    if talk.phases is None:
+        note("Advisors ask first for as long as the recipe says.")
+    else:
+        first = f"Advisors only ask in their first {count(talk.phases, 'answer')}, at most."
+        note(first if talk.phases else "Advisors answer at once.")
+
+
 async def _exclude(talk: Talk, words: list[str]) -> None:
     """keep an answer (or `message`) out of later requests"""
     await _exclusion(talk, words, excluded=True)
@@ -155,7 +177,10 @@ async def _exchange(talk: Talk, words: list[str]) -> None:
     if words and not words[0].isdecimal():
         raise Invalid(f"{words[0]!r} is not a number of rounds.", "/exchange 2")
     rounds = int(words[0]) if words else 1
+    before = await talk.answers(talk.last_turn)
     close(talk, await talk.exchange(rounds))
+    if any(answer.kind == "synthesis" for answer in before):
+        note("The synthesis is from before this round; /synthesize writes a new one.")
 
 
 async def _receipt(talk: Talk, words: list[str]) -> None:
@@ -287,6 +312,8 @@ ORDERS: dict[str, tuple[str, Order]] = {
     "advisors": ("/advisors", _advisors),
     "only": ("/only SLUG …", _only),
     "all": ("/all", _all),
+    "answer": ("/answer [TEXT]", _answer),
+    "phases": ("/phases N", _phases),
     "retry": ("/retry [SLUG …]", _retry),
     "regenerate": ("/regenerate [SLUG …]", _regenerate),
     "exclude": ("/exclude SLUG …", _exclude),
@@ -301,7 +328,7 @@ ORDERS: dict[str, tuple[str, Order]] = {
     "title": ("/title TEXT", _title),
     "quit": ("/quit", _quit),
 }
-OF_A_COUNCIL = ("advisors", "only", "all", "synthesize", "exchange")
+OF_A_COUNCIL = ("advisors", "only", "all", "answer", "phases", "synthesize", "exchange")
 
 
 def orders(talk: Talk) -> dict[str, tuple[str, Order]]:

@@ -8,8 +8,6 @@ belongs to the app, so watching ends when the app has nothing left to do for it.
 from __future__ import annotations
 
 import asyncio
-import difflib
-import re
 import signal
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
@@ -22,10 +20,10 @@ from polyvox.app import Polyvox
 from polyvox.cli.answers import AnswerView, Board
 from polyvox.cli.failure import STOPPED, tell
 from polyvox.cli.lookup import SCOPE, People
-from polyvox.cli.output import note, note_kindly
+from polyvox.cli.output import note_kindly
 from polyvox.errors import Invalid, PolyvoxError
-from polyvox.receive import mentioned
 from polyvox.session.preview import Shown
+from polyvox.store import events as event_rows
 from polyvox.store import turns as turn_rows
 from polyvox.store.conversations import ConversationDetails
 from polyvox.values import Advisor, Answer, Conversation
@@ -70,6 +68,9 @@ class Talk:
     only: list[str] | None = None
     """Slugs of the advisors who are asked; None: all of the conversation."""
     model: str | None = None
+    phases: int | None = None
+    """Answers in which advisors of the next conversation only ask; None: as its council or recipe
+    says."""
     turn_id: str | None = None
     note: str = ""
     """Said once, when the first answers are on their way."""
@@ -99,11 +100,9 @@ class Talk:
             raise Invalid("Nothing has been said yet.", "Send a message first.")
         return self.turn_id
 
-    async def send(self, content: str) -> Outcome:
-        """Send a message to whoever is asked now."""
+    async def send(self, content: str, *, answer_now: bool = False) -> Outcome:
+        """Send a message to whoever is asked now; `answer_now` ends the phase of questions."""
         conversation = self.conversation or await self._begin()
-        if self.only is None and self.alone is None:
-            await self._note_unknown_mention(content)
         sending = self.app.turns.send(
             SCOPE,
             conversation.id,
@@ -111,6 +110,7 @@ class Talk:
             advisors=self.only,
             model=self.model,
             veto=tuple(self.veto),
+            answer_now=answer_now,
         )
         try:
             outcome = await self._watch(sending, conversation.id)
@@ -132,7 +132,17 @@ class Talk:
             details["council"] = self.council
         if self.recipe is not None:
             details["recipe"] = self.recipe
+        if self.phases is not None:
+            details["phases"] = self.phases
         return await self.app.conversations.create(SCOPE, **details)
+
+    async def set_phases(self, phases: int | None) -> None:
+        """Set how long advisors only ask, in this conversation or in the one that begins next."""
+        self.phases = phases
+        if self.conversation is not None:
+            self.conversation = await self.app.change_conversation(
+                SCOPE, self.conversation.id, {"phases": phases}
+            )
 
     async def again(self, answers: Sequence[Answer], *, retry: bool) -> Outcome:
         """Have these answers (of one turn) written once more."""
@@ -172,20 +182,6 @@ class Talk:
         if not asked or any(advisor.model is None for advisor in asked):
             self.note = warning
 
-    async def _note_unknown_mention(self, message: str) -> None:
-        """Say so where a message begins with an @name that is nobody's: the @ is just text then."""
-        word = re.match(r"@(\w[\w-]*)", message.lstrip())
-        if word is None:
-            return
-        advisors = await self.app.advisors.list(SCOPE)
-        slugs = [advisor.slug for advisor in advisors]
-        if word[1].casefold() in slugs:
-            return
-        near = difflib.get_close_matches(word[1].casefold(), slugs, 1)
-        perhaps = f"; did you mean @{near[0]}?" if near else "."
-        asked = "" if mentioned(message, advisors) else " Everyone is asked."
-        note(f"There is no advisor @{word[1]}{perhaps}{asked}")
-
     def _warm(self) -> None:
         """Have the embedded model loaded meanwhile, if it is the default one."""
         if self.warming is None and self.app.models.default.startswith("local:"):
@@ -223,6 +219,10 @@ class Talk:
         new = [answer for answer in whole if answer.id not in before]
         board.settle(new, whole)
         self.view.end()
+        for notice in await app.database.read(
+            lambda tx: event_rows.notices(tx, conversation_id, after, board.turn_id), SCOPE
+        ):
+            note_kindly(f"{notice.message} {notice.hint}".strip())
         return Outcome(board.turn_id, tuple(new), bool(stops))
 
     async def _show(self, board: Board, conversation_id: str, after: int) -> None:

@@ -23,9 +23,9 @@ from polyvox.settings import Limits
 from polyvox.values import Params
 
 CHARS_PER_TOKEN = 4
-REFILL = 0.5
-"""A remembered cut is widened only when less than this part of the low-water mark is in use: the
-limit was raised or much was excluded. A ratio that wavers never gets there."""
+REFILL = 0.9
+"""A remembered cut is widened when no more than this part of the low-water mark is in use: less
+is not worth a new beginning, which no provider has in its cache."""
 RATIOS = (0.1, 10.0)
 
 
@@ -118,7 +118,14 @@ class TooLong(ContextTooLong):
         ratio: float,
         what: str = "The advisor's instructions and the message",
         remedy: str = "Shorten the message",
+        system: int = 0,
     ) -> None:
+        """`system`: the size of the instructions alone."""
+        self.by_prompt = system > allowance.tokens
+        """True if the instructions are too long by themselves, whatever the message is."""
+        if self.by_prompt:
+            what, remedy = "The advisor's instructions alone", "Shorten its prompt"
+            size = system
         self.size = size
         """Estimated tokens that cannot be dropped, uncorrected like `allowance` and `over`."""
         self.allowance = allowance
@@ -151,11 +158,9 @@ class Load:
     units: Sequence[int]
     """History, oldest first."""
     reference: int = 0
-    """Characters of the reference block apart from what hangs on a unit; 0: there is none."""
-    words: Sequence[int] = ()
-    """Characters that each unit adds to the reference block (visibility `thread`)."""
-    frame: int = 0
-    """Characters of the block's frame, needed when only `words` fill it."""
+    """The reference block at its full length; 0: there is none."""
+    share: float = 1.0
+    """The part of the room beside `fixed` that the reference block may take."""
     note: Callable[[int], int] | None = None
     """Size of the note when this many units were dropped here (bookends)."""
     exchange: bool = False
@@ -165,45 +170,52 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The part that stays: units from `start` on, and whether memory and the reference block do."""
+    """The part that stays: units from `start` on, whether memory and the note do, and the room
+    for the reference block."""
 
     start: int
     memory: bool
-    reference: bool
+    reference: int
     note: bool
-    size: int
-    trimmed: bool
-    """True if the cut moved this time."""
 
 
-class _Scale:
-    """Weighs a load for any beginning, in constant time."""
+def fit(load: Load, allowance: int, low_water: float, start: int = 0) -> Fit | int:
+    """Cut the load down to the allowance, beginning with the remembered cut `start`; when the part
+    that can never be dropped is too much by itself, return its size.
 
-    def __init__(self, load: Load) -> None:
-        self.load = load
-        self.units = _sums(load.units)
-        self.words = _sums(load.words) if load.words else None
-        self.memory = self.reference = self.note = True
+    The reference block is charged its share of the room, and shortened to it. The order of giving
+    up: oldest units (the newest one stays while there is a reference block), memory, the rest of
+    the block's share, the newest unit. No unit stays out that fits beside that share below the
+    low-water mark, and a larger allowance never keeps fewer units.
+    """
+    count, room = len(load.units), allowance - load.fixed
+    if room < 0:
+        return load.fixed
+    sums, share = _sums(load.units), min(float(load.reference), load.share * room)
+    memory, reference, noted = load.memory, share, True
 
-    def has_reference(self, start: int) -> bool:
-        return self.reference and self._chars(start) > 0
+    def weigh(at: int) -> float:
+        note = load.note(at) if load.note is not None and noted else 0
+        return sums[at] + note + memory + reference
 
-    def _chars(self, start: int) -> int:
-        hung = self.words[start] if self.words else 0
-        if hung and not self.load.reference:
-            hung += self.load.frame
-        return self.load.reference + hung
-
-    def weigh(self, start: int) -> int:
-        load = self.load
-        total = load.fixed + self.units[start]
-        if self.memory:
-            total += load.memory
-        if self.reference:
-            total += estimate(self._chars(start))
-        if load.note is not None and self.note:
-            total += load.note(start)
-        return total
+    # The newest unit outlasts memory and the block; without others' words it goes before memory.
+    last = max(0, count - 1) if load.reference or load.exchange else count
+    if weigh(last) > room:
+        memory = 0
+        reference = min(share, max(0, room - sums[last]))
+        if sums[last] > room:
+            last, reference = count, share
+        noted = weigh(last) <= room
+    target = math.floor(allowance * low_water) - load.fixed
+    if weigh(start) <= target * REFILL:
+        while start and weigh(start - 1) <= target:
+            start -= 1
+    if weigh(start) > room:
+        while start < count - 1 and weigh(start) > target:
+            start += 1
+        if weigh(start) > room:
+            start = last
+    return Fit(start, bool(memory), math.floor(reference), noted)
 
 
 def _sums(sizes: Sequence[int]) -> list[int]:
@@ -214,45 +226,3 @@ def _sums(sizes: Sequence[int]) -> list[int]:
         total += sizes[at]
         sums[at] = total
     return sums
-
-
-def fit(load: Load, allowance: int, low_water: float, start: int = 0) -> Fit | int:
-    """Cut the load down to the allowance, beginning with the remembered cut `start`; when the part
-    that can never be dropped is too much by itself, return its size.
-
-    The order of giving up: oldest units (the newest one stays while there is a reference block),
-    memory, the reference block whole, the newest unit.
-    """
-    scale = _Scale(load)
-    count, target = len(load.units), math.floor(allowance * low_water)
-    begin = start
-    if start and scale.weigh(start) <= target * REFILL:
-        while start and scale.weigh(start - 1) <= target:
-            start -= 1
-    if scale.weigh(start) > allowance:
-        while start < count - 1 and scale.weigh(start) > target:
-            start += 1
-        over = scale.weigh(start) > allowance
-        beside = load.exchange or scale.has_reference(start)
-        if over and start < count and not beside:
-            start, over = count, scale.weigh(count) > allowance
-        if over and load.memory:
-            scale.memory = False
-            over = scale.weigh(start) > allowance
-        if over and scale.has_reference(start):
-            scale.reference = False
-            over = scale.weigh(start) > allowance
-        if over and start < count:
-            start, over = count, scale.weigh(count) > allowance
-        if over:
-            scale.note = False
-            if scale.weigh(start) > allowance:
-                return scale.weigh(start)
-    return Fit(
-        start,
-        scale.memory,
-        scale.has_reference(start),
-        scale.note,
-        scale.weigh(start),
-        start != begin,
-    )

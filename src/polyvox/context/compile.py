@@ -10,8 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polyvox.context.budget import Fit, Load, TooLong, allowance_for, estimate, fit, sane_ratio
+from polyvox.context.budget import (
+    CHARS_PER_TOKEN,
+    Fit,
+    Load,
+    TooLong,
+    allowance_for,
+    estimate,
+    fit,
+    sane_ratio,
+)
 from polyvox.context.draft import (
+    JOIN,
     Block,
     Compiled,
     Draft,
@@ -22,7 +32,7 @@ from polyvox.context.draft import (
     system_size,
 )
 from polyvox.context.recipe import PhasePlace, Recipe, exchange_phase, phase_for, protocol
-from polyvox.context.reference import block_of, gather
+from polyvox.context.reference import Reference, block_of, gather, shortened
 from polyvox.context.window import NOTE_ABOVE, Omitted, Selected, messages_in, select, stretch
 from polyvox.context.words import (
     STAMP_CHARS,
@@ -34,6 +44,7 @@ from polyvox.context.words import (
     prompt_set,
     short,
     stamp,
+    words,
 )
 from polyvox.models.base import ModelFacts
 from polyvox.settings import Limits
@@ -49,20 +60,22 @@ def compile_request(
     prompts = prompt_set(facts.prompts)
     ratio = sane_ratio(thread.ratio)
     place = _place(recipe, thread)
-    blocks = system_blocks(recipe, thread.advisor, place, prompts)
+    blocks = (
+        *system_blocks(recipe, thread.advisor, place, prompts, company=thread.company),
+        *_clock(recipe, thread, prompts),
+    )
     memory = tuple(Block(name, text) for name, text in thread.memory if text)
     selected = select(recipe, thread)
     room = allowance_for(limits, facts, params, ratio, recipe.context)
     reference = gather(recipe, thread, selected.units, prompts, room.chars)
-    tail = _tail(recipe, thread, prompts)
+    tail = _tail(recipe, thread, prompts, reference, room.tokens - system_size(blocks, ()))
     notes = Notes(thread, selected, prompts)
     load = Load(
         fixed=system_size(blocks, ()) + sum(estimate(len(line.text)) for line in tail),
         memory=system_size((), memory),
-        units=_sizes(selected.units, stamped=recipe.stamps != "none"),
-        reference=reference.chars,
-        words=reference.hung,
-        frame=reference.frame,
+        units=_sizes(selected.units, thread.zone, stamped=recipe.stamps != "none"),
+        reference=0 if thread.round else estimate(reference.chars),
+        share=limits.reference_share,
         note=notes.size if selected.noted else None,
         exchange=thread.round > 0,
     )
@@ -73,14 +86,20 @@ def compile_request(
         kept_blocks, kept = some, fit(replace(load, memory=system_size((), some)), *bounds)
     if not isinstance(kept, Fit):
         what = "The advisor's instructions, the message and the others' words"
-        raise TooLong(kept, room, ratio, what) if thread.round else TooLong(kept, room, ratio)
-    history = _history(selected.units[kept.start :], stamped=recipe.stamps != "none")
+        system = system_size(blocks, ())
+        if thread.round:
+            raise TooLong(kept, room, ratio, what, system=system)
+        raise TooLong(kept, room, ratio, system=system)
+    kept_units = selected.units[kept.start :]
+    history = _history(kept_units, thread.zone, stamped=recipe.stamps != "none")
     note = notes.line(kept.start) if selected.noted and kept.note else None
     ahead = messages_in(selected.units[kept.start : selected.head])
     if note is not None:
         history.insert(ahead, note)
-    shown = block_of(reference, selected.units[kept.start :], prompts, sent=kept.reference)
-    lines = (*history, *((shown,) if isinstance(shown, Line) else ()), *tail)
+    block, left = None, None
+    if not thread.round:
+        block, left = block_of(reference, prompts, kept.reference * CHARS_PER_TOKEN)
+    lines = (*history, *((block,) if block else ()), *tail)
     # In an exchange the tail repeats as well, all but the others' words: further rounds follow.
     moves = selected.slides or note is not None
     settled = ahead if moves else len(history) + len(tail) - 1
@@ -99,9 +118,10 @@ def compile_request(
         memory_sent=kept.memory and bool(kept_blocks),
         lines=lines,
         history=len(history),
-        unsent=(*((shown,) if isinstance(shown, Unsent) else ()), *_without(memory, kept_blocks)),
+        unsent=(*((left,) if left else ()), *_without(memory, kept_blocks)),
         omitted=_omitted(recipe, thread, selected, kept.start),
         stamps=recipe.stamps,
+        zone=thread.zone,
         cut=_cut(recipe, thread, selected.units, kept.start),
         ratio=ratio,
         allowance=room,
@@ -139,7 +159,7 @@ def with_memory(
     fits; None where it has to be compiled, because something is or would be left out."""
     draft, blocks = compiled.draft, tuple(Block(name, text) for name, text in memory if text)
     size = draft.size + system_size((), blocks)
-    whole = thread.cut is None and not draft.omitted and not draft.unsent
+    whole = thread.cut is None and not draft.omitted and not draft.unsent and not draft.cuts
     if draft.memory or not whole or size > draft.allowance.tokens:
         return None
     fuller = replace(draft, memory=blocks, memory_sent=bool(blocks), size=size)
@@ -149,14 +169,20 @@ def with_memory(
 def _place(recipe: Recipe, thread: Thread) -> PhasePlace:
     if thread.advisor.id == ASSISTANT_ID:
         return PhasePlace(None, thread.answers + 1)
-    return (exchange_phase if thread.round else phase_for)(recipe, thread.answers)
+    positions = thread.round and not thread.early
+    return (exchange_phase if positions else phase_for)(recipe, thread.answers)
 
 
 def system_blocks(
-    recipe: Recipe, advisor: Advisor, place: PhasePlace, prompts: PromptSet
+    recipe: Recipe,
+    advisor: Advisor,
+    place: PhasePlace,
+    prompts: PromptSet,
+    *,
+    company: bool = False,
 ) -> tuple[Block, ...]:
-    """The stable system text, block by block; blocks without a text are left out. The plain
-    assistant has no protocol and no company, only its identity."""
+    """The stable system text, block by block; blocks without a text are left out. `company`: others
+    are answering too. The plain assistant has no protocol and no company, only its identity."""
     if advisor.id == ASSISTANT_ID:
         return (Block("identity", advisor.prompt or prompts.text("assistant")),)
     values = {
@@ -170,30 +196,50 @@ def system_blocks(
             text = protocol(recipe, place, prompts)
         else:
             text = fill(recipe.texts.get(kind) or prompts.text(kind), values).strip()
+            if kind == "rules" and kind not in recipe.texts and company:
+                text = f"{text}{JOIN}{prompts.text('company')}".strip()
         if text:
             blocks.append(Block(kind, text))
     return tuple(blocks)
 
 
-def _tail(recipe: Recipe, thread: Thread, prompts: PromptSet) -> tuple[Line, ...]:
-    """The current message; in an exchange also the answers to it so far and the others' words."""
+def _clock(recipe: Recipe, thread: Thread, prompts: PromptSet) -> tuple[Block, ...]:
+    """The zone of the stamps, named once, where there are any."""
+    if recipe.stamps == "none" or thread.current.said_at is None:
+        return ()
+    return (Block("clock", fill(prompts.text("clock"), {"zone": thread.zone})),)
+
+
+def _tail(
+    recipe: Recipe, thread: Thread, prompts: PromptSet, reference: Reference, room: int
+) -> tuple[Line, ...]:
+    """The current message; in an exchange also the answers to it so far and the others' words,
+    which are shortened where they would not fit beside those."""
     asked = thread.current
-    front = stamp(asked.said_at) if recipe.stamps == "all" else ""
+    front = stamp(asked.said_at, thread.zone) if recipe.stamps == "all" else ""
     current = Line("current", "user", f"u{asked.turn_id}", front + asked.text)
     if not thread.round:
         return (current,)
     own = [Line("own", "assistant", f"a{answer.answer_id}", answer.text) for answer in asked.own]
-    seen = gather(recipe, thread, (), prompts, 0, words=thread.words)
-    made = Made(prompts.text("exchange"), seen.last_group)
-    return (current, *own, Line("exchange", "user", "", made.render(seen.texts), made))
+    template = prompts.text("exchange_early" if thread.early else "exchange")
+    made = Made(template, (("", reference.last),) if reference.last else ())
+    text = made.render(reference.texts)
+    room -= sum(estimate(len(line.text)) for line in (current, *own))
+    over = len(text) - room * CHARS_PER_TOKEN
+    if over > 0:
+        spoken = len(words(made.groups, reference.texts))
+        cuts = shortened(reference.last, reference.texts, spoken - over) or ()
+        made = Made(made.template, made.groups, cuts=cuts)
+        text = made.render(reference.texts)
+    return (current, *own, Line("exchange", "user", "", text, made))
 
 
-def _sizes(units: Sequence[ThreadTurn], *, stamped: bool) -> list[int]:
+def _sizes(units: Sequence[ThreadTurn], zone: str, *, stamped: bool) -> list[int]:
     """Estimated tokens of each unit, without building its texts: this runs over all that was
     read, while texts are built only for what is kept."""
     sizes = []
     for unit in units:
-        front = STAMP_CHARS if stamped and stamp(unit.said_at) else 0
+        front = STAMP_CHARS if stamped and stamp(unit.said_at, zone) else 0
         size = (len(unit.text) + front + 3) >> 2
         for answer in unit.own:
             size += (len(answer.text) + 3) >> 2
@@ -201,10 +247,10 @@ def _sizes(units: Sequence[ThreadTurn], *, stamped: bool) -> list[int]:
     return sizes
 
 
-def _history(units: Sequence[ThreadTurn], *, stamped: bool) -> list[Line]:
+def _history(units: Sequence[ThreadTurn], zone: str, *, stamped: bool) -> list[Line]:
     lines = []
     for unit in units:
-        text = stamp(unit.said_at) + unit.text if stamped else unit.text
+        text = stamp(unit.said_at, zone) + unit.text if stamped else unit.text
         lines.append(Line("user", "user", "u" + unit.turn_id, text))
         lines += [Line("own", "assistant", "a" + own.answer_id, own.text) for own in unit.own]
     return lines

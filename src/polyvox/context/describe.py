@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polyvox.context.draft import Draft, Span, describe_omitted, spans_of
+from polyvox.context.draft import Draft, Span, describe_cuts, describe_omitted, spans_of
 from polyvox.context.rebuild import Receipt
 from polyvox.context.receipt import Seat, Sent
 
@@ -14,6 +14,7 @@ NAMES: dict[str, str] = {
     "shared": "shared context",
     "protocol": "protocol",
     "rules": "response rules",
+    "clock": "time zone",
     "memory": "memory",
     "user": "the person's messages",
     "own": "its own answers",
@@ -154,6 +155,10 @@ def _left_out(draft: Draft, spans: list[Span]) -> tuple[str, ...]:
         for span in spans
         if not span.included and span.kind != "omitted"
     ]
+    for line in draft.lines[draft.history :]:
+        if line.made is not None:
+            name = NAMES.get(line.kind, line.kind)
+            lines += [f"{name}, shortened: {cut}" for cut in describe_cuts(line.made)]
     return tuple(lines)
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from polyvox.context.budget import Allowance, estimate
 from polyvox.context.window import Omitted, Why
-from polyvox.context.words import Made
+from polyvox.context.words import Cut, Made
 from polyvox.models.base import ChatMessage, Request, SystemPart
 from polyvox.values import Params
 
@@ -92,6 +92,8 @@ class Draft:
     params: Params
     settled: int
     schema: str | None = None
+    zone: str = "UTC"
+    """The time zone of the stamps."""
 
     @property
     def system_tokens(self) -> int:
@@ -102,6 +104,13 @@ class Draft:
     def input_tokens(self) -> int:
         """Tokens of the whole request, corrected by the ratio."""
         return round(self.size * self.ratio)
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """The others' answers that were shortened."""
+        return tuple(
+            cut for line in self.lines[self.history :] if line.made for cut in line.made.cuts
+        )
 
     @property
     def messages_omitted(self) -> int:
@@ -168,6 +177,7 @@ IN: dict[str, str] = {
     "shared": "what this conversation is for",
     "protocol": "what to do in this phase",
     "rules": "how to write",
+    "clock": "the time zone of the times in front of messages",
     "memory": "remembered for this turn",
     "user": "the person's message",
     "own": "this advisor's own answer",
@@ -218,7 +228,7 @@ def spans_of(draft: Draft) -> list[Span]:
         for entry in draft.omitted
     ]
     spans += [
-        span(line.kind, line.role, line.sources, line.text, reason=_note(line))
+        span(line.kind, line.role, line.sources, line.text, reason=_why(line))
         for line in draft.lines
     ]
     spans += [
@@ -237,9 +247,23 @@ def spans_of(draft: Draft) -> list[Span]:
     return spans
 
 
-def _note(line: Line) -> str:
-    tells = line.kind == "note" and line.made is not None and line.made.whole
-    return "tells in short what is not shown, from the first to the last of it" if tells else ""
+def _why(line: Line) -> str:
+    """Why a line is sent, where its kind alone does not say it all."""
+    if line.made is None:
+        return ""
+    if line.kind == "note" and line.made.whole:
+        return "tells in short what is not shown, from the first to the last of it"
+    if line.made.cuts:
+        return f"{IN[line.kind]}; shortened to its share: {', '.join(describe_cuts(line.made))}"
+    return ""
+
+
+def describe_cuts(made: Made) -> list[str]:
+    """How much of each shortened answer is shown."""
+    names = {answer: name for _, entries in made.groups for answer, name in entries}
+    return [
+        f"{names[answer]}, {shown:,} of {whole:,} characters" for answer, shown, whole in made.cuts
+    ]
 
 
 def describe_omitted(entry: Omitted) -> str:

@@ -104,9 +104,9 @@ def needs(answer_id: str, receipts: Mapping[str, str]) -> Needs:
 def rebuild(answer_id: str, loaded: ReceiptSources) -> Receipt:
     """The receipt with all its texts."""
     stored = read(loaded.receipts[answer_id])
-    source = _Source(loaded)
+    source = _Source(loaded, stored.zone)
     # Memory that was not sent may be gone without making the request inexact.
-    memory = source if stored.memory_sent else _Source(loaded)
+    memory = source if stored.memory_sent else _Source(loaded, stored.zone)
     refs, broken = _history(answer_id, loaded.receipts)
     source.missing += broken
     stamped = stored.stamps != "none"
@@ -135,6 +135,7 @@ def rebuild(answer_id: str, loaded: ReceiptSources) -> Receipt:
         history=history,
         unsent=tuple(stored.unsent),
         omitted=tuple(Omitted(cast("Why", why), *rest) for why, *rest in stored.omitted),
+        zone=stored.zone,
         stamps=cast('Literal["all", "history", "none"]', stored.stamps),
         cut=stored.cut,
         ratio=stored.ratio,
@@ -154,7 +155,8 @@ def rebuild(answer_id: str, loaded: ReceiptSources) -> Receipt:
 class _Source:
     """Looks texts up and remembers what was not there."""
 
-    def __init__(self, loaded: ReceiptSources) -> None:
+    def __init__(self, loaded: ReceiptSources, zone: str) -> None:
+        self.zone = zone
         self.turns = loaded.turns
         self.answers = loaded.answers
         self.texts = loaded.texts
@@ -193,7 +195,7 @@ class _Source:
             self.missing.append(f"u{turn_id}")
             return REDACTED
         text, said_at = message
-        return stamp(said_at) + text if stamped else text
+        return stamp(said_at, self.zone) + text if stamped else text
 
 
 def _pieces(stored: ReceiptData) -> list[TailMessage]:

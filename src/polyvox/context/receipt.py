@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from polyvox.context.draft import Draft, Line, Unsent
-from polyvox.context.words import Group, Made
+from polyvox.context.words import Cut, Group, Made
 from polyvox.ids import content_hash
 from polyvox.models.base import Encoded
 from polyvox.values import Attempt, Params
@@ -44,6 +44,7 @@ class TailMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     question: str = ""
     whole: bool = False
     sources: tuple[str, ...] = ()
+    cuts: tuple[Cut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class ReceiptData(msgspec.Struct, frozen=True, omit_defaults=True):
     params: Params = Params()
     schema: str | None = None
     council: str | None = None
+    zone: str = "UTC"
     sent: Sent | None = None
 
 
@@ -113,6 +115,8 @@ class BaseHistory:
     hash: str
     cut: int | None = None
     """The cut to go on with: `Thread.cut` of the next turn."""
+    shown: tuple[str, ...] = ()
+    """Answers of others that stood in its reference block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +152,14 @@ def read_history(data: str) -> Refs:
 def base_of(answer_id: str, data: str) -> BaseHistory:
     """The base to which the next receipt of the same advisor can be appended."""
     stored = read(data)
-    return BaseHistory(answer_id, stored.history.count, stored.history.hash, stored.cut)
+    shown = tuple(
+        answer
+        for piece in stored.tail
+        if piece.kind == "reference"
+        for _, entries in piece.groups
+        for answer, _ in entries
+    )
+    return BaseHistory(answer_id, stored.history.count, stored.history.hash, stored.cut, shown)
 
 
 def pack(draft: Draft, base: BaseHistory | None = None, council: Sequence[Seat] = ()) -> Packed:
@@ -180,6 +191,7 @@ def pack(draft: Draft, base: BaseHistory | None = None, council: Sequence[Seat] 
         unsent=list(draft.unsent),
         omitted=[(o.reason, o.turns, o.messages, o.first, o.last) for o in draft.omitted],
         stamps=draft.stamps,
+        zone=draft.zone,
         cut=draft.cut,
         ratio=draft.ratio,
         allowance=(room.tokens, room.limit, room.window, room.answer, room.by_window),
@@ -245,9 +257,18 @@ def _piece(line: Line, keep: Callable[[str], str]) -> TailMessage:
         question=made.question,
         whole=made.whole,
         sources=made.sources,
+        cuts=made.cuts,
     )
 
 
 def made_of(piece: TailMessage, template: str) -> Made:
     """A stored message as `Made`, given its template's text."""
-    return Made(template, piece.groups, piece.values, piece.question, piece.whole, piece.sources)
+    return Made(
+        template,
+        piece.groups,
+        piece.values,
+        piece.question,
+        piece.whole,
+        piece.sources,
+        piece.cuts,
+    )

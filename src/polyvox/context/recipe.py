@@ -3,14 +3,16 @@
 The built-in ones are `council` (several advisors in parallel), `agent` (one agent, bookends) and
 `companion` (one persona; what it is told beside its kernel is decided for each turn).
 Users change any part by a table in the configuration, or through the API; `changed` applies such a
-change and refuses what it does not know. Texts are empty here when the prompt set supplies them.
+change and refuses what it does not know. A recipe of the user's own is a copy of a built-in one
+with such changes (`layered`). Texts are empty here when the prompt set supplies them.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
@@ -18,6 +20,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from polyvox.context.words import PromptSet, fill, prompt_set
 from polyvox.errors import Invalid
 from polyvox.ids import content_hash
+from polyvox.settings.complaint import complaint
 from polyvox.values import Params
 
 Level = Literal["none", "last_turn", "thread"]
@@ -96,6 +99,8 @@ class Recipe:
     """Rules by which a thread becomes a request."""
 
     name: str
+    base: str = ""
+    """The built-in recipe that this one was copied from; empty: it is built in itself."""
     blocks: tuple[str, ...] = ("identity", "shared", "protocol", "rules")
     """System blocks in their order."""
     phases: tuple[Phase, ...] = (Phase("early", 3), Phase("ongoing"))
@@ -123,14 +128,17 @@ class Recipe:
         global _hashed
         recipe, name = _hashed
         if recipe is not self:
-            name = content_hash(repr(asdict(self)))
+            parts = asdict(self)
+            if not self.base:  # as it was named before recipes could be copied
+                del parts["base"]
+            name = content_hash(repr(parts))
             _hashed = self, name
         return name
 
     @property
     def traits(self) -> Traits:
-        """The traits that come with its name."""
-        return traits_of(self.name)
+        """The traits that come with the built-in recipe it is, or was copied from."""
+        return traits_of(self.base or self.name)
 
 
 _hashed: tuple[Recipe | None, str] = None, ""
@@ -176,9 +184,64 @@ TRAITS: dict[str, Traits] = {
 }
 
 
+COPYABLE = tuple(name for name, traits in TRAITS.items() if not traits.persona)
+"""Recipes that users can copy. A companion's persona, memory and page belong to its name."""
+NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+"""How a recipe may be named."""
+
+
 def traits_of(name: str) -> Traits:
-    """The traits of the recipe of this name."""
+    """The traits of the built-in recipe of this name; those of a council for any other."""
     return TRAITS.get(name, Traits())
+
+
+def layered(name: str, *layers: Mapping[str, Any]) -> Recipe:
+    """The recipe of this name with each layer's changes laid over it. One that is not built in is a
+    copy of the `base` that a layer names, or else of the council."""
+    recipe = BUILT_IN.get(name)
+    if recipe is None:
+        base = next((layer["base"] for layer in layers if "base" in layer), "council")
+        if base not in COPYABLE:
+            raise Invalid(
+                f"The recipe {base!r} cannot be copied.",
+                f"These can: {', '.join(COPYABLE)}.",
+                param="base",
+            )
+        if not re.match(NAME, name):
+            raise Invalid(
+                f"A recipe cannot be called {name!r}.",
+                "Use small letters, digits, hyphens and underscores.",
+                param="name",
+            )
+        recipe = replace(BUILT_IN[base], name=name, base=base)
+        layers = tuple(without_base(layer) for layer in layers)
+    for layer in layers:
+        recipe = changed(recipe, layer)
+    return recipe
+
+
+def without_base(layer: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes of a layer, without what it is a copy of."""
+    return {part: value for part, value in layer.items() if part != "base"}
+
+
+def shortened(recipe: Recipe, most: int | None) -> Recipe:
+    """The recipe with its limited phases lasting at most `most` answers together; 0 skips them,
+    None leaves them as they are."""
+    if most is None or most >= asked_first(recipe):
+        return recipe
+    phases, left = [], most
+    for phase in recipe.phases:
+        if phase.answers is not None:
+            phase = replace(phase, answers=min(phase.answers, left))
+            left -= phase.answers or 0
+        phases.append(phase)
+    return replace(recipe, phases=tuple(phases))
+
+
+def asked_first(recipe: Recipe) -> int:
+    """The number of an advisor's answers that follow a limited phase."""
+    return sum(phase.answers or 0 for phase in recipe.phases)
 
 
 def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:
@@ -187,7 +250,7 @@ def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:
         return base
     data = _recipes().dump_python(base, mode="json")
     for key, value in change.items():
-        if key not in data or key == "name":
+        if key not in data or key in ("name", "base"):
             near = difflib.get_close_matches(key, [f.name for f in fields(Recipe)], 1, cutoff=0)
             raise Invalid(f"A recipe has no part {key!r}.", f"Did you mean {near[0]!r}?", param=key)
         if isinstance(data[key], dict) and isinstance(value, Mapping):
@@ -199,7 +262,7 @@ def changed(base: Recipe, change: Mapping[str, Any]) -> Recipe:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise Invalid(f"{where}: {first['msg']}.", param=where) from None
+        raise Invalid(f"{where}: {complaint(first)}.", param=where) from None
     _check(recipe)
     return recipe
 

@@ -1,8 +1,11 @@
 """The reference block: what an advisor may see of the others, and no more.
 
-The level between two advisors is the recipe's. `last_turn` shows the others' words of the most
-recent completed turn; `thread` also those of every earlier turn that is kept; `none` nothing. An
+The level between two advisors is the recipe's. `last_turn` shows each other advisor's last words;
+`thread` also those of every earlier turn, newest first, as far as they fit; `none` nothing. An
 advisor's own words never stand in its block, and nobody's words stand anywhere else.
+
+A block that is larger than its share is shortened fairly: every advisor may keep as many
+characters as any other, and what some do not need is given to those who do.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ from dataclasses import dataclass, field
 
 from polyvox.context.draft import Line, Unsent
 from polyvox.context.recipe import Level, Recipe
-from polyvox.context.words import Entry, Group, Made, PromptSet, fill, indented, label
-from polyvox.thread import Other, Thread, ThreadTurn
+from polyvox.context.words import Cut, Entry, Group, Made, PromptSet, cut_to, fill, indented, label
+from polyvox.thread import Other, Thread, ThreadTurn, distinct
 
+LEAST = 40
+"""Characters below which a shortened text tells nothing: then the block is left out."""
 _BREAK = 2
 """Characters between two parts of a block."""
 
@@ -25,18 +30,10 @@ class Reference:
 
     last: tuple[Entry, ...] = ()
     texts: dict[str, str] = field(default_factory=dict)
-    earlier: dict[str, tuple[int, tuple[Entry, ...]]] = field(default_factory=dict)
-    """By turn id, for visibility `thread`: how many turns ago, and who said something."""
+    earlier: tuple[Group, ...] = ()
+    """For visibility `thread`: one group for each earlier turn, oldest first."""
     chars: int = 0
-    """The block as far as it hangs on no turn of the history; 0: there is none."""
-    hung: tuple[int, ...] = ()
-    """Size that each unit of the history adds, where anything is shown of it."""
-    frame: int = 0
-
-    @property
-    def last_group(self) -> tuple[Group, ...]:
-        """The last words alone, as a group without a heading."""
-        return (("", self.last),) if self.last else ()
+    """The whole block; 0: there is none."""
 
 
 def gather(
@@ -45,20 +42,18 @@ def gather(
     units: Sequence[ThreadTurn],
     prompts: PromptSet,
     most: int,
-    words: Sequence[Other] | None = None,
 ) -> Reference:
-    """Collect the words of others that this advisor may see: the last turn's and, where it sees
-    whole threads, those of `units`; or of given `words` alone. An exchange has no other block.
+    """Collect the words of others that this advisor may see: their last ones and, where it sees
+    whole threads, those of `units`. An exchange has no other block than the words it is about.
 
     A text of more than `most` characters is not put together only to be measured: it cannot be
-    sent anyway, and its bare length says so."""
-    if words is None and thread.round:
-        return Reference()
+    sent whole anyway, and its bare length says so."""
     level = _levels(recipe, thread)
     texts: dict[str, str] = {}
-    last = _entries(thread.last if words is None else words, lambda o: level(o) != "none", texts)
-    earlier: dict[str, tuple[int, tuple[Entry, ...]]] = {}
-    if words is None and _whole(recipe):
+    spoken = thread.words if thread.round else thread.last
+    last = _entries(spoken, lambda o: level(o) != "none", texts)
+    earlier: list[Group] = []
+    if not thread.round and _whole(recipe):
         for unit in units:
             shown = _entries(
                 [other for other in unit.others if other.answer_id not in texts],
@@ -66,46 +61,73 @@ def gather(
                 texts,
             )
             if shown:
-                earlier[unit.turn_id] = (thread.current.depth - unit.depth, shown)
-    if not earlier:
-        if not last:
-            return Reference()
-        bare = len(prompts.text("reference")) - len("{words}")
-        return Reference(last, texts, chars=bare + _width(last, texts, most) - _BREAK)
-    frame = len(prompts.text("reference_thread"))
-    heading = len(prompts.text("last")) + _BREAK
-    return Reference(
-        last,
-        texts,
-        earlier,
-        chars=frame + heading + _width(last, texts, most) if last else 0,
-        hung=tuple(_hangs(earlier.get(unit.turn_id), texts, prompts, most) for unit in units),
-        frame=frame,
-    )
+                heading = {"count": str(thread.current.depth - unit.depth)}
+                earlier.append((fill(prompts.text("ago"), heading), shown))
+    groups = _groups(tuple(earlier), last, prompts)
+    if not groups:
+        return Reference()
+    chars = _frame(prompts, bool(earlier)) + sum(_width(group, texts, most) for group in groups)
+    return Reference(last, texts, tuple(earlier), chars - _BREAK)
 
 
 def block_of(
-    reference: Reference, kept: Sequence[ThreadTurn], prompts: PromptSet, *, sent: bool
-) -> Line | Unsent | None:
-    """The block for the turns that are kept, or what was left out where it is not sent, or None
-    where there is nothing to show."""
-    groups: list[Group] = []
-    for unit in kept if reference.earlier else ():
-        if unit.turn_id in reference.earlier:
-            ago, entries = reference.earlier[unit.turn_id]
-            groups.append((_heading(ago, prompts), entries))
+    reference: Reference, prompts: PromptSet, room: int
+) -> tuple[Line | None, Unsent | None]:
+    """The block in at most `room` characters, and what of it was left out whole: the oldest turns
+    first; the last words are shortened, or left out where too little of them would remain."""
+    texts, earlier = reference.texts, list(reference.earlier)
+    gone: list[Group] = []
+    size = reference.chars
+    while earlier and size > room:
+        gone.append(earlier.pop(0))
+        size -= _width(gone[-1], texts, room)
+        if not earlier and reference.last:
+            size = _frame(prompts, whole=False) - _BREAK + _width(("", reference.last), texts, room)
+    groups = _groups(tuple(earlier), reference.last, prompts)
+    cuts: tuple[Cut, ...] | None = ()
+    if groups and size > room:
+        cuts = shortened(reference.last, texts, room - _frame(prompts, whole=False))
+    if cuts is None:
+        gone, groups = [*gone, *groups], ()
+    line = None
     if groups:
-        if reference.last:
-            groups.append((prompts.text("last"), reference.last))
-        made = Made(prompts.text("reference_thread"), tuple(groups))
-    elif reference.last:
-        made = Made(prompts.text("reference"), reference.last_group)
-    else:
-        return None
-    if sent:
-        return Line("reference", "user", "", made.render(reference.texts), made)
-    sources = tuple(f"a{answer}" for _, entries in made.groups for answer, _ in entries)
-    return Unsent("reference", sources, sum(len(reference.texts[ref[1:]]) for ref in sources))
+        template = prompts.text("reference_thread" if earlier else "reference")
+        made = Made(template, groups, cuts=cuts or ())
+        line = Line("reference", "user", "", made.render(texts), made)
+    sources = tuple(f"a{answer}" for _, entries in gone for answer, _ in entries)
+    chars = sum(len(texts[source[1:]]) for source in sources)
+    return line, Unsent("reference", sources, chars) if sources else None
+
+
+def shortened(entries: Sequence[Entry], texts: dict[str, str], room: int) -> tuple[Cut, ...] | None:
+    """Cut these texts so that all entries together take at most `room` characters; None where
+    somebody could not keep enough to be understood. Short texts stay whole: they are dealt with
+    first, so that what they leave is shared by the longer ones."""
+    cuts: list[Cut] = []
+    left = room - sum(len(name) + len(": ") + _BREAK for _, name in entries) + _BREAK
+    sizes = sorted((_size(texts[answer], room), answer) for answer, _ in entries)
+    for number, (size, answer) in enumerate(sizes):
+        share = left // (len(sizes) - number)
+        if size > share:
+            if share < LEAST:
+                return None
+            cut, size = cut_to(texts[answer], share)
+            cuts.append((answer, cut, len(texts[answer])))
+        left -= size
+    return tuple(cuts)
+
+
+def _groups(
+    earlier: tuple[Group, ...], last: tuple[Entry, ...], prompts: PromptSet
+) -> tuple[Group, ...]:
+    """All groups, oldest first; the last words need a heading only behind earlier ones."""
+    heading = prompts.text("last") if earlier else ""
+    return (*earlier, (heading, last)) if last else earlier
+
+
+def _frame(prompts: PromptSet, whole: bool) -> int:
+    """Characters of a block without its words."""
+    return len(prompts.text("reference_thread" if whole else "reference")) - len("{words}")
 
 
 def _levels(recipe: Recipe, thread: Thread) -> Callable[[Other], Level]:
@@ -130,28 +152,19 @@ def _entries(
 ) -> tuple[Entry, ...]:
     shown = [other for other in others if other.text.strip() and seen(other)]
     texts.update((other.answer_id, other.text) for other in shown)
-    return tuple((other.answer_id, label(other.name)) for other in shown)
+    names = distinct({other.advisor_id: label(other.name) for other in shown})
+    return tuple((other.answer_id, names[other.advisor_id]) for other in shown)
 
 
-def _heading(ago: int, prompts: PromptSet) -> str:
-    return prompts.text("last") if ago == 1 else fill(prompts.text("ago"), {"count": str(ago)})
-
-
-def _width(entries: Sequence[Entry], texts: dict[str, str], most: int) -> int:
-    width = 0
+def _width(group: Group, texts: dict[str, str], most: int) -> int:
+    """Characters of a group, the break behind each of its parts included."""
+    heading, entries = group
+    width = len(heading) + _BREAK if heading else 0
     for answer, name in entries:
-        text = texts[answer]
-        size = len(text) if len(text) > most else len(indented(text))
-        width += len(name) + len(": ") + size + _BREAK
+        width += len(name) + len(": ") + _size(texts[answer], most) + _BREAK
     return width
 
 
-def _hangs(
-    shown: tuple[int, tuple[Entry, ...]] | None,
-    texts: dict[str, str],
-    prompts: PromptSet,
-    most: int,
-) -> int:
-    if shown is None:
-        return 0
-    return len(_heading(shown[0], prompts)) + _BREAK + _width(shown[1], texts, most)
+def _size(text: str, most: int) -> int:
+    """Characters of a text behind a name; of one that is too long anyway, its bare length."""
+    return len(text) if len(text) > most else len(indented(text))

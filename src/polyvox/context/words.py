@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -32,6 +34,8 @@ SHORT_CHARS = 380
 """Characters of a description that the compact set takes, in whole sentences."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
+_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s|$)|[。！？]+|\n\n")
+_SPACE = re.compile(r"\s")
 _SENTENCE = re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|$)\s*", re.DOTALL)
 
 
@@ -100,6 +104,13 @@ STAMP_CHARS = len("[2025-10-30T12:00] ")
 _BRACKET = re.compile(r"\\(?:.|\Z)|[\[\]]", re.DOTALL)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE = 60_000_000
+_OFFSET = re.compile(r"UTC([+-])(\d\d):(\d\d)")
+
+
+Cut = tuple[str, int, int]
+"""An answer's id, how many of its characters are shown, and how many it has."""
+MARK = " […]"
+"""The mark behind a text that was shortened."""
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -114,6 +125,8 @@ class Made(msgspec.Struct, frozen=True):
     """The template is the text itself; what looks like a slot in it is none."""
     sources: tuple[str, ...] = ()
     """The first and the last message of the stretch that a text tells of."""
+    cuts: tuple[Cut, ...] = ()
+    """The answers that were shortened."""
 
     def render(self, texts: Mapping[str, str], question: str = "") -> str:
         """The text, given the texts of the answers by id."""
@@ -121,24 +134,44 @@ class Made(msgspec.Struct, frozen=True):
             return self.template
         values = dict(self.values)
         if "{words}" in self.template:
-            values["words"] = words(self.groups, texts)
+            values["words"] = words(self.groups, {**texts, **self._cut(texts)})
         if self.question:
             values["question"] = question
         return fill(self.template, values)
 
+    def _cut(self, texts: Mapping[str, str]) -> dict[str, str]:
+        return {
+            answer: texts[answer][:shown].rstrip() + MARK
+            for answer, shown, _ in self.cuts
+            if answer in texts
+        }
+
+
+@lru_cache(maxsize=64)
+def _zone(name: str) -> tzinfo:
+    """A zone by its name or its offset; UTC for one that is not known here."""
+    if (match := _OFFSET.fullmatch(name)) is not None:
+        minutes = int(match[2]) * 60 + int(match[3])
+        return timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes))
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return UTC
+
 
 @lru_cache(maxsize=4096)
-def _stamp(minute: int) -> str:
+def _stamp(minute: int, zone: str) -> str:
     try:
-        moment = _EPOCH + timedelta(minutes=minute)
-    except OverflowError:
+        moment = (_EPOCH + timedelta(minutes=minute)).astimezone(_zone(zone))
+    except (OverflowError, ValueError):
         return ""
     return f"[{moment:%Y-%m-%d}T{moment:%H:%M}] " if moment.year >= 1000 else ""
 
 
-def stamp(said_at: int | None) -> str:
-    """`[YYYY-MM-DDTHH:MM] ` in UTC; nothing for a time that is unknown or outside the calendar."""
-    return "" if said_at is None else _stamp(said_at // _MINUTE)
+def stamp(said_at: int | None, zone: str = "UTC") -> str:
+    """`[YYYY-MM-DDTHH:MM] ` in a zone; nothing for a time that is unknown or outside the
+    calendar."""
+    return "" if said_at is None else _stamp(said_at // _MINUTE, zone)
 
 
 def label(name: str) -> str:
@@ -157,6 +190,25 @@ def indented(text: str) -> str:
     return "\n".join(
         [lines[0], *(f"  {line}" if line else "" for line in lines[1:])] if lines else []
     )
+
+
+def cut_to(text: str, room: int) -> tuple[int, int]:
+    """Shorten a text to `room` characters as it stands behind a name: how many of its characters
+    stay, and the size of that. It ends with a sentence or, where that would lose most of it,
+    between two words."""
+    most = room - len(MARK)
+
+    def size(end: int) -> int:
+        return len(indented(text[:end].rstrip() + MARK))
+
+    ends = [match.end() for match in _END.finditer(text, 0, most + 1)]
+    spaces = [match.start() for match in _SPACE.finditer(text, 0, most + 1)]
+    for places in (ends, spaces):
+        fair = [place for place in places if most // 3 <= place <= most]
+        if at := bisect_right(fair, room, key=size):
+            return fair[at - 1], size(fair[at - 1])
+    end = max(0, bisect_right(range(most + 1), room, key=size) - 1)
+    return end, size(end)
 
 
 def words(groups: Sequence[Group], texts: Mapping[str, str]) -> str:

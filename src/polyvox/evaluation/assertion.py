@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from polyvox.context.recipe import BUILT_IN
+from polyvox.context.recipe import exchange_phase
+from polyvox.context.words import prompt_set
 from polyvox.errors import Conflict, Invalid, NotFound
-from polyvox.evaluation.checks import described, understood
+from polyvox.evaluation.checks import described, understood, written
 from polyvox.evaluation.contexts import Context, captured
+from polyvox.evaluation.replay import FRESH_RECIPE
 from polyvox.evaluation.tables import assertions, contexts, past_runs
 from polyvox.evaluation.tables.assertions import (
     Assertion,
@@ -29,8 +31,9 @@ from polyvox.evaluation.tables.assertions import Wording as Wording
 from polyvox.evaluation.tables.past_runs import PastRun
 from polyvox.ids import new_id
 from polyvox.receive import clean
+from polyvox.recipes import find_recipe, known_recipe, recipe_names, usable_recipe
 from polyvox.resources import Resources
-from polyvox.session.council import find_recipe, plain_assistant
+from polyvox.session.council import plain_assistant
 from polyvox.session.inspect import inspect
 from polyvox.settings import Settings
 from polyvox.shapes import shape
@@ -64,9 +67,11 @@ async def from_answer(
     answer_id: str,
     given: Sequence[Wording],
     tagged: Sequence[str] = (),
+    phase: str | None = None,
 ) -> list[Assertion]:
-    """Assertions about an answer, with what its advisor had been sent. One that was drawn from it
-    before, word for word, is given as it is."""
+    """Assertions about an answer, with what its advisor had been sent, for the phase that is named
+    or else the answer's own. One that was drawn from it before, word for word, is given as it
+    is."""
     wordings, named, now = checked(given), tags(tagged), resources.clock()
 
     def write(tx: Tx) -> list[Assertion]:
@@ -82,9 +87,10 @@ async def from_answer(
             answer.id, answer.conversation_id, answer.turn_id, asked, answer.text, name
         )
         known = assertions.list_all(tx, AssertionFilter(answer_id=answer.id))
+        meant = _phase(tx, resources, phase) or (context.phase if context else "") or None
         like = Assertion("", answer.advisor_id, answer.advisor_name, 1, "", source=source)
-        like = replace(like, tags=named, created_at=now, updated_at=now)
-        return _made(tx, known, wordings, like)
+        like = replace(like, tags=named, phase=meant, created_at=now, updated_at=now)
+        return _made(tx, _meant(known, phase), wordings, like)
 
     return await resources.database.write(write, scope)
 
@@ -96,8 +102,10 @@ async def by_hand(
     given: Sequence[Wording],
     tagged: Sequence[str] = (),
     user_input: str | None = None,
+    phase: str | None = None,
 ) -> list[Assertion]:
-    """Assertions about an advisor, with a question of their own, or for every stored context."""
+    """Assertions about an advisor, with a question of their own, or for every stored context; for
+    the phase that is named, or else the open one."""
     wordings, named, now = checked(given), tags(tagged), resources.clock()
     if user_input is not None:
         clean(user_input, "user_input", resources.settings.limits.message_chars)
@@ -109,11 +117,49 @@ async def by_hand(
             for row in assertions.list_all(tx, AssertionFilter(advisor_id=who.id))
             if row.source is None and row.user_input == user_input
         ]
+        meant = _phase(tx, resources, phase) or open_phase(tx, resources) or None
         like = Assertion("", who.id, who.name, 1, "", user_input=user_input)
-        like = replace(like, tags=named, created_at=now, updated_at=now)
-        return _made(tx, known, wordings, like)
+        like = replace(like, tags=named, phase=meant, created_at=now, updated_at=now)
+        return _made(tx, _meant(known, phase), wordings, like)
 
     return await resources.database.write(write, scope)
+
+
+def open_phase(tx: Tx, resources: Resources) -> str:
+    """The phase that assertions made by hand are meant for: the one of the council without an
+    end."""
+    return exchange_phase(find_recipe(tx, resources.settings, FRESH_RECIPE), 0).name
+
+
+def phase_of(tx: Tx, resources: Resources, phase: str | None, answer_id: str | None) -> str:
+    """The text of the phase that assertions are meant for: of the one that is named, else of the
+    answer's own, else of the open one."""
+    own = None
+    if answer_id is not None:
+        own = context_of(tx, resources.settings, turns.get_answer(tx, answer_id))
+    recipe = usable_recipe(tx, resources.settings, own.recipe[0] if own else FRESH_RECIPE)
+    name = _phase(tx, resources, phase) or (own.phase if own else open_phase(tx, resources))
+    named = next((entry for entry in recipe.phases if entry.name == name), None)
+    return (named.text or prompt_set("full").text(name)) if named else ""
+
+
+def _phase(tx: Tx, resources: Resources, name: str | None) -> str | None:
+    """A phase that is named, if some recipe has it."""
+    names = recipe_names(tx, resources.settings)
+    recipes = [find_recipe(tx, resources.settings, recipe) for recipe in names]
+    known = list(dict.fromkeys(phase.name for recipe in recipes for phase in recipe.phases))
+    if name is not None and name not in known:
+        raise Invalid(
+            f"No recipe has a phase {name[:60]!r}.",
+            f"Known are {', '.join(known)}." if known else "Leave it out.",
+            param="phase",
+        )
+    return name
+
+
+def _meant(known: Iterable[Assertion], phase: str | None) -> list[Assertion]:
+    """Those for a phase, where one is named."""
+    return [row for row in known if phase is None or row.phase == phase]
 
 
 def _made(
@@ -144,9 +190,13 @@ async def change(
             if old.kind != "judge" and text == described(old.kind, old.args):
                 text = ""  # its words were those of the check; they follow it
             said = wording(details.get("text", text), kind, dict(args))
+            if not {"kind", "args"} & details.keys():
+                said = written(said.text) or said
             new |= {"text": said.text, "kind": said.kind, "args": said.args}
         if "tags" in details:
             new["tags"] = tags(details["tags"])
+        if "phase" in details:
+            _phase(tx, resources, details["phase"])
         if "user_input" in details:
             if old.source is not None:
                 raise Invalid(
@@ -157,6 +207,45 @@ async def change(
             if (asked := details["user_input"]) is not None:
                 clean(asked, "user_input", resources.settings.limits.message_chars)
         return assertions.change(tx, assertion_id, now, new)
+
+    return await resources.database.write(write, scope)
+
+
+async def add_contexts(
+    resources: Resources, scope: Scope, advisor: str, ids: Sequence[str] | None, count: int
+) -> int:
+    """Have assertions (None: the active ones) tried in contexts of other conversations with their
+    advisor too, the newest first, one of each; answers how many there were."""
+    now = resources.clock()
+
+    def write(tx: Tx) -> int:
+        who = advisors.get(tx, advisor)
+        chosen = assertions.list_all(
+            tx, AssertionFilter(advisor_id=who.id, active=ids is None or None)
+        )
+        if ids is not None:
+            chosen = [row for row in chosen if row.id in ids]
+        chosen = [row for row in chosen if row.user_input is None]  # others have their own question
+        known = {name for row in chosen for name in row.contexts}
+        names: list[str] = []
+        used = {row.source.conversation_id for row in chosen if row.source is not None}
+        for answer_id, conversation_id in assertions.newest_answers(tx, who.id) if chosen else ():
+            if conversation_id in used or len(names) == count:
+                continue
+            context = context_of(tx, resources.settings, turns.get_answer(tx, answer_id))
+            if context is None or context.redacted or not context.takes_prompt:
+                continue
+            used.add(conversation_id)
+            if context.hash not in known:
+                names.append(contexts.put(tx, context.data, now))
+        if not names:
+            raise Invalid(
+                f"No other conversation with {who.name} can be added.",
+                f"Ask {who.name} something in a new conversation first.",
+            )
+        for row in chosen:
+            assertions.add_contexts(tx, row, names, now)
+        return len(names)
 
     return await resources.database.write(write, scope)
 
@@ -207,6 +296,8 @@ class AssertionOut:
     user_input: str | None
     created_at: int
     updated_at: int
+    phase: str | None
+    """The phase under which its advisor answers when it is replayed; null: each context's own."""
 
     @classmethod
     def of(cls, assertion: Assertion, *, whole: bool = False) -> AssertionOut:
@@ -286,6 +377,12 @@ def wording(text: str, kind: Kind, args: Mapping[str, Any] | None) -> Wording:
     return Wording(clean(line, "text", LONGEST), kind, given)
 
 
+def typed(texts: Iterable[str]) -> list[Wording]:
+    """Texts whose kind nobody named: a check in code where they are the words of one, else for a
+    judge."""
+    return [written(text) or Wording(text) for text in texts]
+
+
 def tags(given: Iterable[str]) -> tuple[str, ...]:
     """Tags as they are compared: in small letters, without # and spaces."""
     plain_tags: dict[str, None] = {}
@@ -310,8 +407,7 @@ def context_of(tx: Tx, settings: Settings, answer: Answer) -> Context | None:
     if receipts.find(tx, answer.id) is None:
         return None
     receipt = inspect(tx, answer.id).receipt
-    name = receipt.draft.recipe
-    recipe = find_recipe(tx, settings, name) if name in BUILT_IN else None
+    recipe = known_recipe(tx, settings, receipt.draft.recipe)
     asked = turns.get_turn(tx, answer.turn_id).content
     return captured(receipt, advisor_then(tx, answer), recipe, asked)
 

@@ -17,14 +17,14 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from polyvox.errors import Invalid
 from polyvox.evaluation import count, language
 from polyvox.evaluation.pattern import compiled
-from polyvox.evaluation.tables.assertions import Kind
+from polyvox.evaluation.tables.assertions import Kind, Wording
 from polyvox.evaluation.tables.verdicts import Outcome
 from polyvox.receive import clean
 
@@ -34,6 +34,9 @@ MOST_KEYS = 50
 ENDING = 60
 """Characters of an answer's end that a reason quotes."""
 _FENCE = re.compile(r"\A```[\w-]*[ \t]*\n(.*)\n```\Z", re.DOTALL)
+
+_NUMBER = re.compile(r"\d{1,9}(?:,\d{3})*")
+_QUOTED = re.compile(r"[“\"](.+)[”\"]")
 
 Args = Mapping[str, Any]
 
@@ -92,6 +95,42 @@ def described(kind: Kind, args: Args) -> str:
         keys = ", ".join(args.get("keys", ()))
         return f"Is valid JSON with {keys}" if keys else "Is valid JSON"
     return "Ends with a question"
+
+
+def written(text: str) -> Wording | None:
+    """The check in code that words stand for: one whose description they are. None: there is none,
+    and a judge has to look."""
+    plain = _comparable(text)
+    for kind, args in _candidates(text):
+        try:
+            whole = understood(kind, args)
+        except Invalid:
+            continue
+        if _comparable(described(kind, whole)) == plain:
+            return Wording(described(kind, whole), kind, whole)
+    return None
+
+
+def _candidates(text: str) -> Iterator[tuple[Kind, dict[str, Any]]]:
+    """Checks that could be meant, by the numbers and the quoted words of a text."""
+    numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(text)][:2] or [0]
+    for kind, known in KNOWN.items():
+        if known is _RANGE:
+            yield kind, {"max": numbers[-1]}
+            yield kind, {"min": numbers[0]}
+            yield kind, {"min": numbers[0], "max": numbers[-1]}
+        elif known is _TEXT and (quote := _QUOTED.search(text)) is not None:
+            yield kind, {"text": quote[1]}
+        elif kind == "language":
+            yield from ((kind, {"language": code}) for code in language.NAMES)
+        elif kind in ("ends_with_question", "json"):
+            yield kind, {}
+
+
+def _comparable(text: str) -> str:
+    """A description however it is typed: small letters, straight quotes, no full stop."""
+    plain = " ".join(text.split()).rstrip(".").casefold().replace("“", '"').replace("”", '"')
+    return _NUMBER.sub(lambda number: number[0].replace(",", ""), plain)
 
 
 # -- arguments -------------------------------------------------------------------------------------

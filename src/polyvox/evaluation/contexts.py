@@ -17,11 +17,13 @@ A template is kept only where filling it with what was true then gives the very 
 nothing, to the byte.
 
 A context that another program stored (`origin`) has no wire form: dialect, model and hash are
-empty, and it is replayed with the advisor's model of today.
+empty, and it is replayed with the advisor's model of today. Where its system text does not show
+the identity, the prompt takes the place of the sentence that names the advisor, or comes first.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -131,6 +133,11 @@ class Context(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def takes_prompt(self) -> bool:
         """True if another prompt can be put in."""
+        return self.templated or bool(self.origin)
+
+    @property
+    def templated(self) -> bool:
+        """True if a block shows where the identity stood."""
         return any(part.template and part.kind != "protocol" for part in self.blocks)
 
 
@@ -146,6 +153,8 @@ def read(data: str) -> Context:
 def with_prompt(context: Context, text: str, field: Field | None = None) -> Context:
     """The same context for an advisor whose prompt (or description) is `text`; where it is not said
     which of them, the unchanged text is what it was, another one a prompt."""
+    if context.origin and not context.templated and text:
+        context = _placed(context)
     if text == context.versioned and field in (None, context.field):
         return context
     if not context.takes_prompt:
@@ -170,6 +179,31 @@ def with_prompt(context: Context, text: str, field: Field | None = None) -> Cont
     )
 
 
+def _placed(context: Context) -> Context:
+    """A context of another program with a place for the identity in its system text: wherever the
+    description stands, else at the sentence that names the advisor, else before everything."""
+    system = JOIN.join(part.text for part in context.blocks)
+    own = prompt_set("full").text("identity")
+    if context.identity and context.identity in system:
+        template = system.replace(context.identity, "{identity}")
+    else:
+        named = re.search(rf"(?<!\w){re.escape(context.name)}(?!\w)", system)
+        start, end = _sentence(system, *named.span()) if named else (0, 0)
+        around = (system[:start].strip(), own, system[end:].strip())
+        template = JOIN.join(part for part in around if part)
+    values = {"name": context.name, "identity": context.identity, "short": context.brief}
+    block = SystemBlock("identity", "", template)
+    context = msgspec.structs.replace(context, blocks=(block,))
+    return msgspec.structs.replace(context, blocks=_filled(context, values))
+
+
+def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the sentence around a stretch of a text begins and ends."""
+    marks = ".!?\n"
+    ends = [at + 1 for mark in marks if (at := text.find(mark, end)) >= 0]
+    return max(text.rfind(mark, 0, start) for mark in marks) + 1, min(ends, default=len(text))
+
+
 def with_phase(context: Context, name: str, text: str) -> Context:
     """The same context under a recipe whose phase `name` says `text`. Where another phase was in
     force, it makes no difference."""
@@ -189,6 +223,40 @@ def with_phase(context: Context, name: str, text: str) -> Context:
     new = SystemBlock("protocol", filled, text)
     blocks = (new if block is part else block for block in context.blocks)
     return msgspec.structs.replace(context, blocks=tuple(block for block in blocks if block.text))
+
+
+def in_other_words(context: Context, asked: str) -> Context | None:
+    """The same context with the person's last message put otherwise; None where it does not show
+    where that message stood."""
+    at = len(context.messages) - 1
+    while at >= 0 and context.messages[at].kind != "current":
+        at -= 1
+    if at < 0 or not context.asked or context.messages[at].text.count(context.asked) != 1:
+        return None
+    sent = context.messages[at]
+    text = sent.text.replace(context.asked, asked)
+    message = SentMessage(sent.kind, sent.role, text, sent.refs)
+    messages = (*context.messages[:at], message, *context.messages[at + 1 :])
+    return msgspec.structs.replace(context, asked=asked, messages=messages)
+
+
+def under_phase(context: Context, recipe: Recipe, name: str) -> Context:
+    """The same context in another phase of its recipe, at that phase's beginning. Where the recipe
+    has no such phase or the context no protocol, it stays as it is."""
+    names = [phase.name for phase in recipe.phases]
+    part = next((part for part in context.blocks if part.kind == "protocol"), None)
+    if name == context.phase or name not in names or part is None:
+        return context
+    at = names.index(name)
+    phase, n = recipe.phases[at], recipe.phases[at].answers
+    before = sum(earlier.answers or 0 for earlier in recipe.phases[:at])
+    prompts = prompt_set("compact" if context.prompts[0] == "compact" else "full")
+    counted = prompts.text("turn") if recipe.count_turns and n is None else ""
+    k = before + 1 if n is None else 1
+    text = phase.text or prompts.text(name)
+    new = SystemBlock("protocol", phase_text(text, counted, k, n), text)
+    blocks = tuple(new if block is part else block for block in context.blocks)
+    return msgspec.structs.replace(context, phase=name, k=k, n=n, counted=counted, blocks=blocks)
 
 
 def phase_text(text: str, counted: str, k: int, n: int | None) -> str:

@@ -148,13 +148,25 @@ class Judge:
     ) -> JudgeReading:
         """The reading of a reply; where nothing of it can be used, of the one after it."""
         reply, request = await asked_plainly(self.calls, model, request)
-        reading = judge_prompt.read(reply.text, batch, cut=reply.cut)
+        reading = await self._supported(model, reply, batch)
         if not reading.wrong or reading.verdicts:
             return reading
         log.debug("the judge's reply cannot be used: %s", "; ".join(set(reading.wrong.values())))
         again = judge_prompt.repair(request, reply.text, reading)
         reply, _ = await asked_plainly(self.calls, model, again)
-        return judge_prompt.read(reply.text, batch, cut=reply.cut)
+        return await self._supported(model, reply, batch)
+
+    async def _supported(
+        self, model: str, reply: ModelReply, batch: Sequence[KeyedAssertion]
+    ) -> JudgeReading:
+        """The reading of a reply without verdicts that their reasons contradict. Where every reason
+        ends as it was asked to, that costs nothing."""
+        reading = judge_prompt.read(reply.text, batch, cut=reply.cut)
+        if not reading.open_ended:
+            return reading
+        request = judge_prompt.support_request(reading, batch, MAX_TOKENS)
+        meanings, _ = await asked_plainly(self.calls, model, request)
+        return judge_prompt.supported(reading, meanings.text)
 
     async def _confirmed(
         self, model: str, subject: Subject, repeat: int, assertion: Assertion

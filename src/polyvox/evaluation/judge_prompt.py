@@ -4,6 +4,9 @@ What others wrote reaches the judge as JSON strings, which nothing inside them c
 go by ids made from the very texts that are judged, so no text can know them beforehand. A verdict
 counts only if it was asked for, exactly once, with a reason before it that does not say the
 opposite; everything else is left unanswered, and what stays unanswered is an `error`, never a pass.
+
+A reason is asked to end with its conclusion, which code reads. One that ends otherwise is read by
+the judge's model, in a second question that shows reasons without their verdicts.
 """
 
 from __future__ import annotations
@@ -37,8 +40,12 @@ SHOWN_AGAIN = 4_000
 FEWEST_LETTERS = 6
 """A shorter reason points at nothing."""
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-CONCLUSION = re.compile(r"so the assertion (holds|does not hold)\W*$", re.IGNORECASE)
-"""The end that the instructions ask of every reason."""
+CONCLUSION = re.compile(
+    r"\b(?:so|and) the assertion (holds|does not hold|fails)\W*$", re.IGNORECASE
+)
+"""The end that the instructions ask of every reason, nearly to the letter: whatever else a reason
+says, a model reads."""
+OPPOSITE = "a reason says the opposite of its verdict"
 _ESCAPED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
@@ -52,7 +59,8 @@ def prompt(name: str) -> str:
 @cache
 def judge_hash() -> str:
     """Names exactly these instructions and this way of reading: another hash, another judge."""
-    return content_hash("\n".join((prompt("judge"), prompt("again"), schema(("id",)), "2")))
+    texts = (prompt("judge"), prompt("again"), prompt("support"), schema(("id",)), "3")
+    return content_hash("\n".join(texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,16 @@ class JudgeReading:
     """Reason and verdict."""
     wrong: Mapping[str, str] = field(default_factory=dict)
     """The trouble with every id that was asked for and has no verdict."""
+
+    @property
+    def open_ended(self) -> list[str]:
+        """Ids of verdicts whose reasons do not end with the conclusion that code can read."""
+        return [key for key, (reason, _) in self.verdicts.items() if not CONCLUSION.search(reason)]
+
+    def without(self, wrong: Mapping[str, str]) -> JudgeReading:
+        """The same, with these verdicts found wrong."""
+        kept = {key: row for key, row in self.verdicts.items() if key not in wrong}
+        return JudgeReading(kept, {**self.wrong, **wrong})
 
 
 def asked(subject: Subject, assertions: Sequence[Assertion], repeat: int) -> list[KeyedAssertion]:
@@ -128,6 +146,50 @@ def schema(keys: Sequence[str]) -> str:
         verdict={"type": "string", "enum": ["pass", "fail"]},
     )
     return json.dumps(object_schema(verdicts={"type": "array", "items": row}))
+
+
+def support_request(
+    reading: JudgeReading, batch: Sequence[KeyedAssertion], max_tokens: int | None
+) -> Request:
+    """Ask what the open-ended reasons mean. Neither the verdicts nor the answer are shown."""
+    keys = reading.open_ended
+    notes = [
+        {
+            "id": keyed.key,
+            "assertion": keyed.assertion.text,
+            "reason": reading.verdicts[keyed.key][0],
+        }
+        for keyed in batch
+        if keyed.key in keys
+    ]
+    row = object_schema(
+        id={"type": "string", "enum": keys},
+        meaning={"type": "string", "enum": ["pass", "fail", "unclear"]},
+    )
+    return Request(
+        (SystemPart(prompt("support")),),
+        (ChatMessage("user", quoted({"notes": notes})),),
+        Params(max_tokens=max_tokens, temperature=0),
+        schema=json.dumps(object_schema(meanings={"type": "array", "items": row})),
+    )
+
+
+def supported(reading: JudgeReading, reply: str) -> JudgeReading:
+    """The reading without verdicts whose reasons mean the opposite, by the reply to that question.
+    A reason that it says nothing usable of supports no verdict."""
+    meanings: dict[str, set[object]] = {key: set() for key in reading.open_ended}
+    for value in objects(THOUGHT.sub(" ", reply[:LONGEST_REPLY]), _pairs):
+        rows = value.get("meanings", [value])
+        for row in rows if isinstance(rows, list) else []:
+            if isinstance(row, dict) and isinstance(row.get("meaning"), str):
+                meanings.get(str(row.get("id")), set()).add(row["meaning"])
+    wrong = {}
+    for key, read_as in meanings.items():
+        if not read_as or not read_as <= {"pass", "fail", "unclear"}:
+            wrong[key] = "nobody could tell whether a reason supports its verdict"
+        elif read_as - {"unclear", reading.verdicts[key][1]}:
+            wrong[key] = OPPOSITE
+    return reading.without(wrong)
 
 
 def object_schema(**properties: object) -> dict[str, Any]:
@@ -261,8 +323,8 @@ def _row_verdict(row: Mapping[str, Any]) -> tuple[str, PassFail] | str:
     outcome: PassFail = "pass" if verdict.strip().casefold() == "pass" else "fail"
     line = " ".join(paired(reason).replace("\0", " ").split())[:LONGEST_REASON]
     said = CONCLUSION.search(line)
-    if said is not None and (said[1] == "holds") != (outcome == "pass"):
-        return "a reason says the opposite of its verdict"
+    if said is not None and (said[1].casefold() == "holds") != (outcome == "pass"):
+        return OPPOSITE
     return line, outcome
 
 

@@ -3,7 +3,8 @@ model. It warns, it never refuses; without a model there is none, and the note s
 
 Four rules: nobody can say when a vague one holds; one half of a compound one can hold without the
 other; judges are worse at telling that something is absent; no prompt can satisfy two that
-contradict each other. Where a check in code says the same, it is offered.
+contradict each other, or one that the phase of its advisor speaks against. Where a check in code
+says the same, it is offered.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from polyvox.errors import Invalid, ModelError
-from polyvox.evaluation.checks import described, understood
+from polyvox.evaluation.checks import described, understood, written
 from polyvox.evaluation.judge import ask_judge
 from polyvox.evaluation.judge_prompt import object_schema, prompt, quoted
 from polyvox.evaluation.tables.assertions import Kind, Wording
@@ -69,14 +70,19 @@ class LintReport:
 
 
 async def lint(
-    resources: Resources, scope: Scope, wordings: Sequence[Wording], known: Sequence[Wording]
+    resources: Resources,
+    scope: Scope,
+    wordings: Sequence[Wording],
+    known: Sequence[Wording],
+    phase: str = "",
 ) -> LintReport:
-    """Ask the judge's model about these assertions, beside the known ones of their advisor."""
-    silent = tuple(LintedWording(wording.text) for wording in wordings)
-    if not any(wording.kind == "judge" for wording in wordings):
+    """Ask the judge's model about these assertions, beside the known ones of their advisor and the
+    text of the phase that they are meant for."""
+    silent = tuple(LintedWording(wording.text, (), _written(wording)) for wording in wordings)
+    if all(wording.kind != "judge" or _written(wording) for wording in wordings):
         return LintReport(silent)
     try:
-        reply = await ask_judge(resources, scope, request(wordings, known))
+        reply = await ask_judge(resources, scope, request(wordings, known, phase))
     except ModelError as error:
         return LintReport(silent, f"The wording was not looked at: {error.message}")
     if reply is None:
@@ -87,10 +93,10 @@ async def lint(
     return LintReport(items)
 
 
-def request(wordings: Sequence[Wording], known: Sequence[Wording]) -> Request:
+def request(wordings: Sequence[Wording], known: Sequence[Wording], phase: str = "") -> Request:
     """Put the question, the words of others as data."""
     rows = [{"id": str(number), "text": row.text} for number, row in enumerate(wordings, 1)]
-    data = {"assertions": rows, "known": [row.text for row in known]}
+    data = {"assertions": rows, "known": [row.text for row in known], "phase": phase or None}
     return Request(
         (SystemPart(prompt("lint")),),
         (ChatMessage("user", quoted(data)),),
@@ -120,7 +126,13 @@ def _linted(wording: Wording, row: dict[str, Any]) -> LintedWording:
     given = row.get("findings")
     findings = map(_finding, given if isinstance(given, list) else ())
     found = tuple(finding for finding in findings if finding is not None)
-    return LintedWording(wording.text, found, _check(row.get("check")))
+    check = _written(wording) or _check(row.get("check"))
+    return LintedWording(wording.text, found, check)
+
+
+def _written(wording: Wording) -> Wording | None:
+    """The check in code that a judge's wording stands for word for word."""
+    return written(wording.text) if wording.kind == "judge" else None
 
 
 def _finding(given: object) -> LintFinding | None:

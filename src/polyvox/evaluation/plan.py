@@ -174,14 +174,14 @@ def _stored(assertion: Assertion) -> Unit:
 
 def _replayed(chosen: Sequence[Assertion], where: Places) -> Iterator[tuple[Unit, Assertion]]:
     """Each assertion in its contexts."""
-    questions: dict[tuple[str, str], str] = {}
+    questions: dict[tuple[str, str, str | None], str] = {}
     for assertion in chosen:
         advisor = where.advisors.get(assertion.advisor_id)
         names = where.of[assertion.id]
         if not names:
             yield Unit(nowhere=NO_CONTEXT if advisor else NO_ADVISOR), assertion
         elif assertion.source is None and assertion.user_input is not None:
-            key = (assertion.advisor_id, assertion.user_input)
+            key = (assertion.advisor_id, assertion.user_input, assertion.phase)
             asked = questions.setdefault(key, assertion.id)
             yield Unit(asked=asked, prompt=advisor.version_id if advisor else ""), assertion
         else:

@@ -21,12 +21,21 @@ import msgspec
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
 from polyvox.context.rebuild import Receipt
-from polyvox.context.recipe import BUILT_IN
 from polyvox.errors import EmptyAnswer, Invalid, NotFound
-from polyvox.evaluation.budget import ModelReply
+from polyvox.evaluation import reword
+from polyvox.evaluation.budget import ModelReply, together
 from polyvox.evaluation.checks import check
-from polyvox.evaluation.contexts import Context, Field, captured, read, with_phase, with_prompt
-from polyvox.evaluation.judge import Judge, unjudged
+from polyvox.evaluation.contexts import (
+    Context,
+    Field,
+    captured,
+    in_other_words,
+    read,
+    under_phase,
+    with_phase,
+    with_prompt,
+)
+from polyvox.evaluation.judge import Judge, asked_plainly, unjudged
 from polyvox.evaluation.judge_prompt import Subject, judge_hash
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import contexts as context_rows
@@ -36,8 +45,9 @@ from polyvox.evaluation.tables.assertions import version_of as version_of
 from polyvox.evaluation.tables.verdicts import CODE, Judged, StoredSample, Verdict
 from polyvox.ids import content_hash, new_id
 from polyvox.memory.tables import companions
+from polyvox.recipes import find_recipe, known_recipe
 from polyvox.resources import Resources
-from polyvox.session.council import find_recipe, model_for, params_for, voiced
+from polyvox.session.council import model_for, params_for, voiced
 from polyvox.shapes import shape
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import turns
@@ -116,6 +126,11 @@ class Bench(Protocol):
         is an `error` in each of its own; only `CapReached` is raised."""
         ...
 
+    async def reworded(self, contexts: Sequence[str]) -> Bench | None:
+        """The same bench with the person's question put in other words in these contexts; None
+        where that cannot be had. Raises `ModelError` and `CapReached`."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -127,6 +142,8 @@ class Places:
     """The hashes of each assertion's contexts; none where it has no place to be tried."""
     advisors: Mapping[str, Advisor]
     """Advisors of the contexts, as they are now, without those that are gone."""
+    stored: Mapping[str, str] = field(default_factory=dict)
+    """The stored context's hash, by the name of one that is tried under another phase."""
 
 
 def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Places:
@@ -135,14 +152,16 @@ def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Pla
     contexts: dict[str, Context] = {}
     of: dict[str, tuple[str, ...]] = {}
     advisors: dict[str, Advisor] = {}
+    moved: dict[str, str] = {}
     for assertion in assertions:
         advisor = advisors.get(assertion.advisor_id) or advisor_rows.find(tx, assertion.advisor_id)
         if advisor is not None:
             advisors[advisor.id] = advisor
         if assertion.source is not None:
-            names = [assertion.source.context_hash] if assertion.source.context_hash else []
+            own = assertion.source.context_hash
+            names = [own, *assertion.contexts] if own else list(assertion.contexts)
         elif assertion.user_input is not None:
-            fresh = advisor and _fresh(tx, resources, advisor, assertion.user_input)
+            fresh = advisor and _fresh(tx, resources, advisor, assertion)
             contexts |= {fresh.hash: fresh} if fresh else {}
             names = [fresh.hash] if fresh else []
         else:
@@ -150,17 +169,28 @@ def places(tx: Tx, resources: Resources, assertions: Sequence[Assertion]) -> Pla
         for name in names:
             if name not in contexts and (stored := context_rows.find(tx, name)) is not None:
                 contexts[name] = _today(tx, resources, read(stored.data))
-        of[assertion.id] = tuple(name for name in names if name in contexts)
-    return Places(contexts, of, advisors)
+        names = [name for name in names if name in contexts]
+        if (phase := assertion.phase) is not None:
+            for at, name in enumerate(names):
+                context = in_phase(tx, resources, contexts[name], phase)
+                if context is not contexts[name]:
+                    names[at] = content_hash(f"{name}\n{phase}")
+                    contexts[names[at]], moved[names[at]] = context, name
+        of[assertion.id] = tuple(names)
+    return Places(contexts, of, advisors, moved)
+
+
+def in_phase(tx: Tx, resources: Resources, context: Context, phase: str) -> Context:
+    """The context under the phase that an assertion is meant for."""
+    recipe = known_recipe(tx, resources.settings, context.recipe[0])
+    return context if recipe is None else under_phase(context, recipe, phase)
 
 
 def _today(tx: Tx, resources: Resources, context: Context) -> Context:
     """A context under the phase that the person has written since: their own text of it is part of
     what is tried out, as the advisor's prompt is."""
-    if context.recipe[0] not in BUILT_IN:
-        return context
-    recipe = find_recipe(tx, resources.settings, context.recipe[0])
-    for phase in recipe.phases:
+    recipe = known_recipe(tx, resources.settings, context.recipe[0])
+    for phase in recipe.phases if recipe is not None else ():
         if phase.name == context.phase and phase.text:
             try:
                 return with_phase(context, phase.name, phase.text)
@@ -169,8 +199,10 @@ def _today(tx: Tx, resources: Resources, context: Context) -> Context:
     return context
 
 
-def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Context | None:
-    """Compile the request for a first message to this advisor; None where it does not fit."""
+def _fresh(tx: Tx, resources: Resources, advisor: Advisor, assertion: Assertion) -> Context | None:
+    """Compile the request for a first message to this advisor, under the assertion's phase; None
+    where it does not fit."""
+    asked = assertion.user_input or ""
     recipe = find_recipe(tx, resources.settings, FRESH_RECIPE)
     model = model_for(resources, recipe, advisor)
     facts = resources.models.facts(model)
@@ -185,7 +217,10 @@ def _fresh(tx: Tx, resources: Resources, advisor: Advisor, asked: str) -> Contex
     except TooLong:
         return None
     receipt = Receipt("", compiled.draft, compiled.request, (), None, ())
-    return msgspec.structs.replace(captured(receipt, advisor, recipe, asked), model_id=model)
+    context = captured(receipt, advisor, recipe, asked)
+    if assertion.phase is not None:
+        context = under_phase(context, recipe, assertion.phase)
+    return msgspec.structs.replace(context, model_id=model)
 
 
 @dataclass(slots=True, eq=False)
@@ -199,6 +234,10 @@ class RoadBench:
     """Who judges, and by whose calls advisors are asked too."""
     model: str | None = None
     """Asks this model in place of the one that had answered."""
+    writer: str = ""
+    """Puts questions in other words where there is no judge."""
+    wordings: Mapping[str, str] = field(default_factory=dict)
+    """Questions in other words, by context."""
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     async def sample(self, prompt: Prompt, context_hash: str, repeat: int) -> JudgedText:
@@ -233,7 +272,7 @@ class RoadBench:
         another one."""
         context = self._context(context_hash)
         advisor = self.places.advisors.get(context.advisor_id)
-        named = (
+        named: tuple[object, ...] = (
             self.run_id,
             prompt.target,
             prompt.hash,
@@ -243,6 +282,8 @@ class RoadBench:
             context.params,
             repeat,
         )
+        if context_hash in self.wordings:
+            named += (self.wordings[context_hash],)
         return content_hash(msgspec.json.encode(named).decode())
 
     async def judge(
@@ -268,6 +309,30 @@ class RoadBench:
         spoken = await self._keep(about, spoken, repeat)
         judged |= {(row.assertion_id, row.number): row for row in (*coded, *spoken)}
         return [judged[row.id, row.number] for row in assertions]
+
+    async def reworded(self, contexts: Sequence[str]) -> RoadBench | None:
+        """The same bench with the person's question put in other words in these contexts."""
+        texts = await together(self._reworded, contexts)
+        wordings = {name: text for name, text in zip(contexts, texts, strict=True) if text}
+        return replace(self, wordings=wordings) if len(wordings) == len(contexts) else None
+
+    async def _reworded(self, context_hash: str) -> str | None:
+        """The question of a context in other words, kept as samples are; None: there is none."""
+        calls, context = self.voice.calls, self._context(context_hash)
+        model = self.voice.model or self.writer
+        if not model or in_other_words(context, "") is None:
+            return None
+        key = content_hash(f"{self.run_id}\nreworded\n{context_hash}")
+        kept = await self._read(lambda tx: self._kept(tx, key, context_hash))
+        if kept is None:
+            reply, _ = await asked_plainly(calls, model, reword.request(context.asked))
+            text = reword.read(reply.text, context.asked)
+            if text is None:
+                return None
+            now = calls.resources.clock()
+            kept = StoredSample(key, self.run_id, context_hash, "", reply.model, 0, text, now)
+            await self.write(partial(self._keep_sample, kept))
+        return kept.text
 
     async def errors(
         self, about: JudgedText, assertions: Sequence[Assertion], repeat: int, reason: str
@@ -328,8 +393,8 @@ class RoadBench:
     def _kept(self, tx: Tx, key: str, context_hash: str) -> StoredSample | None:
         """A sample that is stored, unless something of its context was forgotten since it was
         read: that is refused."""
-        stored = context_rows.find(tx, context_hash)
-        asked = self._context(context_hash).asked
+        stored = context_rows.find(tx, self.places.stored.get(context_hash, context_hash))
+        asked = self.places.contexts[context_hash].asked
         if stored.redacted if stored else not assertion_rows.is_asked(tx, asked):
             raise _forgotten()
         return verdicts.find_sample(tx, key)
@@ -355,7 +420,8 @@ class RoadBench:
                 "The context of this assertion is not there any more.",
                 "Make the assertion again from another answer.",
             )
-        return context
+        wording = self.wordings.get(context_hash)
+        return (wording and in_other_words(context, wording)) or context
 
     def _with(self, context: Context, prompt: Prompt) -> Context:
         """The context with this prompt in it, and the advisor's own where it is a phase's."""

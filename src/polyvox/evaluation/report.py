@@ -35,6 +35,8 @@ class ResultOut(AssertionResult):
     kind: str
     advisor_id: str
     advisor_name: str
+    judged: bool = True
+    """False: it was not run yet, so its numbers say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,7 @@ def evaluation_out(tx: Tx, evaluation_id: str, *, with_verdicts: bool = True) ->
             "kind": version.kind if version else "judge",
             "advisor_id": advisor_id,
             "advisor_name": advisor_name,
+            "judged": row.passes + row.fails + row.errors > 0,
         }
         rows.append(shape(ResultOut, row, **given))
     shown = verdicts_out(tx, known) if with_verdicts else None

@@ -16,7 +16,7 @@ from typing import Any
 from polyvox.context.words import fill
 from polyvox.errors import Conflict, ModelError
 from polyvox.evaluation import count, language
-from polyvox.evaluation.checks import check, described, understood
+from polyvox.evaluation.checks import check, described, understood, written
 from polyvox.evaluation.judge import ask_judge, judge_model
 from polyvox.evaluation.judge_prompt import THOUGHT, prompt, quoted
 from polyvox.evaluation.tables import assertions
@@ -139,7 +139,8 @@ def read(reply: str, model: str, known: Iterable[Wording], most: int = COUNT) ->
         text = _mended(given)
         if text is not None and _plain(text) not in seen:
             seen.add(_plain(text))
-            suggestions.append(Suggestion(text, by=model))
+            proposal = written(text) or Wording(text)
+            suggestions.append(Suggestion(proposal.text, proposal.kind, proposal.args, model))
     return suggestions[:most]
 
 

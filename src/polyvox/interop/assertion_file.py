@@ -85,6 +85,8 @@ class AssertionRow(msgspec.Struct, omit_defaults=True, rename={"number": "versio
     number: Number | None = None
     earlier: list[VersionRow] = []
     source: SourceRow | None = None
+    phase: str | None = None
+    contexts: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +137,10 @@ def export(tx: Tx, owners: Sequence[tuple[str, str]]) -> str:
         for assertion in assertions.list_all(tx, AssertionFilter(advisor_id=advisor_id)):
             earlier = assertions.versions(tx, assertion.id)[1:]
             entries.append(AssertionEntry(assertion, tuple(reversed(earlier))))
-            used = assertion.source.context_hash if assertion.source else ""
-            if used not in kept and (stored := contexts.find(tx, used)) and not stored.redacted:
-                kept[used] = read(stored.data)
+            own = assertion.source.context_hash if assertion.source else ""
+            for used in (own, *assertion.contexts):
+                if used not in kept and (stored := contexts.find(tx, used)) and not stored.redacted:
+                    kept[used] = read(stored.data)
         suites.append(Suite(advisor_id, known.slug if known else "", name, tuple(entries)))
     return write(suites, kept)
 
@@ -175,6 +178,8 @@ def _row(entry: AssertionEntry, kept: Mapping[str, Context]) -> AssertionRow:
         number=assertion.number if assertion.number > 1 else None,
         earlier=[VersionRow(number=old.number, **_said(old)) for old in entry.earlier],
         source=source,
+        phase=assertion.phase,
+        contexts=[name for name in assertion.contexts if name in kept],
     )
 
 
@@ -303,6 +308,8 @@ def _read(row: AssertionRow, parsed: ParsedAssertions) -> AssertionEntry:
         None if row.user_input is None else clean(row.user_input, "user_input", LONGEST),
         created_at := (time_of(row.created_at) or 0),
         time_of(row.updated_at) or created_at,
+        None if row.phase is None else clean(row.phase, "phase", 60),
+        tuple(name for name in row.contexts if name in parsed.contexts),
     )
     return AssertionEntry(made, tuple(_version(made.id, old) for old in row.earlier))
 

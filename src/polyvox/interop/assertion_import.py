@@ -166,15 +166,19 @@ def _is(there: Assertion, made: Assertion) -> bool:
 def _linked(
     tx: Tx, now: int, given: Assertion, advisor_id: str, known: Mapping[str, Context]
 ) -> Assertion:
-    """The same with its context stored, and with the answer it came from where that is here."""
+    """The same with its contexts stored, and with the answer it came from where that is here."""
+
+    def put(name: str) -> str:
+        if (context := known.get(name)) is None:
+            return ""
+        mine = msgspec.structs.replace(context, advisor_id=advisor_id)
+        return contexts.put(tx, mine.data, now, redacted=mine.redacted)
+
+    given = replace(given, contexts=tuple(map(put, given.contexts)))
     source = given.source
     if source is None:
         return given
-    name = ""
-    if (context := known.get(source.context_hash)) is not None:
-        mine = msgspec.structs.replace(context, advisor_id=advisor_id)
-        name = contexts.put(tx, mine.data, now, redacted=mine.redacted)
-    source = replace(source, context_hash=name)
+    source = replace(source, context_hash=put(source.context_hash))
     with suppress(NotFound):  # then it is only told where it came from
         here = turns.get_answer(tx, source.answer_id)
         source = replace(source, conversation_id=here.conversation_id, turn_id=here.turn_id)

@@ -23,6 +23,7 @@ from polyvox.receive import printable
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import conversations as conversation_rows
 from polyvox.store import councils, receipts, search, sessions, versions
+from polyvox.store import recipes as recipe_rows
 from polyvox.store import turns as turn_rows
 from polyvox.store.database import Database, Tx
 from polyvox.store.receipts import StoredReceipt
@@ -131,7 +132,7 @@ def _store(tx: Tx, now: int, whole: Whole) -> Report:
         return report
     _refuse_taken(tx, whole)
     recipe = conversation.recipe
-    if recipe not in BUILT_IN:
+    if recipe not in BUILT_IN and recipe_rows.get(tx, recipe) is None:
         report.notes.append(f"there is no recipe {recipe!r} here; it goes on as a council")
         recipe = "council"
     who = _match(tx, now, whole, report)
@@ -248,5 +249,5 @@ def _renamed(points: Any, who: Mapping[str, str]) -> Any:  # noqa: ANN401 - a pa
         return [_renamed(point, who) for point in points]
     if not isinstance(points, dict):
         return who.get(points, points)
-    keys = ("points", "disagreements", "sides", "advisors")
+    keys = ("points", "disagreements", "sides", "next", "advisors")
     return points | {key: _renamed(points[key], who) for key in keys if key in points}

@@ -15,9 +15,11 @@ from dataclasses import dataclass, field, replace
 from polyvox.context import sections
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
+from polyvox.context.recipe import Recipe, shortened
 from polyvox.errors import ContextTooLong, Invalid, ModelError, NotFound
 from polyvox.models.base import AttemptLog, ChatMessage, Request, SystemPart
 from polyvox.receive import clean
+from polyvox.recipes import usable_recipe
 from polyvox.resources import Resources
 from polyvox.session import council
 from polyvox.session.council import model_for, params_for
@@ -40,6 +42,8 @@ class Visit:
     system: tuple[str, ...]
     messages: tuple[ChatMessage, ...]
     params: Params = field(default_factory=Params)
+    phases: int | None = None
+    """Answers that limited phases last at most; None: as the council has it, else none."""
 
 
 @dataclass(slots=True)
@@ -69,15 +73,19 @@ async def plan(resources: Resources, scope: Scope, visit: Visit) -> tuple[list[V
         check_caps(tx, resources.settings.limits, "", None, resources.clock())
         if kind == "advisor":
             advisor = advisor_rows.get(tx, name)
-            return [_advised(tx, resources, visit, advisor, None, "council")], False
+            recipe = usable_recipe(tx, resources.settings, "council")
+            return [_advised(tx, resources, visit, advisor, None, recipe)], False
         if kind == "council":
             seated = council_rows.get(tx, name)
             known = {advisor.id: advisor for advisor in council.everyone(tx)}
             members = [known[advisor_id] for advisor_id in seated.advisors if advisor_id in known]
             if not members:
                 raise NotFound(f"The council {name!r} has no advisors.", "Add some to it.")
+            recipe = usable_recipe(tx, resources.settings, seated.recipe)
+            asking = seated.phases if visit.phases is None else visit.phases
+            own = replace(visit, phases=asking)
             return [
-                _advised(tx, resources, visit, member, members, seated.recipe) for member in members
+                _advised(tx, resources, own, member, members, recipe) for member in members
             ], True
         return [_passed(resources, visit)], False
 
@@ -113,11 +121,12 @@ def _advised(
     visit: Visit,
     advisor: Advisor,
     members: Sequence[Advisor] | None,
-    recipe_name: str,
+    recipe: Recipe,
 ) -> Voice:
     """One advisor's call, compiled by the same road as everybody's. Without other members the
-    answer has no label."""
-    recipe = council.find_recipe(tx, resources.settings, recipe_name)
+    answer has no label. Another program asks once and wants an answer: nobody only asks back,
+    unless it wants that."""
+    recipe = shortened(recipe, visit.phases or 0)
     model = model_for(resources, recipe, advisor)
     facts = resources.models.facts(model)
     params = visit.params.over(params_for(resources, recipe, advisor, facts))
@@ -173,6 +182,7 @@ def _thread(
         past=tuple(past),
         answers=sum(bool(turn.own) for turn in past),
         last=last,
+        company=len(members) > 1,
         memory=tuple(("memory", text) for text in visit.system),
     )
 

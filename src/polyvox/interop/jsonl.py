@@ -37,7 +37,7 @@ LARGEST_INT = 2**62
 LONGEST_NAME = 120
 LONGEST_TITLE = 1000
 """A name or title that could not be given here is mended, not a reason to refuse the rest."""
-SMALL = ("depth", "fork_depth", "round", "position", "version", "number")
+SMALL = ("depth", "fork_depth", "round", "position", "version", "number", "phases")
 _ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 
 T = TypeVar("T")

@@ -28,6 +28,7 @@ from polyvox.interop.assertion_file import (
     time_of,
 )
 from polyvox.interop.files import mended
+from polyvox.replies import objects
 from polyvox.values import SYNTHESIS_ID
 
 ORIGIN = "SPACE Terminal"
@@ -36,13 +37,19 @@ _SECRET = re.compile(r"^space_.*_key$")
 _RESPONSE = re.compile(r"^(?:space_)?assertions_(?:(?P<talk>.*?)_)??(?P<id>resp-.+|[^_]+)$")
 _ASSERTION = re.compile(r"^(?:space_)?assertion_(?P<id>.+)$")
 _INDEX = re.compile(r"^(?:space_)?advisor_assertions_(?P<id>.+)$")
+_VOICE = re.compile(r"\[ADVISOR:([^\]\n]*)\]", re.IGNORECASE)
 _KNOWN = {
     "id", "text", "advisorId", "advisorName", "assertions", "responseId", "responseContent",
     "conversationId", "conversationContext", "evaluations", "optimizations", "createdAt",
     "isActive", "active", "sourceResponseId", "sourceContext", "sourceConversationId",
     "sourceUserInput", "sourceAdvisorResponse", "sourceSystemPrompt",
 }  # fmt: skip
+_SPOKEN = ("user", "parallel_advisor_response", "assistant", "advisor_json", "advisor_response")
 Record = Mapping[str, Any]
+Voice = tuple[str | None, str]
+"""Who says something, by folded name, and what; None: one voice that nobody names."""
+NOBODY = "\0"
+"""Stands for whoever says something that belongs to no single advisor."""
 
 
 def is_space(data: object) -> bool:
@@ -234,10 +241,15 @@ class _Reading:
         asked, answer = source.get("question", ""), source["answer"]
         who, description = suite["advisor"]["name"], suite["description"]
         rows = [row for row in messages[-MOST_MESSAGES:] if isinstance(row, Mapping)]
-        lines = [line for row in rows if (line := self._message(row, who)) is not None]
-        given = [at for at, line in enumerate(lines) if answer and answer in line.text]
-        if given and lines[given[-1]].role == "assistant":
-            del lines[given[-1] :]  # neither the answer nor what came after it
+        spoken = [(_kind(row), self._voices(row)) for row in rows if _kind(row) in _SPOKEN]
+        given = [
+            at
+            for at, (kind, voices) in enumerate(spoken)
+            if answer and kind != "user" and any(answer in said for _, said in voices)
+        ]
+        if given:
+            del spoken[given[-1] :]  # neither the answer nor what came after it
+        lines = [line for row in spoken if (line := _own_line(*row, who)) is not None]
         while lines and lines[-1].role == "assistant":
             lines.pop()
         if asked and (not lines or lines[-1].text != asked):
@@ -269,22 +281,39 @@ class _Reading:
         self.parsed.contexts[context.hash] = context
         source |= {"question": last.text, "context": context.hash}
 
-    def _message(self, row: Record, name: str) -> SentMessage | None:
-        kind, content = row.get("type") or row.get("role"), row.get("content")
-        if kind == "parallel_advisor_response":
-            responses = row.get("advisorResponses")
-            said = responses.values() if isinstance(responses, Mapping) else ()
-            own = (entry for entry in said if isinstance(entry, Mapping))
-            named = (entry for entry in own if self._text(entry.get("name")) == name)
-            content = next(named, {}).get("content")
-        elif kind not in ("user", "assistant", "advisor_json", "advisor_response"):
-            return None  # what the program said to itself
-        text = self._text(content)
-        if not text.strip():
-            return None
-        if kind == "user":
-            return SentMessage("user", "user", text)
-        return SentMessage("own", "assistant", text)
+    def _voices(self, row: Record) -> list[Voice]:
+        """Split a message by its voices. Of several that cannot be told apart it is nobody's."""
+        text = self._text(row.get("content"))
+        if _kind(row) == "user":
+            return [(None, text)]
+        named = row.get("name") or row.get("advisorName")
+        responses = row.get("advisorResponses")
+        councils = (value for value in objects(text) if isinstance(value.get("advisors"), list))
+        listed = [responses] if responses else [row.get("parsedAdvisors"), *councils]
+        voices = [voice for value in listed for voice in self._listed_voices(value)]
+        if voices or responses:
+            return voices
+        before, *marked = _VOICE.split(text)
+        if marked:
+            pairs = zip(marked[::2], marked[1::2], strict=True)
+            return [(NOBODY, before), *((_folded(who), said.strip()) for who, said in pairs)]
+        council = _kind(row) == "advisor_json" or '"advisors"' in text
+        if council and text.lstrip().startswith(("{", "```")):
+            return [(NOBODY, text)]
+        return [(_folded(self._text(named)) if named else None, text)]
+
+    def _listed_voices(self, value: object) -> list[Voice]:
+        """The voices of a record or a list of advisors, and its synthesis."""
+        voices: list[Voice] = []
+        if isinstance(value, Mapping) and isinstance(value.get("advisors"), list):
+            voices = [(SYNTHESIS_ID, self._text(value.get("synthesis")))]
+            value = value["advisors"]
+        entries = value.values() if isinstance(value, Mapping) else _listed(value)
+        for entry in entries:
+            if isinstance(entry, Mapping) and entry.get("name"):
+                said = entry.get("response") or entry.get("content")
+                voices.append((_folded(self._text(entry["name"])), self._text(said)))
+        return voices
 
     def _runs(self, answer_id: str, kind: RunKind, data: object, when: str) -> None:
         for number, row in enumerate(_listed(data), 1):
@@ -306,6 +335,24 @@ class _Reading:
         text, count = mended(value[:LONGEST])
         self._mended += count
         return text
+
+
+def _kind(row: Record) -> object:
+    return row.get("type") or row.get("role")
+
+
+def _own_line(kind: object, voices: Sequence[Voice], name: str) -> SentMessage | None:
+    """A message as this advisor's thread has it: of several voices only its own."""
+    own = [said for who, said in voices if who in (None, _folded(name))]
+    text = "\n\n".join(said for said in own if said.strip())
+    if not text:
+        return None
+    user = kind == "user"
+    return SentMessage("user" if user else "own", "user" if user else "assistant", text)
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
 
 
 def _hash(data: Record) -> str:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from polyvox.errors import AuthenticationFailed
 from polyvox.settings import Limits, Secret
@@ -27,6 +28,8 @@ class Endpoint:
     secret: Secret = field(default_factory=lambda: Secret(""))
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     env: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    alternate: Literal["auto", "always", "never"] = "auto"
+    """When messages are merged so that roles alternate (`Provider.alternate`)."""
 
     @property
     def loopback(self) -> bool:

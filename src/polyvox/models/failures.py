@@ -6,6 +6,7 @@ stream (a code or a type): first what the words say plainly, then the status.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,6 +53,14 @@ _QUOTA = (
 )
 _KEY = ("api key not valid", "invalid api key", "incorrect api key", "authentication_error")
 _JUDGED = ("moderation", "flagged", "guardrail", "content policy", "content_policy")
+_ALTERNATE = re.compile(
+    r"(roles?|messages?)\b.*\b(alternat|interleav)"
+    r"|alternat\w* .*\b(roles?|messages?)"
+    r"|successive (user|assistant)"
+    r"|system (message|role|prompt)s?\b.*\b(beginning|first|start)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A chat template's complaint about the order of roles, as vLLM and llama.cpp pass it on."""
 _BY_TYPE: dict[str, int] = {
     "overloaded_error": 529,
     "api_error": 500,
@@ -152,6 +161,14 @@ def failure(
         http_status=status,
         retry_after=wait if wait is not None else words.delay,
     )
+
+
+def demands_alternation(error: ModelError) -> bool:
+    """True if a request was refused for messages of one role in a row, or a second system text."""
+    refused = error.http_status is not None and (
+        400 <= error.http_status <= 422 or error.http_status == 500
+    )
+    return refused and _ALTERNATE.search(error.message) is not None
 
 
 def _kind(status: int | None, text: str) -> type[ModelError]:

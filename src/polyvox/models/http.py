@@ -18,6 +18,9 @@ from polyvox.models.wire import encode
 from polyvox.transport import Response, Transport
 from polyvox.values import Attempt
 
+THINKING_PACE = 25
+"""Tokens of a thinking budget for which the first byte may come a second later."""
+
 
 class HttpModel(ABC):
     """One model of one provider. It tries once; wrappers try again."""
@@ -47,7 +50,11 @@ class HttpModel(ABC):
 
     def encode(self, request: Request) -> Encoded:
         """The bytes that `stream` would send."""
-        return encode(self._endpoint.dialect, self._name, request)
+        return encode(self._dialect(), self._name, request)
+
+    def _dialect(self) -> str:
+        """The habits to follow now."""
+        return self._endpoint.dialect
 
     async def stream(self, request: Request, log: AttemptLog | None = None) -> WireReply:
         """Send the request and wait for the first piece of its answer."""
@@ -60,7 +67,7 @@ class HttpModel(ABC):
         message: str | None = "stopped before the first word"
         try:
             key = await self._endpoint.key()
-            response = await self._post(log.encoded, key)
+            response = await self._post(log.encoded, key, request.params.reasoning or 0)
             status = response.status
             if not 200 <= status < 300:
                 raise await self._refusal(response, key)
@@ -81,8 +88,11 @@ class HttpModel(ABC):
     def _authorize(self, key: str) -> dict[str, str]:
         """The headers that carry the key."""
 
-    async def _post(self, encoded: Encoded, key: str) -> Response:
+    async def _post(self, encoded: Encoded, key: str, thinking: int) -> Response:
         endpoint, bounds = self._endpoint, self._bounds
+        first_byte = bounds.first_byte
+        if first_byte is not None:  # many providers send nothing while a model thinks
+            first_byte += thinking / THINKING_PACE
         headers = {
             "Content-Type": "application/json",
             "Accept": "text/event-stream",
@@ -93,7 +103,7 @@ class HttpModel(ABC):
             f"{endpoint.base_url}{self.path}",
             headers,
             encoded.body,
-            first_byte=bounds.first_byte,
+            first_byte=first_byte,
             stall=bounds.stall,
         )
 

@@ -6,8 +6,16 @@ from typing import Any
 
 import msgspec
 
+from polyvox.errors import ModelError
+from polyvox.ids import Clock, system_clock
+from polyvox.models.base import AttemptLog, Request
+from polyvox.models.endpoint import Bounds, Endpoint
+from polyvox.models.failures import demands_alternation
 from polyvox.models.http import HttpModel
 from polyvox.models.parse import Parser, loose
+from polyvox.models.reply import WireReply
+from polyvox.models.wire import ALTERNATING, DIALECTS
+from polyvox.transport import Transport
 from polyvox.values import Usage
 
 
@@ -164,6 +172,40 @@ class OpenAIModel(HttpModel):
 
     path = "/chat/completions"
     parser = OpenAIParser
+
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        transport: Transport,
+        bounds: Bounds | None = None,
+        clock: Clock = system_clock,
+        alternating: set[tuple[str, str]] | None = None,
+    ) -> None:
+        """`alternating` remembers the models (address and name) that demand alternating roles."""
+        super().__init__(name, endpoint, transport, bounds, clock)
+        self._alternating = set() if alternating is None else alternating
+        self._place = (endpoint.base_url, name)
+
+    def _dialect(self) -> str:
+        dialect, habit = self._endpoint.dialect, self._endpoint.alternate
+        merged = dialect + ALTERNATING
+        learned = habit == "auto" and self._place in self._alternating
+        return merged if merged in DIALECTS and (learned or habit == "always") else dialect
+
+    async def stream(self, request: Request, log: AttemptLog | None = None) -> WireReply:
+        """Send the request; once more with merged messages where the model's chat template turns
+        out to demand alternating roles."""
+        log = AttemptLog() if log is None else log
+        try:
+            return await super().stream(request, log)
+        except ModelError as error:
+            if self._endpoint.alternate != "auto" or not demands_alternation(error):
+                raise
+            self._alternating.add(self._place)
+            if self.encode(request) == log.encoded:  # merged already, and still refused
+                raise
+        return await super().stream(request, log)
 
     def _authorize(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"} if key else {}

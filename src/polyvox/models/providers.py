@@ -73,7 +73,8 @@ def endpoint_of(provider: str, settings: Settings, env: Mapping[str, str] = os.e
             raise unknown_provider(provider, settings)
         return Endpoint(provider, built.base_url, built.dialect, secret, env=env)
     base_url = given.base_url or (built.base_url if built else "")
-    return Endpoint(provider, base_url, _dialect(built, given), secret, given.headers, env)
+    dialect = _dialect(built, given)
+    return Endpoint(provider, base_url, dialect, secret, given.headers, env, given.alternate)
 
 
 def has_key(provider: str, settings: Settings, env: Mapping[str, str]) -> bool:

@@ -34,7 +34,7 @@ from polyvox.models.providers import (
     split_name,
 )
 from polyvox.models.scripted import SCRIPTS, Script, ScriptedModel
-from polyvox.models.wire import DIALECTS
+from polyvox.models.wire import DIALECTS, answer_limit
 from polyvox.models.wrappers import Deadline, Fallback, Gate, Limit, Meter, OpenModel, Retry
 from polyvox.settings import ModelFactsSetting, Provider, Settings
 from polyvox.transport import Transport
@@ -100,6 +100,8 @@ class Models:
         self._chains: dict[tuple[str, ...], Model] = {}
         self._gates: dict[tuple[object, ...], Gate] = {}
         self._local: dict[str, LocalModel] = {}
+        self._alternating: set[tuple[str, str]] = set()
+        """Models that demand alternating roles, by address and name."""
 
     def use(self, settings: Settings) -> None:
         """From now on these settings. What is under way ends with those it began with; a pace that
@@ -171,6 +173,13 @@ class Models:
     def cost(self, name: str, usage: Usage) -> int | None:
         """Nano-dollars for this usage of a model, as its replies are priced; None: unknown."""
         return cost_of(name, usage, base_url=self._base_url(name.partition(":")[0]))
+
+    def answer_limit(self, name: str, params: Params) -> int:
+        """The longest answer that a model is asked for, as it is sent."""
+        provider, _, short = name.partition(":")
+        if provider in OWN or provider not in known_providers(self._settings):
+            return params.max_tokens or 0
+        return answer_limit(endpoint_of(provider, self._settings, self._env).dialect, short, params)
 
     def stays_here(self, name: str) -> bool:
         """True if a model's requests stay on this machine: it is embedded, scripted, or served at a
@@ -267,9 +276,11 @@ class Models:
             self._local[name] = LocalModel(self._settings, name, self._transport)
             return self._local[name]
         endpoint = endpoint_of(provider, self._settings, self._env)
-        kind = AnthropicModel if DIALECTS[endpoint.dialect].wire == "anthropic" else OpenAIModel
         bounds = Bounds.of(self._settings.limits)
-        return kind(name, endpoint, self._transport, bounds, self._clock)
+        parts = (name, endpoint, self._transport, bounds, self._clock)
+        if DIALECTS[endpoint.dialect].wire == "anthropic":
+            return AnthropicModel(*parts)
+        return OpenAIModel(*parts, alternating=self._alternating)
 
     def _gate(self, key: str, given: Provider | ModelFactsSetting | None) -> Gate | None:
         if given is None or not (given.concurrency or given.requests_per_minute or given.min_delay):

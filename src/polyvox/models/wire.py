@@ -17,6 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from polyvox.models.base import ChatMessage, Encoded, Request, SystemPart
+from polyvox.values import Params
 
 # -- each provider's way of being asked to think, or not to ----------------------------------------
 # A budget is in tokens; 0 asks for no thinking, None says nothing about it. Thinking counts
@@ -189,6 +190,13 @@ DIALECTS: dict[str, Dialect] = {
     "anthropic": Dialect(wire="anthropic", thinking=anthropic_thinking),
     "scripted": Dialect(wire="scripted", thinking=plain_thinking),
 }
+ALTERNATING = "+alternate"
+"""Behind the name of a dialect of OpenAI's wire: the same with roles that alternate."""
+DIALECTS |= {
+    name + ALTERNATING: replace(rules, alternate=True)
+    for name, rules in DIALECTS.items()
+    if rules.wire == "openai" and not rules.alternate
+}
 
 
 def encode(dialect: str, model: str, request: Request) -> Encoded:
@@ -200,6 +208,14 @@ def encode(dialect: str, model: str, request: Request) -> Encoded:
     except UnicodeEncodeError:  # a lone surrogate somewhere: no JSON can carry it
         body = msgspec.json.encode(build(rules, model, _without_surrogates(request)))
     return Encoded(dialect, model, body)
+
+
+def answer_limit(dialect: str, model: str, params: Params) -> int:
+    """The longest answer that is asked for, thinking included; 0: none is set."""
+    most = params.max_tokens
+    if most is None and DIALECTS[dialect].wire == "anthropic":
+        most = ANTHROPIC_MAX_TOKENS
+    return 0 if most is None else most + DIALECTS[dialect].thinking(model, params.reasoning).room
 
 
 def estimated_tokens(request: Request) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import random
 import time
 from collections import deque
@@ -117,9 +118,19 @@ class Retry(Wrapper):
             except ModelError as error:
                 pause = self._pause(tries, error)
                 if pause is None:
-                    raise
+                    raise self._patient(error) from None
             await self._sleep(pause)
         raise AssertionError("a count has no end")
+
+    def _patient(self, error: ModelError) -> ModelError:
+        """The same error; one whose provider wants a longer pause than is waited for says so."""
+        wait = error.retry_after
+        if wait is None or wait <= self._retry_wait:
+            return error
+        again = f"The provider asks to wait {_duration(wait)}; retry the answer then."
+        return type(error)(
+            error.message, again, http_status=error.http_status, retry_after=error.retry_after
+        )
 
     def _pause(self, tries: int, error: ModelError) -> float | None:
         """Seconds until the next try; None: there is none."""
@@ -131,6 +142,14 @@ class Retry(Wrapper):
         # Half of it by chance: advisors that failed together do not come back together.
         full: float = min(LONGEST_WAIT, FIRST_WAIT * 2**tries)
         return full * (0.5 + self._chance() / 2)
+
+
+def _duration(seconds: float) -> str:
+    """A time to wait, in words."""
+    for name, size in (("hour", 3600), ("minute", 60)):
+        if seconds >= 2 * size:
+            return f"about {round(seconds / size)} {name}s"
+    return f"{math.ceil(seconds)} seconds"
 
 
 # -- fallback: ask the next model of a chain when one fails before its first word ------------------

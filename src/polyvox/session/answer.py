@@ -12,13 +12,23 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from polyvox.context.draft import Compiled
 from polyvox.context.receipt import Packed, sealed
 from polyvox.context.recipe import Recipe
-from polyvox.errors import CapReached, ContextTooLong, ModelError, PolyvoxError, QuotaExceeded
+from polyvox.context.synthesis import SynthesisReader
+from polyvox.errors import (
+    CapReached,
+    ContextTooLong,
+    ModelError,
+    PolyvoxError,
+    QuotaExceeded,
+    Refused,
+)
 from polyvox.events import Event
 from polyvox.memory import running
-from polyvox.models.base import AttemptLog, Request
+from polyvox.models.base import AttemptLog, Reply, Request
 from polyvox.resources import Resources
 from polyvox.store import endings, receipts
 from polyvox.store.database import Tx
@@ -95,8 +105,10 @@ class Call:
     packed: Packed | None = None
     refusal: ModelError | None = None
     """Why there is nothing to ask (the request does not fit)."""
-    points: Callable[[str], str] | None = None
-    """Reads a finished synthesis: its points with their attributions, as JSON."""
+    reader: SynthesisReader | None = None
+    """Reads a synthesis: the text to show, and its points with their attributions."""
+    plain: tuple[Compiled, Packed] | None = None
+    """The same request without a schema, for a server that refuses one."""
     tried: AttemptLog = field(default_factory=AttemptLog)
     usage: Usage | None = None
 
@@ -136,7 +148,7 @@ class AnswerWriter:
             usage=call.usage or self._sent_in_vain(call, state),
             model=call.tried.model or call.model,
             attempts=tuple(call.tried.attempts),
-            points=call.points(text) if call.points is not None and text.strip() else None,
+            points=_points(call.reader) if text.strip() else None,
         )
         try:
             await asyncio.shield(self._end(job, call, ending))
@@ -154,21 +166,35 @@ class AnswerWriter:
         if call.compiled is None:
             raise call.refusal or ContextTooLong("There is nothing to send.")
         await self._afford(job)
-        model = self._resources.models.chain(call.model)
-        request = call.compiled.request
-        reply = await model.stream(request, call.tried)
+        reply = await self._reply(call, call.compiled)
+        reader = call.reader
         conversation, answer_id = job.turn.conversation_id, job.answer_id
         add, scope, received = self._resources.journal.add, job.scope, job.received
         try:
             async for piece in reply:
-                if piece.text or piece.thinking:
-                    received.append(piece.text)
-                    full = add(scope, conversation, answer_id, piece.text, piece.thinking)
+                text = piece.text if reader is None else reader.feed(piece.text)
+                if text or piece.thinking:
+                    received.append(text)
+                    full = add(scope, conversation, answer_id, text, piece.thinking)
                     if full is not None:
                         await full.wait()
+            if reader is not None and (rest := reader.end()):
+                received.append(rest)
+                add(scope, conversation, answer_id, rest, "")
         finally:
             await reply.aclose()
             call.usage = reply.usage
+
+    async def _reply(self, call: Call, compiled: Compiled) -> Reply:
+        """Start the reply; where a schema is refused, without one."""
+        model = self._resources.models.chain(call.model)
+        try:
+            return await model.stream(compiled.request, call.tried)
+        except Refused:
+            if call.plain is None:
+                raise
+            call.compiled, call.packed = call.plain
+            return await model.stream(call.compiled.request, call.tried)
 
     async def _afford(self, job: AnswerJob) -> None:
         """End the answer before its call where a cap is reached."""
@@ -235,6 +261,10 @@ def seal(tx: Tx, job: AnswerJob, call: Call) -> None:
     receipts.put(
         tx, job.answer_id, job.turn.conversation_id, packed.base_id, packed.data, packed.spans
     )
+
+
+def _points(reader: SynthesisReader | None) -> str | None:
+    return None if reader is None else msgspec.json.encode(reader.read()).decode()
 
 
 def _debug(job: AnswerJob, call: Call, ending: Ending) -> None:

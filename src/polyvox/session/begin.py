@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from polyvox.companion import starting
 from polyvox.context.budget import TooLong
 from polyvox.context.compile import compile_request
-from polyvox.context.recipe import Recipe
+from polyvox.context.recipe import Recipe, asked_first, shortened
 from polyvox.errors import Invalid
+from polyvox.events import ConversationChanged
 from polyvox.ids import new_id
 from polyvox.memory import excluding
 from polyvox.receive import UserMessage, receive
+from polyvox.recipes import recipe_for
 from polyvox.resources import Resources
 from polyvox.session import council
 from polyvox.session.council import model_for, params_for, reach_of
@@ -39,6 +41,8 @@ class Plan:
     """The turn whose message this one replaces."""
     veto: tuple[str, ...] = ()
     """Items of memory that its session shall not be told."""
+    ends_phases: bool = False
+    """True if the person asks for answers though a limited phase is in force."""
 
 
 def plan(
@@ -51,20 +55,30 @@ def plan(
     model: str | None,
     edits: str | None,
     veto: Sequence[str],
+    answer_now: bool,
 ) -> Plan:
-    """Check a message; it must fit at least one of its advisors."""
+    """Check a message; it must fit at least one of its advisors. `answer_now` ends the limited
+    phases of the conversation."""
     limits = resources.settings.limits
     conversation = conversations.get(tx, conversation_id)
     known = council.everyone(tx)
     message = receive(
-        content, known=known, limit=limits.message_chars, advisors=advisors, idempotency_key=key
+        content,
+        known=known,
+        limit=limits.message_chars,
+        advisors=advisors,
+        idempotency_key=key,
+        answer_now=answer_now,
     )
-    recipe = council.find_recipe(tx, resources.settings, conversation.recipe)
-    asked = council.with_model(council.council_of(conversation, known, message.asked), model)
+    recipe = recipe_for(tx, resources.settings, conversation)
+    ends_phases = answer_now and asked_first(recipe) > 0
+    recipe = shortened(recipe, 0) if ends_phases else recipe
+    chosen = council.council_of(conversation, known, message.asked, recipe)
+    asked = council.with_model(chosen, model)
     check_caps(tx, limits, conversation_id, None, resources.clock())
     turn = next_turn(tx, conversation, content, resources.clock(), edits)
     _refuse_too_long(tx, resources, recipe, asked, turn)
-    return Plan(conversation, message, recipe, asked, edits, tuple(veto))
+    return Plan(conversation, message, recipe, asked, edits, tuple(veto), ends_phases)
 
 
 def _refuse_too_long(
@@ -74,7 +88,7 @@ def _refuse_too_long(
     read: that can be dropped."""
     message = ThreadTurn(turn.id, turn.message_id, 1, turn.content, turn.said_at)
     enough = reach_of(recipe).count_upto
-    refusal: TooLong | None = None
+    refusals: list[tuple[str, TooLong]] = []
     for advisor in asked:
         name = model_for(resources, recipe, advisor)
         facts = resources.models.facts(name)
@@ -83,16 +97,32 @@ def _refuse_too_long(
             council.voiced(recipe, advisor),
             message,
             answers=threads.count_answers(tx, turn, advisor.id, enough),
+            company=len(asked) > 1,
             ratio=usage.token_ratio(tx, name),
+            zone=resources.settings.zone,
         )
         try:
             compile_request(recipe, thread, resources.settings.limits, facts, params)
         except TooLong as error:
-            refusal = error
+            refusals.append((advisor.name, error))
         else:
             return
-    if refusal is not None:
-        raise Invalid(refusal.message, refusal.hint, param="content")
+    if refusals:
+        raise too_long_for_all(refusals)
+
+
+def too_long_for_all(refusals: Sequence[tuple[str, TooLong]]) -> Invalid:
+    """The refusal of a message that fits no advisor: by how much for each, and whether the message
+    or a prompt is to blame."""
+    least = min((error for _, error in refusals), key=lambda error: error.over)
+    told = "; ".join(
+        f"{name}: {'its prompt' if error.by_prompt else 'the message'} is about"
+        f" {error.over_chars:,} characters too long"
+        for name, error in refusals
+    )
+    blame = "prompt" if all(error.by_prompt for _, error in refusals) else "content"
+    what = "The advisors' prompts are too long" if blame == "prompt" else "The message is too long"
+    return Invalid(f"{what} ({told}). {least.message}", least.hint, param=blame)
 
 
 def begin(tx: Tx, resources: Resources, plan: Plan) -> Begun:
@@ -122,6 +152,9 @@ def begin(tx: Tx, resources: Resources, plan: Plan) -> Begun:
     begun = turns.begin(tx, place, new, session.session_id, resources.runner_id, now)
     if plan.edits is not None and held.head_id is not None:
         excluding.follow_head(tx, conversation_id, held.head_id, begun.turn.id, now)
+    if plan.ends_phases:
+        conversations.update(tx, conversation_id, {"phases": 0})
+        begun.opening.append(ConversationChanged("details", conversation_id))
     return replace(begun, begins=session.begins, follows=session.follows)
 
 

@@ -56,6 +56,7 @@ def _details(conversation: Conversation) -> tuple[object, ...]:
         conversation.advisors,
         conversation.council_id,
         conversation.recall,
+        conversation.phases,
     )
 
 

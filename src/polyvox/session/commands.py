@@ -14,6 +14,7 @@ from polyvox.errors import Conflict, Invalid, NotFound, StoreError
 from polyvox.events import Event
 from polyvox.memory.tell import Telling
 from polyvox.receive import body_hash, mentioned
+from polyvox.recipes import recipe_for
 from polyvox.resources import Resources
 from polyvox.session import changes, council, exchange, preview, synthesis
 from polyvox.session.answer import AnswerWriter, Call, OnComplete, jobs_for
@@ -52,14 +53,17 @@ class Turns:
         edits: str | None = None,
         model: str | None = None,
         veto: Sequence[str] = (),
+        answer_now: bool = False,
     ) -> Begun:
         """Store a message and have it answered. Returns as soon as it is stored. `model` asks
-        everyone with that model, this once; `veto` is what its session shall not be told."""
+        everyone with that model, this once; `veto` is what its session shall not be told;
+        `answer_now` ends the phases in which advisors only ask."""
         if self.queue.closing:
             raise StoreError("Polyvox is shutting down.", "Send it again in a moment.")
         resources = self._resources
         if idempotency_key is not None:
-            given, key = body_hash(content, advisors), idempotency_key
+            given = body_hash(content, advisors, answer_now=answer_now)
+            key = idempotency_key
             repeat = await resources.database.read(
                 lambda tx: turns.find_repeat(tx, conversation_id, key, given), scope
             )
@@ -77,6 +81,7 @@ class Turns:
                 model,
                 edits,
                 veto,
+                answer_now,
             )
 
         checked = await resources.database.read(check, scope)
@@ -119,7 +124,7 @@ class Turns:
             turn = turns.get_turn(tx, old.turn_id)
             changes.check_there(turn)
             conversation = conversations.get(tx, old.conversation_id)
-            recipe = council.find_recipe(tx, resources.settings, conversation.recipe)
+            recipe = recipe_for(tx, resources.settings, conversation)
             advisor = self._advisor(tx, old)
             now = resources.clock()
             check_caps(tx, resources.settings.limits, conversation.id, turn.id, now)
@@ -250,7 +255,7 @@ class Turns:
             )
         changes.check_there(turn)
         conversation = conversations.get(tx, turn.conversation_id)
-        return turn, council.find_recipe(tx, self._resources.settings, conversation.recipe)
+        return turn, recipe_for(tx, self._resources.settings, conversation)
 
     async def exchange(
         self, scope: Scope, turn_id: str, rounds: int, model: str | None = None

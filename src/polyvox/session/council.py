@@ -1,8 +1,7 @@
-"""The advisors of a conversation, and the recipe by which they are asked."""
+"""The advisors of a conversation, and how each of them is asked."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
@@ -10,58 +9,30 @@ from importlib import resources
 from polyvox.companion.personas import embodied, find_or_make, opening
 from polyvox.context.budget import allowance_for
 from polyvox.context.receipt import BaseHistory, Seat, base_of
-from polyvox.context.recipe import BUILT_IN, Recipe, changed, traits_of
-from polyvox.errors import ConfigError, Invalid
+from polyvox.context.recipe import Recipe, asked_first, phase_for
 from polyvox.ids import new_id
 from polyvox.memory import running
 from polyvox.memory.tell import AdvisorView
 from polyvox.models.base import ModelFacts
 from polyvox.resources import Resources
 from polyvox.session.answer import AnswerJob
-from polyvox.settings import Settings
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import receipts, usage
-from polyvox.store import recipes as recipe_rows
 from polyvox.store.database import Tx
-from polyvox.store.threads import Need, Reach, quotable_answers, read_threads
-from polyvox.thread import Other, Own, Thread
+from polyvox.store.threads import (
+    Need,
+    Reach,
+    count_answers,
+    last_words,
+    newest_depth,
+    quotable_answers,
+    read_threads,
+)
+from polyvox.thread import Other, Own, Peer, Thread
 from polyvox.values import ASSISTANT_ID, Advisor, Conversation, Params, Scope, Turn
 
 PERSONA = "harbor"
 """Whom a companion conversation is with where nobody was named."""
-
-
-def find_recipe(tx: Tx, settings: Settings, name: str) -> Recipe:
-    """A recipe as it is in force: built in, changed by the configuration, then by the user."""
-    base = BUILT_IN.get(name)
-    if base is None:
-        raise Invalid(
-            f"There is no recipe {name!r}.",
-            f"Known recipes: {', '.join(sorted(BUILT_IN))}.",
-            param="recipe",
-        )
-    recipe = changed(base, settings.recipes.get(name, {}))
-    stored = recipe_rows.get(tx, name)
-    return changed(recipe, stored) if stored is not None else recipe
-
-
-def recipe_of(resources: Resources, tx: Tx, name: str) -> Recipe:
-    """A recipe as it is in force by the settings of now."""
-    return find_recipe(tx, resources.settings, name)
-
-
-def check_recipes(settings: Settings) -> None:
-    """Refuse a configuration whose recipes cannot be used, before anything else begins."""
-    for name, change in settings.recipes.items():
-        if name not in BUILT_IN:
-            near = difflib.get_close_matches(name, BUILT_IN, 1, cutoff=0)
-            raise ConfigError(
-                f"There is no recipe {name!r} to change.", f"Did you mean [recipes.{near[0]}]?"
-            )
-        try:
-            changed(BUILT_IN[name], change)
-        except Invalid as error:
-            raise ConfigError(f"[recipes.{name}]: {error.message}", error.hint) from None
 
 
 def everyone(tx: Tx) -> list[Advisor]:
@@ -70,7 +41,10 @@ def everyone(tx: Tx) -> list[Advisor]:
 
 
 def council_of(
-    conversation: Conversation, known: Sequence[Advisor], asked: Sequence[str] | None
+    conversation: Conversation,
+    known: Sequence[Advisor],
+    asked: Sequence[str] | None,
+    recipe: Recipe,
 ) -> tuple[Advisor, ...]:
     """Choose the advisors of a message: those it names, else the conversation's council, else every
     active advisor, else the plain assistant. A companion is one voice: where nobody is named it is
@@ -81,7 +55,7 @@ def council_of(
     elif conversation.advisors is not None:
         ids = conversation.advisors
         chosen = [by_id[advisor_id] for advisor_id in ids if advisor_id in by_id]
-    elif traits_of(conversation.recipe).persona:
+    elif recipe.traits.persona:
         chosen = [_persona(known)]
     else:
         chosen = [advisor for advisor in known if advisor.active]
@@ -170,7 +144,7 @@ def seat(
 ) -> list[AdvisorView]:
     """Read every job's thread and how its model is asked. `round_`: of an exchange."""
     recipe, turn = jobs[0].recipe, jobs[0].turn
-    slugs = advisor_rows.slugs(tx)
+    peers = advisor_rows.peers(tx)
     asked = []
     needs: list[Need] = []
     measured: dict[str, float] = {}
@@ -183,16 +157,29 @@ def seat(
         room = allowance_for(resources.settings.limits, facts, params, ratio, recipe.context)
         asked.append((facts, params))
         needs.append(Need(voiced(recipe, job.advisor), room.chars, ratio))
-    threads = read_threads(tx, turn, reach_of(recipe), needs, slugs)
+    threads = read_threads(tx, turn, reach_of(recipe), needs, peers)
+    bases = [_base(tx, thread) for thread in threads]
     if round_:
-        threads = [_in_exchange(tx, turn, thread, round_, slugs) for thread in threads]
+        early = nobody_took_a_position(tx, turn, recipe, [job.advisor for job in jobs])
+        threads = [
+            replace(_in_exchange(tx, turn, thread, round_, peers), early=early)
+            for thread in threads
+        ]
+    elif turn.depth > 1:
+        threads = _with_last_words(tx, turn, threads, bases, peers)
     views = []
-    for job, thread, (facts, params) in zip(jobs, threads, asked, strict=True):
-        advisor, base = job.advisor, _base(tx, thread)
+    for job, thread, base, (facts, params) in zip(jobs, threads, bases, asked, strict=True):
+        advisor = job.advisor
         place = Seat(advisor.id, advisor.name, advisor.version_id, facts.id)
         cut = base.cut if base is not None else None
         summary = None if round_ else running.find(tx, turn, recipe, advisor.id)
-        thread = replace(thread, cut=cut, summary=summary)
+        thread = replace(
+            thread,
+            cut=cut,
+            summary=summary,
+            company=len(turn.asked) > 1,
+            zone=resources.settings.zone,
+        )
         views.append(AdvisorView(job.answer_id, advisor, thread, facts, params, base, place))
     return views
 
@@ -208,6 +195,16 @@ def thread_of(
     return None
 
 
+def nobody_took_a_position(tx: Tx, turn: Turn, recipe: Recipe, advisors: Sequence[Advisor]) -> bool:
+    """True if every one of these advisors was in a passing phase when it answered a turn."""
+    enough = reach_of(recipe).count_upto
+    return all(
+        phase_for(recipe, count_answers(tx, turn, advisor.id, enough)).n is not None
+        and advisor.id != ASSISTANT_ID
+        for advisor in advisors
+    )
+
+
 def reach_of(recipe: Recipe) -> Reach:
     """The stretch of a thread that a recipe has to see."""
     levels = {recipe.visibility.default, *(pair.level for pair in recipe.visibility.pairs)}
@@ -216,7 +213,7 @@ def reach_of(recipe: Recipe) -> Reach:
         session_only=recipe.scope == "session" or window.kind == "recent",
         whole_threads="thread" in levels,
         first_turns=window.system_messages if window.kind == "bookends" else 0,
-        count_upto=None if recipe.count_turns else sum(p.answers or 0 for p in recipe.phases),
+        count_upto=None if recipe.count_turns else asked_first(recipe),
     )
 
 
@@ -227,16 +224,37 @@ def _base(tx: Tx, thread: Thread) -> BaseHistory | None:
     return None if stored is None else base_of(stored.answer_id, stored.data)
 
 
+def _with_last_words(
+    tx: Tx,
+    turn: Turn,
+    threads: Sequence[Thread],
+    bases: Sequence[BaseHistory | None],
+    peers: Mapping[str, Peer],
+) -> list[Thread]:
+    """The threads with the others' last words: none that is older than what the advisor has
+    already been shown."""
+    since = [newest_depth(tx, base.shown) if base is not None else 0 for base in bases]
+    last = last_words(tx, turn, min(since), peers)
+    return [
+        replace(
+            thread,
+            last=tuple(o for o in last if o.advisor_id != thread.advisor.id and o.depth >= shown),
+        )
+        for thread, shown in zip(threads, since, strict=True)
+    ]
+
+
 def _in_exchange(
-    tx: Tx, turn: Turn, thread: Thread, round_: int, slugs: Mapping[str, str]
+    tx: Tx, turn: Turn, thread: Thread, round_: int, peers: Mapping[str, Peer]
 ) -> Thread:
     """The thread as it stands inside a turn, before an exchange round."""
     me = thread.advisor.id
     spoken = quotable_answers(tx, turn.id)
     own = tuple(Own(i, text) for i, who, _, text, n in spoken if who == me and n < round_)
     words = tuple(
-        Other(i, who, slugs.get(who, ""), name, text)
+        Other(i, who, peer.slug, peer.called(name), text, turn.depth)
         for i, who, name, text, n in spoken
+        for peer in [peers.get(who, Peer())]
         if who != me and n == round_ - 1
     )
     return replace(thread, current=replace(thread.current, own=own), words=words, round=round_)

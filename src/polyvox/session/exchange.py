@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from polyvox.context.recipe import Recipe
 from polyvox.errors import CapReached, Conflict
-from polyvox.events import Event
+from polyvox.events import Event, ExchangeNotice
 from polyvox.resources import Resources
 from polyvox.session import council
 from polyvox.session.answer import AnswerJob, jobs_for
@@ -22,6 +22,11 @@ from polyvox.store import threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.usage import check_caps
 from polyvox.values import Advisor, Answer, Scope, Turn
+
+EARLY = (
+    "Nobody has taken a position yet, so they ask further instead of arguing.",
+    "Answer their questions first.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +79,17 @@ def _stopped(round_: _Round) -> bool:
 async def _next(
     resources: Resources, scope: Scope, turn: Turn, recipe: Recipe, model: str | None, last: _Round
 ) -> _Round | None:
-    """A further round; None where fewer than two spoke in the last one, or a cap is reached."""
+    """A further round; None where fewer than two spoke in the last one, or a cap is reached, which
+    the listeners are told."""
     try:
         return await _store(resources, scope, turn, recipe, model, last)
-    except (Conflict, CapReached):
+    except (Conflict, CapReached) as error:
+        rounds = f"{last.number} {'round' if last.number == 1 else 'rounds'}"
+        message = f"The exchange ended after {rounds}. {error.message}"
+        notice = ExchangeNotice(turn.id, "cut", message, error.hint)
+        await resources.journal.do(
+            scope, turn.conversation_id, lambda _: (None, [notice]), now=True
+        )
         return None
 
 
@@ -107,7 +119,9 @@ async def _store(
         asked = [(advisor, silent.get(advisor.id)) for advisor in who]
         answers, started = turns.add(tx, turn, asked, "exchange", number, resources.runner_id, now)
         jobs = jobs_for(scope, turn, answers, council.with_model(who, model), recipe)
-        return _Round(number, answers, jobs), started
+        early = last is None and council.nobody_took_a_position(tx, turn, recipe, who)
+        notices: list[Event] = [ExchangeNotice(turn.id, "early", *EARLY)] if early else []
+        return _Round(number, answers, jobs), [*started, *notices]
 
     return (await resources.journal.do(scope, turn.conversation_id, act, now=last is None)).value
 

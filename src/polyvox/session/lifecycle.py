@@ -7,12 +7,12 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 
-from polyvox.context.recipe import TRAITS, traits_of
 from polyvox.errors import Conflict
 from polyvox.ids import Clock
 from polyvox.memory.derive import EXTRACT
 from polyvox.memory.service import Memory
 from polyvox.memory.tables import companions
+from polyvox.recipes import endless_recipes, recipe_for
 from polyvox.resources import Resources
 from polyvox.settings import Settings
 from polyvox.store import conversations, sessions
@@ -21,15 +21,13 @@ from polyvox.store.sessions import INGEST, Session
 from polyvox.values import Conversation, Scope
 from polyvox.work.worker import Worker
 
-ENDLESS = {name for name, traits in TRAITS.items() if traits.endless}
-
 
 def running_session(
     tx: Tx, settings: Settings, conversation: Conversation, now: int
 ) -> Session | None:
     """The session that a message sent now would belong to."""
     session = sessions.open_session(tx, conversation.id)
-    if session is None or traits_of(conversation.recipe).endless:
+    if session is None or recipe_for(tx, settings, conversation).traits.endless:
         return session
     idle = settings.sessions.idle_minutes
     return None if sessions.is_over(session.last_user_at, now, idle) else session
@@ -66,11 +64,11 @@ async def end_session(database: Database, scope: Scope, session_id: str, clock: 
     return await database.write(write, scope)
 
 
-async def sweep(database: Database, clock: Clock, idle_minutes: float) -> int:
+async def sweep(database: Database, clock: Clock, settings: Settings) -> int:
     """Close the sessions nobody came back to; returns how many."""
-    now = clock()
+    now, idle_minutes = clock(), settings.sessions.idle_minutes
     before = now - int(idle_minutes * 60_000_000)
-    over = await database.read(lambda tx: sessions.idle(tx, before, ENDLESS))
+    over = await database.read(lambda tx: sessions.idle(tx, before, endless_recipes(tx, settings)))
 
     def write(tx: Tx) -> int:
         closed = 0
@@ -98,7 +96,7 @@ class CatchUp:
         resources = self._resources
         settings = resources.settings
         if not settings.memory.url:
-            await sweep(resources.database, resources.clock, settings.sessions.idle_minutes)
+            await sweep(resources.database, resources.clock, settings)
             quick = (INGEST,) if self._memory.asker.model else (INGEST, EXTRACT)
             # Another program that has it in hand may have stopped there.
             with suppress(TimeoutError):

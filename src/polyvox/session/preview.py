@@ -18,8 +18,9 @@ from polyvox.companion.starting import (
     unwritten,
     within,
 )
+from polyvox.context.budget import TooLong
 from polyvox.context.recipe import Recipe
-from polyvox.errors import Invalid, ModelError, NotFound
+from polyvox.errors import NotFound
 from polyvox.ids import new_id
 from polyvox.memory.packets import ItemKind, StartItem
 from polyvox.memory.remembering import MemoryService
@@ -29,10 +30,11 @@ from polyvox.memory.tell import uses_memory
 from polyvox.memory.trace_words import missing
 from polyvox.memory.veto import Veto
 from polyvox.receive import receive
+from polyvox.recipes import recipe_for
 from polyvox.resources import Resources
 from polyvox.session import council
 from polyvox.session.answer import AnswerJob
-from polyvox.session.begin import next_turn
+from polyvox.session.begin import next_turn, too_long_for_all
 from polyvox.session.lifecycle import running_session
 from polyvox.session.turn import TurnRunner
 from polyvox.store import conversations, sessions
@@ -70,18 +72,19 @@ async def estimate(
         lambda tx: _imagine(tx, resources, conversation_id, content, advisors, recipe_name), scope
     )
     estimates = []
-    refused: list[ModelError] = []
+    refused: list[tuple[str, TooLong]] = []
     for job, call in zip(jobs, await runner.foresee(jobs), strict=True):
         if call.compiled is None:  # would not be asked, and cost nothing
-            refused += [call.refusal] if call.refusal else []
+            if isinstance(call.refusal, TooLong):
+                refused.append((job.advisor.name, call.refusal))
             continue
         tokens = call.compiled.draft.input_tokens
-        most = call.compiled.request.params.max_tokens or 0
+        most = resources.models.answer_limit(call.model, call.compiled.request.params)
         cost = resources.models.cost(call.model, Usage(tokens, most))
         advisor = job.advisor
         estimates.append(Estimate(advisor.id, advisor.name, call.model, tokens, most, cost))
     if refused and not estimates:
-        raise Invalid(refused[0].message, refused[0].hint, param="content")
+        raise too_long_for_all(refused)
     return estimates
 
 
@@ -106,12 +109,16 @@ def _imagine(
         limit=resources.settings.limits.message_chars,
         advisors=advisors,
     )
-    recipe = council.find_recipe(tx, resources.settings, conversation.recipe)
-    asked = council.council_of(conversation, known, message.asked)
+    recipe = recipe_for(tx, resources.settings, conversation)
+    asked = council.council_of(conversation, known, message.asked, recipe)
     now = resources.clock()
     turn = next_turn(tx, conversation, content, now)
     session = running_session(tx, resources.settings, conversation, now)
-    turn = replace(turn, session_id=turn.id if session is None else session.id)
+    turn = replace(
+        turn,
+        session_id=turn.id if session is None else session.id,
+        asked=tuple(advisor.id for advisor in asked),
+    )
     return [AnswerJob(tx.scope, turn, new_id(), advisor, recipe) for advisor in asked]
 
 
@@ -237,8 +244,8 @@ def _place(tx: Tx, resources: Resources, recipe_name: str, conversation_id: str 
     else:
         talk = conversations.get(tx, conversation_id)
         session = running_session(tx, resources.settings, talk, resources.clock())
-    recipe = council.find_recipe(tx, resources.settings, talk.recipe)
-    asked = council.council_of(talk, known, None)
+    recipe = recipe_for(tx, resources.settings, talk)
+    asked = council.council_of(talk, known, None, recipe)
     models = tuple(council.model_for(resources, recipe, advisor) for advisor in asked)
     kept = companions.session(tx, session.id) if session is not None else None
     return _Place(recipe, models, talk.recall, session, kept)

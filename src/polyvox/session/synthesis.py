@@ -6,23 +6,26 @@ was written and checked against the advisors of the turn.
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import replace
 
 from polyvox.context.budget import TooLong
 from polyvox.context.receipt import Seat, pack
 from polyvox.context.recipe import Recipe
-from polyvox.context.synthesis import attributable, compile_synthesis, read_synthesis
-from polyvox.errors import Conflict
+from polyvox.context.synthesis import SynthesisReader, attributable, compile_synthesis
+from polyvox.errors import Conflict, ModelError
 from polyvox.events import Event
+from polyvox.models.base import Request
 from polyvox.resources import Resources
 from polyvox.session.answer import AnswerJob, AnswerWriter, Call, seal
 from polyvox.session.queue import TurnQueue
-from polyvox.store import threads, turns, usage
+from polyvox.store import advisors, threads, turns, usage
 from polyvox.store.database import Tx
-from polyvox.thread import Other, ThreadTurn
+from polyvox.thread import Other, Peer, ThreadTurn
 from polyvox.values import SYNTHESIS_ID, Advisor, Answer, Params, Scope, Turn
 
 AUTHOR = Advisor(SYNTHESIS_ID, SYNTHESIS_ID, "Synthesis", "")
+EARLIER = 20
+"""Turns before this one whose messages are sent along, at most."""
 
 
 async def write(
@@ -77,26 +80,60 @@ async def _place(resources: Resources, scope: Scope, turn: Turn, *, asked_for: b
 
 
 def _call(tx: Tx, resources: Resources, turn: Turn) -> Call:
-    """The request: the message and every answer to it, labelled."""
+    """The request: the person's messages and every answer to the last one, labelled; with a schema
+    where the model's wire carries one."""
     name = resources.settings.models.synthesis or resources.models.default
     facts = resources.models.facts(name)
     limits = resources.settings.limits
     params = Params(max_tokens=facts.max_tokens or limits.max_tokens)
+    peers = advisors.peers(tx)
     words = [
-        Other(answer_id, advisor_id, "", label, text)
+        Other(answer_id, advisor_id, peer.slug, peer.called(label), text)
         for answer_id, advisor_id, label, text, _ in threads.quotable_answers(tx, turn.id)
+        for peer in (peers.get(advisor_id, Peer()),)
     ]
-    question = ThreadTurn(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)
-    who = attributable(words)
-    try:
-        ratio = usage.token_ratio(tx, name)
-        compiled = compile_synthesis(question, words, limits, facts, params, ratio)
-    except TooLong as refusal:
-        return Call(name, None, refusal=refusal)
+    who, ratio, earlier = attributable(words), usage.token_ratio(tx, name), _earlier(tx, turn)
     council = [Seat(other.advisor_id, other.label, "", "") for other in who]
-    return Call(
-        name,
-        compiled,
-        pack(compiled.draft, None, council),
-        points=lambda text: msgspec.json.encode(read_synthesis(text, who)).decode(),
-    )
+    made = []
+    for structured in (True, False):
+        try:
+            compiled = compile_synthesis(
+                _said(turn),
+                words,
+                limits,
+                facts,
+                params,
+                ratio,
+                earlier=earlier,
+                structured=structured,
+            )
+        except TooLong as refusal:
+            return Call(name, None, refusal=refusal)
+        made.append((compiled, pack(compiled.draft, None, council)))
+    data, plain = made
+    reader = SynthesisReader(who)
+    if facts.prompts == "full" and _carries_schema(resources, name, data[0].request):
+        return Call(name, *data, reader=reader, plain=plain)
+    return Call(name, *plain, reader=reader)
+
+
+def _said(turn: Turn) -> ThreadTurn:
+    return ThreadTurn(turn.id, turn.message_id, turn.depth, turn.content, turn.said_at)
+
+
+def _earlier(tx: Tx, turn: Turn) -> list[ThreadTurn]:
+    """The messages of the turns before this one on its branch, oldest first."""
+    if turn.depth < 2:
+        return []
+    way = threads.path(tx, turn.branch_id, turn.depth - 1)
+    before = turns.on_path(tx, turn.conversation_id, way, max(0, turn.depth - 1 - EARLIER))
+    return [_said(each) for each in before if not each.excluded and not each.redacted]
+
+
+def _carries_schema(resources: Resources, name: str, request: Request) -> bool:
+    """True if a schema makes a difference to what this model is sent."""
+    try:
+        model = resources.models.get(name)
+    except ModelError:  # its provider is gone: the call will say so
+        return False
+    return model.encode(request) != model.encode(replace(request, schema=None))

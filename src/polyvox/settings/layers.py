@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from polyvox.errors import ConfigError
 from polyvox.settings import stored
+from polyvox.settings.complaint import complaint
 from polyvox.settings.schema import (
     MAPS,
     Decision,
@@ -267,7 +268,7 @@ def _unusable(error: ValidationError, fixed: Fixed, kept: StoredSettings, page: 
     """The error for the first unusable setting: its name, where it was set, and what it is for."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
+    message = complaint(first)
     if first["type"] == "string_pattern_mismatch" and key.startswith("models"):
         message = 'must be written "provider:name"'
     elif first["type"] == "string_pattern_mismatch" and key == "limits.context":

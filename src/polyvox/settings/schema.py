@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, field_validator
 
 from polyvox.settings.secret import Secret, StoredKey
+from polyvox.settings.zone import machine_zone
 
 BUILT_IN_PROVIDERS = ("openrouter", "openai", "anthropic", "gemini", "ollama", "local", "scripted")
 MODEL = r"^[a-z0-9][a-z0-9_.-]*:\S+$"
@@ -129,6 +130,9 @@ class Limits(Section):
         pattern=r"^[1-9][0-9]{0,8} *(chars|tokens)$",
     )
     low_water: float = setting(0.85, "Once over the limit, trim to this part of it.", gt=0.1, le=1)
+    reference_share: float = on_page(
+        0.35, "Part of the room that the other advisors' words may take.", ge=0, le=1
+    )
     max_tokens: int = on_page(2048, "Longest answer in tokens.", ge=1, le=MOST)
     local_max_tokens: int = on_page(512, "The same for the embedded model.", ge=1, le=MOST)
     message_chars: int = setting(400_000, "Longest message a person can send.", ge=1)
@@ -168,6 +172,11 @@ class Provider(Section):
     )
     api_key: Secret = setting(
         Secret(""), "env:NAME, keyring:NAME, or (not advised) the key itself."
+    )
+    alternate: Literal["auto", "always", "never"] = setting(
+        "auto",
+        "Merge messages so that user and assistant alternate: always, never, or auto, once a"
+        " model demands it.",
     )
     requests_per_minute: float | None = setting(None, "Pace of requests.", gt=0)
     concurrency: int | None = setting(None, "Requests under way at once.", ge=1)
@@ -349,6 +358,11 @@ class Settings(Section):
             if not provider.base_url and name not in BUILT_IN_PROVIDERS:
                 raise ValueError(f"{name} needs a base_url")
         return value
+
+    @property
+    def zone(self) -> str:
+        """The person's time zone by name, the machine's where none is set."""
+        return self.timezone or machine_zone()
 
     @property
     def database_url(self) -> str:

@@ -15,9 +15,10 @@ import msgspec
 from polyvox.errors import Invalid, NotFound
 from polyvox.ids import new_id
 from polyvox.store import versions
-from polyvox.store.database import Tx
+from polyvox.store.database import Row, Tx
 from polyvox.store.slug import check_slug, insert_named, taken
 from polyvox.store.table import Table, Verbs, reading, writing
+from polyvox.thread import Peer, distinct
 from polyvox.values import Advisor, Params, PromptVersion
 
 ADVISORS = Table("advisors", Advisor)
@@ -67,9 +68,13 @@ def everyone(tx: Tx) -> list[Advisor]:
     return ADVISORS.all(tx, "ORDER BY position, id")
 
 
-def slugs(tx: Tx) -> dict[str, str]:
-    """Every advisor's slug by its id, the removed ones' too."""
-    return dict(tx.all("SELECT id, slug FROM advisors WHERE user_id = ?", (tx.user,)))
+def peers(tx: Tx) -> dict[str, Peer]:
+    """Every advisor by its id, the removed ones too, as the others' requests name it."""
+    rows: list[Row] = tx.all(
+        "SELECT id, slug, name, removed_at FROM advisors WHERE user_id = ?", (tx.user,)
+    )
+    labels = distinct({row[0]: row[2] for row in rows if row[3] is None})
+    return {row[0]: Peer(row[1], row[2], labels.get(row[0]) or row[2]) for row in rows}
 
 
 def list_all(tx: Tx, *, active: bool = False) -> list[Advisor]:
@@ -92,6 +97,7 @@ def create(
     position = 0 if last is None or last[0] is None else last[0] + 1
     values: dict[str, Any] = {"slug": "", **details, "created_at": now, "updated_at": now}
     advisor = Advisor(new_id(), **values, position=position, version_id=new_id())
+    _check_prompt(advisor)
     advisor = insert_named(tx, ADVISORS, advisor, details.get("slug"))
     versions.add(tx, advisor, None, reason, now)
     return advisor
@@ -102,6 +108,16 @@ def update(
 ) -> Advisor:
     """Change what is named. Another identity text makes a new version."""
     return _change(tx, now, key, reason, lambda old: replace(old, **details))
+
+
+def _check_prompt(advisor: Advisor) -> None:
+    """Refuse a prompt of blanks alone: it would leave an advisor without an identity."""
+    if advisor.prompt and not advisor.prompt.strip():
+        raise Invalid(
+            "The prompt is blank.",
+            "Write one, or remove it to use the description.",
+            param="prompt",
+        )
 
 
 def remove(tx: Tx, now: int, key: str) -> None:
@@ -180,6 +196,7 @@ def _change(
     )
     old = get(tx, advisor_id)
     new = replace(change(old), updated_at=now)
+    _check_prompt(new)
     if new.slug != old.slug and find(tx, check_slug(new.slug)) is not None:
         raise taken(new)
     if new.identity != old.identity:

@@ -46,6 +46,8 @@ class ConversationDetails(TypedDict, total=False):
     """A council's id or slug: its advisors and its recipe, unless these are given too."""
     recall: Recall
     """Recall in its turns."""
+    phases: int | None
+    """Answers that limited phases last at most; None: as the recipe says."""
 
 
 def find(tx: Tx, conversation_id: str) -> Conversation | None:
@@ -108,6 +110,16 @@ def sole_advisors(tx: Tx, recipe: str) -> list[str]:
     return [ids[0] for ids in lists if len(ids) == 1]
 
 
+def speakers(tx: Tx, recipe: str) -> set[str]:
+    """Ids of the advisors who have answered in some conversation of a recipe."""
+    rows = tx.all(
+        "SELECT DISTINCT a.advisor_id FROM conversations c JOIN answers a ON a.user_id = c.user_id"
+        " AND a.conversation_id = c.id WHERE c.user_id = ? AND c.recipe = ?",
+        (tx.user, recipe),
+    )
+    return {row[0] for row in rows}
+
+
 def create(tx: Tx, now: int, **details: Unpack[ConversationDetails]) -> Conversation:
     """A new, empty conversation."""
     empty = Conversation(new_id(), "", DEFAULT_RECIPE, None, None, None, 0, now, now)
@@ -122,7 +134,7 @@ def update(tx: Tx, conversation_id: str, details: ConversationDetails) -> Conver
     old = get(tx, conversation_id)
     new = _with(tx, old, details)
     # Only these columns: the head and the last number may be moving at this moment.
-    CONVERSATIONS.update(tx, new, "title recipe advisors council_id recall")
+    CONVERSATIONS.update(tx, new, "title recipe advisors council_id recall phases")
     if new.title != old.title:
         _index(tx, new)
     return new
@@ -166,7 +178,11 @@ def _with(tx: Tx, old: Conversation, details: ConversationDetails) -> Conversati
         if (named := details["council"]) is not None:
             council = councils.get(tx, named)
             new = replace(
-                new, council_id=council.id, advisors=council.advisors, recipe=council.recipe
+                new,
+                council_id=council.id,
+                advisors=council.advisors,
+                recipe=council.recipe,
+                phases=council.phases,
             )
     if "advisors" in details:
         chosen = details["advisors"]
@@ -176,6 +192,7 @@ def _with(tx: Tx, old: Conversation, details: ConversationDetails) -> Conversati
         title=details.get("title", new.title),
         recipe=details.get("recipe", new.recipe),
         recall=details.get("recall", new.recall),
+        phases=details.get("phases", new.phases),
     )
 
 

@@ -24,6 +24,7 @@ class CouncilDetails(TypedDict, total=False):
     name: str
     advisors: Sequence[str]
     recipe: str
+    phases: int | None
 
 
 def members(tx: Tx, names: Sequence[str]) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ def update(tx: Tx, now: int, key: str, **details: Unpack[CouncilDetails]) -> Cou
     new = replace(old, **values)
     if new.slug != old.slug and find(tx, check_slug(new.slug)) is not None:
         raise taken(new)
-    COUNCILS.update(tx, new, "slug name recipe advisors updated_at")
+    COUNCILS.update(tx, new, "slug name recipe advisors phases updated_at")
     return new
 
 

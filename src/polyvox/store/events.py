@@ -17,6 +17,7 @@ from polyvox.events import (
     ConversationChanged,
     Delta,
     Event,
+    ExchangeNotice,
     Numbered,
     TextDelta,
     ThinkingDelta,
@@ -81,11 +82,21 @@ def _row(item: Numbered) -> tuple[int, str, str | None, str | None, str, int]:
         return item.number, event.kind, None, event.answer_id, event.text, event.at
     if isinstance(event, ConversationChanged):
         return item.number, event.kind, None, None, payload(event).decode(), 0
-    turn_id = (
-        event.turn_id if isinstance(event, TurnStarted | AnswerStarted | TurnCompleted) else None
-    )
-    answer_id = None if isinstance(event, TurnStarted | TurnCompleted) else event.answer_id
+    if isinstance(event, TurnStarted | ExchangeNotice | TurnCompleted):
+        return item.number, event.kind, event.turn_id, None, payload(event).decode(), 0
+    turn_id = event.turn_id if isinstance(event, AnswerStarted) else None
+    answer_id = event.answer_id
     return item.number, event.kind, turn_id, answer_id, payload(event).decode(), 0
+
+
+def notices(tx: Tx, conversation_id: str, after: int, turn_id: str) -> list[ExchangeNotice]:
+    """What was said of a turn's exchange after a number."""
+    rows = tx.all(
+        "SELECT data FROM events WHERE user_id = ? AND conversation_id = ? AND number > ?"
+        " AND kind = ? AND turn_id = ? ORDER BY number",
+        (tx.user, conversation_id, after, ExchangeNotice.kind, turn_id),
+    )
+    return [msgspec.json.decode(row[0], type=ExchangeNotice) for row in rows]
 
 
 def holds(tx: Tx, delta: Delta) -> bool:

@@ -19,6 +19,19 @@ def get(tx: Tx, name: str) -> Change | None:
     return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
 
 
+def names(tx: Tx) -> list[str]:
+    """Every recipe that the user changed or made."""
+    rows = tx.all("SELECT name FROM recipes WHERE user_id = ? ORDER BY name", (tx.user,))
+    return [row[0] for row in rows]
+
+
+def copies(tx: Tx) -> dict[str, str]:
+    """The base of each recipe that any user copied, by its name."""
+    rows = tx.all("SELECT name, data FROM recipes", ())
+    changes = ((name, msgspec.json.decode(data, type=dict[str, Any])) for name, data in rows)
+    return {name: change["base"] for name, change in changes if "base" in change}
+
+
 def put(tx: Tx, name: str, change: Change, now: int) -> None:
     """Store the change to one recipe, replacing any earlier one."""
     tx.run(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from polyvox.store.database import Row, Tx
-from polyvox.thread import Other, Own, Thread, ThreadTurn
+from polyvox.thread import Other, Own, Peer, Thread, ThreadTurn
 from polyvox.values import Advisor, Scope, Segment, Turn
 
 STRIDE = 48
@@ -103,28 +103,27 @@ def path_difference(way: Sequence[Segment], other: Sequence[Segment]) -> list[Se
 
 
 def read_threads(
-    tx: Tx, turn: Turn, reach: Reach, needs: Sequence[Need], slugs: Mapping[str, str]
+    tx: Tx, turn: Turn, reach: Reach, needs: Sequence[Need], peers: Mapping[str, Peer]
 ) -> list[Thread]:
-    """Each advisor's thread for a turn. `slugs` names every advisor for the visibility rules."""
+    """Each advisor's thread for a turn, without the others' last words. `peers` names every
+    advisor."""
     segments = _before(tx, turn)
     walk = _ThreadWalk(size={need.advisor.id: 0 for need in needs})
     session = turn.session_id if reach.session_only else None
     whole = reach.whole_threads
     bottom = _walk_back(tx, turn, segments, needs, walk, session, whole)
     head = _head(tx, turn, reach, segments, bottom, needs)
-    last = _last_words(tx, turn, segments, slugs)
     return [
         Thread(
             advisor=need.advisor,
             current=ThreadTurn(
                 turn.id, turn.message_id, turn.depth, turn.content, turn.said_at, turn.session_id
             ),
-            past=_past(walk, need.advisor.id, slugs, whole),
+            past=_past(walk, need.advisor.id, peers, whole),
             unread=max(0, bottom - 1) if session is None else 0,
             unread_messages=_unread(tx, turn, reach, segments, bottom, need.advisor.id),
             head=head.get(need.advisor.id, ()),
             answers=_count(tx, turn, segments, reach.count_upto, need.advisor.id, "'advisor'"),
-            last=tuple(other for other in last if other.advisor_id != need.advisor.id),
             ratio=need.ratio,
         )
         for need in needs
@@ -206,7 +205,7 @@ def _answers(
 
 
 def _past(
-    walk: _ThreadWalk, advisor_id: str, slugs: Mapping[str, str], whole: bool
+    walk: _ThreadWalk, advisor_id: str, peers: Mapping[str, Peer], whole: bool
 ) -> tuple[ThreadTurn, ...]:
     own = walk.own.get(advisor_id, {})
     return tuple(
@@ -218,7 +217,7 @@ def _past(
             said_at,
             session_id,
             tuple(own.get(turn_id, ())),
-            _others(walk.others.get(turn_id, ()), advisor_id, slugs) if whole else (),
+            _others(walk.others.get(turn_id, ()), advisor_id, depth, peers) if whole else (),
         )
         for turn_id, message_id, depth, content, said_at, session_id, excluded in reversed(
             walk.turns
@@ -228,33 +227,66 @@ def _past(
 
 
 def _others(
-    entries: Sequence[tuple[str, str, str, str, int]], advisor_id: str, slugs: Mapping[str, str]
+    entries: Sequence[tuple[str, str, str, str, int]],
+    advisor_id: str,
+    depth: int,
+    peers: Mapping[str, Peer],
 ) -> tuple[Other, ...]:
-    """The last word of each other advisor, in the order they stand."""
+    """The last word of each other advisor in a turn, in the order they stand."""
     last: dict[str, Other] = {}
     for answer_id, other_id, name, text, _ in entries:
         if other_id != advisor_id:
-            last[other_id] = Other(answer_id, other_id, slugs.get(other_id, ""), name, text)
+            peer = peers.get(other_id, Peer())
+            called = peer.called(name)
+            last[other_id] = Other(answer_id, other_id, peer.slug, called, text, depth)
     return tuple(last.values())
 
 
-def _last_words(
-    tx: Tx, turn: Turn, segments: Sequence[Segment], slugs: Mapping[str, str]
-) -> tuple[Other, ...]:
-    """Everybody's last words in the most recent completed turn before this one. A synthesis that is
-    being written does not make a turn less complete."""
-    for stretch in _stretches(segments):
-        row = tx.one(
-            "SELECT t.id FROM turns t WHERE t.user_id = ? AND t.conversation_id = ?"
-            " AND t.branch_id = ? AND t.depth > ? AND t.depth <= ? AND t.excluded = 0"
-            " AND NOT EXISTS (SELECT 1 FROM answers a WHERE a.user_id = t.user_id"
-            " AND a.turn_id = t.id AND a.state IN ('pending', 'streaming')"
-            " AND a.kind <> 'synthesis') ORDER BY t.depth DESC LIMIT 1",
-            _place(tx.scope, turn, stretch),
-        )
-        if row is not None:
-            return _others(quotable_answers(tx, row[0]), "", slugs)
-    return ()
+def last_words(tx: Tx, turn: Turn, since: int, peers: Mapping[str, Peer]) -> tuple[Other, ...]:
+    """Everybody's last words before a turn, each in the newest completed turn in which it spoke,
+    none older than the depth `since`. So a turn in which only some spoke, or nobody, hides no one;
+    who has not spoken for long is not looked for. A synthesis that is being written does not make
+    a turn less complete."""
+    spoken: dict[str, tuple[int, str]] = {}
+    for stretch in _stretches(_before(tx, turn)):
+        stretch = replace(stretch, after=max(stretch.after, since - 1))
+        if stretch.after < stretch.upto:
+            for advisor_id, depth, turn_id in _speakers(tx, turn, stretch):
+                spoken.setdefault(advisor_id, (depth, turn_id))
+        if stretch.after < since or (spoken and turn.depth - stretch.after > STRIDE):
+            break
+    return tuple(
+        other
+        for depth, turn_id in sorted(set(spoken.values()))
+        for other in _others(quotable_answers(tx, turn_id), "", depth, peers)
+        if spoken[other.advisor_id] == (depth, turn_id)
+    )
+
+
+def _speakers(tx: Tx, turn: Turn, stretch: Segment) -> list[Row]:
+    """Who spoke in which completed turn of a stretch, newest first."""
+    return tx.all(
+        "SELECT a.advisor_id, t.depth, t.id FROM turns t"
+        " JOIN answers a ON a.user_id = t.user_id AND a.turn_id = t.id"
+        " WHERE t.user_id = ? AND t.conversation_id = ? AND t.branch_id = ? AND t.depth > ?"
+        f" AND t.depth <= ? AND t.excluded = 0 AND {SPEAKS}"
+        " AND NOT EXISTS (SELECT 1 FROM answers p WHERE p.user_id = t.user_id"
+        " AND p.turn_id = t.id AND p.state IN ('pending', 'streaming') AND p.kind <> 'synthesis')"
+        " ORDER BY t.depth DESC",
+        _place(tx.scope, turn, stretch),
+    )
+
+
+def newest_depth(tx: Tx, answer_ids: Sequence[str]) -> int:
+    """The depth of the newest turn in which one of these answers was given; 0: there is none."""
+    if not answer_ids:
+        return 0
+    row = tx.one(
+        "SELECT MAX(depth) FROM answers WHERE user_id = ?"
+        f" AND id IN ({', '.join('?' * len(answer_ids))})",
+        (tx.user, *answer_ids),
+    )
+    return int(row[0] or 0) if row else 0
 
 
 def thread_between(

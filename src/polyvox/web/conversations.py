@@ -10,7 +10,7 @@ from fastapi import Header, Query, Response
 from pydantic import Field
 
 from polyvox.errors import Invalid
-from polyvox.fields import Body, Id, Message, RecipeName, Title, Vetoes
+from polyvox.fields import Asking, Body, Id, Message, RecipeName, Title, Vetoes
 from polyvox.session.preview import Estimate
 from polyvox.shapes import ConversationOut, MessageOut, shape, usd
 from polyvox.store.conversations import ConversationDetails
@@ -36,6 +36,9 @@ class ConversationCreate(Body):
     advisors: Advisors | None = None
     council: Id | None = None
     recall: Recall | None = None
+    phases: Asking | None = None
+    """Answers in which advisors only ask, at most; 0: none, null: as the council or the recipe
+    says."""
 
 
 class ConversationPatch(Body):
@@ -48,6 +51,8 @@ class ConversationPatch(Body):
     head: Id | None = None
     recall: Recall | None = None
     """Recall of earlier conversations in its turns; inherit: as the settings say."""
+    phases: Asking | None = None
+    """Answers in which advisors only ask, at most; 0: none, null: as the recipe says."""
 
 
 class TurnCreate(Body):
@@ -59,6 +64,8 @@ class TurnCreate(Body):
     veto: Vetoes = Field([])
     """Memories that the session shall not be told, by the ids that GET /api/memory/start gives;
     added to those it has."""
+    answer_now: bool = False
+    """Ends the phase in which advisors only ask: this message and all later ones are answered."""
 
 
 class EstimateBody(Body):
@@ -132,6 +139,7 @@ async def list_conversations(
 @router.post("/api/conversations", status_code=201, responses=responses(404))
 async def create_conversation(app: App, who: Who, body: ConversationCreate) -> ConversationOut:
     """A new conversation."""
+    await app.check_recipe(who, body.recipe)
     details = body.model_dump(exclude_none=True)
     return ConversationOut.of(await app.conversations.create(who, **details))
 
@@ -161,7 +169,8 @@ async def update_conversation(
     app: App, who: Who, conversation: Key, body: ConversationPatch
 ) -> ConversationOut:
     """Rename it, change its advisors (also while it goes on), or move its head to a branch."""
-    details = body.given("advisors", "council")
+    await app.check_recipe(who, body.recipe)
+    details = body.given("advisors", "council", "phases")
     head = details.pop("head", None)
     return ConversationOut.of(
         await app.change_conversation(who, conversation, cast("ConversationDetails", details), head)
@@ -186,6 +195,7 @@ async def create_turn(app: App, who: Who, conversation: Key, body: TurnCreate) -
         advisors=body.advisors,
         idempotency_key=body.idempotency_key,
         veto=body.veto,
+        answer_now=body.answer_now,
     )
     return TurnStartedOut.of(begun.turn, begun.answers)
 
@@ -199,6 +209,7 @@ async def estimate_turn(app: App, who: Who, conversation: Key, body: EstimateBod
 @router.post("/api/estimate", responses=responses(404))
 async def estimate_first(app: App, who: Who, body: FirstEstimateBody) -> EstimateOut:
     """The same for a message that would open a new conversation."""
+    await app.check_recipe(who, body.recipe)
     rows = await app.turns.estimate(who, None, body.content, body.advisors, body.recipe)
     return _estimated(rows)
 

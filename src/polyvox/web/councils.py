@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from polyvox.fields import Body, Id, Name, RecipeName, Slug
+from polyvox.fields import Asking, Body, Id, Name, RecipeName, Slug
 from polyvox.values import Council
 from polyvox.web.dependencies import App, Key, Who
 from polyvox.web.errors import responses
@@ -20,6 +20,8 @@ class CouncilCreate(Body):
     slug: Slug | None = None
     advisors: list[Id] = Field(default_factory=list, max_length=200)
     recipe: RecipeName = "council"
+    phases: Asking | None = None
+    """Answers in which its advisors only ask, at most; 0: none, null: as the recipe says."""
 
 
 class CouncilPatch(Body):
@@ -29,6 +31,8 @@ class CouncilPatch(Body):
     slug: Slug | None = None
     advisors: list[Id] | None = Field(None, max_length=200)
     recipe: RecipeName | None = None
+    phases: Asking | None = None
+    """As above; null goes back to what the recipe says."""
 
 
 @router.get("/api/councils")
@@ -40,6 +44,7 @@ async def list_councils(app: App, who: Who) -> list[Council]:
 @router.post("/api/councils", status_code=201, responses=responses(404, 409))
 async def create_council(app: App, who: Who, body: CouncilCreate) -> Council:
     """A new council."""
+    await app.check_recipe(who, body.recipe)
     return await app.councils.create(who, **body.model_dump(exclude_none=True))
 
 
@@ -52,7 +57,8 @@ async def get_council(app: App, who: Who, council: Key) -> Council:
 @router.patch("/api/councils/{council}", responses=responses(409))
 async def update_council(app: App, who: Who, council: Key, body: CouncilPatch) -> Council:
     """Change a council."""
-    return await app.councils.update(who, council, **body.given())
+    await app.check_recipe(who, body.recipe)
+    return await app.councils.update(who, council, **body.given("phases"))
 
 
 @router.delete("/api/councils/{council}", status_code=204)

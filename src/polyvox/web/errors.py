@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Route
 
 from polyvox.errors import ContextTooLong, ModelError, PolyvoxError, RateLimited, Refused
+from polyvox.settings.complaint import complaint
 from polyvox.web import static
 
 log = logging.getLogger("polyvox.web")
@@ -118,8 +119,7 @@ def install(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
             return _plain("bad_input", "The body is not valid JSON.", "Send JSON.", 400)
         param = _place(first, error.body)
         lead = f"{param}: " if param else ""
-        reason = first["msg"].removeprefix("Value error, ")
-        return _plain("invalid", f"{lead}{reason}.", "Correct that value.", 422, param)
+        return _plain("invalid", f"{lead}{complaint(first)}.", "Correct that value.", 422, param)
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:

@@ -58,6 +58,8 @@ class ChatBody(BaseModel):
     tools: list[Any] | None = None
     functions: list[Any] | None = None
     response_format: dict[str, Any] | None = None
+    phases: Annotated[int, Field(ge=0, le=1000)] | None = None
+    """Answers in which advisors only ask, at most; left out, a council's own number, else none."""
 
     @property
     def wants_usage(self) -> bool:
@@ -93,7 +95,7 @@ class ChatBody(BaseModel):
             temperature=self.temperature,
             top_p=self.top_p,
         )
-        return Visit(self.model, tuple(system), tuple(messages), params)
+        return Visit(self.model, tuple(system), tuple(messages), params, self.phases)
 
 
 def _text(content: str | Sequence[ContentPart] | None) -> str:

@@ -69,6 +69,10 @@ class SimulatedBench:
             found.append(Judged(one.id, one.number, reason, "pass" if passed else "fail"))
         return found
 
+    async def reworded(self, contexts: Sequence[str]) -> SimulatedBench | None:
+        """Words make no difference here."""
+        return self if contexts else None
+
     def _chance(self, *about: str) -> float:
         drawn = hashlib.blake2b(f"{self.seed}/{'/'.join(about)}".encode(), digest_size=8)
         return int.from_bytes(drawn.digest()) / 2**64

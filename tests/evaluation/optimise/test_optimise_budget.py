@@ -107,7 +107,7 @@ async def test_a_run_takes_no_more_than_its_estimate(priced: Room) -> None:
 
 
 async def test_a_cap_of_the_settings_ends_it_too(tmp_path: Path) -> None:
-    limits = {**PRICED["limits"], "cost_per_day": 0.0005}
+    limits = {**PRICED["limits"], "cost_per_day": 0.0008}
     async with open_room(tmp_path, clock=Hand(), **{**PRICED, "limits": limits}) as room:
         shop = await priced_shop(room)
         one = (await shop.run()).optimisation

@@ -31,8 +31,14 @@ async def estimated(shop: Workshop, **wish: Any) -> RunEstimateOut:
 
 async def test_the_smallest_run_is_counted_exactly(room: Room) -> None:
     found = await estimated(await open_workshop(room))
-    assert (found.advisor_calls, found.judge_calls, found.rewriter_calls) == (16, 16, 1)
-    assert found.most_calls == found.calls == 33
+    baseline, attempt, confirmation = 21, 3, 2 * 35
+    answers = baseline + attempt + confirmation
+    assert (found.advisor_calls, found.judge_calls, found.rewriter_calls) == (
+        answers,
+        answers + 1,  # the question in other words
+        1,
+    )
+    assert found.most_calls == found.calls == 2 * answers + 2
     assert (found.cost, found.most_cost, found.confirmation_cost) == (None, None, None)
 
 
@@ -43,10 +49,12 @@ async def test_one_answer_serves_all_assertions_of_its_context(room: Room) -> No
     before = await estimated(shop)
     await assert_of(room, source.answer_id, "It speaks of the sea.")
     after = await estimated(shop)
-    assert (after.calls, before.advisor_calls) == (before.calls, 32)
+    assert (after.calls, before.advisor_calls) == (before.calls, 100)
     assert after.input_tokens > before.input_tokens
     first = await estimated(shop, assertion_ids=(shop.assertions[0].id,))
-    assert first.judge_calls == 32 + 6, "in the search guards are asked about apart"
+    assert first.judge_calls == (24 + 6 + 70) + (6 + 70) + 1, (
+        "in the search guards are asked about apart"
+    )
 
 
 async def test_checks_in_code_cost_no_judge(room: Room) -> None:
@@ -54,7 +62,7 @@ async def test_checks_in_code_cost_no_judge(room: Room) -> None:
     moon = Wording("Says moon", "contains", {"text": "moon"})
     await assert_for(room, shop.advisor.slug, moon, asks="Well?")
     found = await estimated(shop)
-    assert (found.advisor_calls, found.judge_calls) == (32, 16)
+    assert (found.advisor_calls, found.judge_calls) == (100, 52)
 
 
 async def test_known_prices_make_a_sum(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def test_the_question_is_one_object_with_everything_in_it() -> None:
     assert data == {
         "advisor": "Ann",
         "instructions": OLD,
+        "around": [],
         "failing": [
             {
                 "statement": "It uses a metaphor.",

@@ -13,6 +13,9 @@ above 5 %, but with few answers it errs far below and sees less: with five asser
 their own, five answers each, it finds a true change from 0.5 to 0.8 in 63 of 100 runs, the mid-p in
 72, at 4.7 % false alarms (benchmarks/optimise.py prints the figures of whole runs).
 
+Where there are few contexts the test is made twice: after the first answers at a strict level
+(`EARLY`), which ends it where the change is plain, and after more of them at what is left of 5 %.
+
 Verdicts that are missing (errors) are filled in by the mean of that assertion over both prompts
 together: nothing is learned from them, and nothing is counted as a fail.
 """
@@ -28,6 +31,8 @@ from polyvox.evaluation.optimise.values import Case, JudgedAnswer, Ruling, Score
 from polyvox.evaluation.tables.verdicts import Outcome
 
 LEVEL = 0.05
+EARLY = 0.005
+"""The level of a first look, taken from the level of the last one."""
 MOST_STEPS = 1_000_000
 """Steps of working out a distribution exactly: about a second."""
 GRID = 4
@@ -45,13 +50,14 @@ class Comparison:
     """The p-value of "the new prompt is better"."""
     worse: float
     """The p-value of "the new prompt is worse"."""
+    level: float = LEVEL
 
     @property
     def ruling(self) -> Ruling:
         """In a word."""
-        if self.better <= LEVEL:
+        if self.better <= self.level:
             return "improved"
-        return "regressed" if self.worse <= LEVEL else "not distinguishable"
+        return "regressed" if self.worse <= self.level else "not distinguishable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,7 @@ def _both(ways: Mapping[int, int], dealt: Mapping[int, int]) -> dict[int, int]:
     return sums
 
 
-def compare(cases: Sequence[Case], old: Scores, new: Scores) -> Comparison:
+def compare(cases: Sequence[Case], old: Scores, new: Scores, level: float = LEVEL) -> Comparison:
     """The two prompts on the same cases, by the answers of their confirmations."""
     strata = strata_of(cases, old.seen, new.seen)
     swapped = [Stratum(stratum.old, stratum.new) for stratum in strata]
@@ -124,6 +130,7 @@ def compare(cases: Sequence[Case], old: Scores, new: Scores) -> Comparison:
         after=new.mean(keys),
         better=tail(strata) if strata else 1.0,
         worse=tail(swapped) if strata else 1.0,
+        level=level,
     )
 
 

@@ -1,7 +1,8 @@
 """The most that a run takes, before it begins: an upper bound, no forecast.
 
 Counted are the calls of a run in which nothing is decided early: every attempt is scored with all
-its repeats, on the chosen assertions and on the guards, and the winner is confirmed. A reply that
+its repeats, on the chosen assertions and on the guards, and the winner is confirmed; where there
+are few contexts, with more answers at a second look, and on questions in other words. A reply that
 cannot be used and is asked for again is not counted. Each call is taken at its expected size: an
 advisor's is as large as the request that it replays, and its answer as long as the one that the
 assertions were drawn from. Spend is counted while the run goes on, and its budget is a hard cap.
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from polyvox.context.budget import estimate as tokens
 from polyvox.errors import Invalid
-from polyvox.evaluation import judge_prompt
+from polyvox.evaluation import judge_prompt, reword
 from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge_prompt import Subject
 from polyvox.evaluation.optimise import rewrite
@@ -44,6 +45,13 @@ class PlannedCalls:
     size: Usage
     search: int = 0
     confirmation: int = 0
+    more: int = 0
+    """Those that few contexts may need: a longer baseline, a second look."""
+
+    @property
+    def count(self) -> int:
+        """All of them."""
+        return self.search + self.confirmation + self.more
 
 
 def estimate(models: Models, planned: Planned) -> RunEstimate:
@@ -51,8 +59,8 @@ def estimate(models: Models, planned: Planned) -> RunEstimate:
     calls = list(_calls(models, planned))
     roles: Counter[str] = Counter()
     for each in calls:
-        roles[each.role] += each.search + each.confirmation
-    whole = [(each.search + each.confirmation, each.size) for each in calls]
+        roles[each.role] += each.count
+    whole = [(each.count, each.size) for each in calls]
     cost = _cost(whole)
     return RunEstimate(
         calls=dict(sorted(roles.items())),
@@ -71,23 +79,31 @@ def _calls(models: Models, planned: Planned) -> Iterator[PlannedCalls]:
     answers = {name: _answer(cases) for name, cases in contexts.items()}
     chosen = assertions_of(plan.targets)
     scored, fresh = (plan.iterations + 1) * plan.repeats, 2 * plan.confirmations
+    longer = plan.most(plan.repeats) - plan.repeats
+    second = 2 * plan.most(plan.confirmations) - fresh
     yield PlannedCalls("rewriter", _rewriting(models, planned, answers), plan.iterations)
     for name, cases in contexts.items():
         context, answer = places.contexts[name], answers[name]
-        model = context.model_id or places.advisors[run.advisor_id].model or models.default
-        yield PlannedCalls("advisor", _answering(models, model, context, answer), scored, fresh)
+        advisor = places.advisors.get(context.advisor_id)
+        model = context.model_id or (advisor.model if advisor else None) or models.default
+        size = _answering(models, model, context, answer)
+        yield PlannedCalls("advisor", size, scored, fresh, longer + second)
+        asked = reword.request(context.asked)
+        used = Usage(estimated_tokens(asked), tokens(len(context.asked)))
+        reworded = int(any(case.assertion.id in chosen for case in cases))
+        yield PlannedCalls("judge", _priced(models, run.judge or run.optimizer, used), 0, reworded)
         subject = Subject(context.asked, answer)
         judged = [case.assertion for case in cases if case.assertion.kind == "judge"]
         targets = [assertion for assertion in judged if assertion.id in chosen]
         guards = [assertion for assertion in judged if assertion.id not in chosen]
         for assertions, counts in (
-            (targets, (scored, 0)),
+            (targets, (scored, 0, longer)),
             (guards, (scored, 0)),
-            (judged, (0, fresh)),
+            (judged, (0, fresh, second)),
         ):
             if assertions:
-                size = judge_prompt.size(subject, judge_prompt.asked(subject, assertions, 0))
-                used = Usage(size, REASON_TOKENS * len(assertions))
+                length = judge_prompt.size(subject, judge_prompt.asked(subject, assertions, 0))
+                used = Usage(length, REASON_TOKENS * len(assertions))
                 yield PlannedCalls("judge", _priced(models, run.judge, used), *counts)
 
 
@@ -109,9 +125,10 @@ def _rewriting(models: Models, planned: Planned, answers: Mapping[str, str]) -> 
         for case in shown[:half]
     )
     holding = tuple(case.assertion.text for case in shown[half:])
-    request = rewrite.request(
-        Ask(run.advisor_name, run.base_text, run.base_text, failing, holding), None
-    )
+    contexts = [planned.places.contexts[name] for name in answers]
+    around = rewrite.around_of(contexts, planned.plan.prompt.phase)
+    ask = Ask(run.advisor_name, run.base_text, run.base_text, failing, holding, around=around)
+    request = rewrite.request(ask, None)
     used = Usage(estimated_tokens(request), tokens(len(run.base_text)) + EDIT_TOKENS)
     return _priced(models, run.optimizer, used)
 

@@ -23,7 +23,9 @@ MOST_SHOWN = 5
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _NUMBER = re.compile(r"\d[\d.,:/-]*\d|\d{2,}")
 _ADDRESS = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\bhttps?://\S+|(?<!\w)@\w{2,}")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+")
+UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]"
+"""A character of a script that parts its words by no space."""
+_UNSPACED = re.compile(f"{UNSPACED}+")
 _SENTENCE_END = ".!?…:\n\"“”„»«('‘-–—•*#>|"
 
 

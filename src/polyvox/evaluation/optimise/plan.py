@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from polyvox.context.recipe import BUILT_IN
 from polyvox.context.words import prompt_set
 from polyvox.errors import Invalid
 from polyvox.evaluation.contexts import Context
@@ -25,9 +24,10 @@ from polyvox.evaluation.tables.optimisations import Optimisation, StoredPlan
 from polyvox.events import NANO
 from polyvox.ids import new_id
 from polyvox.models.providers import EMBEDDED
+from polyvox.recipes import known_recipe
 from polyvox.resources import Resources
-from polyvox.session.council import find_recipe
 from polyvox.store import advisors as advisor_rows
+from polyvox.store import conversations
 from polyvox.store.database import Tx
 from polyvox.values import Advisor
 
@@ -40,6 +40,7 @@ FEWEST_SHOWN = 2
 MOST_ITERATIONS = 100
 MOST_ASSERTIONS = 200
 MOST_CASES = 1_000
+MOST_NAMED = 10
 NO_REWRITER = (
     "There is no model to rewrite prompts with: the embedded model is far too small for it."
 )
@@ -87,7 +88,7 @@ def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int) 
         raise Invalid(
             f"There is no target {wish.target!r}.", "Use prompt, or phase:NAME.", param="target"
         )
-    chosen, others = _chosen(tx, advisor, wish)
+    chosen, others = _chosen(tx, advisor, wish, shared=phase is not None)
     where = places(tx, resources, [*chosen, *others])
     warnings: list[str] = []
     targets = _cases(chosen, where, phase, warnings)
@@ -98,15 +99,17 @@ def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int) 
             param="assertion_ids",
         )
     guards = _cases(others, where, phase, [])
+    recipe, text = "", advisor.identity
+    if phase is not None:
+        recipe, text = _phase_text(tx, resources, phase, targets, where)
+        guards = [case for case in guards if where.contexts[case.context].recipe[0] == recipe]
+        warnings.append(_affected(tx, advisor, phase, recipe))
     if len(targets) + len(guards) > MOST_CASES:
         raise Invalid(
             f"{len(targets) + len(guards)} pairs of assertion and context are too many for a run.",
             f"Choose fewer assertions, or make others inactive: at most {MOST_CASES} pairs.",
             param="assertion_ids",
         )
-    recipe, text = "", advisor.identity
-    if phase is not None:
-        recipe, text = _phase_text(tx, resources, phase, targets, where)
     judge, optimizer = _models(resources, [case.assertion for case in targets])
     if judge is None:
         guards = [case for case in guards if case.assertion.kind != "judge"]
@@ -145,9 +148,10 @@ def prepare(tx: Tx, resources: Resources, wish: OptimisationRequest, seed: int) 
 
 
 def _chosen(
-    tx: Tx, advisor: Advisor, wish: OptimisationRequest
+    tx: Tx, advisor: Advisor, wish: OptimisationRequest, *, shared: bool
 ) -> tuple[list[Assertion], list[Assertion]]:
-    """The assertions to improve, and the advisor's other active ones."""
+    """The assertions to improve, and the advisor's other active ones; those of all advisors where
+    they share the text."""
     active = assertion_rows.list_all(tx, AssertionFilter(advisor_id=advisor.id, active=True))
     if wish.assertion_ids is None:
         chosen = active
@@ -173,7 +177,21 @@ def _chosen(
             param="assertion_ids",
         )
     ids = {assertion.id for assertion in chosen}
+    if shared:
+        active = assertion_rows.list_all(tx, AssertionFilter(active=True))
     return chosen, [assertion for assertion in active if assertion.id not in ids]
+
+
+def _affected(tx: Tx, advisor: Advisor, phase: str, recipe: str) -> str:
+    """Say who else will answer by a new text of this phase."""
+    shared = f"The text of the phase {phase} applies to every advisor of the recipe {recipe}"
+    speakers = conversations.speakers(tx, recipe) - {advisor.id}
+    names = [other.name for other in advisor_rows.list_all(tx) if other.id in speakers]
+    if not names:
+        return f"{shared}; up to now only {advisor.name} has answered under it."
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    also = f"a new one also changes {', '.join(names[:MOST_NAMED])}{more}"
+    return f"{shared}: {also}. Their active assertions guard against that."
 
 
 def _cases(
@@ -209,13 +227,13 @@ def _phase_text(
 ) -> tuple[str, str]:
     """The recipe whose phase it is, and what it says now."""
     names = sorted({where.contexts[case.context].recipe[0] for case in targets})
-    if len(names) > 1 or names[0] not in BUILT_IN:
+    recipe = known_recipe(tx, resources.settings, names[0])
+    if len(names) > 1 or recipe is None:
         raise Invalid(
             f"These assertions were made under several recipes: {', '.join(names)}.",
             "Choose those of one recipe.",
             param="assertion_ids",
         )
-    recipe = find_recipe(tx, resources.settings, names[0])
     own = {entry.name: entry.text for entry in recipe.phases}
     if phase not in own:
         raise Invalid(

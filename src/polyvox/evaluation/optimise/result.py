@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polyvox.evaluation.optimise.decide import LEVEL, Comparison, chance, told
+from polyvox.evaluation.optimise.rewrite import copied
 from polyvox.evaluation.optimise.values import (
     UNKNOWN,
     OptimisationPlan,
@@ -33,6 +34,18 @@ class Confirmation:
     after: Scores
     compared: Comparison
     guards: Comparison | None
+    answers: int
+    """Fresh answers of each prompt in each context."""
+    copied: tuple[str, ...] = ()
+    """Assertions that the new prompt holds word for word."""
+    reworded: bool = False
+    """True if these were tried on the person's questions in other words."""
+
+    @property
+    def plain(self) -> bool:
+        """True if more answers are not needed to tell."""
+        broken = self.guards is not None and self.guards.worse <= LEVEL
+        return broken or self.compared.ruling != "not distinguishable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +66,25 @@ def ruled(plan: OptimisationPlan, confirmation: Confirmation) -> tuple[Ruling, s
     """The ruling in a word and in sentences."""
     compared, guards = confirmation.compared, confirmation.guards
     ruling = compared.ruling
-    message = told(compared, len(plan.targets), plan.confirmations)
+    message = told(compared, len(plan.targets), confirmation.answers)
     if guards is not None and guards.worse <= LEVEL:
         ruling = "regressed"
         message = (
-            f"Regressed: the advisor's other assertions pass less often, {guards.before:.0%} before"
+            f"Regressed: {plan.guards_name} pass less often, {guards.before:.0%} before"
             f" and {guards.after:.0%} after ({chance(guards.worse)}). The chosen ones:"
             f" {compared.before:.0%} before, {compared.after:.0%} after."
         )
+    if confirmation.copied:
+        texts = ", ".join(f"“{text}”" for text in confirmation.copied)
+        named = f"Copied from the assertion into the prompt, word for word: {texts}."
+        if confirmation.reworded:
+            message += f" {named} This was tried on the questions in other words."
+        elif ruling == "improved":
+            ruling = "not distinguishable"
+            message = (
+                f"{named} Nobody could put the questions in other words to try it on, so it is not"
+                f" shown to be better: {compared.before:.0%} before, {compared.after:.0%} after."
+            )
     held = [case.key for case in plan.targets if case.assertion.id in plan.holdouts]
     if held:
         old, new = confirmation.before.mean(held), confirmation.after.mean(held)
@@ -74,13 +98,11 @@ def ruled(plan: OptimisationPlan, confirmation: Confirmation) -> tuple[Ruling, s
 
 def all_passing(plan: OptimisationPlan) -> str:
     """Say that there is nothing to improve."""
-    count = len(assertions_of(plan.targets))
+    count, times = len(assertions_of(plan.targets)), plan.most(plan.repeats)
     if count == 1:
-        return (
-            f"The assertion passes already, {plan.repeats} times of {plan.repeats}: nothing to do."
-        )
+        return f"The assertion passes already, {times} times of {times}: nothing to do."
     return (
-        f"All {count} assertions pass already, each {plan.repeats} times of {plan.repeats}:"
+        f"All {count} assertions pass already, each {times} times of {times}:"
         " there is nothing to improve."
     )
 
@@ -90,8 +112,15 @@ def nothing_better(made: Attempts, before: float, after: float) -> str:
     refused = [attempt for attempt in made if attempt.state == "refused"]
     if len(made) > 1 and len(refused) == len(made) - 1:
         return f"None of {tried(made)} could be used. The last one: {refused[-1].note}"
+    worse = f"None of {tried(made)} did clearly better than the prompt as it was:"
+    tallies = [tally for attempt in made for tally in attempt.scores.tallies.values()]
+    if not any(tally.passes for tally in tallies):
+        return (
+            f"{worse} no attempt passed. Look at the answers: perhaps no prompt of this advisor can"
+            " do what the assertions ask, or they ask for something else than you meant."
+        )
     return (
-        f"None of {tried(made)} did clearly better than the prompt as it was: {before:.0%} before,"
+        f"{worse} {before:.0%} before,"
         f" {after:.0%} at best. A difference this small could not be confirmed."
     )
 
@@ -111,6 +140,10 @@ def summarise(plan: OptimisationPlan, result: OptimisationResult) -> Optimisatio
         old, cases = result.attempts[0].scores, plan.targets
         new = result.best.scores if result.best.number else UNKNOWN
     chosen = assertions_of(plan.targets)
+    pasted: frozenset[str] = frozenset()
+    if result.best.number:
+        assertions = [case.assertion for case in plan.targets]
+        pasted = copied(assertions, plan.prompt.text, result.best.prompt.text)
     compared, guards = (fresh.compared, fresh.guards) if fresh else (None, None)
     return OptimisationSummary(
         before=compared.before if compared else _mean(old, plan.keys),
@@ -133,6 +166,7 @@ def summarise(plan: OptimisationPlan, result: OptimisationResult) -> Optimisatio
                 # two answers that show the difference
                 sample_before=_sample(case.key, old, "fail"),
                 sample_after=_sample(case.key, new, "pass"),
+                copied=case.assertion.id in pasted,
             )
             for case in cases
         ),

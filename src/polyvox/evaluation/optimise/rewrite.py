@@ -2,8 +2,8 @@
 
 It sees the prompt, the assertions that fail with the reasons, and short examples, all as JSON
 strings that nothing inside can end. Its text is taken only if it is a change, stays within the cap
-on growth, keeps most of what was there and every slot, and carries nothing over from the
-conversations (`leaks`).
+on growth, keeps most of what was there and every slot, says nothing to a judge, and carries nothing
+over from the conversations (`leaks`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 import difflib
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 
 from polyvox.errors import ModelError
@@ -21,8 +21,9 @@ from polyvox.evaluation.contexts import Context
 from polyvox.evaluation.judge import asked_plainly
 from polyvox.evaluation.judge_prompt import THOUGHT, again, object_schema, quoted
 from polyvox.evaluation.judge_prompt import prompt as text_of
-from polyvox.evaluation.optimise.leaks import leaks
+from polyvox.evaluation.optimise.leaks import UNSPACED, leaks
 from polyvox.evaluation.tables import optimisations
+from polyvox.evaluation.tables.assertions import Assertion
 from polyvox.evaluation.tables.optimisations import StoredAttempt
 from polyvox.ids import content_hash
 from polyvox.models.base import ChatMessage, Request, SystemPart
@@ -35,8 +36,8 @@ ROOM = 800
 """Characters that even a short prompt may grow by."""
 KEPT = 0.5
 """The part of the words before that must still be there, in their order."""
-KEPT_FROM = 30
-"""Words: a shorter prompt has no voice to keep yet."""
+FEWEST_COPIED = 3
+"""Words: a shorter assertion may stand in a prompt by chance."""
 MOST_FAILING = 12
 EXAMPLE_CHARS = 1_200
 MAX_TOKENS = 4_096
@@ -44,6 +45,14 @@ TEMPERATURE = 0.7
 """Attempts that begin at the same parent should differ."""
 CUT = "it ended before its end: the reply was too long."
 _SLOT = re.compile(r"\{\w+\}")
+_WORD = re.compile(rf"{UNSPACED}|(?:(?!{UNSPACED})\w)+")
+"""A word, or a character of a script that parts its words by no space."""
+_TO_JUDGE = re.compile(
+    r"\bverdicts?\b\W+(?:\w+\W+){0,3}?(?:pass|fail)|\b(?:pass|fail)\w*\W+(?:\w+\W+){0,3}?verdicts?\b"
+    r"|\bassertions?\b\W+(?:\w+\W+){0,2}?(?:holds?|pass)",
+    re.IGNORECASE,
+)
+"""The judge's own reply: a verdict of pass or fail, an assertion that holds."""
 SCHEMA = json.dumps(object_schema(reason={"type": "string"}, instructions={"type": "string"}))
 
 
@@ -78,6 +87,8 @@ class Ask:
     """Texts that it must carry nothing over from."""
     tried: frozenset[str] = frozenset()
     """Prompts that were tried already."""
+    around: tuple[str, ...] = ()
+    """System texts that surround the prompt in a request: the protocol of a phase, the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +124,7 @@ def question(ask: Ask) -> str:
     data = {
         "advisor": ask.advisor,
         "instructions": ask.prompt,
+        "around": ask.around,
         "failing": failing,
         "holding": ask.holding,
         "earlier": [{"instructions": text, "held": f"{rate:.0%}"} for text, rate in ask.earlier],
@@ -158,6 +170,8 @@ def wrong(text: str | None, ask: Ask) -> str:
         return f"{', '.join(lost)} must stay in it."
     if kept(ask.original, text) < KEPT:
         return "it keeps less than half of the instructions as they were; change less."
+    if (spoken := _TO_JUDGE.search(text)) and spoken[0].casefold() not in ask.original.casefold():
+        return f"“{spoken[0]}” speaks to whoever judges the answers; speak to the advisor alone."
     carried = leaks(text, (ask.original, ask.prompt, *ask.allowed), ask.conversations)
     if carried:
         words = ", ".join(f"“{word}”" for word in carried)
@@ -167,11 +181,23 @@ def wrong(text: str | None, ask: Ask) -> str:
 
 def kept(before: str, after: str) -> float:
     """The part of the words before that is still there, in their order."""
-    old, new = before.split(), after.split()
-    if len(old) < KEPT_FROM:
+    old, new = _WORD.findall(before.casefold()), _WORD.findall(after.casefold())
+    if not old:
         return 1.0
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     return sum(block.size for block in matcher.get_matching_blocks()) / len(old)
+
+
+def copied(assertions: Iterable[Assertion], before: str, after: str) -> frozenset[str]:
+    """Ids of the assertions that stand in the new prompt word for word, and did not before."""
+    old, new = (f" {' '.join(_WORD.findall(text.casefold()))} " for text in (before, after))
+    pasted = set()
+    for assertion in assertions:
+        words = _WORD.findall(assertion.text.casefold())
+        run = f" {' '.join(words)} "
+        if len(words) >= FEWEST_COPIED and run in new and run not in old:
+            pasted.add(assertion.id)
+    return frozenset(pasted)
 
 
 def refusal(why: str) -> str:
@@ -200,10 +226,13 @@ class RoadRewriter:
     model: str
     conversations: tuple[str, ...]
     """All texts of the contexts: nothing of them may be carried over."""
+    around: tuple[str, ...] = ()
+    """The texts that surround the prompt in these contexts."""
 
     async def rewrite(self, ask: Ask, number: int) -> Proposal:
         """Propose the prompt of an attempt (a `Rewrite`)."""
-        ask = replace(ask, conversations=(*self.conversations, *ask.conversations))
+        conversations = (*self.conversations, *ask.conversations)
+        ask = replace(ask, conversations=conversations, around=self.around)
         resources, scope = self.calls.resources, self.calls.scope
         limit = resources.models.facts(self.model).max_tokens or MAX_TOKENS
         first = request(ask, limit)
@@ -262,3 +291,16 @@ def texts_of(contexts: list[Context]) -> tuple[str, ...]:
         seen |= dict.fromkeys(block.text for block in context.memory)
         seen[context.asked] = None
     return tuple(text for text in seen if text)
+
+
+def around_of(contexts: Iterable[Context], phase: str | None) -> tuple[str, ...]:
+    """The system texts that surround the prompt in these contexts, or the text of a phase."""
+    seen: dict[str, None] = {}
+    for context in contexts:
+        for block in context.blocks:
+            target = (
+                block.kind == "protocol" if phase else block.template and block.kind != "protocol"
+            )
+            if not target:
+                seen[block.text] = None
+    return tuple(seen)

@@ -30,7 +30,7 @@ from polyvox.evaluation.optimise import plan as plans
 from polyvox.evaluation.optimise.estimate import estimate, price_warnings
 from polyvox.evaluation.optimise.plan import OptimisationRequest, Planned
 from polyvox.evaluation.optimise.result import known, summarise
-from polyvox.evaluation.optimise.rewrite import RoadRewriter, texts_of
+from polyvox.evaluation.optimise.rewrite import RoadRewriter, around_of, texts_of
 from polyvox.evaluation.optimise.search import optimise
 from polyvox.evaluation.optimise.shapes import OptimizationDetail, PlannedOut
 from polyvox.evaluation.optimise.values import Outage, PromptAttempt, Stage, contexts_of
@@ -39,8 +39,8 @@ from polyvox.evaluation.runs import Runs
 from polyvox.evaluation.tables import optimisations as rows
 from polyvox.evaluation.tables.optimisations import Optimisation, StoredAttempt
 from polyvox.events import NANO
+from polyvox.recipes import find_recipe
 from polyvox.resources import Resources
-from polyvox.session.council import find_recipe
 from polyvox.store import advisors as advisor_rows
 from polyvox.store import jobs, versions
 from polyvox.store import recipes as recipe_rows
@@ -78,7 +78,8 @@ class Optimisations(Runs[Optimisation]):
 
     async def estimate(self, scope: Scope, wish: OptimisationRequest) -> PlannedOut:
         """Say what a run would do, and the most it would take. Nothing is begun."""
-        return PlannedOut.of(await self._planned(scope, wish, seed=0))
+        planned = await self._planned(scope, wish, seed=0)
+        return await asyncio.to_thread(PlannedOut.of, planned)
 
     async def _planned(self, scope: Scope, wish: OptimisationRequest, seed: int) -> Planned:
         planned = await self._database.read(
@@ -166,10 +167,12 @@ class Optimisations(Runs[Optimisation]):
         calls = Calls(
             resources, scope, PURPOSE, lambda tx, used: rows.spend(tx, run.id, used), budget
         )
-        bench = RoadBench(run.id, places, Judge(calls, run.judge or None))
+        judge = Judge(calls, run.judge or None)
+        bench = RoadBench(run.id, places, judge, writer=run.optimizer)
         used = contexts_of((*plan.targets, *plan.guards))
-        texts = texts_of([context for name, context in places.contexts.items() if name in used])
-        rewriter = RoadRewriter(run.id, calls, run.optimizer, texts)
+        contexts = [context for name, context in places.contexts.items() if name in used]
+        around = around_of(contexts, plan.prompt.phase)
+        rewriter = RoadRewriter(run.id, calls, run.optimizer, texts_of(contexts), around)
         progress = Progress(run.id, calls, run.spent)
         result = await optimise(plan, bench, rewriter.rewrite, progress.stage)
 

@@ -33,7 +33,7 @@ from functools import partial
 
 from polyvox.errors import CapReached, Invalid, ModelError
 from polyvox.evaluation.budget import together
-from polyvox.evaluation.optimise.decide import LEVEL, chance, compare, worth_confirming
+from polyvox.evaluation.optimise.decide import EARLY, LEVEL, chance, compare, worth_confirming
 from polyvox.evaluation.optimise.result import (
     Confirmation,
     OptimisationResult,
@@ -42,7 +42,7 @@ from polyvox.evaluation.optimise.result import (
     ruled,
     tried,
 )
-from polyvox.evaluation.optimise.rewrite import Ask, Failing, Rewrite
+from polyvox.evaluation.optimise.rewrite import Ask, Failing, Rewrite, copied
 from polyvox.evaluation.optimise.values import (
     FRESH,
     Case,
@@ -78,6 +78,9 @@ async def optimise(
     await watch("baseline", [start], start)
     try:
         baseline = await scorer.measure(plan.prompt, plan.targets, plan.repeats, every=True)
+        most = plan.most(plan.repeats)
+        if most > plan.repeats and baseline.perfect(plan.keys):  # of few answers that may be luck
+            baseline = await scorer.measure(plan.prompt, plan.targets, most, every=True)
     except CapReached as error:
         message = (
             f"Nothing is left to spend; not even the prompt as it is was scored. {error.message}"
@@ -111,27 +114,61 @@ async def _confirmed(search: Search, cut: str) -> OptimisationResult:
         message = nothing_better(made, before, after)
         return OptimisationResult("nothing better", message, made, best, "not distinguishable")
     await search.watch("confirmation", made, best)
-    cases = (*plan.targets, *plan.guards)
+    few, most = plan.confirmations, plan.most(plan.confirmations)
     try:
-        old, new = await together(
-            lambda prompt: search.scorer.measure(
-                prompt, cases, plan.confirmations, first=FRESH, every=True
-            ),
-            (plan.prompt, best.prompt),
-        )
+        fresh = await Fresh.of(search, best)
+        confirmation = await fresh.compared(few, EARLY if most > few else LEVEL)
     except CapReached as error:
         message = (
             f"{error.message} The best attempt, number {best.number}, passed {after:.0%} where the"
             f" prompt as it was passed {before:.0%}, but nothing was left to confirm it."
         )
         return OptimisationResult("spent", message, made, best)
-    compared = compare(plan.targets, old, new)
-    guards = compare(plan.guards, old, new) if plan.guards else None
-    confirmation = Confirmation(old, new, compared, guards)
+    if most > few and not confirmation.plain:
+        try:
+            confirmation = await fresh.compared(most, LEVEL - EARLY)
+        except CapReached as error:
+            cut = cut or error.message
     ruling, message = ruled(plan, confirmation)
     if cut:
         message = f"{message} {cut} The search ended there, after {tried(made)}."
     return OptimisationResult("confirmed", message, made, best, ruling, confirmation)
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """Compares an attempt with the prompt as it was on fresh answers. Where it holds an assertion
+    word for word, the questions are put in other words for that."""
+
+    plan: OptimisationPlan
+    best: Prompt
+    scorer: Scorer
+    copied: frozenset[str]
+    reworded: bool
+
+    @classmethod
+    async def of(cls, search: Search, best: PromptAttempt) -> Fresh:
+        """Have the questions put in other words, where that is needed."""
+        plan, scorer = search.plan, search.scorer
+        assertions = [case.assertion for case in plan.targets]
+        pasted = copied(assertions, plan.prompt.text, best.prompt.text)
+        asked = dict.fromkeys(c.context for c in plan.targets if c.assertion.id in pasted)
+        bench = await scorer.bench.reworded(list(asked)) if pasted else None
+        scorer = scorer if bench is None else replace(scorer, bench=bench)
+        return cls(plan, best.prompt, scorer, pasted, bench is not None)
+
+    async def compared(self, repeats: int, level: float) -> Confirmation:
+        """The comparison by so many answers of each prompt in each context."""
+        plan = self.plan
+        cases = (*plan.targets, *plan.guards)
+        old, new = await together(
+            lambda prompt: self.scorer.measure(prompt, cases, repeats, first=FRESH, every=True),
+            (plan.prompt, self.best),
+        )
+        compared = compare(plan.targets, old, new, level)
+        guards = compare(plan.guards, old, new) if plan.guards else None
+        texts = {c.assertion.text: None for c in plan.targets if c.assertion.id in self.copied}
+        return Confirmation(old, new, compared, guards, repeats, tuple(texts), self.reworded)
 
 
 @dataclass(slots=True)
@@ -194,7 +231,7 @@ class Search:
         if self._guarded is None:
             self._guarded = await self.scorer.measure(self.plan.prompt, guards, repeats, every=True)
         return broken_guard(
-            guards, self._guarded, await self.scorer.measure(prompt, guards, repeats)
+            self.plan, self._guarded, await self.scorer.measure(prompt, guards, repeats)
         )
 
     def _ask(self, parent: PromptAttempt) -> Ask:
@@ -238,16 +275,19 @@ def _failing(case: Case, scores: Scores) -> Failing:
     )
 
 
-def broken_guard(guards: Sequence[Case], old: Scores, new: Scores) -> str:
+def broken_guard(plan: OptimisationPlan, old: Scores, new: Scores) -> str:
     """Say in a sentence what broke; empty where nothing did."""
-    for guard in guards:
+    mine = plan.targets[0].assertion.advisor_id
+    for guard in plan.guards:
         before, after = old.tallies.get(guard.key, Tally()), new.tallies.get(guard.key, Tally())
         if before.known > 1 and after.known > 1 and (before.rate, after.rate) == (1.0, 0.0):
-            return f"An assertion that always held does not any more: “{guard.assertion.text}”"
-    compared = compare(guards, old, new)
+            whose = guard.assertion.advisor_name
+            of = "" if guard.assertion.advisor_id == mine else f" of {whose}"
+            return f"An assertion{of} that always held does not any more: “{guard.assertion.text}”"
+    compared = compare(plan.guards, old, new)
     if compared.worse <= LEVEL:
         return (
-            f"The advisor's other assertions pass less often: {compared.before:.0%} before,"
+            f"{plan.guards_name.capitalize()} pass less often: {compared.before:.0%} before,"
             f" {compared.after:.0%} after ({chance(compared.worse)})."
         )
     return ""

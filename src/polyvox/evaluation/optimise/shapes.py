@@ -9,6 +9,7 @@ from typing import Literal
 
 from polyvox.evaluation.optimise.plan import Planned
 from polyvox.evaluation.optimise.values import Tally, assertions_of, contexts_of
+from polyvox.evaluation.optimise.visible import VisibleChange, visible_change
 from polyvox.evaluation.statistics import wilson
 from polyvox.evaluation.tables import assertions as assertion_rows
 from polyvox.evaluation.tables import optimisations as rows
@@ -72,7 +73,8 @@ class PlannedOut:
     """The text that would be improved."""
     assertions: int
     guards: int
-    """Other active assertions of this advisor, which must not get worse."""
+    """Other active assertions of this advisor, for a phase of all that use it: they must not get
+    worse."""
     holdouts: int
     contexts: int
     iterations: int
@@ -81,6 +83,8 @@ class PlannedOut:
     budget: float | None
     warnings: tuple[str, ...]
     estimate: RunEstimateOut
+    visible: VisibleChange
+    """The change that the comparison at its end can show."""
 
     @classmethod
     def of(cls, planned: Planned) -> PlannedOut:
@@ -96,6 +100,7 @@ class PlannedOut:
             contexts=len(contexts_of((*plan.targets, *plan.guards))),
             budget=usd(run.budget),
             estimate=RunEstimateOut.of(run.estimate),
+            visible=visible_change(plan.targets, plan.confirmations),
         )
 
 
@@ -162,6 +167,8 @@ class BeforeAfter(CaseFacts):
     after: CountOut | None
     answer_before: str | None
     answer_after: str | None
+    copied: bool
+    """True if the new prompt holds the assertion word for word."""
 
     @classmethod
     def read(cls, tx: Tx, row: CaseResult) -> BeforeAfter:

@@ -6,6 +6,7 @@ counted apart and moves no rate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -26,6 +27,12 @@ or its text was not taken."""
 REPEATS = 3
 CONFIRMATIONS = 5
 ITERATIONS = 10
+ENOUGH_CONTEXTS = 5
+"""Contexts that the repeats are meant for. Where there are fewer, more answers can be had in each:
+assertions on one answer rise and fall together, so it is answers that count."""
+MORE = 7
+"""Times the repeats: the answers of all contexts together where there are fewer. Two looks, and
+assertions that all rise and fall as one, need more answers than five contexts give."""
 PARALLEL = 4
 """Answers that are had and judged at once."""
 FRESH = 100
@@ -145,7 +152,8 @@ class OptimisationPlan:
     targets: tuple[Case, ...]
     """The chosen assertions, each in its contexts."""
     guards: tuple[Case, ...] = ()
-    """The advisor's other active assertions: they must not get worse."""
+    """The advisor's other active assertions, for a phase those of all advisors that use it: they
+    must not get worse."""
     holdouts: frozenset[str] = frozenset()
     """Ids of chosen assertions that the rewriter never sees."""
     iterations: int = ITERATIONS
@@ -158,6 +166,18 @@ class OptimisationPlan:
     def keys(self) -> tuple[str, ...]:
         """The targets' keys."""
         return tuple(case.key for case in self.targets)
+
+    def most(self, repeats: int) -> int:
+        """The most answers in each context: so many, or more where there are few contexts."""
+        contexts = len(contexts_of(self.targets)) or 1
+        return repeats if contexts >= ENOUGH_CONTEXTS else math.ceil(repeats * MORE / contexts)
+
+    @property
+    def guards_name(self) -> str:
+        """The guards in words."""
+        if self.prompt.phase is None:
+            return "the advisor's other assertions"
+        return "the other assertions of the advisors who use it"
 
     @property
     def shown(self) -> tuple[Case, ...]:

@@ -82,6 +82,10 @@ class Assertion:
     """Made by hand: what to ask. None as well: it holds in every stored context of its advisor."""
     created_at: int = 0
     updated_at: int = 0
+    phase: str | None = None
+    """The phase under which its advisor answers; None: the one of each context."""
+    contexts: tuple[str, ...] = ()
+    """Hashes of contexts of other conversations that it is tried in besides its own."""
 
     @property
     def wording(self) -> Wording:
@@ -110,6 +114,7 @@ class AssertionDetails(TypedDict, total=False):
     tags: tuple[str, ...]
     active: bool
     user_input: str | None
+    phase: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +134,8 @@ _TABLE = Table("assertions", Assertion, flat="source")
 _VERSIONS = Table("assertion_versions", AssertionVersion)
 _ROW = (
     "a.id, a.advisor_id, a.advisor_name, a.number, v.text, v.kind, v.args, a.tags, a.active,"
-    " a.user_input, a.created_at, a.updated_at, a.source_answer, a.source_conversation,"
-    " a.source_turn, a.source_input, a.source_text, a.context_hash"
+    " a.user_input, a.created_at, a.updated_at, a.phase, a.contexts, a.source_answer,"
+    " a.source_conversation, a.source_turn, a.source_input, a.source_text, a.context_hash"
 )
 """The fields of an assertion in the order of its table, those of its source last."""
 _SPOKEN = "source_input source_text user_input words"
@@ -233,8 +238,28 @@ def _where(wanted: AssertionFilter) -> tuple[str, list[Value]]:
 def context_hashes(tx: Tx, advisor_id: str) -> list[str]:
     """Every stored context of an advisor, oldest assertion first: where an assertion holds that has
     neither a source nor a question of its own."""
-    rest = "AND advisor_id = ? AND context_hash <> '' GROUP BY context_hash ORDER BY 2, 1"
-    return [row[0] for row in _rows(tx, "context_hash, MIN(created_at)", rest, advisor_id)]
+    rows = _rows(
+        tx, "context_hash, contexts", "AND advisor_id = ? ORDER BY created_at, id", advisor_id
+    )
+    own = [row[0] for row in rows if row[0]]
+    added = [name for row in rows for name in msgspec.json.decode(row[1])]
+    return list(dict.fromkeys((*own, *added)))
+
+
+def add_contexts(tx: Tx, assertion: Assertion, names: Sequence[str], now: int) -> Assertion:
+    """Have an assertion tried in these stored contexts too."""
+    every = tuple(dict.fromkeys((*assertion.contexts, *names)))
+    return _replace(tx, assertion, replace(assertion, contexts=every, updated_at=now))
+
+
+def newest_answers(tx: Tx, advisor_id: str) -> list[tuple[str, str]]:
+    """Id and conversation of an advisor's whole answers, the newest first."""
+    sql = (
+        "SELECT id, conversation_id FROM answers WHERE user_id = ? AND advisor_id = ?"
+        " AND kind = 'advisor' AND state = 'completed' AND current = 1 AND text <> ''"
+        " ORDER BY id DESC LIMIT 500"
+    )
+    return [(row[0], row[1]) for row in tx.all(sql, (tx.user, advisor_id))]
 
 
 def is_asked(tx: Tx, question: str) -> bool:
@@ -323,7 +348,9 @@ def _replace(tx: Tx, old: Assertion, new: Assertion) -> Assertion:
     if new.wording != old.wording:
         new = replace(new, number=old.number + 1)
         _add_version(tx, new, new.updated_at)
-    _update(tx, new, f"advisor_name number tags active context_hash updated_at {_SPOKEN}")
+    _update(
+        tx, new, f"advisor_name number tags active phase contexts context_hash updated_at {_SPOKEN}"
+    )
     return new
 
 
@@ -332,9 +359,12 @@ def remove(tx: Tx, assertion_id: str, now: int) -> None:
     old = get(tx, assertion_id)
     tx.run(
         "UPDATE assertions SET removed_at = ?, updated_at = ?, source_input = '', source_text = '',"
-        " context_hash = '', user_input = NULL, words = '' WHERE user_id = ? AND id = ?",
+        " context_hash = '', contexts = '[]', user_input = NULL, words = ''"
+        " WHERE user_id = ? AND id = ?",
         (now, now, tx.user, assertion_id),
     )
+    for name in old.contexts:
+        contexts.drop_unused(tx, name)
     if old.source is None:
         return
     contexts.drop_unused(tx, old.source.context_hash)
@@ -441,6 +471,8 @@ def _row(assertion: Assertion) -> dict[str, Value]:
         "source_text": source.answer if source else "",
         "context_hash": source.context_hash if source else "",
         "user_input": assertion.user_input,
+        "phase": assertion.phase,
+        "contexts": _json(assertion.contexts),
         "words": _words(assertion),
         "created_at": assertion.created_at,
         "updated_at": assertion.updated_at,

@@ -48,8 +48,9 @@ def drop_unused(tx: Tx, name: str) -> None:
     """Delete a context that no assertion needs any more."""
     tx.run(
         "DELETE FROM contexts WHERE user_id = ? AND hash = ? AND NOT EXISTS (SELECT 1"
-        " FROM assertions WHERE assertions.user_id = ? AND context_hash = ?)",
-        (tx.user, name, tx.user, name),
+        " FROM assertions WHERE assertions.user_id = ?"
+        " AND (context_hash = ? OR assertions.contexts LIKE ?))",
+        (tx.user, name, tx.user, name, f'%"{name}"%'),
     )
 
 

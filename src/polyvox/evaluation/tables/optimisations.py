@@ -78,6 +78,8 @@ class CaseResult(CaseFacts):
     after: Tally | None
     sample_before: str
     sample_after: str
+    copied: bool = False
+    """True if the new prompt holds the assertion word for word."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from polyvox.evaluation.assertion import (
     History,
     checked,
     lines,
+    typed,
 )
 from polyvox.evaluation.checks import KNOWN
 from polyvox.evaluation.lint import LintedWording, LintReport, lint
@@ -43,6 +44,7 @@ YAML = "application/yaml"
 Searched = Annotated[Text, Query(max_length=500)]
 Words = Annotated[Text, Field(max_length=LONGEST)]
 Tag = Annotated[Filled, Field(min_length=1, max_length=60)]
+PhaseName = Annotated[Filled, Field(min_length=1, max_length=60)]
 Args = dict[str, Any]
 
 
@@ -71,6 +73,9 @@ class AssertionCreate(AssertionTexts):
     tags: list[Tag] = Field(default_factory=list, max_length=20)
     user_input: Message | None = None
     """By hand: what to ask. Without one it holds in every stored context of its advisor."""
+    phase: PhaseName | None = None
+    """The phase whose answers are meant. Null: the answer's own; by hand, the one without end
+    (`ongoing`)."""
 
 
 class AssertionPatch(Body):
@@ -82,6 +87,8 @@ class AssertionPatch(Body):
     tags: Annotated[list[Tag], Field(max_length=20)] | None = None
     active: bool | None = None
     user_input: Message | None = None
+    phase: PhaseName | None = None
+    """Null: the phase of each context."""
 
 
 class BulkBody(Body):
@@ -99,6 +106,15 @@ class LintBody(AssertionTexts):
     answer_id: Id | None = None
     beside: Id | None = None
     """An assertion that is being edited: it is not compared with itself."""
+    phase: PhaseName | None = None
+    """The phase whose answers are meant; null: as for new assertions."""
+
+
+class ContextsBody(Body):
+    """Contexts to add: how many, and for which assertions (null: the active ones)."""
+
+    count: int = Field(3, ge=1, le=50)
+    assertion_ids: Annotated[list[Id], Field(min_length=1, max_length=5000)] | None = None
 
 
 class SuggestAssertions(Body):
@@ -145,6 +161,13 @@ class BulkOut:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextsOut:
+    """The number of contexts that were added."""
+
+    added: int
+
+
+@dataclass(frozen=True, slots=True)
 class KindOut:
     """A kind of assertion and the arguments it takes."""
 
@@ -173,8 +196,11 @@ class AssertedOut:
 @router.post("/api/assertions", status_code=201, responses=responses(404, 409))
 async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
     """New assertions, one per text or line: from an answer, with what its advisor had been sent;
-    or by hand for an advisor. One that is there word for word is given as it is."""
+    or by hand for an advisor. One that is there word for word is given as it is. Where no kind is
+    given, "at most 150 words" and the like is a check in code, and anything else is judged."""
     wordings = body.wordings()
+    if "kind" not in body.model_fields_set:
+        wordings = typed(wording.text for wording in wordings)
     if (body.answer_id is None) == (body.advisor_id is None):
         raise Invalid("Give an answer_id or an advisor_id.", "One of them.", param="answer_id")
     if body.answer_id is not None:
@@ -185,12 +211,12 @@ async def make_assertions(app: App, who: Who, body: AssertionCreate) -> MadeOut:
                 param="user_input",
             )
         made = await assertion_room.from_answer(
-            app.resources, who, body.answer_id, wordings, body.tags
+            app.resources, who, body.answer_id, wordings, body.tags, body.phase
         )
     else:
         advisor = body.advisor_id or ""
         made = await assertion_room.by_hand(
-            app.resources, who, advisor, wordings, body.tags, body.user_input
+            app.resources, who, advisor, wordings, body.tags, body.user_input, body.phase
         )
     linted = [LintedWording(row.text) for row in made]
     shown = [AssertionOut.of(row) for row in made]
@@ -219,8 +245,15 @@ async def lint_assertions(app: App, who: Who, request: Request, body: LintBody) 
     """Warnings of the judge's model about texts that are not stored yet, and checks in code that
     say the same. Without such a model the note says so."""
     wordings = checked(body.wordings())
-    known = await app.database.read(lambda tx: _others(tx, body), who)
-    return await while_wanted(request, lint(app.resources, who, wordings, known))
+
+    def read(tx: Tx) -> tuple[list[Wording], str]:
+        known = _others(tx, body)
+        if body.phase is None and body.advisor_id is None and body.answer_id is None:
+            return known, ""
+        return known, assertion_room.phase_of(tx, app.resources, body.phase, body.answer_id)
+
+    known, phase = await app.database.read(read, who)
+    return await while_wanted(request, lint(app.resources, who, wordings, known, phase))
 
 
 def _others(tx: Tx, body: LintBody) -> list[Wording]:
@@ -248,10 +281,12 @@ async def change_assertion(
     """Change an assertion. Saying something else makes a new version; verdicts keep the old."""
     details: AssertionDetails = {}
     for key, value in body.model_dump(exclude_unset=True).items():
-        if value is not None or key == "user_input":
+        if value is not None or key in ("user_input", "phase"):
             details[key] = value  # type: ignore[literal-required]  # the body's keys are these
     if not details:
-        raise Invalid("Nothing to change.", "Give text, kind, args, tags or active.", param="text")
+        raise Invalid(
+            "Nothing to change.", "Give text, kind, args, tags, active or phase.", param="text"
+        )
     return AssertionOut.of(await assertion_room.change(app.resources, who, assertion, details))
 
 
@@ -290,6 +325,14 @@ async def list_assertions(
         return AssertionPage(owner, name, items, page.next, rows.tags_of(tx, owner))
 
     return await app.database.read(read, who)
+
+
+@router.post("/api/advisors/{advisor}/assertions/contexts", responses=responses(404))
+async def add_contexts(app: App, who: Who, advisor: Key, body: ContextsBody) -> ContextsOut:
+    """Try assertions in contexts of other conversations with this advisor too. Those with a
+    question of their own stay as they are."""
+    ids, count = body.assertion_ids, body.count
+    return ContextsOut(await assertion_room.add_contexts(app.resources, who, advisor, ids, count))
 
 
 @router.get(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+import fastapi
 from fastapi import Query
 from pydantic import Field
 
@@ -141,8 +142,12 @@ async def retry_evaluation(app: App, who: Who, evaluation: Key) -> EvaluationOut
     return await app.database.read(lambda tx: evaluation_out(tx, evaluation), who)
 
 
+MaybeBless = Annotated[BlessBody, fastapi.Body(default_factory=BlessBody)]
+"""A body that may be left out."""
+
+
 @router.post("/api/evaluations/{evaluation}/bless", responses=responses(404, 409))
-async def bless_evaluation(app: App, who: Who, evaluation: Key, body: BlessBody) -> EvaluationOut:
+async def bless_evaluation(app: App, who: Who, evaluation: Key, body: MaybeBless) -> EvaluationOut:
     """Make a finished run the one that later ones are compared with."""
     await app.evaluations.bless(who, evaluation, blessed=body.blessed)
     return await app.database.read(lambda tx: evaluation_out(tx, evaluation), who)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import fastapi
 from fastapi import Query
 from pydantic import Field
 
@@ -51,6 +52,11 @@ class ResumeBody(Body):
     budget: float | None = Field(None, gt=0, le=MOST_USD)
 
 
+MaybeForce = Annotated[ForceBody, fastapi.Body(default_factory=ForceBody)]
+MaybeResume = Annotated[ResumeBody, fastapi.Body(default_factory=ResumeBody)]
+"""A body that may be left out."""
+
+
 @router.post("/api/optimizations/estimate", responses=responses(404))
 async def estimate_optimization(app: App, who: Who, body: OptimizeBody) -> PlannedOut:
     """Estimate a run. Nothing is begun."""
@@ -91,7 +97,7 @@ async def cancel_optimization(app: App, who: Who, optimization: Key) -> Optimiza
 
 @router.post("/api/optimizations/{optimization}/resume", responses=responses(404, 409))
 async def resume_optimization(
-    app: App, who: Who, optimization: Key, body: ResumeBody
+    app: App, who: Who, optimization: Key, body: MaybeResume
 ) -> OptimizationOut:
     """Let a run that failed or is spent go on; nothing that it has paid for is paid again."""
     return OptimizationOut.of(await app.optimisations.resume(who, optimization, body.budget))
@@ -99,7 +105,7 @@ async def resume_optimization(
 
 @router.post("/api/optimizations/{optimization}/accept", responses=responses(404, 409))
 async def accept_optimization(
-    app: App, who: Who, optimization: Key, body: ForceBody
+    app: App, who: Who, optimization: Key, body: MaybeForce
 ) -> OptimizationOut:
     """Make the best attempt the prompt: a new version. Refused where the prompt was changed since
     the run began, or the result was not shown to be better, unless `force` is set."""
@@ -115,7 +121,7 @@ async def reject_optimization(app: App, who: Who, optimization: Key) -> Optimiza
 
 @router.post("/api/optimizations/{optimization}/rollback", responses=responses(404, 409))
 async def rollback_optimization(
-    app: App, who: Who, optimization: Key, body: ForceBody
+    app: App, who: Who, optimization: Key, body: MaybeForce
 ) -> OptimizationOut:
     """Undo an accepted result: the prompt as it was before, as a new version."""
     decided = await app.optimisations.decide(who, optimization, "rollback", force=body.force)

@@ -32,6 +32,7 @@ async def get_start(
     """What I remember and will use: what the next message's session is told at its start, and what
     it is told only where it comes up. With a conversation, its own recipe counts. No model is
     asked: one that writes handovers may put it in other words."""
+    await app.check_recipe(who, recipe)
     return await strip(app.resources, app.services.current, who, recipe, conversation)
 
 

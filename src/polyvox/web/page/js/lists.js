@@ -42,6 +42,14 @@ export async function loadAdvisors() {
   return advisors.value;
 }
 
+/** An advisor's name, numbered where another has the same: in the order they were made, as the
+ * advisors themselves are told. */
+export function labelOf({ id, name }) {
+  const plain = (text) => text.trim().replace(/\s+/g, " ").toLowerCase();
+  const same = advisors.value.filter((other) => plain(other.name) === plain(name)).map((other) => other.id).sort();
+  return same.length > 1 && same.includes(id) ? `${name} (${same.indexOf(id) + 1})` : name;
+}
+
 /** The colour of an advisor by id, for `style=${{ "--c": colorOf(id) }}`; one of ours for those
  * that are gone or have none. */
 export function colorOf(id) {

@@ -35,6 +35,8 @@ function read(key, otherwise) {
 export const theme = pref("theme", "auto");
 /** Whether Enter sends (and Shift+Enter breaks the line) or the other way round. */
 export const enterSends = pref("enter", true);
+/** How answers stand on a phone: "row" to swipe through, or one "column". */
+export const onPhone = pref("phone", "row");
 
 export function applyTheme() {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");

@@ -5,6 +5,7 @@ import { Dialog, confirm, notify, notifyFailure } from "../dialog.js";
 import { Choices, errorOf, Field, useForm } from "../form.js";
 import { advisors, advisorById, colorOf } from "../lists.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
+import { PhasesField, useAsksFirst } from "../conversation/phases.js";
 import { about } from "../recipes/words.js";
 import { html, useState } from "../ui.js";
 import { plural } from "../words.js";
@@ -64,8 +65,8 @@ function CouncilRow({ council, onEdit, again }) {
 }
 
 /** What differs from the council as it was; everything of one that is new. */
-function changes(before, { name, members, recipe }) {
-  const now = { name, advisors: members, recipe };
+function changes(before, { name, members, recipe, phases }) {
+  const now = { name, advisors: members, recipe, phases };
   if (!before.id) return now;
   return Object.fromEntries(
     Object.entries(now).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key]))
@@ -76,13 +77,15 @@ function Edit({ council, onClose }) {
   const [name, setName] = useState(council.name);
   const [members, setMembers] = useState(council.advisors.filter((id) => advisorById.value.has(id)));
   const [recipe, setRecipe] = useState(council.recipe);
+  const [phases, setPhases] = useState(council.phases ?? null);
+  const asks = useAsksFirst(recipe);
   const [recipes] = useLoaded(() => api.get("/api/recipes"), []);
-  const names = recipes?.map((entry) => entry.name) || [council.recipe];
+  const known = recipes || [{ name: council.recipe, base: null }];
   // Members are asked in the advisors' order, so the order of ticking does not matter.
   const toggle = (id) => setMembers(advisors.value.map((advisor) => advisor.id)
     .filter((member) => (member === id ? !members.includes(id) : members.includes(member))));
   const { busy, failure, submit } = useForm(async () => {
-    const body = changes(council, { name: name.trim(), members, recipe });
+    const body = changes(council, { name: name.trim(), members, recipe, phases });
     if (council.id) await api.patch(`/api/councils/${council.id}`, body);
     else await api.post("/api/councils", body);
     notify(`The council ${name.trim()} is saved.`);
@@ -106,9 +109,10 @@ function Edit({ council, onClose }) {
           ${advisors.value.length === 0 && html`<p class="soft">There are no advisors yet.</p>`}
         </fieldset>
         <${Choices} legend="Recipe" value=${recipe} onChange=${setRecipe} wrong=${errorOf(failure, "recipe")}
-          options=${names.map((recipeName) => ({
-            value: recipeName, label: about(recipeName).title, says: about(recipeName).says
+          options=${known.map((entry) => ({
+            value: entry.name, label: about(entry.name, entry.base).title, says: about(entry.name, entry.base).says
           }))} />
+        ${asks > 0 && html`<${PhasesField} value=${phases} asks=${asks} onChange=${setPhases} />`}
         ${failure && !["name", "recipe"].includes(failure.param) && html`
           <p class="err" role="alert"><b>${failure.message}</b> ${failure.hint}</p>`}
         <div class="row end">

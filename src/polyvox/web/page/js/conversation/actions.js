@@ -3,6 +3,7 @@
 import { api } from "../api.js";
 import { notify, notifyFailure } from "../dialog.js";
 import { addCommand } from "../shortcuts.js";
+import { arrangeSlots, currentVersion } from "./turn-state.js";
 
 async function attempt(act) {
   try {
@@ -20,6 +21,15 @@ export const replay = (answer) => attempt(() => api.post(`/api/answers/${answer.
 const stopTurn = (turn) => attempt(() => api.post(`/api/turns/${turn.id}/stop`));
 export const synthesize = (turn) => attempt(() => api.post(`/api/turns/${turn.id}/synthesize`));
 export const exchange = (turn, rounds = 1) => attempt(() => api.post(`/api/turns/${turn.id}/exchange`, { rounds }));
+
+/** Have the last message answered without further questions: each advisor writes its answer again. */
+export async function answerNow(live) {
+  const turn = live.turns.peek().at(-1);
+  const saved = await attempt(() => api.patch(`/api/conversations/${live.id}`, { phases: 0 }));
+  if (!saved) return;
+  live.details.value = { ...live.details.peek(), phases: saved.phases };
+  for (const slot of arrangeSlots(turn.answers.peek()).advisors) await regenerate(currentVersion(slot));
+}
 
 export async function stopAll(live) {
   // The last first: one that waits would begin as soon as the one before it is stopped.

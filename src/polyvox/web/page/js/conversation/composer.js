@@ -1,7 +1,7 @@
 // @ts-check
 // The prompt line: who is asked, what is asked, what it will cost.
 import { api } from "../api.js";
-import { advisors, colorOf, conversations } from "../lists.js";
+import { advisors, colorOf, conversations, labelOf } from "../lists.js";
 import { enterSends, pref } from "../prefs.js";
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
 import { money, plural, compactNumber } from "../words.js";
@@ -27,7 +27,7 @@ function Chips({ chosen, onChange }) {
       ${everyone.map((advisor) => html`
         <button type="button" key=${advisor.id} class="chip" data-c style=${{ "--c": colorOf(advisor.id) }}
           aria-pressed=${on.has(advisor.id)} onClick=${() => toggle(advisor.id)}>
-          ${advisor.name}
+          ${labelOf(advisor)}
         </button>`)}
       <a class="chip add" href="/advisors">Advisors …</a>
     </div>`;
@@ -82,10 +82,14 @@ function Completion({ matches, at, id, onPick }) {
 /** Beside the prompt line other ways to say something find their place: () => a component's output. */
 const COMPOSER_SIDES = [];
 
-/** `draft` names where the unsent text is kept; `send(text, key)` sends it or throws. `who` is the one
- * voice that is talked to, where there is no choice; `above` what stands over the line. */
-export function Composer({ draft, chosen, onChoose, estimate, send, live, prefill, who, above }) {
-  const kept = pref(`draft.${draft}`, { text: "", key: "" });
+/** `draft` names where the unsent text is kept; `send(text, key, now)` sends it or throws; `now`: it is
+ * to be answered without further questions. `asking`: advisors would only ask next; then `onAnswer` has
+ * the last message answered. `who` is the one voice that is talked to, where there is no choice; `above`
+ * what stands over the line. */
+export function Composer({
+  draft, chosen, onChoose, estimate, send, live, prefill, who, above, asking = false, onAnswer = null
+}) {
+  const kept = pref(`draft.${draft}`, { text: "", key: "", now: false });
   const text = kept.value.text;
   const [caret, setCaret] = useState(0);
   const [at, setAt] = useState(0);
@@ -97,7 +101,7 @@ export function Composer({ draft, chosen, onChoose, estimate, send, live, prefil
   const price = useEstimate(estimate, text, chosen);
 
   const write = (value) => {
-    kept.value = { text: value, key: kept.peek().key && value === text ? kept.peek().key : "" };
+    kept.value = { ...kept.peek(), text: value, key: kept.peek().key && value === text ? kept.peek().key : "" };
   };
   useLayoutEffect(() => {
     const area = box.current;
@@ -121,18 +125,19 @@ export function Composer({ draft, chosen, onChoose, estimate, send, live, prefil
     requestAnimationFrame(() => { box.current.focus(); box.current.setSelectionRange(done.caret, done.caret); });
   };
 
-  const go = async () => {
+  const go = async (now = false) => {
     if (!text.trim() || sending) return;
     setSending(true);
     setFailure(null);
-    const key = kept.peek().key || crypto.randomUUID?.() || `${Date.now()}-${Math.random()}`;
-    kept.value = { text, key }; // sent again after a lost reply, it is still one message
+    const before = kept.peek().now === now ? kept.peek().key : "";
+    const key = before || crypto.randomUUID?.() || `${Date.now()}-${Math.random()}`;
+    kept.value = { text, key, now }; // sent again after a lost reply, it is still one message
     try {
-      await send(text, key);
-      if (kept.peek().text === text) kept.value = { text: "", key: "" };
+      await send(text, key, now);
+      if (kept.peek().text === text) kept.value = { text: "", key: "", now: false };
     } catch (error) {
       setFailure(error);
-      if (error.status) kept.value = { text: kept.peek().text, key: "" };
+      if (error.status) kept.value = { text: kept.peek().text, key: "", now: false };
     } finally {
       setSending(false);
     }
@@ -176,6 +181,12 @@ export function Composer({ draft, chosen, onChoose, estimate, send, live, prefil
         ${COMPOSER_SIDES.map((side) => side())}
         ${running > (who ? 1 : 0) && html`
           <button type="button" class="plain" onClick=${() => stopAll(live)}>Stop all</button>`}
+        ${asking && html`
+          <button type="button" class="plain answer-now" title="Skip the questions and have it answered"
+            disabled=${sending || (!text.trim() && (!onAnswer || running > 0))}
+            onClick=${() => (text.trim() ? go(true) : onAnswer())}>
+            Answer now
+          </button>`}
         <button type="submit" class="solid send" disabled=${!text.trim() || sending}>
           ${running ? "Queue" : "Send"}
         </button>

@@ -68,6 +68,7 @@ export class Live extends Snapshots {
     else if (kind in ENDS) this.ended(kind, data);
     else if (kind === "turn.started") this.turnStarted(data);
     else if (kind === "turn.completed") this.turnCompleted(data);
+    else if (kind === "exchange.notice") this.noticed(data);
     else if (kind === "conversation.changed") this.changed(data);
   }
 
@@ -77,6 +78,11 @@ export class Live extends Snapshots {
     const part = kind === "answer.delta" ? answer.said : answer.thought;
     if (!part.add(text, at)) this.settle(answer);
     else if (answer.data.peek().state === "pending") answer.change({ state: "streaming" });
+  }
+
+  noticed({ turn_id, message, hint }) {
+    const turn = this.turn(turn_id);
+    if (turn) turn.notice.value = [message, hint].filter(Boolean).join(" ");
   }
 
   /** It may have started to wait: a message that was sent while others are answered is queued. */

@@ -17,6 +17,7 @@ function Who({ ids, names }) {
 function Points({ points, names }) {
   const claims = points.points ?? [];
   const apart = points.disagreements ?? [];
+  const next = points.next ?? [];
   return html`
     ${claims.length > 0 && html`
       <h4>Where they agree</h4>
@@ -32,8 +33,15 @@ function Points({ points, names }) {
             ${claim.sides.map((side, j) => html`
               <li key=${j} dir="auto"><${Who} ids=${side.advisors} names=${names} /> ${side.text}</li>`)}
           </ul>`}
+        ${claim.hinges_on && html`<p class="soft hinges" dir="auto">It hinges on: ${claim.hinges_on}</p>`}
         </li>`)}
-        </ul>`}`;
+        </ul>`}
+    ${next.length > 0 && html`
+      <h4>Next steps</h4>
+      <ul>
+        ${next.map((step, i) => html`
+          <li key=${i} dir="auto"><${Who} ids=${step.advisors} names=${names} /> ${step.text}</li>`)}
+      </ul>`}`;
 }
 
 export function Synthesis({ slot, names }) {

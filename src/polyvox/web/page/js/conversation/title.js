@@ -8,6 +8,7 @@ import { go } from "../router.js";
 import { html, useEffect, useRef, useState } from "../ui.js";
 import { money, plural } from "../words.js";
 import { isCompanion, Mark } from "./companion.js";
+import { PhasesField, useAsksFirst } from "./phases.js";
 
 const StartSheet = lazy(import.meta.resolve("./strip.js"), "StartSheet");
 const FORMATS = [["markdown", "Markdown"], ["html", "a page"], ["jsonl", "data"]];
@@ -66,6 +67,20 @@ function RecallChoice({ live, details }) {
             onChange=${() => choose(value)} /> ${name}
         </label>`)}
     </fieldset>`;
+}
+
+/** How long advisors only ask here. */
+function PhasesChoice({ live, details }) {
+  const asks = useAsksFirst(details.recipe);
+  const choose = async (phases) => {
+    try {
+      const saved = await api.patch(`/api/conversations/${live.id}`, { phases });
+      live.details.value = { ...live.details.peek(), phases: saved.phases };
+    } catch (error) {
+      notifyFailure(error);
+    }
+  };
+  return asks > 0 && html`<${PhasesField} value=${details.phases ?? null} asks=${asks} onChange=${choose} />`;
 }
 
 export function Title({ live }) {
@@ -127,6 +142,7 @@ export function Title({ live }) {
               <button type="button" key=${format} onClick=${() => take(format)}>Export as ${name}</button>`)}
             <button type="button" onClick=${() => { close(); setTold(true); }}>What is remembered here …</button>
             <${RecallChoice} live=${live} details=${details} />
+            <${PhasesChoice} live=${live} details=${details} />
             <button type="button" class="bad" onClick=${remove}>Delete …</button>
           </div></details>
       </span>

@@ -1,9 +1,10 @@
 // @ts-check
 // A turn: the question as a headline, the advisors as columns beneath it.
 import { copy, Dialog } from "../dialog.js";
-import { advisors, advisorById, colorOf } from "../lists.js";
+import { advisors, advisorById, colorOf, labelOf } from "../lists.js";
+import { onPhone } from "../prefs.js";
 import { useForm } from "../form.js";
-import { html, signal, useState } from "../ui.js";
+import { effect, html, signal, useState } from "../ui.js";
 import { monogram, stamp } from "../words.js";
 import { edit, exchange, excludeMessage, move, synthesize } from "./actions.js";
 import { Card } from "./card.js";
@@ -129,6 +130,12 @@ export function Columns({ slots, forgotten, onRead }) {
     </div>`;
 }
 
+/** Whether somebody has responded since a synthesis was written. */
+function isOlder(synthesis, rounds) {
+  const begun = (slot) => currentVersion(slot).data.value.created_at;
+  return rounds.flat().some((slot) => begun(slot) > begun(synthesis));
+}
+
 function Further({ turn, slots, rounds, synthesis }) {
   const heard = slots.filter((slot) => [
     "completed", "stopped"
@@ -136,8 +143,10 @@ function Further({ turn, slots, rounds, synthesis }) {
   if (turn.running || heard < 2 || turn.message.value.redacted) return null;
   return html`
     <div class="tools further">
-      ${!synthesis && html`
-        <button type="button" onClick=${() => synthesize(turn)}>Bring the answers together</button>`}
+      ${(!synthesis || isOlder(synthesis, rounds)) && html`
+        <button type="button" onClick=${() => synthesize(turn)}>
+          ${synthesis ? "Bring them together again" : "Bring the answers together"}
+        </button>`}
       <button type="button" onClick=${() => exchange(turn)}>
         ${rounds.length ? "Another round" : "Let them respond to each other"}
       </button>
@@ -148,7 +157,7 @@ export function TurnView({ live, turn, last }) {
   const [reading, setReading] = useState(null);
   const { advisors: slots, rounds, synthesis } = arrangeSlots(turn.answers.value);
   const names = new Map(slots.map((slot) => [slot.advisor, currentVersion(slot).data.value.name]));
-  for (const advisor of advisors.value) if (!names.has(advisor.id)) names.set(advisor.id, advisor.name);
+  for (const advisor of advisors.value) names.set(advisor.id, labelOf(advisor));
   const forgotten = turn.message.value.redacted;
   const readable = [...slots, ...rounds.flat()];
   return html`
@@ -160,6 +169,7 @@ export function TurnView({ live, turn, last }) {
         <h3 class="label">Round ${i + 1}: they respond to each other</h3>
         <${Columns} slots=${round} forgotten=${forgotten} onRead=${setReading} />
       </section>`)}
+    ${turn.notice.value && html`<p class="soft notice" role="status">${turn.notice.value}</p>`}
     ${synthesis && html`<${Synthesis} slot=${synthesis} names=${names} />`}
     <${Further} turn=${turn} slots=${slots} rounds=${rounds} synthesis=${synthesis} />
     ${last && isCompanion(live.details.value) && html`<${Farewell} live=${live} turn=${turn} />`}
@@ -171,7 +181,12 @@ export function TurnView({ live, turn, last }) {
 // How many columns stand side by side: what the style sheet does, as a number.
 const phone = window.matchMedia("(max-width: 640px)");
 const tablet = window.matchMedia("(max-width: 1180px)");
-const count = () => (phone.matches ? Infinity : tablet.matches ? 2 : 3); // a phone has one long row
+const onePhoneColumn = () => (onPhone.value === "column" ? 1 : Infinity); // else one long row
+const count = () => (phone.matches ? onePhoneColumn() : tablet.matches ? 2 : 3);
 
 export const columns = signal(count());
 for (const query of [phone, tablet]) query.addEventListener("change", () => { columns.value = count(); });
+effect(() => {
+  document.documentElement.dataset.phone = onPhone.value;
+  columns.value = count();
+});

@@ -10,10 +10,11 @@ import { pref } from "../prefs.js";
 import { go, route } from "../router.js";
 import { html, useEffect, useMemo, useState } from "../ui.js";
 import { plural } from "../words.js";
-import { conversationCommands } from "./actions.js";
+import { answerNow, conversationCommands } from "./actions.js";
 import { BeginAlone, personaOf, Strip } from "./companion.js";
 import { Composer, estimateFor } from "./composer.js";
 import { Flow, reveal } from "./flow.js";
+import { stillAsking, useAsksFirst } from "./phases.js";
 import { Live } from "./state.js";
 import { Title } from "./title.js";
 import { Turn } from "./turn-state.js";
@@ -43,15 +44,16 @@ function announce(live, content, begun) {
 }
 
 /** The body of a message: what was set aside of what is remembered goes with it. */
-const messageBody = (content, key, vetoed) => ({
-  content, idempotency_key: key, ...(vetoed.peek().length ? { veto: vetoed.peek() } : {})
+const messageBody = (content, key, vetoed, now) => ({
+  content, idempotency_key: key, ...(vetoed.peek().length ? { veto: vetoed.peek() } : {}),
+  ...(now ? { answer_now: true } : {})
 });
 
 function sender(live) {
   const vetoed = pref(`veto.${live.id}`, []);
-  return async (content, key) => {
+  return async (content, key, now) => {
     await live.choosing; // the server asks whom it knows to be chosen
-    const begun = await api.post(`/api/conversations/${live.id}/turns`, messageBody(content, key, vetoed));
+    const begun = await api.post(`/api/conversations/${live.id}/turns`, messageBody(content, key, vetoed, now));
     vetoed.value = [];
     live.sessions.value += 1;
     announce(live, content, begun);
@@ -83,6 +85,7 @@ function Conversation({ id }) {
   }, [live]);
   const details = live.details.value;
   const failure = live.failure.value;
+  const asks = useAsksFirst(details?.recipe ?? "council");
   if (failure?.status === 404 && !details) {
     return html`<header class="top"></header><div class="room"><${Nowhere}>${failure.message}<//></div>`;
   }
@@ -98,6 +101,7 @@ function Conversation({ id }) {
     const save = () => api.patch(`/api/conversations/${id}`, { advisors: ids });
     live.choosing = live.choosing.then(save).catch(notifyFailure);
   };
+  const asking = stillAsking(live, chosen, Math.min(details.phases ?? Infinity, asks));
   const above = html`<${Strip} name=${id} query=${`conversation=${id}`} changes=${live.sessions.value} />`;
   return html`
     <${Title} live=${live} />
@@ -105,7 +109,8 @@ function Conversation({ id }) {
     <${Flow} live=${live} />
     <${AssertionDialog} live=${live} />
     <${Composer} key=${id} draft=${id} chosen=${chosen} onChoose=${choose} estimate=${estimateFor(id)}
-      send=${sender(live)} live=${live} who=${personaOf(details)?.name} above=${above} />`;
+      send=${sender(live)} live=${live} who=${personaOf(details)?.name} above=${above} asking=${asking}
+      onAnswer=${live.turns.value.length > 0 ? () => answerNow(live) : null} />`;
 }
 
 const NOTHING = { key: "", id: "" };
@@ -125,11 +130,12 @@ function Beginning() {
   const recipe = route.value.query.get("recipe") ?? undefined;
   const vetoed = pref("veto.new", []);
   const chosen = picked ?? activeIds();
-  const send = async (content, key) => {
+  const asking = useAsksFirst(recipe ?? "council") > 0 && chosen.length > 0;
+  const send = async (content, key, now) => {
     const id = await conversationFor(key, { advisors: picked ?? undefined, recipe });
     begun.value = { key, id };
     try {
-      await api.post(`/api/conversations/${id}/turns`, messageBody(content, key, vetoed));
+      await api.post(`/api/conversations/${id}/turns`, messageBody(content, key, vetoed, now));
     } catch (error) {
       if (error.status) {
         begun.value = NOTHING;
@@ -149,7 +155,7 @@ function Beginning() {
       <${Welcome} onAsk=${(text) => setPrefill({ text })} first=${conversations.value.length === 0} />
     </div>
     <${Composer} key="new" draft="new" chosen=${chosen} onChoose=${pick} estimate=${estimateFor(null, recipe)}
-      send=${send} prefill=${prefill} above=${above} />`;
+      send=${send} prefill=${prefill} above=${above} asking=${asking} />`;
 }
 
 export function ConversationRoom() {

@@ -2,12 +2,13 @@
 // From an answer to what should hold of answers like it: write assertions, take suggestions, judge.
 import { api } from "../api.js";
 import { Dialog, notify } from "../dialog.js";
-import { Field, useForm } from "../form.js";
+import { errorOf, Field, useForm } from "../form.js";
 import { advisorById } from "../lists.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { pref } from "../prefs.js";
 import { html, useEffect, useState } from "../ui.js";
 import { plural } from "../words.js";
+import { PhaseField } from "./assertion.js";
 import { markAsserted, markOutcome } from "./marks.js";
 import { outcomeOf, UNDER_WAY, useRun, Verdict } from "./verdicts.js";
 
@@ -66,6 +67,8 @@ function Suggestions({ answer, picked, onPick }) {
 function Draft({ answer, passage, onKept }) {
   const kept = pref(`draft.assert.${answer.id}`, "");
   const [picked, setPicked] = useState([]);
+  const [phase, setPhase] = useState(null); // null: the answer's own
+  const about = { answer_id: answer.id, ...(phase ? { phase } : {}) };
   const text = kept.value;
   const lines = text.split("\n").filter((line) => line.trim());
   const count = lines.length + picked.length;
@@ -73,10 +76,10 @@ function Draft({ answer, passage, onKept }) {
   const pick = (suggestion) =>
     setPicked((before) => (before.some((each) => each.text === suggestion.text) ? before : [...before, suggestion]));
   const { busy, failure, submit } = useForm(async () => {
-    if (lines.length) await api.post("/api/assertions", { answer_id: answer.id, text });
+    if (lines.length) await api.post("/api/assertions", { ...about, text });
     write("");
     for (const { kind, args, text: words } of picked) {
-      await api.post("/api/assertions", { answer_id: answer.id, text: words, kind, args });
+      await api.post("/api/assertions", { ...about, text: words, kind, args });
       setPicked((before) => before.filter((each) => each.text !== words));
     }
     notify(`${plural(count, "assertion")} kept.`);
@@ -91,7 +94,9 @@ function Draft({ answer, passage, onKept }) {
           <textarea class="box" rows="3" autofocus ...${attributes} value=${text}
             onInput=${(event) => write(event.currentTarget.value)}></textarea>`}
       <//>
-      <${Lint} about=${{ answer_id: answer.id }} text=${text} onText=${write} onCheck=${pick} />
+      <${PhaseField} value=${phase} otherwise="As in this answer" wrong=${errorOf(failure, "phase")}
+        onChange=${setPhase} />
+      <${Lint} about=${about} text=${text} onText=${write} onCheck=${pick} />
       ${picked.length > 0 && html`
         <ul class="taken" aria-label="To be kept">
           ${picked.map((suggestion) => html`
@@ -203,7 +208,7 @@ export function Assert({ answer, passage = "", onClose }) {
 // Writing assertions: one per line. On request a model gives a second opinion on each, and offers
 // checks in code where they say the same.
 const RULES = {
-  vague: "Vague", compound: "Several in one", negated: "Said by what it is not", contradictory: "Against another"
+  vague: "Vague", compound: "Several in one", negated: "Said by what it is not", contradictory: "Contradiction"
 };
 
 /** The text with one line of it in other words (several: split). */

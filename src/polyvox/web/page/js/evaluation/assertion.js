@@ -13,6 +13,34 @@ const KIND_MARKS = {
   ends_with_question: "looks at its end", language: "its language", json: "valid JSON"
 };
 
+const NAMED = /^[\w-]{1,60}$/; // what can be named as a target
+
+/** The phases of all recipes: their texts can be improved as a prompt can. */
+export function usePhases() {
+  const [phases] = useLoaded(async () => {
+    const recipes = await api.get("/api/recipes");
+    const names = recipes.flatMap(({ recipe }) => recipe.phases.map((phase) => phase.name));
+    return [...new Set(names)].filter((name) => NAMED.test(name));
+  }, []);
+  return phases ?? [];
+}
+
+/** Choose the phase whose answers are meant. `otherwise` names what holds where none is chosen; it
+ * is the ongoing one where that is left out. */
+export function PhaseField({ value, otherwise, wrong, onChange }) {
+  const phases = usePhases();
+  if (!phases.length) return null;
+  return html`
+    <${Field} label="Phase" hint="The advisor answers under this phase when the assertion is run." wrong=${wrong}>
+      ${(attributes) => html`
+        <select ...${attributes} value=${value ?? (otherwise ? "" : "ongoing")}
+          onChange=${(event) => onChange(event.currentTarget.value || null)}>
+          ${otherwise && html`<option value="">${otherwise}</option>`}
+          ${phases.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+        </select>`}
+    <//>`;
+}
+
 /** "What was asked → what was answered", or what it is asked with. */
 function Origin({ assertion, before }) {
   const { source, user_input: asked } = assertion;
@@ -38,12 +66,13 @@ function Origin({ assertion, before }) {
 function Edit({ assertion, onDone, onCancel }) {
   const [text, setText] = useState(assertion.text);
   const [tags, setTags] = useState(assertion.tags.join(", "));
-  const [check, setCheck] = useState({ kind: assertion.kind, args: assertion.args });
+  const [check, setCheck] = useState(null); // null: as it is
+  const [phase, setPhase] = useState(assertion.phase);
   const { failure, submit } = useForm(async () => {
     // Words that nobody touched follow their check: "At most 90 words" becomes "At most 120 words".
     const words = text.trim() === assertion.text ? {} : { text: text.trim() };
     await api.patch(`/api/assertions/${assertion.id}`, {
-      ...words, ...check, tags: tags.split(",").map((tag) => tag.trim()).filter(Boolean)
+      ...words, ...check, phase, tags: tags.split(",").map((tag) => tag.trim()).filter(Boolean)
     });
     onDone();
   });
@@ -55,15 +84,18 @@ function Edit({ assertion, onDone, onCancel }) {
           <textarea class="box" autofocus rows="2" ...${attributes} value=${text}
             onInput=${(event) => setText(event.currentTarget.value)}></textarea>`}
       <//>
-      <${KindFields} ...${check} wrong=${errorOf(failure, "args") ?? errorOf(failure, "kind")}
+      <${KindFields} kind=${check?.kind ?? assertion.kind} args=${check?.args ?? assertion.args}
+        wrong=${errorOf(failure, "args") ?? errorOf(failure, "kind")}
         onChange=${(kind, args) => setCheck({ kind, args })} />
+      <${PhaseField} value=${phase} otherwise="As in each context" wrong=${errorOf(failure, "phase")}
+        onChange=${setPhase} />
       <${Field} label="Tags" hint="Separated by commas." wrong=${errorOf(failure, "tags")}>
         ${(attributes) => html`
           <input type="text" ...${attributes} value=${tags} onInput=${(event) => setTags(event.currentTarget.value)}
             />`}
       <//>
       ${failure
-        && !["text", "tags", "args", "kind"].some((field) => errorOf(failure, field)) && html`
+        && !["text", "tags", "args", "kind", "phase"].some((field) => errorOf(failure, field)) && html`
           <${Failed} failure=${failure} />`}
       <div class="row">
         <button type="submit" class="solid" disabled=${!text.trim()}>Save</button>
@@ -136,6 +168,7 @@ export function Row({ assertion, before, on, onPick, onChanged }) {
       <div class="tools">
         <span class="stamp">
           ${KIND_MARKS[assertion.kind] ?? assertion.kind}
+          ${assertion.phase && ` · phase ${assertion.phase}`}
           ${assertion.tags.length > 0 && ` · ${assertion.tags.join(", ")}`}
           ${!assertion.active && " · not in use"}
         </span>

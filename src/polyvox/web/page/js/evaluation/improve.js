@@ -1,6 +1,7 @@
 // @ts-check
 // Before a prompt is improved: which assertions count, how long it may take and what it may cost.
 import { api } from "../api.js";
+import { notify } from "../dialog.js";
 import { errorOf, Field, NumberField, useForm } from "../form.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { usePlace } from "../place.js";
@@ -8,22 +9,12 @@ import { pref } from "../prefs.js";
 import { go, route } from "../router.js";
 import { html, useEffect, useState } from "../ui.js";
 import { money, number, plural } from "../words.js";
+import { usePhases } from "./assertion.js";
 
 const PAUSE = 300;
-const NAMED = /^[\w-]{1,60}$/; // what can be named as a target
-
-/** The phases of all recipes: their texts can be improved as a prompt can. */
-function usePhases() {
-  const [phases] = useLoaded(async () => {
-    const recipes = await api.get("/api/recipes");
-    const names = recipes.flatMap(({ recipe }) => recipe.phases.map((phase) => phase.name));
-    return [...new Set(names)].filter((name) => NAMED.test(name));
-  }, []);
-  return phases ?? [];
-}
 
 /** What it would take, asked for anew when a choice changes. */
-function useEstimate(body) {
+function useEstimate(body, again) {
   const [state, setState] = useState({ plan: null, failure: null });
   const asked = JSON.stringify(body);
   useEffect(() => {
@@ -35,8 +26,27 @@ function useEstimate(body) {
       );
     }, PAUSE);
     return () => { clearTimeout(timer); stop.abort(); };
-  }, [asked]);
+  }, [asked, again]);
   return state;
+}
+
+/** What the comparison at the end can show, and a way to make it show more. */
+function Visible({ plan, ids, onAdded }) {
+  const { add, message } = plan.visible;
+  const { busy, failure, submit } = useForm(async () => {
+    const body = { count: add, ...(ids.length ? { assertion_ids: ids } : {}) };
+    const { added } = await api.post(`/api/advisors/${plan.advisor_id}/assertions/contexts`, body);
+    notify(`${plural(added, "context")} added.`);
+    onAdded();
+  });
+  return html`
+    <p class="remark">
+      ${message}
+      ${add > 0 && html` <button type="button" class="inline" disabled=${busy} onClick=${submit}>
+        Add contexts from other conversations
+      </button>`}
+    </p>
+    ${failure && html`<${Failed} failure=${failure} />`}`;
 }
 
 function Cost({ plan }) {
@@ -77,7 +87,8 @@ export function ImprovePage({ slug }) {
     advisor_id: slug, ...(ids.length ? { assertion_ids: ids } : {}), target, iterations: iterations || 10,
     ...(budget.value ? { budget: budget.value } : {})
   };
-  const estimate = useEstimate(body);
+  const [added, setAdded] = useState(0);
+  const estimate = useEstimate(body, added);
   const { busy, failure, submit } = useForm(async () => {
     const begun = await api.post("/api/optimizations", body);
     go(`/assertions/${slug}/improve/${begun.id}`);
@@ -113,7 +124,9 @@ export function ImprovePage({ slug }) {
           onChange=${(usd) => { budget.value = usd; }} wrong=${errorOf(trouble, "budget")}
           hint="It stops before it would spend more. Left empty: as in the settings." />
         <div class="wide" aria-live="polite">
-          ${estimate.plan && html`<${Cost} plan=${estimate.plan} />`}
+          ${estimate.plan && html`
+            <${Cost} plan=${estimate.plan} />
+            <${Visible} plan=${estimate.plan} ids=${ids} onAdded=${() => setAdded(added + 1)} />`}
           ${!estimate.plan && !estimate.failure && html`<${Waiting}>Reckoning what it takes …<//>`}
           ${trouble
             && !["iterations", "budget", "target"].some((field) => errorOf(trouble, field)) && html`

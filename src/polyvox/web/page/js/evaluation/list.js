@@ -12,7 +12,7 @@ import { addCommand } from "../shortcuts.js";
 import { html, useEffect, useId, useState } from "../ui.js";
 import { plural } from "../words.js";
 import { Lint } from "./assert.js";
-import { Row } from "./assertion.js";
+import { PhaseField, Row } from "./assertion.js";
 import { Agreement, PassRates } from "./rates.js";
 import { RunList, StartRun } from "./runs.js";
 
@@ -34,10 +34,12 @@ function ByHand({ advisor, onClose, onKept }) {
   const kept = pref(`draft.assertions.${advisor.id}`, "");
   const [question, setQuestion] = useState("");
   const [checks, setChecks] = useState([]);
+  const [phase, setPhase] = useState(null); // null: the ongoing one
+  const meant = { advisor_id: advisor.id, ...(phase ? { phase } : {}) };
   const lines = kept.value.split("\n").filter((line) => line.trim());
   const count = lines.length + checks.length;
   const { busy, failure, submit } = useForm(async () => {
-    const about = { advisor_id: advisor.id, ...(question.trim() ? { user_input: question.trim() } : {}) };
+    const about = { ...meant, ...(question.trim() ? { user_input: question.trim() } : {}) };
     if (lines.length) await api.post("/api/assertions", { ...about, text: kept.value });
     kept.value = "";
     for (const { kind, args, text } of checks) await api.post("/api/assertions", { ...about, text, kind, args });
@@ -53,7 +55,8 @@ function ByHand({ advisor, onClose, onKept }) {
             <textarea class="box" rows="3" autofocus ...${attributes} value=${kept.value}
               onInput=${(event) => { kept.value = event.currentTarget.value; }}></textarea>`}
         <//>
-        <${Lint} about=${{ advisor_id: advisor.id }} text=${kept.value} onText=${(text) => { kept.value = text; }}
+        <${PhaseField} value=${phase} onChange=${setPhase} />
+        <${Lint} about=${meant} text=${kept.value} onText=${(text) => { kept.value = text; }}
           onCheck=${(check) => setChecks([...checks, check])} />
         ${checks.length > 0 && html`
           <ul class="taken">

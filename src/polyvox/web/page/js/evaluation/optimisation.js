@@ -56,7 +56,7 @@ function Changes({ run }) {
 }
 
 const trialCount = (cell) =>
-  (cell && cell.passes + cell.fails > 0 ? `${cell.passes} of ${cell.passes + cell.fails}` : "–");
+  (cell && cell.passes + cell.fails > 0 ? `${cell.passes} of ${cell.passes + cell.fails}` : "not run");
 
 function Cell({ cell, name }) {
   return html`
@@ -106,6 +106,7 @@ function Results({ results }) {
             ${result.text}
             ${result.guard && html` <span class="stamp">guard</span>`}
             ${result.holdout && html` <span class="stamp">held back</span>`}
+            ${result.copied && html` <span class="stamp">copied from the assertion</span>`}
           </td>
           <${Cell} name="Before" cell=${result.before} /><${Cell} name="After" cell=${result.after} />
           <td role="cell">

@@ -44,7 +44,11 @@ function Result({ result, verdicts, judge, onChange }) {
     <li class="result">
       <p class="says">${result.text}</p>
       <div class="found">
-        <${Outcome} outcome=${result.flaky ? "flaky" : result.outcome} words=${result.flaky ? "wavers" : undefined} />
+        ${result.judged
+          ? html`
+            <${Outcome} outcome=${result.flaky ? "flaky" : result.outcome}
+              words=${result.flaky ? "wavers" : undefined} />`
+          : html`<span class="outcome">not run</span>`}
         <${Interval} rate=${tries ? result.rate : null} low=${result.low} high=${result.high} />
         <span class="num">
           ${tries ? `${result.passes} of ${tries}` : "–"}

@@ -8,6 +8,7 @@ import { Choices, errorOf, useForm, useScrollToError } from "../form.js";
 import { Failed, useLoaded, Waiting } from "../load.js";
 import { ModelField, ParamsFields } from "../model-fields.js";
 import { Jump, usePlace } from "../place.js";
+import { go } from "../router.js";
 import { html } from "../ui.js";
 import { Memory, Visibility } from "./parts.js";
 import { Phases, Texts } from "./texts.js";
@@ -25,8 +26,9 @@ export function RecipePage({ name }) {
 }
 
 function Edit({ loaded, again, lost }) {
-  const { name, recipe, standard, wording } = loaded;
-  usePlace(about(name).title, "Recipes");
+  const { name, base, fixed, recipe, standard, wording } = loaded;
+  const { title, says } = about(name, base);
+  usePlace(title, "Recipes");
   const draft = draftOf(`recipe.${name}`, recipe);
   const { busy, failure, submit, clear } = useForm(async () => {
     if (!draft.fields.length) return;
@@ -38,7 +40,7 @@ function Edit({ loaded, again, lost }) {
   useScrollToError(failure);
   const reset = async () => {
     const detail = "Every part becomes as it came. What you wrote into its texts is gone.";
-    if (!(await confirm(`Undo every change to ${about(name).title}?`, { detail, yes: "Undo all" }))) return;
+    if (!(await confirm(`Undo every change to ${title}?`, { detail, yes: "Undo all" }))) return;
     try {
       await api.del(`/api/recipes/${name}`);
       draft.forget();
@@ -49,7 +51,17 @@ function Edit({ loaded, again, lost }) {
       notifyFailure(error);
     }
   };
-  const { title, says } = about(name);
+  const remove = async () => {
+    const detail = "Conversations that use it continue with the recipe Council.";
+    if (!(await confirm(`Delete the recipe ${title}?`, { detail, yes: "Delete" }))) return;
+    try {
+      await api.del(`/api/recipes/${name}`);
+      draft.forget();
+      go("/recipes");
+    } catch (error) {
+      notifyFailure(error);
+    }
+  };
   const touched = Object.keys(loaded.changed).length > 0;
   const part = { draft, standard, failure, now: draft.now, set: draft.set, wording };
   const unplaced = failure && Object.keys(PARTS).some((part) => errorOf(failure, part)) ? null : failure;
@@ -59,7 +71,12 @@ function Edit({ loaded, again, lost }) {
         <p><a class="back" href="/recipes">Recipes</a></p>
         <h1>${title}</h1>
         <p>${says}</p>
-        ${touched && html`
+        ${!fixed && html`
+          <div class="tools">
+            <a href=${`/?recipe=${name}`}>Start a conversation</a>
+            <button type="button" onClick=${remove}>Delete this recipe</button>
+          </div>`}
+        ${touched && fixed && html`
           <div class="tools">
             <span class="mark">changed by you</span><button type="button" onClick=${reset}>Undo every change</button>
           </div>`}

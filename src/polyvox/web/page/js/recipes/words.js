@@ -15,9 +15,12 @@ const KNOWN = {
   },
 };
 
-/** `{title, says, alone}` of a recipe by its name. */
-export function about(name) {
-  return KNOWN[name] || { title: name.charAt(0).toUpperCase() + name.slice(1), says: "A way of asking advisors." };
+/** `{title, says, alone}` of a recipe by its name, and by the one it was copied from. */
+export function about(name, base = null) {
+  return KNOWN[name] || {
+    title: name.charAt(0).toUpperCase() + name.slice(1), alone: KNOWN[base]?.alone,
+    says: base ? `Your own recipe, a copy of ${about(base).title}.` : "A way of asking advisors."
+  };
 }
 
 export const PARTS = {
@@ -97,7 +100,7 @@ const TOGETHER = {
 /** What a recipe does as it stands, sentence by sentence. One that is made for a single advisor
  * says nothing of the others unless they were let in. */
 export function inWords(recipe) {
-  const alone = KNOWN[recipe.name]?.alone;
+  const { alone } = about(recipe.name, recipe.base);
   const { visibility: { default: level, pairs }, synthesis, model } = recipe;
   return [
     phases(recipe),

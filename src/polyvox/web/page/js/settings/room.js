@@ -2,7 +2,7 @@
 // Settings: what the server goes by, and what this browser likes.
 import { useCurrent } from "../current.js";
 import { models } from "../lists.js";
-import { enterSends, theme } from "../prefs.js";
+import { enterSends, onPhone, theme } from "../prefs.js";
 import { route } from "../router.js";
 import { letterKeys } from "../shortcuts.js";
 import { html, useEffect, useLayoutEffect } from "../ui.js";
@@ -67,6 +67,8 @@ const Browser = () => html`
       options=${[["auto", "As the system"], ["light", "Light"], ["dark", "Dark"]]} />
     <${Radios} legend="Enter" help="In the field you write in; with Shift it does the other." name="enter"
       value=${enterSends} options=${[[true, "Sends"], [false, "Breaks the line"]]} />
+    <${Radios} legend="Answers on a phone" help="Side by side to swipe through, or one below the other." name="phone"
+      value=${onPhone} options=${[["row", "Swipe row"], ["column", "1 column"]]} />
     <${Radios} legend="Letters as shortcuts" help="Such as g then s for this page. Press ? to see them all."
       name="letters" value=${letterKeys} options=${[[true, "On"], [false, "Off"]]} />
   <//>`;
