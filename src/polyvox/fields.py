@@ -57,7 +57,7 @@ Message = Annotated[str, Field(min_length=1, json_schema_extra=SAYS)]
 """A message of a person; the road itself checks it, for every door."""
 RecipeName = Slug
 """The road itself checks that there is such a recipe."""
-Asking = Annotated[int, Field(ge=0, le=1000)]
+Asking = Annotated[int, Field(strict=True, ge=0, le=1000)]
 """A number of answers in which advisors only ask."""
 Item = Annotated[Text, Field(min_length=1, max_length=500)]
 """The id of a memory that a session is told at its start."""

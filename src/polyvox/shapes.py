@@ -146,10 +146,12 @@ class MessageOut:
     asked: tuple[str, ...]
     said_at: int | None
     created_at: int
+    notice: str
+    """What there is to know of its exchange, such as that it was cut short."""
     answers: list[AnswerOut]
 
     @classmethod
-    def of(cls, turn: Turn, answers: Iterable[Answer]) -> MessageOut:
+    def of(cls, turn: Turn, answers: Iterable[Answer], notice: str = "") -> MessageOut:
         """From the values."""
         return shape(
             cls,
@@ -158,6 +160,7 @@ class MessageOut:
             role="user",
             turn_id=turn.id,
             parent=turn.parent_id,
+            notice=notice,
             answers=[AnswerOut.of(answer) for answer in answers],
         )
 

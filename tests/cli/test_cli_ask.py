@@ -144,6 +144,15 @@ def test_exchange_and_synthesis_in_a_pipe(here: Here, provider: Provider) -> Non
     ]  # fmt: skip
 
 
+def test_an_exchange_before_any_position_says_so(here: Here) -> None:
+    run = here("ask", "hi", "-a", "keeper", "-a", "builder", "--exchange", "1", "--phases", "2")
+    assert run.code == 0
+    assert "Nobody has taken a position yet" in run.err
+    assert "Nobody has taken a position yet" not in here(
+        "ask", "hi", "-a", "keeper", "-a", "builder", "--exchange", "1"
+    ).err  # fmt: skip
+
+
 def test_an_exchange_that_cannot_be_is_told_and_the_answers_stay(here: Here) -> None:
     run = here("ask", "hi", "-a", "keeper", "--exchange", "1")
     assert run.code == 0

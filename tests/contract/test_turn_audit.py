@@ -131,6 +131,25 @@ async def test_the_others_are_heard_after_a_silent_turn(app: App) -> None:
     assert "Ann: Ann speaks." in reference(app, ben)
 
 
+async def test_the_others_are_heard_after_a_crash(tmp_path: Path) -> None:
+    async with open_app(tmp_path, **PLAIN) as app:
+        ann = await app.advisor(script=Script(text="Ann speaks."), name="Ann")
+        ben = await app.advisor(script=Script(text="Ben speaks."), name="Ben")
+        talk = await app.conversation(ann, ben)
+        await app.say(talk, "One.")
+        for advisor in (ann, ben):
+            app.provider.queue(bare(advisor), Script(hold="never"))
+        await app.send(talk, "Two.")
+        await app.provider.arrived(4)
+    async with open_app(tmp_path, **PLAIN) as app:
+        whole = (await app.get(f"/api/conversations/{talk}")).json()
+        assert {a["state"] for a in whole["messages"][-1]["answers"]} == {"interrupted"}
+        turn = await app.say(talk, "And now?")
+        assert "Ben: Ben speaks." in reference(app, ann)
+        assert "Ann: Ann speaks." in reference(app, ben)
+        await same_bytes(app, turn, ann)
+
+
 async def test_same_names_are_told_apart(app: App) -> None:
     first = await app.advisor(script=Script(text="First."), name="Sam")
     second = await app.advisor(script=Script(text="Second."), name="Sam")
@@ -175,6 +194,8 @@ async def test_an_exchange_before_any_position_asks_further(tmp_path: Path) -> N
         assert "Nobody has taken a position yet" in body[-1]["content"]
         notices = [e.data for e in await app.stored(talk) if e.kind == "exchange.notice"]
         assert [notice["reason"] for notice in notices] == ["early"]
+        whole = (await app.get(f"/api/conversations/{talk}")).json()
+        assert whole["messages"][-1]["notice"].startswith(notices[0]["message"])
 
 
 async def test_an_exchange_cut_by_a_cap_says_so(tmp_path: Path) -> None:
@@ -194,6 +215,8 @@ async def test_an_exchange_cut_by_a_cap_says_so(tmp_path: Path) -> None:
                 notice = await anext(e.data async for e in events if e.kind == "exchange.notice")
             assert notice["reason"] == "cut"
             assert "cap" in notice["message"]
+            whole = (await app.get(f"/api/conversations/{talk}")).json()
+            assert whole["messages"][-1]["notice"].startswith(notice["message"])
 
 
 async def test_small_refusals_and_limits(app: App) -> None:

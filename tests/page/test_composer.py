@@ -76,6 +76,17 @@ async def test_chips_say_who_is_asked(house: House, desk: Desk) -> None:
     assert names == [who["name"] for who in (one, three, two, three)]
 
 
+async def test_same_names_are_told_apart(house: House, desk: Desk) -> None:
+    for _ in range(2):
+        await house.advisor(script=Script(text="Yes."), name="Sam")
+    page = await desk.open("/")
+    chips = page.get_by_role("group", name="Who is asked")
+    for name in ("Sam (1)", "Sam (2)"):
+        await expect(chips.get_by_role("button", name=name, exact=True)).to_have_count(1)
+    await ask(page, "Which Sam?")
+    await expect(page.get_by_role("article").filter(has_text="Sam (2)")).to_have_count(1)
+
+
 async def test_a_mention_asks_only_those(house: House, desk: Desk) -> None:
     one, two, three = await house.voices("One.", "Two.", "Three.")
     page = await desk.open("/")

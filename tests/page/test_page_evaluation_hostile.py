@@ -27,7 +27,11 @@ SIZES: tuple[Size, ...] = ("phone", "desktop")
 
 def judges(body: Any) -> Script:
     """A judge whose reasons are hostile; the first of a batch holds, the others do not."""
-    asked = json.loads(body["messages"][-1]["content"])["assertions"]
+    question = json.loads(body["messages"][-1]["content"])
+    if notes := question.get("notes"):
+        read = [{"id": note["id"], "meaning": "fail"} for note in notes]
+        return Script(text=json.dumps({"meanings": [{**read[0], "meaning": "pass"}, *read[1:]]}))
+    asked = question["assertions"]
     verdicts = [(LINES[0], "pass"), *[(WHOLE[:1500], "fail")] * (len(asked) - 1)]
     said = [
         {"id": one["id"], "reason": reason, "verdict": verdict}

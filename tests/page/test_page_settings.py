@@ -43,6 +43,22 @@ async def setting(house: House, name: str) -> Any:
     return next(one for one in rows if one["name"] == name)
 
 
+async def test_answers_stand_in_one_column_on_a_phone(house: House, desk: Desk) -> None:
+    voices = await house.voices("One.", "Two.", "Three.")
+    talk = await house.conversation(*voices)
+    await house.say(talk, "Side by side?")
+    page = await desk.open("/settings", size="phone")
+    await page.get_by_label("1 column").check()
+    await page.goto(f"/c/{talk}")
+    cards = page.get_by_role("article")
+    await expect(cards).to_have_count(3)
+    boxes = [await card.bounding_box() for card in await cards.all()]
+    placed = [(round(box["x"]), box["y"]) for box in boxes if box is not None]
+    assert len({x for x, _ in placed}) == 1, placed
+    assert [y for _, y in placed] == sorted({y for _, y in placed}), placed
+    assert await spill(page) == []
+
+
 async def test_a_change_holds_from_the_next_message_on(house: House, desk: Desk) -> None:
     (one,) = await house.voices("Yes.")
     page = await desk.open("/settings")

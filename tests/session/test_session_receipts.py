@@ -176,7 +176,7 @@ async def test_it_says_of_every_span_what_it_is_and_why(room: Room) -> None:
         ("reference", "user", True),
         ("current", "user", True),
     ]
-    assert spans[4].sources == (f"u{first.id}",)
+    assert spans[5].sources == (f"u{first.id}",)
     assert spans[-1].sources == (f"u{second.id}",)
     assert "turn 2 of 3" in spans[2].reason
     assert all(span.reason and span.chars == len(span.text) for span in spans)

@@ -79,6 +79,25 @@ async def test_from_an_early_answer_it_is_the_one_that_is_chosen(home: House) ->
     assert [row["phase"] for row in listed] == ["early", "ongoing", "ongoing"]
 
 
+async def test_an_answer_is_judged_by_the_assertions_of_its_phase(home: House) -> None:
+    advisor, answer = await answered(home)
+    body = {"advisor_id": advisor["id"], "text": "Gives advice"}
+    other = await home.make(PATH, body)
+    alone = await home.post("/api/evaluations", {"answer_id": answer})
+    assert alone.status == 422
+    assert alone.error["message"] == (
+        "1 assertion is not judged here: meant for another phase than 'early'."
+    )
+    own = await home.make(PATH, {"answer_id": answer, "text": "Asks something"})
+    run = (await home.post("/api/evaluations", {"answer_id": answer})).json()
+    await home.polyvox.worker.run_due(["evaluation"])
+    ended = (await home.get(f"/api/evaluations/{run['id']}")).json()
+    assert [row["assertion_id"] for row in ended["results"]] == [own["id"]]
+    assert ended["warnings"][-1].startswith("1 assertion is not judged here")
+    named = {"answer_id": answer, "assertion_ids": [other["id"]]}
+    assert (await home.post("/api/evaluations", named)).status == 202
+
+
 async def test_the_phase_can_be_changed_and_goes_with_the_file(home: House) -> None:
     advisor, answer = await answered(home)
     made = await home.make(PATH, {"answer_id": answer, "text": "Advises"})

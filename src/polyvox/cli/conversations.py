@@ -73,7 +73,10 @@ async def show(
     seen = await app.view(SCOPE, chosen.id, None, limit)
     if json:
         whole = asdict(ConversationOut.of(seen.conversation))
-        whole["messages"] = [MessageOut.of(turn, answers) for turn, answers in seen.turns]
+        whole["messages"] = [
+            MessageOut.of(turn, answers, seen.notices.get(turn.id, ""))
+            for turn, answers in seen.turns
+        ]
         whole["branches"] = {parent: list(ids) for parent, ids in seen.branches.items()}
         say_json({**whole, "more": seen.more})
         return

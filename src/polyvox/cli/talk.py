@@ -220,7 +220,7 @@ class Talk:
         board.settle(new, whole)
         self.view.end()
         for notice in await app.database.read(
-            lambda tx: event_rows.notices(tx, conversation_id, after, board.turn_id), SCOPE
+            lambda tx: event_rows.notices(tx, conversation_id, after), SCOPE
         ):
             note_kindly(f"{notice.message} {notice.hint}".strip())
         return Outcome(board.turn_id, tuple(new), bool(stops))

@@ -22,6 +22,7 @@ from polyvox.errors import CapReached, ModelError, PolyvoxError, Refused
 from polyvox.models.base import ChatMessage, Model, Request, SystemPart
 from polyvox.replies import objects
 from polyvox.resources import Resources
+from polyvox.settings.complaint import misfit
 from polyvox.store.usage import check_caps
 from polyvox.thread import Thread
 from polyvox.values import Params, Scope, Turn, Usage
@@ -109,7 +110,7 @@ def read(reply: str) -> Reading:
         try:
             return msgspec.convert(_mended(value), Reading)
         except msgspec.ValidationError as error:
-            wrong = str(error)
+            wrong = misfit(error)
     raise Unreadable(f"The gate's reply cannot be read: {wrong}.")
 
 

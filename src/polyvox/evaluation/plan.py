@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from polyvox.errors import Conflict, Invalid, NotFound
+from polyvox.evaluation.assertion import context_of
 from polyvox.evaluation.judge import TOO_SMALL, judge_model, own_model_warning
 from polyvox.evaluation.judge_prompt import judge_hash
 from polyvox.evaluation.replay import Places, places
@@ -53,6 +54,8 @@ class EvaluationRequest:
     early: bool = True
     failing: bool = False
     """Only what failed in the last run."""
+    coded: bool = False
+    """Only checks in code."""
     model: str = ""
     origin: Origin = "person"
 
@@ -73,6 +76,9 @@ def plan(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
     if wish.advisor is not None:
         advisor_id, _ = assertion_rows.owner(tx, wish.advisor)
     chosen = _chosen(tx, wish, advisor_id, mode)
+    elsewhere: tuple[str, ...] = ()
+    if answer is not None and wish.assertion_ids is None:
+        chosen, elsewhere = _of_its_phase(tx, resources, answer, chosen)
     if answer is not None:
         units, asked = [Unit(_pairs(chosen), answer=answer.id)], [answer.model]
     elif mode == "judge":
@@ -98,7 +104,7 @@ def plan(tx: Tx, resources: Resources, wish: EvaluationRequest) -> Evaluation:
         judge=judge or "",
         judge_hash=judge_hash(),
         plan=tuple(units),
-        warnings=_warnings(chosen, judge, asked),
+        warnings=_warnings(chosen, judge, asked) + elsewhere,
         total=sum(len(u.assertions) * (1 if u.nowhere else wish.repeats) for u in units),
         created_at=resources.clock(),
     )
@@ -131,6 +137,8 @@ def _chosen(tx: Tx, wish: EvaluationRequest, advisor_id: str | None, mode: Mode)
                 )
     else:
         chosen = assertion_rows.list_all(tx, AssertionFilter(advisor_id=advisor_id, active=True))
+    if wish.coded:
+        chosen = [assertion for assertion in chosen if assertion.kind != "judge"]
     if not chosen:
         raise Invalid(
             "There are no active assertions to evaluate.",
@@ -148,6 +156,23 @@ def _chosen(tx: Tx, wish: EvaluationRequest, advisor_id: str | None, mode: Mode)
         why = "Nothing failed in the last run." if results else "There is no earlier run."
         raise Invalid(why, "Run all of them, without --failing.", param="failing")
     return chosen
+
+
+def _of_its_phase(
+    tx: Tx, resources: Resources, answer: Answer, chosen: Sequence[Assertion]
+) -> tuple[list[Assertion], tuple[str, ...]]:
+    """The assertions that are meant for the phase of a stored answer, and a word about others."""
+    context = context_of(tx, resources.settings, answer)
+    own = context.phase if context is not None else ""
+    fitting = [row for row in chosen if not own or row.phase in (None, own)]
+    if len(fitting) == len(chosen):
+        return fitting, ()
+    others = len(chosen) - len(fitting)
+    number = f"{others} assertions are" if others > 1 else "1 assertion is"
+    word = f"{number} not judged here: meant for another phase than {own!r}."
+    if not fitting:
+        raise Invalid(word, "Choose them by name to judge them all the same.")
+    return fitting, (word,)
 
 
 def _pairs(chosen: Sequence[Assertion]) -> tuple[tuple[str, int], ...]:

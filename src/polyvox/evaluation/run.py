@@ -23,8 +23,8 @@ from polyvox.evaluation.plan import EvaluationRequest, plan
 from polyvox.evaluation.replay import JudgedText, Places, Prompt, RoadBench
 from polyvox.evaluation.runs import Runs
 from polyvox.evaluation.suite import Results, Unit
-from polyvox.evaluation.tables import assertions, evaluations, verdicts
-from polyvox.evaluation.tables.assertions import Assertion, AssertionFilter, version_of
+from polyvox.evaluation.tables import evaluations, verdicts
+from polyvox.evaluation.tables.assertions import Assertion, version_of
 from polyvox.evaluation.tables.evaluations import Evaluation
 from polyvox.evaluation.tables.verdicts import Judged, Outcome, Verdict
 from polyvox.resources import Resources
@@ -120,15 +120,9 @@ class Evaluations(Runs[Evaluation]):
         """Have a new answer checked, in the commit that ends it; nothing where there is nothing to
         check. Without a judge only checks in code are made: a mark that says "error" on every card
         would say nothing."""
-        wish = EvaluationRequest(answer_id=answer_id, mode="judge", origin="badge")
+        coded = judge_model(self._resources) is None
+        wish = EvaluationRequest(answer_id=answer_id, mode="judge", coded=coded, origin="badge")
         try:
-            if judge_model(self._resources) is None:
-                advisor_id = turns.get_answer(tx, answer_id).advisor_id
-                known = assertions.list_all(tx, AssertionFilter(advisor_id=advisor_id, active=True))
-                coded = tuple(row.id for row in known if row.kind != "judge")
-                if not coded:
-                    return
-                wish = replace(wish, assertion_ids=coded)
             begin(tx, self._resources, wish)
         except (Invalid, Conflict, NotFound):
             return

@@ -28,6 +28,7 @@ from polyvox.evaluation.tables.assertions import (
 from polyvox.evaluation.tables.past_runs import PastRun
 from polyvox.interop import files
 from polyvox.receive import clean
+from polyvox.settings.complaint import misfit
 from polyvox.store import advisors
 from polyvox.store.database import Tx
 
@@ -284,7 +285,7 @@ def _converted(data: object, kind: type[T]) -> T:
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
-        raise Invalid(f"{error}.") from None
+        raise Invalid(f"{misfit(error)}.") from None
 
 
 def _read(row: AssertionRow, parsed: ParsedAssertions) -> AssertionEntry:

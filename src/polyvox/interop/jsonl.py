@@ -23,6 +23,7 @@ from polyvox.errors import Invalid
 from polyvox.ids import content_hash
 from polyvox.interop.conversation import Whole, as_ended
 from polyvox.receive import escaped, mended_name
+from polyvox.settings.complaint import misfit
 from polyvox.store.receipts import StoredReceipt
 from polyvox.store.sessions import Session
 from polyvox.values import Advisor, Answer, Branch, Conversation, PromptVersion, Turn
@@ -152,7 +153,9 @@ def _decoded(line: str, number: int) -> dict[str, Any]:
             raise ValueError("it is not an object")
         _sound(data)
     except (ValueError, RecursionError) as error:
-        raise Invalid(f"Line {number:,} is not usable: {error}.", "Export it again.") from None
+        raise Invalid(
+            f"Line {number:,} is not usable: {misfit(error)}.", "Export it again."
+        ) from None
     return data
 
 
@@ -177,7 +180,7 @@ def _thing(kind: str, data: dict[str, Any], of: type[T]) -> T:
         return msgspec.convert(data, of)
     except msgspec.ValidationError as error:
         raise Invalid(
-            f"A line of type {kind} is not usable: {error}.", "Export it again."
+            f"A line of type {kind} is not usable: {misfit(error)}.", "Export it again."
         ) from None
 
 
@@ -238,7 +241,7 @@ def _check_points(points: str | None) -> None:
         if points is not None:
             msgspec.json.decode(points, type=Synthesis)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise Invalid(f"A synthesis is not usable: {error}.", "Export it again.") from None
+        raise Invalid(f"A synthesis is not usable: {misfit(error)}.", "Export it again.") from None
 
 
 def _before(older: Branch, branch: Branch) -> bool:
@@ -254,7 +257,9 @@ def _check_receipts(receipts: Iterable[StoredReceipt], answers: set[str]) -> Non
             read(receipt.data)
             base = read_history(receipt.data).base
         except msgspec.MsgspecError as error:
-            raise Invalid(f"A receipt is not usable: {error}.", "Export it again.") from None
+            raise Invalid(
+                f"A receipt is not usable: {misfit(error)}.", "Export it again."
+            ) from None
         _need(base == receipt.base_id, "a receipt contradicts itself")
         walked: set[str] = set()
         at: str | None = receipt.answer_id

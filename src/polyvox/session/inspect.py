@@ -17,7 +17,7 @@ from polyvox.memory.tables import companions
 from polyvox.memory.tell import Trace, as_sent, read_trace, undecided, unsent_blocks
 from polyvox.models.wire import encode
 from polyvox.shapes import shape
-from polyvox.store import conversations, receipts, sessions, threads, turns
+from polyvox.store import conversations, events, receipts, sessions, threads, turns
 from polyvox.store.database import Tx
 from polyvox.store.sessions import Session
 from polyvox.values import Answer, Conversation, Turn
@@ -34,6 +34,8 @@ class View:
     turns: tuple[tuple[Turn, tuple[Answer, ...]], ...]
     branches: Mapping[str, tuple[str, ...]]
     tips: Mapping[str, str]
+    notices: Mapping[str, str]
+    """What there is to know of exchanges, by turn."""
     more: bool
 
 
@@ -41,7 +43,7 @@ def view(tx: Tx, conversation_id: str, before: int | None = None, limit: int = P
     """The newest turns of the current branch (or those before a depth)."""
     conversation = conversations.get(tx, conversation_id)
     if conversation.head_id is None:
-        return View(conversation, (), {}, {}, more=False)
+        return View(conversation, (), {}, {}, {}, more=False)
     head = turns.get_turn(tx, conversation.head_id)
     upto = head.depth if before is None else min(before - 1, head.depth)
     after = max(0, upto - limit)
@@ -49,11 +51,15 @@ def view(tx: Tx, conversation_id: str, before: int | None = None, limit: int = P
     shown = turns.on_path(tx, conversation_id, segments, after)
     branches = turns.forks(tx, conversation_id)
     forked = [turn_id for ids in branches.values() for turn_id in ids]
+    whole = tuple((turn, _live(tx, turns.answers_of(tx, turn.id))) for turn in shown)
+    exchanged = any(answer.round for _, answers in whole for answer in answers)
+    told = events.notices(tx, conversation_id) if exchanged else ()
     return View(
         conversation,
-        tuple((turn, _live(tx, turns.answers_of(tx, turn.id))) for turn in shown),
+        whole,
         branches,
         turns.tips(tx, forked),
+        {notice.turn_id: f"{notice.message} {notice.hint}".strip() for notice in told},
         more=after > 0,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,4 +45,18 @@ def complaint(error: Mapping[str, Any]) -> str:
     it itself; what is not known by name is only called unacceptable."""
     if error["type"] == "value_error":
         return str(error["msg"]).removeprefix("Value error, ").removesuffix(".")
-    return WORDS.get(error["type"], "is not acceptable").format_map(error.get("ctx") or {})
+    context = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in (error.get("ctx") or {}).items()
+    }
+    return WORDS.get(error["type"], "is not acceptable").format_map(context)
+
+
+def misfit(error: Exception) -> str:
+    """One of msgspec's errors in our own words, without a full stop."""
+    said = str(error)
+    place = re.search(r"at `\$\.?([^`]+)`", said)
+    if missing := re.search(r"missing required field `([^`]+)`", said):
+        name = f"{place[1]}.{missing[1]}" if place else missing[1]
+        return f"{name!r} is missing"
+    return f"{place[1]!r} is not what it should be" if place else "it is not what it should be"

@@ -89,12 +89,12 @@ def _row(item: Numbered) -> tuple[int, str, str | None, str | None, str, int]:
     return item.number, event.kind, turn_id, answer_id, payload(event).decode(), 0
 
 
-def notices(tx: Tx, conversation_id: str, after: int, turn_id: str) -> list[ExchangeNotice]:
-    """What was said of a turn's exchange after a number."""
+def notices(tx: Tx, conversation_id: str, after: int = 0) -> list[ExchangeNotice]:
+    """What was said of exchanges after a number, oldest first."""
     rows = tx.all(
         "SELECT data FROM events WHERE user_id = ? AND conversation_id = ? AND number > ?"
-        " AND kind = ? AND turn_id = ? ORDER BY number",
-        (tx.user, conversation_id, after, ExchangeNotice.kind, turn_id),
+        " AND kind = ? ORDER BY number",
+        (tx.user, conversation_id, after, ExchangeNotice.kind),
     )
     return [msgspec.json.decode(row[0], type=ExchangeNotice) for row in rows]
 

@@ -157,7 +157,10 @@ async def get_conversation(
     return shape(
         ConversationWhole,
         ConversationOut.of(seen.conversation),
-        messages=[MessageOut.of(turn, answers) for turn, answers in seen.turns],
+        messages=[
+            MessageOut.of(turn, answers, seen.notices.get(turn.id, ""))
+            for turn, answers in seen.turns
+        ],
         branches=seen.branches,
         tips=seen.tips,
         more=seen.more,

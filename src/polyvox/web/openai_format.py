@@ -58,7 +58,7 @@ class ChatBody(BaseModel):
     tools: list[Any] | None = None
     functions: list[Any] | None = None
     response_format: dict[str, Any] | None = None
-    phases: Annotated[int, Field(ge=0, le=1000)] | None = None
+    phases: Annotated[int, Field(strict=True, ge=0, le=1000)] | None = None
     """Answers in which advisors only ask, at most; left out, a council's own number, else none."""
 
     @property

@@ -2,7 +2,7 @@
 // One advisor's column: a byline, the text, the tools.
 import { copy, Dialog } from "../dialog.js";
 import { AssertedMark, openAssertions } from "../evaluation/marks.js";
-import { colorOf } from "../lists.js";
+import { colorOf, labelOf } from "../lists.js";
 import { lazy } from "../load.js";
 import { Prose } from "../scribe.js";
 import { html, useRef, useState } from "../ui.js";
@@ -55,7 +55,7 @@ export function Byline({ data, place, children }) {
   return html`
     <header class="by">
       <span class="mono" aria-hidden="true">${monogram(data.name)}</span>
-      <h3>${data.name}</h3>
+      <h3>${labelOf({ id: data.advisor_id, name: data.name })}</h3>
       <${AssertedMark} id=${data.answer_id} ended=${data.state === "completed"} />
       <small class="num" title=${detail}>${measure(data)}</small>
       ${children}
@@ -205,7 +205,7 @@ export function Card({ slot, advisor, index, count, folds, forgotten, onRead }) 
   return html`
     <article class=${`card${folded ? " folded" : ""}${data.excluded ? " out" : ""}`} id=${`answer-${answer.id}`}
       data-answer=${answer.id} data-c data-state=${data.state}
-      style=${{ "--c": colorOf(data.advisor_id) }} aria-label=${data.name}>
+      style=${{ "--c": colorOf(data.advisor_id) }} aria-label=${labelOf({ id: data.advisor_id, name: data.name })}>
       <${Byline} data=${data} place=${count > 1 ? `${index + 1} of ${count}` : ""}>
         ${running && html`
           <button type="button" class="quiet stop" aria-label=${`Stop ${data.name}`}

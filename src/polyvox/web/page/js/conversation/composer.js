@@ -181,9 +181,9 @@ export function Composer({
         ${COMPOSER_SIDES.map((side) => side())}
         ${running > (who ? 1 : 0) && html`
           <button type="button" class="plain" onClick=${() => stopAll(live)}>Stop all</button>`}
-        ${asking && html`
+        ${asking && (text.trim() || !running) && html`
           <button type="button" class="plain answer-now" title="Skip the questions and have it answered"
-            disabled=${sending || (!text.trim() && (!onAnswer || running > 0))}
+            disabled=${sending || (!text.trim() && !onAnswer)}
             onClick=${() => (text.trim() ? go(true) : onAnswer())}>
             Answer now
           </button>`}

@@ -82,7 +82,7 @@ export class Live extends Snapshots {
 
   noticed({ turn_id, message, hint }) {
     const turn = this.turn(turn_id);
-    if (turn) turn.notice.value = [message, hint].filter(Boolean).join(" ");
+    turn?.change({ notice: [message, hint].filter(Boolean).join(" ") });
   }
 
   /** It may have started to wait: a message that was sent while others are answered is queued. */

@@ -7,7 +7,6 @@ export class Turn {
     this.id = message.turn_id;
     this.message = signal({ ...message, answers: undefined });
     this.answers = signal(message.answers.map((data) => new Answer(data)));
-    this.notice = signal(""); // what there is to know of its exchange
   }
 
   /** What the server now says of it; whatever is the same stays the same object. */

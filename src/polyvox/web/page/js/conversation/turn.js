@@ -158,7 +158,7 @@ export function TurnView({ live, turn, last }) {
   const { advisors: slots, rounds, synthesis } = arrangeSlots(turn.answers.value);
   const names = new Map(slots.map((slot) => [slot.advisor, currentVersion(slot).data.value.name]));
   for (const advisor of advisors.value) names.set(advisor.id, labelOf(advisor));
-  const forgotten = turn.message.value.redacted;
+  const { redacted: forgotten, notice } = turn.message.value;
   const readable = [...slots, ...rounds.flat()];
   return html`
     <${Question} live=${live} turn=${turn} />
@@ -169,7 +169,7 @@ export function TurnView({ live, turn, last }) {
         <h3 class="label">Round ${i + 1}: they respond to each other</h3>
         <${Columns} slots=${round} forgotten=${forgotten} onRead=${setReading} />
       </section>`)}
-    ${turn.notice.value && html`<p class="soft notice" role="status">${turn.notice.value}</p>`}
+    ${notice && html`<p class="soft notice" role="status">${notice}</p>`}
     ${synthesis && html`<${Synthesis} slot=${synthesis} names=${names} />`}
     <${Further} turn=${turn} slots=${slots} rounds=${rounds} synthesis=${synthesis} />
     ${last && isCompanion(live.details.value) && html`<${Farewell} live=${live} turn=${turn} />`}
