@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from polyvox.errors import Invalid
 from polyvox.receive import clean, clean_name, visible
-from polyvox.settings import MODEL
+from polyvox.settings.schema import COLOR, MODEL, SLUG
 from polyvox.values import Params
 
 SAYS = {"pattern": r"\S"}
@@ -47,9 +47,9 @@ Name = Annotated[Filled, _name, Field(min_length=1, max_length=120)]
 """One line that can be seen and reads as it is written."""
 Title = Annotated[str, _name, Field(max_length=200)]
 """The same, or nothing."""
-Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
+Slug = Annotated[str, Field(pattern=SLUG)]
 ModelName = Annotated[str, Field(pattern=MODEL, max_length=300), _clean]
-Color = Annotated[str, Field(pattern=r"^(#[0-9a-fA-F]{6})?$")]
+Color = Annotated[str, Field(pattern=COLOR)]
 Id = Annotated[Text, Field(min_length=1, max_length=200)]
 Prompt = Annotated[Text, AfterValidator(_not_blank), Field(max_length=100_000)]
 """Nothing, or something that can be seen."""

@@ -177,6 +177,9 @@ async def test_stamps_are_in_the_persons_zone(app: App) -> None:
     assert message["content"] == f"[{local:%Y-%m-%dT%H:%M}] What time is it?"
     assert system["content"].count("Asia/Tokyo") == 1
     await same_bytes(app, turn, ann)
+    start = (await app.get("/session/startbrief?tenantId=local&userId=me&sessionId=new")).json()
+    assert start["handover_text"].startswith(f"It is {local:%A} evening."), start
+    assert local.hour == 21
 
 
 async def test_an_exchange_before_any_position_asks_further(tmp_path: Path) -> None:

@@ -332,7 +332,8 @@ async def test_without_a_judge_checks_in_code_still_work(tmp_path: Path) -> None
         answer_id = await answered(room)
         (judged,) = await assert_of(room, answer_id, "It is kind.")
         ann = (await room.answer(answer_id)).advisor_id
-        (coded,) = await assert_for(room, ann, Wording("", "contains", {"text": "francs"}))
+        francs = Wording("", "contains", {"text": "francs"})
+        (coded,) = await assert_for(room, ann, francs, phase="early")
         found = await evaluate(room, answer_id=answer_id)
         assert outcomes(found) == {judged.id: "error", coded.id: "pass"}
         assert "too small" in found.evaluation.warnings[0]

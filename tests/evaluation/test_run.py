@@ -393,7 +393,9 @@ async def test_new_answers_get_badges_where_that_is_wanted(tmp_path: Path) -> No
         talk = await room.conversation(ann)
         _, (before,) = await room.say(talk, "How much?")
         assert (await badges(room, before.id)).state == "none"
-        price, kind = await assert_for(room, ann.id, "It names a price.", "It is kind.")
+        price, kind = await assert_for(
+            room, ann.id, "It names a price.", "It is kind.", phase="early"
+        )
         _, (answer,) = await room.say(talk, "And now?")
         assert (await badges(room, answer.id)).state == "pending"
         assert await room.polyvox.worker.run_due([KIND]) == 1
@@ -413,11 +415,11 @@ async def test_without_a_judge_badges_come_from_code_alone(tmp_path: Path) -> No
     alone: dict[str, Any] = {"models": {"default": "local:smollm2"}, "evaluation": {"badges": True}}
     async with open_room(tmp_path, **alone) as room:
         ann = await room.advisor("Ann", Script(text="It costs {n}."))
-        await assert_for(room, ann.id, "It is kind.")
+        await assert_for(room, ann.id, "It is kind.", phase="early")
         talk = await room.conversation(ann)
         _, (first,) = await room.say(talk, "How much?")
         assert (await badges(room, first.id)).state == "none"
-        (coded,) = await assert_for(room, ann.id, Wording("", "words", {"max": 2}))
+        (coded,) = await assert_for(room, ann.id, Wording("", "words", {"max": 2}), phase="early")
         _, (second,) = await room.say(talk, "And now?")
         assert await room.polyvox.worker.run_due([KIND]) == 1
         marked = await badges(room, second.id)
@@ -430,7 +432,7 @@ async def test_badges_are_drawn_in_the_background(tmp_path: Path) -> None:
     async with open_room(tmp_path, **JUDGED, evaluation={"badges": True}) as room:
         judging(room)
         ann = await room.advisor("Ann", Script(text="Yes."))
-        await assert_for(room, ann.id, "It is kind.")
+        await assert_for(room, ann.id, "It is kind.", phase="early")
         talk = await room.conversation(ann)
         room.polyvox.worker.start()
         _, (answer,) = await room.say(talk, "So?")

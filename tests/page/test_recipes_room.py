@@ -229,7 +229,7 @@ async def test_the_server_speaks_at_the_part_it_means(house: House, desk: Desk) 
     await model.get_by_label("Temperature").fill("9")
     await tool(page, "Save").click()
     await expect(model.get_by_label("Temperature")).to_have_accessible_description(
-        re.compile("less than or equal to 2")
+        re.compile("Must be at most 2")
     )
     await model.get_by_label("Temperature").fill("")
     memory = part(page, "How much they remember")

@@ -7,7 +7,7 @@ answers, no windows, no budget, no receipts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -78,13 +78,24 @@ def stamped(turn: Turn) -> str:
     return f"[{said:%Y-%m-%dT%H:%M}] {turn.content}"
 
 
-def last_words(spoken: Iterable[Answer], me: str) -> list[Answer]:
-    """The last word of each other advisor, in the order they first spoke."""
+Shown = dict[str, list[Answer]]
+"""The words of others that stood in the reference block of a request, by the answer to it."""
+
+
+def last_words(happened: Happened, before: Sequence[Turn], me: str, shown: Shown) -> list[Answer]:
+    """The last word of each other advisor in the newest turn in which it spoke, oldest turn first;
+    none that is older than what this advisor has been shown."""
+    own = [[a for a in happened.spoken(turn) if a.advisor_id == me] for turn in before]
+    newest = next((answers[0] for answers in reversed(own) if answers), None)
+    seen = shown.get(newest.id, []) if newest is not None else []
+    since = max((happened.turns[word.turn_id].depth for word in seen), default=0)
     last: dict[str, Answer] = {}
-    for one in spoken:
-        if one.advisor_id != me:
-            last[one.advisor_id] = one
-    return list(last.values())
+    for turn in before:
+        words = {a.advisor_id: a for a in happened.spoken(turn) if a.advisor_id != me}
+        for advisor in words:
+            last.pop(advisor, None)  # who spoke again stands where it spoke again
+        last |= words
+    return [word for word in last.values() if happened.turns[word.turn_id].depth >= since]
 
 
 @dataclass(frozen=True)
@@ -98,8 +109,8 @@ class Expected:
     phase: str = ""
 
 
-def expected(happened: Happened, answer: Answer) -> Expected:
-    """What the author of an answer must have been sent for it."""
+def expected(happened: Happened, answer: Answer, shown: Shown) -> Expected:
+    """What the author of an answer must have been sent for it; kept in `shown`."""
     me, turn = answer.advisor_id, happened.turns[answer.turn_id]
     before = happened.before(turn)
     history: list[Message] = []
@@ -120,9 +131,23 @@ def expected(happened: Happened, answer: Answer) -> Expected:
         others = [
             a for a in happened.spoken(turn) if a.advisor_id != me and a.round == answer.round - 1
         ]
-        return Expected(history, None, [*current, *own], others, ONGOING)
-    words = last_words(happened.spoken(before[-1]), me) if before else []
+        return Expected(history, None, [*current, *own], others, _in_exchange(happened, turn))
+    words = shown[answer.id] = last_words(happened, before, me, shown)
     return Expected(history, words or None, current, phase="" if me == ASSISTANT_ID else phase)
+
+
+def _in_exchange(happened: Happened, turn: Turn) -> str:
+    """The phase of an exchange: the early one as long as everybody was asked in it."""
+    for advisor in turn.asked:
+        own = [
+            a
+            for one in happened.before(turn)
+            for a in happened.spoken(one)
+            if a.advisor_id == advisor and a.round == 0
+        ]
+        if len(own) >= 3 or advisor == ASSISTANT_ID:
+            return ONGOING
+    return EARLY
 
 
 @dataclass(frozen=True)
@@ -196,7 +221,7 @@ def check(sent: Sent, want: Expected, *, merge: bool) -> None:
         assert (EARLY in sent.system) != (ONGOING in sent.system), "one phase, and no other"
 
 
-def check_never(sent: Sent, happened: Happened, answer: Answer) -> None:
+def check_never(sent: Sent, happened: Happened, answer: Answer, shown: Shown) -> None:
     """The rules that begin with never, each looked for by its canaries."""
     by_canary = {
         canary: one for one in happened.answers for canary in CANARY.findall(one.text) if canary
@@ -204,7 +229,7 @@ def check_never(sent: Sent, happened: Happened, answer: Answer) -> None:
     turn = happened.turns[answer.turn_id]
     before = happened.before(turn)
     path = {one.id for one in before} | {turn.id}
-    newest = before[-1].id if before else ""
+    words = {word.id for word in shown.get(answer.id, ())}
     whole = sent.system + "".join(text for _, text in sent.messages)
     for kind in ("thought", "error", "synthesis"):
         assert not [one for one in CANARY.findall(whole) if one.startswith(kind)], kind
@@ -219,8 +244,8 @@ def check_never(sent: Sent, happened: Happened, answer: Answer) -> None:
             own = said.advisor_id == answer.advisor_id
             assert own == (role == "assistant"), "another's words, or one's own as another's"
             if not own:
-                near = turn.id if answer.kind == "exchange" else newest
-                assert said.turn_id == near, "an older turn of another"
+                near = said.turn_id == turn.id if answer.kind == "exchange" else said.id in words
+                assert near, "an older turn of another"
     for role, text in sent.messages:
         assert EARLY not in text, role
         assert ONGOING not in text, role

@@ -137,7 +137,8 @@ class Remembering(Story):
             if answer.advisor_id == SYNTHESIS_ID:
                 continue
             if self.recipe == "council":
-                check(Sent.of(data), expected(happened, answer), merge=self.wire == "claude")
+                want = expected(happened, answer, self.shown)
+                check(Sent.of(data), want, merge=self.wire == "claude")
             # A message that is excluded can still be answered anew: then it is what is looked up.
             asked = set(_said(happened.turns[answer.turn_id].content))
             self._memory(answer, data, by_canary, out, unsaid - asked)

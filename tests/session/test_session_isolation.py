@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.provider import ProviderServer, Script
 from tests.session.room import ME, Room, open_room
-from tests.session.shadow import CANARY, Sent, check, check_never, counts, expected, look
+from tests.session.shadow import CANARY, Sent, Shown, check, check_never, counts, expected, look
 
 from polyvox.errors import Conflict, NotFound
 from polyvox.values import SYNTHESIS_ID, Advisor, Answer, Turn
@@ -94,6 +94,7 @@ class Story:
     council: list[Advisor] = field(default_factory=list)
     numbers: Any = field(default_factory=lambda: itertools.count(1))
     known: set[str] = field(default_factory=set)
+    shown: Shown = field(default_factory=dict)
     checked: int = 0
     happened: Counter[str] = field(default_factory=Counter)
 
@@ -251,8 +252,9 @@ class Story:
             if answer.advisor_id == SYNTHESIS_ID:
                 self._synthesis(sent, happened.turns[answer.turn_id], happened.answers)
             else:
-                check(sent, expected(happened, answer), merge=self.wire == "claude")
-                check_never(sent, happened, answer)
+                want = expected(happened, answer, self.shown)
+                check(sent, want, merge=self.wire == "claude")
+                check_never(sent, happened, answer, self.shown)
         assert not +bodies, "somebody was asked for no answer"
 
     def _synthesis(self, sent: Sent, turn: Turn, answers: list[Answer]) -> None:

@@ -77,11 +77,11 @@ async def test_the_same_key_and_body_is_the_same_turn_whoever_the_names_mean_by_
     ann = await room.advisor("Ann")
     talk = await room.conversation(ann)
     send = room.polyvox.turns.send
-    first = await send(ME, talk, "@zed hi", idempotency_key="k")
+    first = await send(ME, talk, "hi @zed", idempotency_key="k")
     named = await send(ME, talk, "hi", advisors=["ann"], idempotency_key="l")
     await room.advisor("Zed")
     await room.polyvox.advisors.remove(ME, ann.id)
-    assert (await send(ME, talk, "@zed hi", idempotency_key="k")).turn.id == first.turn.id
+    assert (await send(ME, talk, "hi @zed", idempotency_key="k")).turn.id == first.turn.id
     again = await send(ME, talk, "hi", advisors=["ann"], idempotency_key="l")
     assert again.turn.id == named.turn.id
 

@@ -145,9 +145,9 @@ def phase_of(tx: Tx, resources: Resources, phase: str | None, answer_id: str | N
 
 def _phase(tx: Tx, resources: Resources, name: str | None) -> str | None:
     """A phase that is named, if some recipe has it."""
-    names = recipe_names(tx, resources.settings)
-    recipes = [find_recipe(tx, resources.settings, recipe) for recipe in names]
-    known = list(dict.fromkeys(phase.name for recipe in recipes for phase in recipe.phases))
+    settings = resources.settings
+    used = [find_recipe(tx, settings, recipe_name) for recipe_name in recipe_names(tx, settings)]
+    known = list(dict.fromkeys(phase.name for recipe in used for phase in recipe.phases))
     if name is not None and name not in known:
         raise Invalid(
             f"No recipe has a phase {name[:60]!r}.",

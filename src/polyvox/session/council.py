@@ -160,7 +160,7 @@ def seat(
     threads = read_threads(tx, turn, reach_of(recipe), needs, peers)
     bases = [_base(tx, thread) for thread in threads]
     if round_:
-        early = nobody_took_a_position(tx, turn, recipe, [job.advisor for job in jobs])
+        early = nobody_took_a_position(tx, turn, recipe)
         threads = [
             replace(_in_exchange(tx, turn, thread, round_, peers), early=early)
             for thread in threads
@@ -195,13 +195,12 @@ def thread_of(
     return None
 
 
-def nobody_took_a_position(tx: Tx, turn: Turn, recipe: Recipe, advisors: Sequence[Advisor]) -> bool:
-    """True if every one of these advisors was in a passing phase when it answered a turn."""
+def nobody_took_a_position(tx: Tx, turn: Turn, recipe: Recipe) -> bool:
+    """True if everybody was in a passing phase when it was asked in a turn."""
     enough = reach_of(recipe).count_upto
-    return all(
-        phase_for(recipe, count_answers(tx, turn, advisor.id, enough)).n is not None
-        and advisor.id != ASSISTANT_ID
-        for advisor in advisors
+    return ASSISTANT_ID not in turn.asked and all(
+        phase_for(recipe, count_answers(tx, turn, advisor_id, enough)).n is not None
+        for advisor_id in turn.asked
     )
 
 

@@ -119,7 +119,7 @@ async def _store(
         asked = [(advisor, silent.get(advisor.id)) for advisor in who]
         answers, started = turns.add(tx, turn, asked, "exchange", number, resources.runner_id, now)
         jobs = jobs_for(scope, turn, answers, council.with_model(who, model), recipe)
-        early = last is None and council.nobody_took_a_position(tx, turn, recipe, who)
+        early = last is None and council.nobody_took_a_position(tx, turn, recipe)
         notices: list[Event] = [ExchangeNotice(turn.id, "early", *EARLY)] if early else []
         return _Round(number, answers, jobs), [*started, *notices]
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from polyvox.settings.schema import COLOR, CONTEXT, MODEL, SLUG
+
 WORDS = {
     "missing": "is needed",
     "extra_forbidden": "is not known here",
@@ -24,13 +26,12 @@ WORDS = {
     "model_type": "must be a table of names and values",
     "model_attributes_type": "must be a table of names and values",
     "dataclass_type": "must be a table of names and values",
-    "string_pattern_mismatch": "is not written in the way it has to be",
     "literal_error": "must be one of: {expected}",
     "greater_than_equal": "must be at least {ge}",
     "greater_than": "must be more than {gt}",
     "less_than_equal": "must be at most {le}",
     "less_than": "must be less than {lt}",
-    "string_too_short": "is too short or empty",
+    "string_too_short": "must have at least {min_length} characters",
     "string_too_long": "is longer than {max_length} characters",
     "too_short": "has fewer than {min_length} entries",
     "too_long": "has more than {max_length} entries",
@@ -38,6 +39,14 @@ WORDS = {
     "datetime_parsing": "must be a date and time, such as 2026-11-18T09:30",
     "date_from_datetime_parsing": "must be a date, such as 2026-11-18",
 }
+
+FORMS = {
+    MODEL: 'must be written "provider:name"',
+    CONTEXT: 'must be a number with its unit, such as "150000 chars" or "32000 tokens"',
+    SLUG: "must be small letters, digits, - and _, beginning with a letter or digit",
+    COLOR: "must be a colour such as #2b7283",
+}
+"""What a text with one of our patterns must look like."""
 
 
 def complaint(error: Mapping[str, Any]) -> str:
@@ -49,6 +58,11 @@ def complaint(error: Mapping[str, Any]) -> str:
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in (error.get("ctx") or {}).items()
     }
+    if error["type"] == "string_pattern_mismatch":
+        wanted = context["pattern"].removesuffix("|^$")
+        return FORMS.get(wanted, "is not written in the way it has to be")
+    if error["type"] == "string_too_short" and context["min_length"] == 1:
+        return "must not be empty"
     return WORDS.get(error["type"], "is not acceptable").format_map(context)
 
 

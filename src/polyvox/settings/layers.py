@@ -269,11 +269,7 @@ def _unusable(error: ValidationError, fixed: Fixed, kept: StoredSettings, page: 
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     message = complaint(first)
-    if first["type"] == "string_pattern_mismatch" and key.startswith("models"):
-        message = 'must be written "provider:name"'
-    elif first["type"] == "string_pattern_mismatch" and key == "limits.context":
-        message = 'must be a number with its unit, such as "150000 chars" or "32000 tokens"'
-    elif first["type"] == "value_error" and key == "providers":
+    if first["type"] == "value_error" and key == "providers":
         key = f"providers.{message.partition(' ')[0]}"
     decision = next(
         (fixed.decisions[name] for name in fixed.decisions if _touches(key, name)), None

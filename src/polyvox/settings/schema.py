@@ -19,6 +19,9 @@ from polyvox.settings.zone import machine_zone
 
 BUILT_IN_PROVIDERS = ("openrouter", "openai", "anthropic", "gemini", "ollama", "local", "scripted")
 MODEL = r"^[a-z0-9][a-z0-9_.-]*:\S+$"
+CONTEXT = r"^[1-9][0-9]{0,8} *(chars|tokens)$"
+SLUG = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+COLOR = r"^(#[0-9a-fA-F]{6})?$"
 ModelName = Annotated[str, Field(pattern=MODEL)]
 OptionalModel = Annotated[str, Field(pattern=rf"{MODEL}|^$", max_length=300)]
 MAPS = ("providers", "recipes", "models.known")
@@ -127,7 +130,7 @@ class Limits(Section):
     context: str = on_page(
         "150000 chars",
         'Largest request, with its unit: "… chars" or "… tokens".',
-        pattern=r"^[1-9][0-9]{0,8} *(chars|tokens)$",
+        pattern=CONTEXT,
     )
     low_water: float = setting(0.85, "Once over the limit, trim to this part of it.", gt=0.1, le=1)
     reference_share: float = on_page(

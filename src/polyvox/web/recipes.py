@@ -187,8 +187,8 @@ def _laid_over(before: Mapping[str, Any], body: dict[str, Any]) -> dict[str, Any
 def _wording(*recipes: Recipe) -> dict[Literal["full", "compact"], dict[str, str]]:
     """Our texts for every block and phase of these recipes, and of those we ship."""
     every = (*recipes, *BUILT_IN.values())
-    names = {block for recipe in every for block in recipe.blocks}
-    names |= {phase.name for recipe in every for phase in recipe.phases}
+    names = {block for entry in every for block in entry.blocks}
+    names |= {phase.name for entry in every for phase in entry.phases}
     full, compact = prompt_set("full").texts, prompt_set("compact").texts
     return {
         "full": {name: full[name] for name in sorted(names & full.keys())},

@@ -63,6 +63,7 @@ class EvaluateBody(Body):
             assertion_ids=None if self.assertion_ids is None else tuple(self.assertion_ids),
             repeats=self.repeat,
             model=self.model or "",
+            coded=False,
             origin="person",
         )
 

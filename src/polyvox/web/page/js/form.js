@@ -28,20 +28,6 @@ export function useForm(send) {
   return { busy, failure, submit, clear };
 }
 
-/** The server's checks in plainer words. @type {[RegExp, string][]} */
-const PLAINER = [
-  [/at least 1 character|must not be empty/, "It must not be empty."],
-  [/^Input should be (a valid integer.*|an integer.*)/, "Write a whole number."],
-  [/^Input should be /, "It should be "],
-];
-
-function plainer(message) {
-  const match = PLAINER.find(([pattern]) => pattern.test(message));
-  if (!match) return message;
-  const [pattern, words] = match;
-  return words.endsWith(".") ? words : message.replace(pattern, words);
-}
-
 /** The list with one thing moved, for things that come in an order. */
 export function moved(list, from, to) {
   const next = [...list];
@@ -62,8 +48,7 @@ export function errorOf(failure, field) {
   if (param !== field && !param.startsWith(`${field}.`)) return null;
   const message = failure.message.startsWith(`${param}: `) ? failure.message.slice(param.length + 2) : failure.message;
   const hint = failure.hint === "Correct that value." ? "" : failure.hint;
-  const words = plainer(message);
-  return { message: words.charAt(0).toUpperCase() + words.slice(1), hint };
+  return { message: message.charAt(0).toUpperCase() + message.slice(1), hint };
 }
 
 /**

@@ -27,11 +27,9 @@ export function ModelField({ value, onChange, wrong, mark, otherwise, label = "M
     setTyping(chosen === OTHER);
     if (chosen !== OTHER) onChange(chosen || null);
   };
-  const plain = wrong && /pattern/.test(wrong.message)
-    ? { message: "A model is written provider:name.", hint: "For example openai:gpt-4o-mini." } : wrong;
   const fallback = otherwise || models.value?.default;
   return html`
-    <${Field} label=${label} mark=${mark} wrong=${free ? null : plain} hint=${free ? "" : keyHint(value)}>
+    <${Field} label=${label} mark=${mark} wrong=${free ? null : wrong} hint=${free ? "" : keyHint(value)}>
       ${(attributes) => html`
         <select ...${attributes} value=${free ? OTHER : value || ""} onChange=${choose}>
           <option value="">${fallback ? `The default (${fallback})` : "The default"}</option>
@@ -44,7 +42,7 @@ export function ModelField({ value, onChange, wrong, mark, otherwise, label = "M
         </select>`}
     <//>
     ${free && html`
-      <${Field} label="Its name" wrong=${plain}
+      <${Field} label="Its name" wrong=${wrong}
         hint=${keyHint(value) || "As provider:name, for example openrouter:qwen/qwen3-32b."}>
         ${(attributes) => html`
           <input type="text" class="machine" ...${attributes} value=${value || ""} placeholder="provider:name"

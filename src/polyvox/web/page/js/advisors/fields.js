@@ -83,10 +83,7 @@ export function AdvisorForm({ draft, saved, failure, fresh = false }) {
 }
 
 function Slug({ now, fresh, failure, mark, onInput }) {
-  const error = errorOf(failure, "slug");
-  const wrong = error && /pattern/.test(error.message)
-    ? { message: "Small letters, digits, - and _ only, beginning with a letter or digit.", hint: "" }
-    : error;
+  const wrong = errorOf(failure, "slug");
   const hint = fresh && !now.slug
     ? "Left empty, it is made from the name."
     : `@${now.slug} in a message asks only this advisor.`;
