@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from polyvox.settings.schema import COLOR, CONTEXT, MODEL, SLUG
 
 WORDS = {
@@ -59,7 +61,7 @@ def complaint(error: Mapping[str, Any]) -> str:
         for name, value in (error.get("ctx") or {}).items()
     }
     if error["type"] == "string_pattern_mismatch":
-        wanted = context["pattern"].removesuffix("|^$")
+        wanted = str(context["pattern"]).removesuffix("|^$")
         return FORMS.get(wanted, "is not written in the way it has to be")
     if error["type"] == "string_too_short" and context["min_length"] == 1:
         return "must not be empty"
@@ -67,8 +69,11 @@ def complaint(error: Mapping[str, Any]) -> str:
 
 
 def misfit(error: Exception) -> str:
-    """One of msgspec's errors in our own words, without a full stop."""
+    """One of msgspec's errors in our own words, without a full stop; a check of our own has said it
+    itself."""
     said = str(error)
+    if not isinstance(error, msgspec.MsgspecError):
+        return said
     place = re.search(r"at `\$\.?([^`]+)`", said)
     if missing := re.search(r"missing required field `([^`]+)`", said):
         name = f"{place[1]}.{missing[1]}" if place else missing[1]
