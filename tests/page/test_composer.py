@@ -76,6 +76,18 @@ async def test_chips_say_who_is_asked(house: House, desk: Desk) -> None:
     assert names == [who["name"] for who in (one, three, two, three)]
 
 
+async def test_the_whole_message_is_seen_beside_its_price(house: House, desk: Desk) -> None:
+    await house.voices("One.", "Two.")
+    page = await desk.open("/", size="desktop")
+    box = page.get_by_role("textbox", name="Your message")
+    for words in range(14, 26):
+        await box.fill("")
+        await expect(page.locator(".price")).not_to_contain_text("tokens")
+        await box.fill("five " * words)
+        await expect(page.locator(".price")).to_contain_text("tokens")
+        assert await box.evaluate("(box) => box.scrollHeight - box.clientHeight") <= 0, words
+
+
 async def test_same_names_are_told_apart(house: House, desk: Desk) -> None:
     for _ in range(2):
         await house.advisor(script=Script(text="Yes."), name="Sam")

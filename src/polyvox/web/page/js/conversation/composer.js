@@ -107,7 +107,7 @@ export function Composer({
     const area = box.current;
     area.style.height = "auto";
     area.style.height = `${Math.min(area.scrollHeight, window.innerHeight * 0.4)}px`;
-  }, [text]);
+  }, [text, price]); // the price beside it makes it narrower
   useEffect(() => {
     if (!prefill?.text) return;
     write(prefill.text);
