@@ -74,7 +74,7 @@ async def test_a_receipt_reads_at_a_glance(house: House, desk: Desk, size: Size)
     left_out = sheet.locator("h3", has_text="Left out, and why").locator("+ ul > li")
     await expect(left_out).to_have_text(description["left_out"])
     await expect(left_out.first).to_contain_text("older than what fits the limit")
-    await expect(left_out.last).to_contain_text("did not fit beside the message")
+    await expect(left_out.last).to_contain_text("what the others said, shortened")
 
     # Every piece, in the order it was sent.
     pieces = sheet.locator(".spans > details")
