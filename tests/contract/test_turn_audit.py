@@ -283,3 +283,7 @@ async def test_no_validator_speaks_to_people(app: App) -> None:
     reply = await app.patch("/api/recipes/council", {"stamps": "now"})
     assert "Input should" not in reply.text
     assert "must be one of" in reply.error["message"]
+    ann = await app.advisor()
+    path = f"/api/advisors/{ann['id']}/assertions/import"
+    report = (await app.post(path, {"content": '{"assertions": [{"text": 5}]}'})).json()
+    assert report["refused"] == ["number 1: 'text' is not what it should be."]
