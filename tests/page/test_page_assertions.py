@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 from tests.page.desk import GONE, Desk, Size, spill
 from tests.page.house import House, Process
 from tests.page.talk import card, sent, state, tool
@@ -136,6 +137,28 @@ async def test_a_selection_becomes_an_assertion(house: House, desk: Desk) -> Non
             await tool(card(page, one), "Read").click()
     kinds = [(each["kind"], each["args"]["text"]) for each in await asserted(house, one)]
     assert kinds == [("contains", "call your sister"), ("lacks", "call your sister")]
+
+
+@pytest.mark.parametrize("size", ["phone", "desktop"])
+@judged
+async def test_what_loads_late_moves_nothing(house: House, desk: Desk, size: Size) -> None:
+    """A press meets what it aimed at, although the dialog grows meanwhile."""
+    (one,), conversation, (answer,) = await answered(house)
+    drawn = {"answer_id": answer, "text": "Names somebody to talk to"}
+    await house.post("/api/assertions", drawn)
+    page = await desk.open(f"/c/{conversation}", size=size)
+    released = asyncio.Event()
+
+    async def held(route: Route) -> None:
+        await released.wait()
+        await route.continue_()
+
+    await page.route("**/api/answers/*/assertions", held)
+    dialog = await opened(page, one, size)
+    before = await dialog.get_by_role("textbox").bounding_box()
+    released.set()
+    await expect(dialog.get_by_label("How this answer stands").get_by_role("button")).to_be_visible()
+    assert await dialog.get_by_role("textbox").bounding_box() == before
 
 
 @judged
